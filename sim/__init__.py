@@ -1,0 +1,37 @@
+"""The engine: kernel, clocks, channels, components, accounting and waveforms.
+
+The engine and the hardware blocks are ordinary Python files that Cython compiles with the C types in the
+``.pxd`` beside each. Set ``FIBERSCOPE_UNCOMPILED=1`` before the first import to run the same files
+uncompiled, for debugging and as a check.
+"""
+
+from sim import mode
+
+mode.install()
+
+from sim.channel import Channel  # noqa: E402  (the mode must be chosen before the engine is imported)
+from sim.clock import Clock  # noqa: E402
+from sim.component import ANY, Component, Input, Output, Port, Signal  # noqa: E402
+from sim.constants import NEVER  # noqa: E402
+from sim.errors import BuildError, ChannelError, DeadlockError, SimulationError  # noqa: E402
+from sim.kernel import Kernel, Run  # noqa: E402
+from sim.statistics import ComponentStatistics  # noqa: E402
+
+__all__ = [
+    "ANY",
+    "NEVER",
+    "BuildError",
+    "Channel",
+    "ChannelError",
+    "Clock",
+    "Component",
+    "ComponentStatistics",
+    "DeadlockError",
+    "Input",
+    "Kernel",
+    "Output",
+    "Port",
+    "Run",
+    "Signal",
+    "SimulationError",
+]

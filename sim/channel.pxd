@@ -1,0 +1,41 @@
+cimport cython
+
+from sim.clock cimport Clock
+
+@cython.final
+cdef class Channel:
+    cdef readonly str name
+    cdef readonly long capacity
+    cdef readonly long latency
+    cdef readonly long occupancy
+    cdef readonly long pushes
+    cdef readonly long pops
+    cdef public int reader_state
+    cdef public int writer_state
+    cdef Clock _writer_clock
+    cdef Clock _reader_clock
+    cdef long _writer_index
+    cdef long _reader_index
+    cdef bint _one_clock
+    cdef long _head
+    cdef long[::1] _controls
+    cdef long[::1] _coordinates
+    cdef long[::1] _references
+    cdef double[::1] _values
+    cdef long[::1] _arrivals
+    cdef long _popped
+    cdef long _pop_time
+
+    cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
+    cpdef bint can_push(self) noexcept
+    cpdef long space(self) noexcept
+    cpdef int push(self, long control, long coordinate, long reference, double value) except -1
+    cdef long _arrival(self) noexcept
+    cpdef bint can_pop(self) noexcept
+    cpdef long control(self) noexcept
+    cpdef long coordinate(self) noexcept
+    cpdef long reference(self) noexcept
+    cpdef double value(self) noexcept
+    cpdef int pop(self) except -1
+    cdef int _wake_writer_if_full(self) except -1
+    cpdef bint in_flight(self) noexcept

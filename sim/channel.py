@@ -1,0 +1,152 @@
+"""The only way components talk: a bounded FIFO with a latency, one writer and one reader.
+
+What is pushed in cycle t is seen from t + latency; what is popped in t frees its slot for the writer from
+t + 1. So nothing that happens within a cycle depends on the order in which components tick.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from sim.clock import Clock
+from sim.errors import ChannelError
+
+
+def _column(capacity: int) -> array[int]:
+    return array("q", bytes(8 * capacity))
+
+
+class Channel:
+    """A FIFO of tokens; a token is a control word and a payload of coordinate, reference and value.
+
+    Channels are made by ``Kernel.connect``, never by a component.
+
+    Args:
+        name: ``<reading component>.<its port>``.
+        capacity: tokens it holds, at least one, counting those still under way.
+        latency: cycles of the writer's clock from a push to the token being seen, at least one.
+
+    ``occupancy`` is the tokens it holds, ``pushes`` and ``pops`` the tokens that ever went in and out.
+    """
+
+    def __init__(self, name: str, capacity: int, latency: int) -> None:
+        self.name = name
+        self.capacity = capacity
+        self.latency = latency
+        self.occupancy = 0
+        self.pushes = 0
+        self.pops = 0
+        self.reader_state = 0
+        self.writer_state = 0
+        self._head = 0
+        self._controls = _column(capacity)
+        self._coordinates = _column(capacity)
+        self._references = _column(capacity)
+        self._values = array("d", bytes(8 * capacity))
+        self._arrivals = _column(capacity)  # the reader's cycle from which a token is seen
+        self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
+        self._pop_time = -1
+
+    def attach(self, writer: Clock, writer_index: int, reader: Clock, reader_index: int) -> None:
+        """Tell the channel whom it wakes; the kernel does this once all components have an index."""
+        self._writer_clock = writer
+        self._reader_clock = reader
+        self._writer_index = writer_index
+        self._reader_index = reader_index
+        self._one_clock = writer is reader
+
+    def can_push(self) -> bool:
+        """Whether the writer may push in its current cycle."""
+        if self._pop_time == self._writer_clock.time:
+            return self.occupancy + self._popped < self.capacity
+        return self.occupancy < self.capacity
+
+    def space(self) -> int:
+        """How many tokens the writer may push in its current cycle."""
+        if self._pop_time == self._writer_clock.time:
+            return self.capacity - self.occupancy - self._popped
+        return self.capacity - self.occupancy
+
+    def push(self, control: int, coordinate: int, reference: int, value: float) -> None:
+        """Append a token; it is seen ``latency`` cycles later.
+
+        Raises:
+            ChannelError: if the channel is full.
+        """
+        if not self.can_push():
+            raise ChannelError(
+                f"{self.name}: push into a full channel ({self.occupancy} of {self.capacity} tokens)"
+            )
+        tail = self._head + self.occupancy
+        if tail >= self.capacity:
+            tail -= self.capacity
+        arrival = self._arrival()
+        self._controls[tail] = control
+        self._coordinates[tail] = coordinate
+        self._references[tail] = reference
+        self._values[tail] = value
+        self._arrivals[tail] = arrival
+        self.occupancy += 1
+        self.pushes += 1
+        self._reader_clock.wake(self._reader_index, arrival)
+        if self._pop_time == self._writer_clock.time:
+            self._wake_writer_if_full()
+
+    def _arrival(self) -> int:
+        if self._one_clock:
+            return self._writer_clock.cycle + self.latency
+        time = self._writer_clock.time + self.latency * self._writer_clock.period
+        return (time + self._reader_clock.period - 1) // self._reader_clock.period
+
+    def can_pop(self) -> bool:
+        """Whether the reader sees a token in its current cycle."""
+        return self.occupancy > 0 and self._arrivals[self._head] <= self._reader_clock.cycle
+
+    def control(self) -> int:
+        """Control word of the head token; only when ``can_pop``."""
+        return self._controls[self._head]
+
+    def coordinate(self) -> int:
+        """Coordinate of the head token; only when ``can_pop``."""
+        return self._coordinates[self._head]
+
+    def reference(self) -> int:
+        """Reference of the head token; only when ``can_pop``."""
+        return self._references[self._head]
+
+    def value(self) -> float:
+        """Value of the head token; only when ``can_pop``."""
+        return self._values[self._head]
+
+    def pop(self) -> None:
+        """Drop the head token; its slot is free for the writer from the next cycle.
+
+        Raises:
+            ChannelError: if no token is visible.
+        """
+        if not self.can_pop():
+            raise ChannelError(f"{self.name}: pop with no visible token ({self.occupancy} under way)")
+        self._head += 1
+        if self._head == self.capacity:
+            self._head = 0
+        if self._pop_time == self._reader_clock.time:
+            self._popped += 1
+        else:
+            self._pop_time = self._reader_clock.time
+            self._popped = 1
+        self.occupancy -= 1
+        self.pops += 1
+        self._wake_writer_if_full()
+
+    def _wake_writer_if_full(self) -> None:
+        """Wake the writer for the slots freed now, if it sees none free before."""
+        if self.occupancy + self._popped >= self.capacity:
+            clock = self._writer_clock
+            clock.wake(self._writer_index, self._pop_time // clock.period + 1)
+
+    def in_flight(self) -> bool:
+        """Whether it holds a token that the reader does not see yet."""
+        if self.occupancy == 0:
+            return False
+        tail = (self._head + self.occupancy - 1) % self.capacity
+        return self._arrivals[tail] > self._reader_clock.time // self._reader_clock.period

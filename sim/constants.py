@@ -1,0 +1,9 @@
+"""Numbers that the compiled modules share; each takes them over as a C constant."""
+
+NEVER = -1  # what tick returns to sleep until a channel wakes the component
+FAR = 1 << 60  # later than any cycle or time
+
+# Accounting states of a component. From FIRST_STALL on: one a port and direction, in the order of the ports.
+BUSY = 0
+IDLE = 1
+FIRST_STALL = 2

@@ -1,0 +1,37 @@
+from sim.clock cimport Clock
+from sim.component cimport Component
+
+cdef long FAR, NEVER, QUIET, LIMIT, STOPPED, CHUNK
+cdef int BUSY, IDLE, FIRST_STALL
+
+cdef class Kernel:
+    cdef readonly object order_seed
+    cdef readonly bint sleeps
+    cdef readonly list clocks
+    cdef readonly list components
+    cdef readonly object wiring
+    cdef readonly object tracer
+    cdef readonly bint built
+    cdef readonly long time
+    cdef readonly long end
+    cdef readonly long ticks
+    cdef readonly object base_hertz
+    cdef list _ordered
+    cdef list _ticked
+    cdef bint _tracing
+    cdef bint _stop
+    cdef bint _interrupted
+    cdef bint _quiet
+
+    cpdef long _advance(self, long until, long steps) except -1
+    cdef long _next_time(self) noexcept
+    cdef long _next_cycle(self, Clock clock) noexcept
+    cdef int _run_time_step(self, long time) except -1
+    cdef int _tick_domain(self, Clock clock, long cycle) except -1
+    cdef int _wake_all(self, Clock clock, long cycle) except -1
+    cdef Component _component(self, long index)
+    cdef int _tick(self, Component component, Clock clock, long cycle) except -1
+    cdef int _sample(self, long time) except -1
+
+cdef Clock _clock_of(Component component)
+cdef long _period(Clock clock) noexcept

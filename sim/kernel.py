@@ -1,0 +1,372 @@
+"""The event kernel: who ticks when, in which clock domain, and when the run ends."""
+
+from __future__ import annotations
+
+import math
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
+
+from sim.channel import Channel
+from sim.clock import Clock
+from sim.component import Component
+from sim.connect import Wiring
+from sim.constants import BUSY, FAR, FIRST_STALL, IDLE, NEVER
+from sim.errors import DeadlockError, SimulationError
+from sim.statistics import ComponentStatistics
+
+if TYPE_CHECKING:
+    from sim.trace import Tracer
+
+AnyComponent = TypeVar("AnyComponent", bound=Component)
+
+STEPS_PER_CHUNK = 1 << 16  # time steps between two looks at the progress bar and at Ctrl-C
+
+# Why the inner loop returned.
+QUIET = 0
+LIMIT = 1
+STOPPED = 2
+CHUNK = 3
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run ended.
+
+    ``reason`` is ``"done"``, ``"cycle limit"``, ``"interrupted"``; ``cycles`` its length in cycles of
+    the first clock, ``time`` in base ticks, ``seconds`` in simulated time.
+    """
+
+    complete: bool
+    reason: str
+    cycles: int
+    time: int
+    seconds: float
+
+
+class Kernel:
+    """Builds and runs one machine. All state of a simulation is in its kernel.
+
+    Args:
+        order_seed: shuffles the order in which components tick within a cycle. By law this changes nothing.
+        sleep: whether components may sleep. By law this changes nothing but the speed; a kernel that never
+            sleeps ticks every component in every cycle, as an HDL simulator would.
+    """
+
+    def __init__(self, *, order_seed: int | None = None, sleep: bool = True) -> None:
+        self.order_seed = order_seed
+        self.sleeps = sleep
+        self.clocks: list[Clock] = []
+        self.components: list[Component] = []  # as added
+        self.wiring = Wiring()
+        self.tracer: Tracer | None = None
+        self.built = False
+        self.time = -1
+        self.end = 0  # base ticks: when the last component that was not idle became so
+        self.ticks = 0  # component ticks executed
+        self.base_hertz = Fraction(1)
+        self._ordered: list[Component] = []  # by index
+        self._ticked: list[Component] = []
+        self._tracing = False
+        self._stop = False
+        self._interrupted = False
+        self._quiet = False
+
+    def clock(self, name: str, hertz: Fraction | int) -> Clock:
+        """A new clock domain with an exact frequency in hertz."""
+        self._require_unbuilt()
+        if hertz <= 0:
+            raise SimulationError(f"clock {name}: its frequency must be above 0 Hz, not {hertz}")
+        clock = Clock(name, Fraction(hertz))
+        self.clocks.append(clock)
+        return clock
+
+    def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
+        """Put a component into a clock domain (the first one by default); returns it."""
+        self._require_unbuilt()
+        if not self.clocks:
+            raise SimulationError("a clock is needed before the first component: kernel.clock(name, hertz)")
+        component.clock = clock or self.clocks[0]
+        self.components.append(component)
+        return component
+
+    def connect(
+        self,
+        producer: Component,
+        output: str,
+        consumer: Component,
+        input: str,
+        *,
+        capacity: int,
+        latency: int = 1,
+    ) -> Channel:
+        """A channel from an output port to an input port, each named ``port`` or ``port[i]``.
+
+        Raises:
+            SimulationError: if a port does not exist or is taken, protocols differ, or a number is below 1.
+        """
+        self._require_unbuilt()
+        return self.wiring.connect(producer, output, consumer, input, capacity, latency)
+
+    def _require_unbuilt(self) -> None:
+        if self.built:
+            raise SimulationError("the machine is built already: add and connect before build()")
+
+    def build(self) -> None:
+        """Check the whole machine, fix the base tick and wake every component at cycle 0.
+
+        Raises:
+            BuildError: listing every fault.
+        """
+        self._require_unbuilt()
+        self.wiring.check(self.components)
+        self._choose_base_tick()
+        self._index_components()
+        self.wiring.attach()
+        for component in self.components:
+            component.elaborate()
+        self.built = True
+        for component in self._ordered:
+            _clock_of(component).wake(component.index, 0)
+
+    def _choose_base_tick(self) -> None:
+        numerators = math.lcm(*(clock.hertz.numerator for clock in self.clocks))
+        denominators = math.gcd(*(clock.hertz.denominator for clock in self.clocks))
+        self.base_hertz = Fraction(numerators, denominators)
+        for clock in self.clocks:
+            clock.period = int(self.base_hertz / clock.hertz)
+
+    def _index_components(self) -> None:
+        self._ordered = list(self.components)
+        if self.order_seed is not None:
+            random.Random(self.order_seed).shuffle(self._ordered)
+        for index, component in enumerate(self._ordered):
+            component.index = index
+        for clock in self.clocks:
+            clock.size_for(len(self._ordered))
+
+    def run(
+        self,
+        *,
+        cycle_limit: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Run:
+        """Run until the machine is done and drained, the limit, ``stop()`` or Ctrl-C.
+
+        Args:
+            cycle_limit: stop cleanly at this cycle of the first clock.
+            progress: called now and then with the current cycle of the first clock.
+
+        Raises:
+            DeadlockError: if nothing can wake while a component is in the midst of work or a channel holds a
+                token.
+        """
+        if not self.built:
+            self.build()
+        until = FAR if cycle_limit is None else cycle_limit * self.clocks[0].period
+        with self._interruptible():
+            reason = CHUNK
+            while reason == CHUNK and not self._interrupted:
+                reason = self._advance(until, STEPS_PER_CHUNK)
+                if progress is not None:
+                    progress(self.cycle)
+        if reason == CHUNK:
+            return self._finished("interrupted", complete=False)
+        if reason == LIMIT:
+            self.end = until
+            return self._finished("cycle limit", complete=False)
+        if reason == QUIET:
+            self._require_drained()
+        return self._finished("done", complete=True)
+
+    def step(self) -> bool:
+        """Advance by one time step; False when nothing is left to do or ``stop()`` was called."""
+        if not self.built:
+            self.build()
+        return self._advance(FAR, 1) == CHUNK
+
+    def stop(self) -> None:
+        """End the run, complete, after the current time step; for machines with parts that never sleep."""
+        self._stop = True
+
+    @property
+    def cycle(self) -> int:
+        """Current cycle of the first clock."""
+        return max(self.time, 0) // self.clocks[0].period
+
+    def _finished(self, reason: str, *, complete: bool) -> Run:
+        cycles = self.length(self.clocks[0])
+        return Run(complete, reason, cycles, self.end, float(Fraction(self.end) / self.base_hertz))
+
+    def length(self, clock: Clock) -> int:
+        """Length of the run so far, in cycles of this clock: until the last component became idle."""
+        return -(-self.end // clock.period)
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Turn Ctrl-C into a clean stop between two time steps."""
+        self._interrupted = False
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def interrupt(_number: int, _frame: object) -> None:
+            self._interrupted = True
+
+        previous = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, previous)
+
+    def _advance(self, until: int, steps: int) -> int:
+        """Run at most this many time steps; says why it came back."""
+        while steps > 0:
+            steps -= 1
+            time = self._next_time()
+            if time >= FAR or (self._quiet and not self.sleeps):
+                return QUIET
+            if time >= until:
+                return LIMIT
+            self._run_time_step(time)
+            if self._stop:
+                return STOPPED
+        return CHUNK
+
+    def _next_time(self) -> int:
+        """Base tick of the next wake in any domain; ``FAR`` or later if there is none."""
+        best = FAR
+        for clock in self.clocks:
+            cycle = self._next_cycle(clock)
+            if cycle < FAR and cycle * _period(clock) < best:
+                best = cycle * _period(clock)
+        return best
+
+    def _next_cycle(self, clock: Clock) -> int:
+        return clock.next_cycle() if self.sleeps else clock.cycle + 1
+
+    def _run_time_step(self, time: int) -> None:
+        """Tick all that wake at this time, in every domain that has an edge then."""
+        self.time = time
+        self._quiet = not self.sleeps
+        for clock in self.clocks:
+            cycle = time // _period(clock)
+            if cycle * _period(clock) == time and self._next_cycle(clock) == cycle:
+                self._tick_domain(clock, cycle)
+        if self._tracing:
+            self._sample(time)
+        if self._quiet:
+            self._quiet = not any(channel.in_flight() for channel in self.wiring.channels)
+
+    def _tick_domain(self, clock: Clock, cycle: int) -> None:
+        if not self.sleeps:
+            self._wake_all(clock, cycle)
+        clock.advance(cycle)
+        index = clock.pop()
+        while index >= 0:
+            self._tick(self._component(index), clock, cycle)
+            index = clock.pop()
+
+    def _wake_all(self, clock: Clock, cycle: int) -> None:
+        for component in self._ordered:
+            if component.clock is clock:
+                clock.wake(component.index, cycle)
+
+    def _component(self, index: int) -> Component:
+        return self._ordered[index]
+
+    def _tick(self, component: Component, clock: Clock, cycle: int) -> None:
+        """One tick, with its accounting: the state of the last tick holds for the cycles since."""
+        component.cycles[component.state] += cycle - component.since
+        component.since = cycle
+        if component.state != IDLE and clock.time > self.end:
+            self.end = clock.time
+        component.state = IDLE
+        self.ticks += 1
+        try:
+            wake = component.tick(cycle)
+        except Exception as error:
+            error.add_note(f"at cycle {cycle} in {component.name}")
+            raise
+        if component.state != IDLE and clock.time + clock.period > self.end:
+            self.end = clock.time + clock.period
+        if self._tracing:
+            self._ticked.append(component)
+        if wake > cycle:
+            clock.wake(component.index, wake)
+            self._quiet = False
+        elif wake != NEVER:
+            raise SimulationError(
+                f"{component.name}: tick at cycle {cycle} asked for cycle {wake}, which is not in the future"
+            )
+
+    def _sample(self, time: int) -> None:
+        if self.tracer is not None:
+            self.tracer.sample(time, self._ticked)
+        self._ticked.clear()
+
+    def trace(self, tracer: Tracer | None) -> None:
+        """Attach a tracer, given the components that ticked after every time step; None detaches it."""
+        self.tracer = tracer
+        self._tracing = tracer is not None
+
+    def _require_drained(self) -> None:
+        blocked = [line for component in self.components for line in self._blocked(component)]
+        if blocked:
+            raise DeadlockError(self.cycle, blocked)
+
+    def _blocked(self, component: Component) -> Iterator[str]:
+        """Lines of the deadlock report about one component."""
+        if component.state >= FIRST_STALL:
+            port, channel, stall = self.wiring.stalls(component)[component.state - FIRST_STALL]
+            need = "a token" if stall == "input" else "space"
+            yield (
+                f"{component.name} waits for {need} at {port}: channel {channel.name} holds "
+                f"{channel.occupancy} of {channel.capacity} tokens"
+            )
+        elif component.state == BUSY:
+            yield f"{component.name} says that it is busy, yet asked for no further tick"
+        else:
+            for port, channel, stall in self.wiring.stalls(component):
+                if stall == "input" and channel.occupancy:
+                    yield (
+                        f"{component.name} is idle, yet leaves tokens at {port}: channel {channel.name} "
+                        f"holds {channel.occupancy} of {channel.capacity} tokens"
+                    )
+
+    def statistics(self) -> dict[str, ComponentStatistics]:
+        """Cycle accounting and counters of every component so far, by name, in the order of adding."""
+        return {component.name: self._statistics_of(component) for component in self.components}
+
+    def _statistics_of(self, component: Component) -> ComponentStatistics:
+        length = self.length(_clock_of(component))
+        cycles = list(component.cycles)
+        cycles[component.state] += length - component.since
+        stalls: dict[str, dict[str, int]] = {"input": {}, "output": {}}
+        for (port, _channel, direction), count in zip(
+            self.wiring.stalls(component), cycles[FIRST_STALL:], strict=True
+        ):
+            if count:
+                stalls[direction][port] = count
+        return ComponentStatistics(
+            length, cycles[BUSY], cycles[IDLE], stalls["input"], stalls["output"], component.counters()
+        )
+
+    def channels(self) -> list[Channel]:
+        """All channels, in the order of connecting."""
+        return self.wiring.channels
+
+
+def _clock_of(component: Component) -> Clock:
+    if component.clock is None:
+        raise SimulationError(f"{component.name} is in no clock domain: kernel.add(component) first")
+    return component.clock
+
+
+def _period(clock: Clock) -> int:
+    return clock.period
