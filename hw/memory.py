@@ -1,0 +1,22 @@
+"""The protocol of memory requests and replies, shared by requesters, networks, caches and DRAM channels.
+
+A request is one token: ``control`` is the operation, ``coordinate`` a tag that comes back in the reply,
+``reference`` the byte address of one line. A reply carries the operation, the tag and the address. The tag's
+bits from ``PORT_SHIFT`` up are the requester's port at its network, by which the reply finds its way back.
+An address is the tensor's number in the bits from ``TENSOR_SHIFT`` up and a byte offset within the tensor
+below, so that every part of the memory system can count traffic by tensor.
+"""
+
+REQUEST = "memory request"  # protocols of ports
+REPLY = "memory reply"
+
+READ = 0  # a reply brings the line
+WRITE = 1  # a whole line; a cache allocates it without fetching and acknowledges, memory does not reply
+FETCH = 2  # bring a line into the cache ahead of its use; no reply
+CONSUME = 3  # read a line for the last time: the cache drops it without writing it back
+WRITE_THROUGH = 4  # a whole line past the cache to memory; no reply
+OPERATIONS = ("read", "write", "fetch", "consume", "write_through")
+
+PORT_SHIFT = 32
+TENSOR_SHIFT = 40
+TENSORS = 8  # tensors told apart by a machine, at the most
