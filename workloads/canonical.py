@@ -1,0 +1,83 @@
+"""The one form every matrix takes here: CSR, float64 values, int64 indices, sorted, duplicates summed."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from workloads.errors import WorkloadError
+
+__all__ = ["CsrArray", "canonical", "check_shape", "digest", "from_coordinates"]
+
+CsrArray: TypeAlias = "sparse.csr_array[Any]"
+Indices: TypeAlias = npt.NDArray[np.int64]
+Values: TypeAlias = npt.NDArray[np.float64]
+
+# The SuiteSparse collection ends at 226 million rows (MAWI/mawi_201512020330).
+MOST_ROWS = 2**28
+# A matrix may be empty up to this size; beyond it, a thousand rows a nonzero. So a few bytes of input
+# never make us allocate gigabytes of row pointers.
+EMPTY_ROWS = 10_000_000
+ROWS_A_NONZERO = 1_000
+
+
+def check_shape(
+    rows: int, cols: int, nonzeros: int, where: str, line: int | None = None, fix: str | None = None
+) -> None:
+    """Refuse a shape nothing real has, before anything is allocated for it.
+
+    Raises WorkloadError: no rows or columns, or more of them than `nonzeros` entries can justify.
+    """
+    if rows < 1 or cols < 1:
+        raise WorkloadError(f"the shape {rows} x {cols} is empty; at least 1 x 1", where=where, line=line)
+    most = min(MOST_ROWS, EMPTY_ROWS + ROWS_A_NONZERO * nonzeros)
+    if max(rows, cols) > most:
+        what = f"a shape of {rows} x {cols} for {nonzeros} nonzeros; at most {most} rows or columns"
+        raise WorkloadError(what, where=where, line=line, fix=fix)
+
+
+def from_coordinates(
+    rows: Indices, cols: Indices, values: Values, shape: tuple[int, int], where: str
+) -> CsrArray:
+    """The matrix with `values` at 0-based (`rows`, `cols`), duplicates summed, zeros kept as nonzeros."""
+    return canonical(sparse.coo_array((values, (rows, cols)), shape=shape), where)
+
+
+def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's formats have no common public type
+    """A scipy sparse matrix of real numbers in canonical CSR; explicit zeros stay stored nonzeros.
+
+    Raises WorkloadError: complex or non-numeric values, a NaN or an infinity, an index out of range.
+    """
+    if matrix.dtype.kind not in "biuf":
+        raise WorkloadError(f"values of type {matrix.dtype}; they must be real numbers", where=where)
+    rows, cols = matrix.shape
+    check_shape(rows, cols, int(matrix.nnz), where)
+    result = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    result.sum_duplicates()
+    result.sort_indices()
+    _check_finite(result, where)
+    result.indptr = result.indptr.astype(np.int64)
+    result.indices = result.indices.astype(np.int64)
+    return result
+
+
+def digest(matrix: CsrArray) -> str:
+    """The sha256, in hexadecimal, over shape, indptr, indices (little-endian int64) and values (float64)."""
+    state = hashlib.sha256(np.asarray(matrix.shape, dtype="<i8").tobytes())
+    for part, kind in ((matrix.indptr, "<i8"), (matrix.indices, "<i8"), (matrix.data, "<f8")):
+        state.update(np.ascontiguousarray(part, dtype=kind).data)
+    return state.hexdigest()
+
+
+def _check_finite(matrix: CsrArray, where: str) -> None:
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    if bad.size == 0:
+        return
+    entry = int(bad[0])
+    row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+    place = f"row {row + 1}, column {int(matrix.indices[entry]) + 1}"
+    raise WorkloadError(f"the value at {place} is {matrix.data[entry]}; values must be finite", where=where)

@@ -1,0 +1,81 @@
+"""Blocks of numbers gathered into coordinates and values, with the line of whatever is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from workloads.canonical import MOST_ROWS, Indices, Values
+from workloads.errors import WorkloadError
+from workloads.text import Block
+
+__all__ = ["Entries", "gather"]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Coordinates (0-based) and values, one of each an entry."""
+
+    rows: Indices
+    cols: Indices
+    values: Values
+
+
+def gather(
+    blocks: Iterable[Block],
+    where: str,
+    declared: int | None = None,
+    shape: tuple[int, int] = (MOST_ROWS, MOST_ROWS),
+    base: int = 0,
+) -> Entries:
+    """All entries of `blocks`, whose fields are value; row, column; or row, column, value.
+
+    Indices count from `base` and must fit `shape`; a missing value is 1. Raises WorkloadError, with the line:
+    an index out of range, a value that is not finite, more or fewer entries than `declared`.
+    """
+    parts: list[Entries] = []
+    seen, line = 0, 0
+    for block in blocks:
+        count = len(block.numbers)
+        if declared is not None and seen + count > declared:
+            extra = block.line_of(declared - seen)
+            raise WorkloadError(f"an entry beyond the {declared} declared", where=where, line=extra)
+        parts.append(_entries(block, where, shape, base))
+        seen += count
+        line = block.first_line + block.text.count(b"\n") - 1
+    if declared is not None and seen < declared:
+        raise WorkloadError(f"ends after {seen} of {declared} entries", where=where, line=line or None)
+    return _joined(parts)
+
+
+def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Entries:
+    numbers = block.numbers
+    width = len(block.grammar.fields)
+    values = numbers[:, -1].copy() if width != 2 else np.ones(len(numbers))
+    _check(block, ~np.isfinite(values), "the value is too large for a double", where)
+    if width == 1:
+        return Entries(*(np.empty(0, dtype=np.int64),) * 2, values)
+    for axis, name in enumerate(("row", "column")):
+        index, last = numbers[:, axis], base + shape[axis] - 1
+        _check(block, (index < base) | (index > last), f"the {name} is outside {base} to {last}", where)
+    coordinates = numbers[:, :2].astype(np.int64) - base
+    return Entries(coordinates[:, 0].copy(), coordinates[:, 1].copy(), values)
+
+
+def _check(block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], what: str, where: str) -> None:
+    if wrong.any():
+        line = block.line_of(int(np.argmax(wrong)))
+        shown = block.text.split(b"\n")[line - block.first_line].strip().decode("ascii", "replace")
+        raise WorkloadError(f"{what}: {shown[:60]!r}", where=where, line=line)
+
+
+def _joined(parts: list[Entries]) -> Entries:
+    if not parts:
+        return Entries(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
+    return Entries(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.cols for part in parts]),
+        np.concatenate([part.values for part in parts]),
+    )

@@ -1,0 +1,36 @@
+"""The one exception this room raises for anything a user can put right."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["WorkloadError"]
+
+
+class WorkloadError(ValueError):
+    """A workload that cannot be had: one line that says what is wrong, where, and what would be right.
+
+    The command line maps it to exit code 2.
+
+    >>> str(WorkloadError("row 9 is outside the 8 rows", where="a.mtx", line=4))
+    'a.mtx:4: row 9 is outside the 8 rows'
+    """
+
+    def __init__(
+        self, what: str, *, where: str | None = None, line: int | None = None, fix: str | None = None
+    ) -> None:
+        """Compose the message: `what` is wrong, `where` (file, key), on which `line` (1-based), the `fix`."""
+        place = ":".join(str(part) for part in (where, line) if part is not None)
+        text = f"{place}: {what}" if place else what
+        super().__init__(" ".join(f"{text}; {fix}".split()) if fix else " ".join(text.split()))
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Advice naming what of `known` looks most like `word`, or all of it where nothing does."""
+    choices = sorted(known)
+    close = difflib.get_close_matches(word.lower(), [choice.lower() for choice in choices], n=3, cutoff=0.5)
+    named = [choice for low in close for choice in choices if choice.lower() == low]
+    if named:
+        return "did you mean " + " or ".join(dict.fromkeys(named)) + "?"
+    return "known: " + ", ".join(choices)

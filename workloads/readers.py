@@ -1,0 +1,126 @@
+"""Files to matrices: MatrixMarket, scipy's .npz, SNAP edge lists, FROSTT .tns; plain or gzip."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from scipy import sparse
+
+from workloads.canonical import CsrArray, canonical, check_shape, from_coordinates
+from workloads.entries import Entries, gather
+from workloads.errors import WorkloadError
+from workloads.matrixmarket import BANNER, read_matrix_market
+from workloads.text import LONGEST_LINE, Grammar, opened, scan
+
+__all__ = ["SUFFIXES", "read_matrix"]
+
+EDGE_SUFFIXES = (".txt", ".el", ".edges", ".tsv")
+PLAIN_SUFFIXES = (".mtx", ".tns", *EDGE_SUFFIXES)
+SUFFIXES = (*PLAIN_SUFFIXES, *(f"{suffix}.gz" for suffix in PLAIN_SUFFIXES), ".npz")
+_COMMENTS = "#%"
+_ZIP_MAGIC = b"PK"
+
+
+def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
+    """The matrix in a file, as CSR with float64 values and int64, sorted indices; duplicates are summed.
+
+    Explicit zeros stay as stored nonzeros (a pattern is a pattern), except the zeros of a MatrixMarket
+    *array* file, which is dense. What a file is, its content tells (gzip, MatrixMarket, zip), else its suffix:
+
+    - `.mtx`, `.mtx.gz`: MatrixMarket; see `workloads.matrixmarket`.
+    - `.npz`: written by `scipy.sparse.save_npz`.
+    - `.txt`, `.el`, `.edges`, `.tsv`, each also `.gz`: an edge list as SNAP has them: `#` or `%` comments,
+      then `from to` or `from to weight`; nodes count from 0; square, its size is the largest node + 1.
+    - `.tns`, `.tns.gz`: FROSTT with two indices a line, counted from 1; the shape is the largest of each.
+
+    Raises WorkloadError, one line naming the file and where it applies the line of it, for whatever is wrong.
+    """
+    where = os.fspath(path)
+    file = Path(path)
+    with opened(file, where) as stream:
+        start = stream.read(len(BANNER))
+        stream.seek(0)
+        suffix = _suffix(file)
+        if start.lower() == BANNER or suffix == ".mtx":
+            return read_matrix_market(stream, where)
+        if start.startswith(_ZIP_MAGIC) or suffix == ".npz":
+            return _read_npz(stream, where)
+        if suffix == ".tns":
+            return _read_tns(stream, where)
+        if suffix in EDGE_SUFFIXES:
+            return _read_edges(stream, where)
+    known = ", ".join(SUFFIXES)
+    raise WorkloadError("neither its content nor its name tells a format", where=where, fix=f"known: {known}")
+
+
+def _suffix(file: Path) -> str:
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _read_npz(stream: BinaryIO, where: str) -> CsrArray:
+    try:
+        with zipfile.ZipFile(stream) as members:
+            if (bad := members.testzip()) is not None:
+                raise WorkloadError(f"the member {bad} of the .npz file is damaged", where=where)
+        stream.seek(0)
+        matrix: Any = sparse.load_npz(stream)
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+    except WorkloadError:
+        raise
+    except Exception as error:  # a damaged .npz fails in a dozen ways inside zipfile, numpy and scipy
+        what = f"not a matrix of scipy.sparse.save_npz ({type(error).__name__}: {error})"
+        raise WorkloadError(what, where=where) from error
+    if matrix.ndim != 2:
+        raise WorkloadError(f"a tensor of rank {matrix.ndim}; a matrix has rank 2", where=where)
+    return canonical(matrix, where)
+
+
+def _read_edges(stream: BinaryIO, where: str) -> CsrArray:
+    first, words = _first_entry(stream, where)
+    if words not in (2, 3):
+        what = f"{words} columns; an edge list has <from> <to> or <from> <to> <weight>"
+        raise WorkloadError(what, where=where, line=first)
+    grammar = Grammar(["index", "index", "real"][:words], _COMMENTS)
+    entries = gather(scan(stream, grammar, where), where)
+    size = 1 + int(max(entries.rows.max(), entries.cols.max()))
+    fix = "the largest node sets the size: number the nodes from 0 without gaps"
+    return _matrix(entries, (size, size), where, fix)
+
+
+def _read_tns(stream: BinaryIO, where: str) -> CsrArray:
+    first, words = _first_entry(stream, where)
+    if words != 3:
+        what = f"a tensor of rank {words - 1}; only rank 2 is a matrix (<row> <column> <value>)"
+        raise WorkloadError(what, where=where, line=first)
+    entries = gather(scan(stream, Grammar(["index", "index", "real"], _COMMENTS), where), where, base=1)
+    shape = (1 + int(entries.rows.max()), 1 + int(entries.cols.max()))
+    return _matrix(entries, shape, where, "the largest index of each mode sets the shape")
+
+
+def _matrix(entries: Entries, shape: tuple[int, int], where: str, fix: str) -> CsrArray:
+    check_shape(*shape, len(entries.values), where, fix=fix)
+    return from_coordinates(entries.rows, entries.cols, entries.values, shape, where)
+
+
+def _first_entry(stream: BinaryIO, where: str) -> tuple[int, int]:
+    """The line of the first entry and its number of words; the stream is back at its start."""
+    for number, line in zip(itertools.count(1), _lines(stream), strict=False):
+        words = line.split()
+        if words and words[0][:1] not in (b"#", b"%"):
+            stream.seek(0)
+            return number, len(words)
+    raise WorkloadError("no entry in the file, so its shape is not known", where=where, fix="use .mtx")
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    while line := stream.readline(LONGEST_LINE):
+        yield line

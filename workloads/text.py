@@ -1,0 +1,158 @@
+"""Numbers out of text, a few megabytes at a time, each line held to a grammar.
+
+A line either matches the grammar or is named in the error: nothing is guessed and nothing after the number
+is ignored. (`scipy.io.mmread` reads `1.5d2` as 1.5, `1.5` in an integer file as 1, `1e400` as infinity, and
+drops what follows the value; that is why it is only the oracle of the tests.) The memory taken does not depend
+on what a file declares, only on what it holds.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+
+from workloads.canonical import Values
+from workloads.errors import WorkloadError
+
+__all__ = ["Block", "Grammar", "opened", "scan"]
+
+CHUNK_BYTES = 8 * 2**20
+LONGEST_LINE = 64 * 2**10
+GZIP_MAGIC = b"\x1f\x8b"
+
+_FIELDS = {
+    "index": rb"\d++",
+    "integer": rb"[-+]?+\d++",
+    "real": rb"[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d++)?+",
+}
+
+
+class Grammar:
+    """What a line of a format holds: `fields` of index, integer or real, or a comment, or nothing."""
+
+    def __init__(self, fields: Sequence[str], comment: str) -> None:
+        """Compile the grammar; `comment` lists the characters that start a comment line."""
+        self.fields = tuple(fields)
+        mark = re.escape(comment.encode())
+        entry = rb"[ \t]++".join(_FIELDS[field] for field in self.fields)
+        self._skip = rb"[ \t]*+[%s][^\n]*+\n" % mark
+        self._skipped = re.compile(self._skip, re.MULTILINE)
+        self._comment = comment.encode()
+        self._lines = re.compile(rb"(?:[ \t]*+(?:%s)?+[ \t\r]*+\n|%s)*+" % (entry, self._skip))
+
+    def matched(self, text: bytes) -> int:
+        """How many bytes of `text`, which ends in a newline, are whole good lines."""
+        match = self._lines.match(text)
+        return match.end() if match else 0
+
+    def is_entry(self, line: bytes) -> bool:
+        """Whether a good line holds numbers."""
+        bare = line.strip()
+        return bool(bare) and bare[:1] not in self._comment
+
+    def without_comments(self, text: bytes) -> bytes:
+        """Good lines with the comments taken out."""
+        if not any(mark in text for mark in (self._comment[i : i + 1] for i in range(len(self._comment)))):
+            return text
+        return b"".join(line for line in text.splitlines(keepends=True) if self.is_entry(line))
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive entries of a file: `numbers` is entries x fields, float64."""
+
+    numbers: Values
+    text: bytes
+    first_line: int
+    grammar: Grammar
+
+    def line_of(self, entry: int) -> int:
+        """The 1-based line of the file that holds the 0-based `entry` of this block."""
+        seen = -1
+        for offset, line in enumerate(self.text.split(b"\n")):
+            seen += self.grammar.is_entry(line)
+            if seen == entry:
+                return self.first_line + offset
+        raise IndexError(entry)
+
+
+@contextmanager
+def opened(path: Path, where: str) -> Iterator[BinaryIO]:
+    """The bytes of a file, decompressed if it is gzip (told by content, not by name).
+
+    Raises WorkloadError: no such file, not a regular file, no permission, damaged or truncated gzip.
+    """
+    try:
+        if not path.exists():
+            raise WorkloadError("no such file", where=where)
+        if not path.is_file():
+            raise WorkloadError("not a file but a directory or a device", where=where)
+        with path.open("rb") as raw:
+            magic = raw.read(2)
+            raw.seek(0)
+            if not magic:
+                raise WorkloadError("the file is empty", where=where)
+            if magic != GZIP_MAGIC:
+                yield raw
+                return
+            with gzip.open(raw) as unpacked:
+                yield cast(BinaryIO, unpacked)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise WorkloadError(f"the gzip file is damaged or cut short ({error})", where=where) from error
+    except PermissionError as error:
+        raise WorkloadError("no permission to read it", where=where) from error
+    except OSError as error:
+        raise WorkloadError(f"cannot be read ({error.strerror or error})", where=where) from error
+
+
+def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) -> Iterator[Block]:
+    """The entries of the rest of `stream`, in blocks; `first_line` is the number of the next line.
+
+    Raises WorkloadError: a line the grammar does not know, with its number.
+    """
+    line = first_line
+    while text := _whole_lines(stream, where, line):
+        good = grammar.matched(text)
+        if good < len(text):
+            _refuse(text[good:], grammar, where, line + text.count(b"\n", 0, good))
+        bare = grammar.without_comments(text)
+        numbers = np.fromstring(bare, dtype=np.float64, sep=" ") if bare.strip() else np.empty(0)
+        yield Block(numbers.reshape(-1, len(grammar.fields)), text, line, grammar)
+        line += text.count(b"\n")
+
+
+def _whole_lines(stream: BinaryIO, where: str, line: int) -> bytes:
+    text = stream.read(CHUNK_BYTES)
+    if not text or text.endswith(b"\n"):
+        return text
+    rest = stream.readline(LONGEST_LINE)
+    if not rest.endswith(b"\n"):
+        if len(rest) == LONGEST_LINE:
+            number = line + text.count(b"\n")
+            raise WorkloadError("a line longer than 64 KiB; is this a text file?", where=where, line=number)
+        rest += b"\n"
+    return text + rest
+
+
+def _refuse(text: bytes, grammar: Grammar, where: str, line: int) -> None:
+    bad = text[: text.index(b"\n")]
+    shown = repr(bad[:60].strip().decode("utf-8", "backslashreplace"))
+    wanted = " ".join(f"<{field}>" for field in grammar.fields)
+    try:
+        words = bad.decode("utf-8").split()
+    except UnicodeDecodeError:
+        raise WorkloadError(f"{shown} is not UTF-8 text", where=where, line=line) from None
+    if any(word.lstrip("+-").lower() in ("nan", "inf", "infinity") for word in words):
+        raise WorkloadError(f"{shown} holds a value that is not finite", where=where, line=line)
+    what = (
+        f"{shown} has {len(words)} fields" if len(words) != len(grammar.fields) else f"{shown} does not fit"
+    )
+    raise WorkloadError(f"{what}; a line here is {wanted}", where=where, line=line)
