@@ -1,0 +1,177 @@
+"""The parameters of a machine: its ``config.yaml``, a user's file over it, and settings over both.
+
+A machine's parameters are a ``Configuration`` whose fields are numbers, quantities, names or further
+``Configuration`` sections. Every one of them stands in the machine's ``config.yaml``, with its unit in the
+key, the value or the comment, and its source in the comment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+
+from accelerators.errors import ConfigurationError
+from accelerators.quantities import Bytes, BytesPerSecond, Hertz, Picoseconds
+from accelerators.yaml_layer import Entry, read_scalar, read_yaml
+from workloads.errors import nearest
+
+__all__ = [
+    "Bytes",
+    "BytesPerSecond",
+    "Configuration",
+    "ConfigurationError",
+    "Hertz",
+    "Parameter",
+    "Picoseconds",
+    "digest",
+    "load",
+    "parameters",
+    "parse_settings",
+]
+
+AnyConfiguration = TypeVar("AnyConfiguration", bound="Configuration")
+
+
+class Configuration(BaseModel):
+    """A machine's parameters, or a section of them. Unknown keys are refused; instances are immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_truth_as_number(cls, value: object, info: ValidationInfo) -> object:
+        """``count: true`` is a slip, not one."""
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        if isinstance(value, bool) and annotation in (int, float):
+            raise ValueError("it should be a number")
+        return value
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a machine as shipped: dotted key, value as written, and what the file says of it."""
+
+    key: str
+    value: object
+    comment: str
+
+
+def load(
+    model: type[AnyConfiguration],
+    shipped: Path,
+    *,
+    name: str,
+    file: Path | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> AnyConfiguration:
+    """The parameters to build a machine from; a later layer wins.
+
+    Args:
+        model: the machine's configuration.
+        shipped: its ``config.yaml``.
+        name: the machine's name, for messages.
+        file: a user's YAML file; it need only give what differs.
+        settings: dotted keys and values, as in ``{"pe.count": 64, "fibercache.size": "1 MiB"}``.
+
+    Raises:
+        ConfigurationError: a key that does not exist, a value that cannot be, or values at odds.
+    """
+    entries = read_yaml(shipped, f"{name}/{shipped.name}")
+    if file is not None:
+        entries |= read_yaml(file)
+    entries |= {key: Entry(value, "--set") for key, value in (settings or {}).items()}
+    _check_keys(model, entries, name)
+    try:
+        return model.model_validate(_nested(entries))
+    except ValidationError as error:
+        raise ConfigurationError(_explain(error, entries, name)) from error
+
+
+def parse_settings(settings: Iterable[str]) -> dict[str, object]:
+    """Settings written ``key=value``, as ``load`` takes them.
+
+    Raises:
+        ConfigurationError: one without ``=`` or without a key.
+    """
+    parsed: dict[str, object] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise ConfigurationError(f"--set {setting}: write it as key=value, for example pe.count=64")
+        parsed[key.strip()] = read_scalar(value.strip())
+    return parsed
+
+
+def parameters(shipped: Path) -> list[Parameter]:
+    """Every parameter of a machine as shipped, in the file's order."""
+    return [Parameter(key, entry.value, entry.comment) for key, entry in read_yaml(shipped).items()]
+
+
+def digest(configuration: Configuration) -> str:
+    """The sha256, in hexadecimal, of all parameters: equal for equal configurations, however written."""
+    text = json.dumps(configuration.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def leaf_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Dotted keys of all parameters of a configuration, in the order of declaration."""
+    for name, field in model.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, Configuration):
+            yield from leaf_keys(section, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+def _check_keys(model: type[BaseModel], entries: Mapping[str, Entry], name: str) -> None:
+    known = list(leaf_keys(model))
+    for key, entry in entries.items():
+        inside = [other for other in known if other.startswith(f"{key}.")]
+        if inside:
+            raise ConfigurationError(f"{entry.origin}: {key} is a section; set {', '.join(inside)}")
+        if key not in known:
+            raise ConfigurationError(f"{entry.origin}: {name} has no parameter {key}; {nearest(key, known)}")
+
+
+def _nested(entries: Mapping[str, Entry]) -> dict[str, Any]:
+    """The tree that dotted keys describe."""
+    tree: dict[str, Any] = {}
+    for key, entry in entries.items():
+        *sections, leaf = key.split(".")
+        branch = tree
+        for section in sections:
+            branch = branch.setdefault(section, {})
+        branch[leaf] = entry.value
+    return tree
+
+
+def _explain(error: ValidationError, entries: Mapping[str, Entry], name: str) -> str:
+    """The first fault, in one line: where, which key, what was given, what would be right."""
+    fault = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in fault["loc"])
+    message = " ".join(fault["msg"].removeprefix("Value error, ").split())
+    message = message.replace("Input should be", "it should be", 1)
+    entry = _entry_of(key, entries)
+    if entry is not None:
+        return f"{entry.origin}: {key} is {_shown(fault['input'])}; {message}"
+    if fault["type"] == "missing":
+        return f"{name}: {key} is missing; its config.yaml should give every parameter"
+    return f"{name}: {key}: {message}" if key else f"{name}: {message}"
+
+
+def _entry_of(key: str, entries: Mapping[str, Entry]) -> Entry | None:
+    """The entry of a key, or of the list that the key is an element of."""
+    while key and key not in entries:
+        key = key.rpartition(".")[0]
+    return entries.get(key)
+
+
+def _shown(value: object) -> str:
+    text = "empty" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

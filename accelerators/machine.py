@@ -1,0 +1,97 @@
+"""What every accelerator gives, so that one front door serves them all.
+
+A folder ``accelerators/<name>/`` has a ``config.yaml`` with every parameter and an ``__init__.py`` with the
+machine's descriptor in ``ACCELERATOR``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from scipy import sparse
+
+from accelerators.configuration import Configuration
+from sim import Kernel
+
+__all__ = ["Accelerator", "CsrArray", "Machine", "MemoryUse", "Traffic"]
+
+CsrArray: TypeAlias = "sparse.csr_array[Any]"
+AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes of one tensor that crossed the pins between the machine and its memory."""
+
+    read_bytes: int
+    write_bytes: int
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """How the memory was used: accesses by the state of their row, and the most bytes it can move.
+
+    ``counters`` are further named events (refreshes, turnarounds).
+    """
+
+    row_hits: int
+    row_misses: int
+    row_conflicts: int
+    peak_bytes_per_second: int
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+class Machine(Protocol):
+    """One built machine with its operands loaded. The counts are those up to the kernel's present cycle."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that runs it; its first clock is the one a report counts cycles in."""
+
+    def result(self) -> CsrArray:
+        """The product as the simulated machine wrote it, rows in A's order; only after a complete run."""
+
+    def operations(self) -> Mapping[str, int]:
+        """Operations done, by name: ``multiply``, ``add``, ``merge``, ..."""
+
+    def traffic(self) -> Mapping[str, Traffic]:
+        """Traffic with the memory, by tensor: ``A``, ``B``, ``Z``, and what else the machine moves."""
+
+    def traffic_minimum_bytes(self) -> int:
+        """Bytes that any machine of this data format has to move: operands once, product once."""
+
+    def memory(self) -> MemoryUse:
+        """How the memory was used."""
+
+    def progress(self) -> tuple[int, int]:
+        """Work done, and work in all, in a unit of the machine's own."""
+
+
+@dataclass(frozen=True)
+class Accelerator(Generic[AnyConfiguration]):
+    """The descriptor of an accelerator.
+
+    Args:
+        name: as in ``make sim ACC=name``; its folder has the same.
+        summary: one line for ``fiberscope list``.
+        configuration: the model its ``config.yaml`` is read into.
+        folder: where ``config.yaml`` is.
+        build: makes a machine for A times B from its parameters; both operands are canonical CSR of doubles.
+        workers: the family of components whose cycles decide how busy the machine is, as in ``pe.merger``
+            for ``gamma.pe00.merger`` and its likes.
+    """
+
+    name: str
+    summary: str
+    configuration: type[AnyConfiguration]
+    folder: Path
+    build: Callable[[AnyConfiguration, CsrArray, CsrArray], Machine]
+    workers: str
+
+    @property
+    def shipped(self) -> Path:
+        """The file with every parameter's default, unit and source."""
+        return self.folder / "config.yaml"

@@ -1,0 +1,149 @@
+"""Reads a YAML file of parameters into dotted keys, each with the line and the comment it has there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from accelerators.errors import ConfigurationError
+
+__all__ = ["Entry", "read_scalar", "read_yaml"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One parameter as a file or an option gives it.
+
+    ``origin`` says where: ``my.yaml:3`` or ``--set``. ``comment`` is what the file says beside or above it.
+    """
+
+    value: object
+    origin: str
+    comment: str = ""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2 scalars: ``off`` is text, not false; ``1e9`` is a number; ``1:30`` is not ninety."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012  (the class attribute PyYAML asks for)
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "an alias; write out the value")
+        return super().compose_node(parent, index)
+
+
+def _resolve(tag: str, pattern: str, first: str) -> None:
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), list(first))
+
+
+_resolve("bool", "true|false", "tf")
+_resolve("null", "null|~|", "n~" + "\0")
+_resolve("int", r"[-+]?(?:0|[1-9][0-9_]{0,29})", "-+0123456789")
+_resolve("float", r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?", "-+0123456789")
+
+
+def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
+    """The parameters of a file by dotted key, in its order.
+
+    Args:
+        path: the file.
+        name: what messages call it; the path as given by default.
+
+    Raises:
+        ConfigurationError: it cannot be read, is not YAML, gives a key twice or is not a mapping.
+    """
+    name = name or str(path)
+    text = _text(path, name)
+    try:
+        node = yaml.compose(text, _Loader)
+        comments = _comments(text.splitlines())
+        entries: dict[str, Entry] = {}
+        for key, line, value in _leaves(node, "", name):
+            if key in entries:
+                raise ConfigurationError(f"{name}:{line}: {key} is given twice")
+            entries[key] = Entry(value, f"{name}:{line}", comments.get(line, ""))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigurationError(f"{name}:{line}: not YAML: {error.problem}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        if isinstance(error, ConfigurationError):
+            raise
+        raise ConfigurationError(f"{name}: not YAML: {' '.join(str(error).split())}") from error
+    return entries
+
+
+def read_scalar(text: str) -> object:
+    """The value that this text would have in a file; the text itself where it is no YAML."""
+    try:
+        node = yaml.compose(text, _Loader)
+        return text if node is None or isinstance(node, yaml.MappingNode) else _construct(node)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return text
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{name}: cannot read the configuration: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{name}: not UTF-8 text, at byte {error.start}") from error
+
+
+def _leaves(node: yaml.Node | None, prefix: str, name: str) -> Iterator[tuple[str, int, object]]:
+    """Dotted key, line and value of everything in a mapping that is not itself a mapping."""
+    if node is None:
+        return
+    if not isinstance(node, yaml.MappingNode):
+        line = node.start_mark.line + 1
+        raise ConfigurationError(f"{name}:{line}: expected parameters as 'key: value', found {_short(node)}")
+    for key_node, value_node in node.value:
+        key = f"{prefix}{key_node.value}"
+        if isinstance(value_node, yaml.MappingNode):
+            yield from _leaves(value_node, f"{key}.", name)
+        else:
+            yield key, key_node.start_mark.line + 1, _construct(value_node)
+
+
+def _construct(node: yaml.Node) -> object:
+    loader = _Loader("")
+    try:
+        value: object = loader.construct_object(node, deep=True)
+        return value
+    finally:
+        loader.dispose()
+
+
+def _short(node: yaml.Node) -> str:
+    return "a list" if isinstance(node, yaml.SequenceNode) else f"'{str(node.value)[:40]}'"
+
+
+_COMMENT = re.compile(r"(?:^|\s)#(?P<text>.*)$")
+
+
+def _comments(lines: list[str]) -> dict[int, str]:
+    """What is said about each line (from 1): the comment lines right above it, the comment beside it, and
+    those below that are aligned with it or further right."""
+    said: dict[int, list[str]] = {}
+    above: list[str] = []
+    beside: tuple[int, int] | None = None  # line and column of the comment that may go on below
+    for number, line in enumerate(lines, start=1):
+        match = _COMMENT.search(line)
+        text = match["text"].strip() if match else ""
+        column = match.start("text") if match else -1
+        if match and not line[: column - 1].strip():
+            if beside and column >= beside[1]:
+                said[beside[0]].append(text)
+            else:
+                above.append(text)
+            continue
+        if line.strip():
+            said[number] = [*above, text]
+        above = []
+        beside = (number, column) if match else None
+    return {number: " ".join(part for part in parts if part) for number, parts in said.items()}
