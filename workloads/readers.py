@@ -30,7 +30,7 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     """The matrix in a file, as CSR with float64 values and int64, sorted indices; duplicates are summed.
 
     Explicit zeros stay as stored nonzeros (a pattern is a pattern), except the zeros of a MatrixMarket
-    *array* file, which is dense. What a file is, its content tells (gzip, MatrixMarket, zip), else its suffix:
+    *array* file, which is dense. Content tells what a file is (gzip, MatrixMarket, zip), else its suffix:
 
     - `.mtx`, `.mtx.gz`: MatrixMarket; see `workloads.matrixmarket`.
     - `.npz`: written by `scipy.sparse.save_npz`.

@@ -72,7 +72,10 @@ def known(name: str) -> bool:
 
 
 def lookup(name: str) -> Entry:
-    """The row called `name`, in whatever case. Raises WorkloadError, with the nearest names, if there is none."""
+    """The row called `name`, in whatever case.
+
+    Raises WorkloadError, with the nearest names, if there is none.
+    """
     entry = _by_name().get(name.lower())
     if entry is None:
         raise WorkloadError(f"{name!r} is not in the registry", fix=nearest(name, names()))

@@ -2,8 +2,8 @@
 
 A line either matches the grammar or is named in the error: nothing is guessed and nothing after the number
 is ignored. (`scipy.io.mmread` reads `1.5d2` as 1.5, `1.5` in an integer file as 1, `1e400` as infinity, and
-drops what follows the value; that is why it is only the oracle of the tests.) The memory taken does not depend
-on what a file declares, only on what it holds.
+drops what follows the value; that is why it is only the oracle of the tests.) The memory taken depends on
+what a file holds, not on what it declares.
 """
 
 from __future__ import annotations

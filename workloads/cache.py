@@ -1,0 +1,130 @@
+"""Where files are looked for: the data path, then the cache, filled by downloads.
+
+`FIBERSCOPE_DATA`: folders, separated as in PATH. `FIBERSCOPE_CACHE`: the cache, else the user's cache folder.
+`FIBERSCOPE_OFFLINE=1`: no downloads. The cache has a folder a name: the file, its sha256 beside it, and the
+sha256 of what was downloaded, which later downloads must match.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import tarfile
+import zlib
+from pathlib import Path
+
+import platformdirs
+from filelock import FileLock, Timeout
+
+from workloads.download import DownloadError, Progress, download, file_digest
+from workloads.readers import SUFFIXES
+from workloads.registry import Entry
+
+__all__ = ["cache_folder", "cached", "data_folders", "fetch", "find", "offline"]
+
+LOCK_SECONDS = 3600  # how long to wait for another process that downloads the same matrix
+_ARCHIVES = (".tar.gz", ".tgz")
+
+
+def data_folders() -> list[Path]:
+    """The folders of `FIBERSCOPE_DATA`, in order."""
+    return [Path(part) for part in os.environ.get("FIBERSCOPE_DATA", "").split(os.pathsep) if part]
+
+
+def cache_folder() -> Path:
+    """`FIBERSCOPE_CACHE`, or `fiberscope` in the user's cache folder; it need not exist."""
+    return Path(os.environ.get("FIBERSCOPE_CACHE") or platformdirs.user_cache_dir("fiberscope"))
+
+
+def offline() -> bool:
+    """Whether `FIBERSCOPE_OFFLINE` forbids downloads (set, and not 0)."""
+    return os.environ.get("FIBERSCOPE_OFFLINE", "0") not in ("", "0")
+
+
+def find(name: str) -> Path | None:
+    """The first file of the data path called `name` plus a suffix that can be read."""
+    candidates = (folder / (name + suffix) for folder in data_folders() for suffix in SUFFIXES)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def cached(entry: Entry) -> Path | None:
+    """The entry's file in the cache, if it is there and is what was put there."""
+    file = _file(entry)
+    record = _beside(file)
+    if not file.is_file() or not record.is_file() or record.read_text().strip() != file_digest(file):
+        return None
+    return file
+
+
+def fetch(entry: Entry, progress: Progress | None = None) -> Path:
+    """The entry's file in the cache, downloaded if it is missing or broken; one process at a time.
+
+    Raises DownloadError: no address, offline, or whatever `workloads.download.download` raises.
+    """
+    if entry.address is None:
+        raise DownloadError("no download address is known", where=entry.name)
+    if (there := cached(entry)) is not None:
+        return there
+    if offline():
+        raise DownloadError("FIBERSCOPE_OFFLINE forbids downloads", where=entry.name)
+    file = _file(entry)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(file.parent / ".lock", timeout=LOCK_SECONDS):
+            return cached(entry) or _fill(entry, entry.address, file, progress)
+    except Timeout as error:
+        raise DownloadError(
+            "another process has been downloading it for an hour", where=entry.name
+        ) from error
+    except OSError as error:
+        what = f"the cache cannot be written ({error.strerror or error})"
+        raise DownloadError(what, where=entry.name) from error
+
+
+def _file(entry: Entry) -> Path:
+    last = (entry.address or entry.name).rsplit("/", 1)[-1]
+    name = f"{entry.name}.mtx" if last.endswith(_ARCHIVES) else last
+    return cache_folder() / entry.name / name
+
+
+def _beside(file: Path) -> Path:
+    return file.with_name(file.name + ".sha256")
+
+
+def _fill(entry: Entry, address: str, file: Path, progress: Progress | None) -> Path:
+    arrived = file.with_name(address.rsplit("/", 1)[-1])
+    record = arrived.with_name(arrived.name + ".download-sha256")
+    checksum = entry.checksum or (record.read_text().strip() if record.is_file() else None)
+    found = download(address, arrived, checksum, progress)
+    if arrived != file:
+        _unpack(arrived, file)
+    record.write_text(found + "\n")
+    _beside(file).write_text(file_digest(file) + "\n")
+    return file
+
+
+def _unpack(archive: Path, file: Path) -> None:
+    """Copy the one member called as `file` out of a .tar.gz; member paths are never used as paths."""
+    partly = file.with_name(file.name + ".unpacking")
+    try:
+        with tarfile.open(archive, "r:gz") as members:
+            for member in members:
+                if member.isfile() and member.name.rsplit("/", 1)[-1] == file.name:
+                    _copy(members, member, partly)
+                    os.replace(partly, file)
+                    return
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DownloadError(f"the archive is damaged ({error})", where=archive.name) from error
+    finally:
+        archive.unlink(missing_ok=True)
+        partly.unlink(missing_ok=True)
+    raise DownloadError(f"the archive holds no {file.name}", where=archive.name)
+
+
+def _copy(members: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    source = members.extractfile(member)
+    if source is None:
+        raise DownloadError(f"the member {member.name} cannot be read", where=target.name)
+    with source, target.open("wb") as out:
+        shutil.copyfileobj(source, out)

@@ -1,0 +1,184 @@
+"""Synthetic matrices: seeded, vectorised, with the exact number of nonzeros where the definition permits.
+
+Every generator takes a `seed` and draws from numpy's PCG64; the same arguments give the same matrix. Values
+are uniform in (0.5, 1.5), so that no product vanishes and none overflows. Results are canonical CSR (see
+`workloads.readers.read_matrix`). All raise WorkloadError where the arguments cannot be met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from workloads.canonical import CsrArray, Indices, Values, check_shape, from_coordinates
+from workloads.errors import WorkloadError
+
+__all__ = ["banded", "block", "chung_lu", "rmat", "runs", "structured", "uniform"]
+
+_Draw = Callable[[int], Indices]
+_MOST_ROUNDS = 200
+
+
+def uniform(rows: int, cols: int, nonzeros: int, seed: int = 0) -> CsrArray:
+    """`nonzeros` distinct places of a `rows` x `cols` matrix, all sets equally likely."""
+    _check_room("uniform", rows, cols, nonzeros, rows * cols)
+    rng = np.random.default_rng(seed)
+    keys = _distinct_of(rng, rows * cols, nonzeros)
+    return _finish(rng, keys // cols, keys % cols, (rows, cols), "uniform")
+
+
+def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -> CsrArray:
+    """`nonzeros` distinct places, all with |row - column| <= `bandwidth`, uniform over the band."""
+    first = np.maximum(np.arange(rows, dtype=np.int64) - bandwidth, 0)
+    last = np.minimum(np.arange(rows, dtype=np.int64) + bandwidth, cols - 1)
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.maximum(last - first + 1, 0))])
+    _check_room("banded", rows, cols, nonzeros, int(starts[-1]))
+    rng = np.random.default_rng(seed)
+    keys = _distinct_of(rng, int(starts[-1]), nonzeros)
+    row = np.searchsorted(starts, keys, side="right") - 1
+    return _finish(rng, row, first[row] + keys - starts[row], (rows, cols), "banded")
+
+
+def block(rows: int, cols: int, blocks: int, size: int, seed: int = 0) -> CsrArray:
+    """`blocks` distinct dense blocks of `size` x `size` on a grid; `size` divides `rows` and `cols`.
+
+    The nonzeros are exactly `blocks` x `size` x `size`.
+    """
+    if rows % size or cols % size:
+        raise WorkloadError(f"size={size} divides neither or only one of {rows} and {cols}", where="block")
+    high, wide = rows // size, cols // size
+    _check_room("block", rows, cols, blocks * size * size, high * wide * size * size)
+    rng = np.random.default_rng(seed)
+    keys = _distinct_of(rng, high * wide, blocks)
+    inside = np.arange(size, dtype=np.int64)
+    row = ((keys // wide) * size)[:, None, None] + inside[None, :, None]
+    col = ((keys % wide) * size)[:, None, None] + inside[None, None, :]
+    row, col = np.broadcast_arrays(row, col)
+    return _finish(rng, row.ravel(), col.ravel(), (rows, cols), "block")
+
+
+def rmat(
+    scale: int, nonzeros: int, a: float = 0.57, b: float = 0.19, c: float = 0.19, seed: int = 0
+) -> CsrArray:
+    """R-MAT, 2^`scale` square: each edge falls into quadrants with chances `a`, `b`, `c`, 1 - a - b - c.
+
+    Exactly `nonzeros` distinct edges. Source: D. Chakrabarti, Y. Zhan, C. Faloutsos, "R-MAT: A Recursive
+    Model for Graph Mining", SDM 2004; the defaults are Graph 500's.
+    """
+    if min(a, b, c) < 0 or a + b + c > 1:
+        raise WorkloadError(f"a={a}, b={b}, c={c} are not chances; a + b + c <= 1", where="rmat")
+    size = 2**scale
+    _check_room("rmat", size, size, nonzeros, size * size)
+    rng = np.random.default_rng(seed)
+
+    def draw(count: int) -> Indices:
+        row: Indices = np.zeros(count, dtype=np.int64)
+        col: Indices = np.zeros(count, dtype=np.int64)
+        for _ in range(scale):
+            chance = rng.random(count, dtype=np.float32)
+            low = chance >= a + b
+            right = (chance >= a) & ~low | (chance >= a + b + c)
+            row = 2 * row + low
+            col = 2 * col + right
+        keys: Indices = row * size + col
+        return keys
+
+    keys = _distinct(rng, draw, nonzeros, "rmat")
+    return _finish(rng, keys // size, keys % size, (size, size), "rmat")
+
+
+def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: int = 0) -> CsrArray:
+    """Power-law rows and columns: expected counts follow a density falling with `exponent` > 1.
+
+    Exactly `nonzeros` distinct places, drawn with chance in proportion to row weight x column weight. Rows
+    and columns are in random order. Source: F. Chung, L. Lu, "Connected components in random graphs with
+    given expected degree sequences", Annals of Combinatorics 6, 2002.
+    """
+    if not exponent > 1:
+        raise WorkloadError(f"exponent={exponent}; it must be above 1", where="chung-lu")
+    _check_room("chung-lu", rows, cols, nonzeros, rows * cols)
+    rng = np.random.default_rng(seed)
+    row_sums = np.cumsum(_power_weights(rng, rows, exponent))
+    col_sums = np.cumsum(_power_weights(rng, cols, exponent))
+
+    def draw(count: int) -> Indices:
+        row: Indices = np.searchsorted(row_sums, rng.random(count) * row_sums[-1], side="right")
+        col: Indices = np.searchsorted(col_sums, rng.random(count) * col_sums[-1], side="right")
+        keys: Indices = np.minimum(row, rows - 1) * cols + np.minimum(col, cols - 1)
+        return keys
+
+    keys = _distinct(rng, draw, nonzeros, "chung-lu")
+    return _finish(rng, keys // cols, keys % cols, (rows, cols), "chung-lu")
+
+
+def structured(rows: int, cols: int, n: int, m: int, seed: int = 0) -> CsrArray:
+    """n:m sparsity: in each row, exactly `n` of every `m` consecutive columns; `m` divides `cols`."""
+    if not 0 <= n <= m or cols % m:
+        raise WorkloadError(
+            f"n={n}, m={m} for {cols} columns; n <= m, and m divides cols", where="structured"
+        )
+    check_shape(rows, cols, rows * cols // m * n, "structured")
+    rng = np.random.default_rng(seed)
+    groups = rows * cols // m
+    inside = np.argsort(rng.random((groups, m)), axis=1)[:, :n].astype(np.int64)
+    keys = (np.arange(groups, dtype=np.int64)[:, None] * m + inside).ravel()
+    return _finish(rng, keys // cols, keys % cols, (rows, cols), "structured")
+
+
+def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> CsrArray:
+    """Runs of `length` consecutive nonzeros in a row, on a grid of `length`; `length` divides `cols`.
+
+    Exactly `nonzeros`; where `length` does not divide it, one run is shorter. Neighbouring runs may touch.
+    """
+    if cols % length:
+        raise WorkloadError(f"length={length} does not divide cols={cols}", where="runs")
+    _check_room("runs", rows, cols, nonzeros, rows * cols)
+    rng = np.random.default_rng(seed)
+    starts = rng.permutation(_distinct_of(rng, rows * cols // length, -(-nonzeros // length))) * length
+    keys = (starts[:, None] + np.arange(length, dtype=np.int64)).ravel()[:nonzeros]
+    return _finish(rng, keys // cols, keys % cols, (rows, cols), "runs")
+
+
+def values_for(rng: np.random.Generator, count: int) -> Values:
+    """`count` values, uniform in (0.5, 1.5)."""
+    return 0.5 + np.maximum(rng.random(count), np.finfo(float).eps)
+
+
+def _finish(
+    rng: np.random.Generator, row: Indices, col: Indices, shape: tuple[int, int], where: str
+) -> CsrArray:
+    matrix = from_coordinates(row, col, np.ones(len(row)), shape, where)
+    matrix.data = values_for(rng, matrix.nnz)
+    return matrix
+
+
+def _check_room(where: str, rows: int, cols: int, nonzeros: int, room: int) -> None:
+    check_shape(rows, cols, nonzeros, where)
+    if not 0 <= nonzeros <= room:
+        raise WorkloadError(f"nonzeros={nonzeros}; there is room for 0 to {room}", where=where)
+
+
+def _power_weights(rng: np.random.Generator, count: int, exponent: float) -> Values:
+    ranks = np.arange(1, count + 1, dtype=np.float64)
+    return rng.permutation(ranks ** (-1.0 / (exponent - 1.0)))
+
+
+def _distinct_of(rng: np.random.Generator, total: int, wanted: int) -> Indices:
+    """`wanted` distinct integers below `total`, sorted, all sets equally likely."""
+    if 2 * wanted > total:
+        return np.sort(rng.permutation(total)[:wanted]).astype(np.int64)
+    return _distinct(rng, lambda count: rng.integers(0, total, count), wanted, "uniform")
+
+
+def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, where: str) -> Indices:
+    """`wanted` distinct keys, sorted: repeats are thrown away, what is too much is left out at random."""
+    keys = np.empty(0, dtype=np.int64)
+    for _ in range(_MOST_ROUNDS):
+        missing = wanted - len(keys)
+        keys = np.sort(np.concatenate([keys, draw(missing + missing // 4 + 16)]))
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+        if (excess := len(keys) - wanted) >= 0:
+            return np.delete(keys, rng.choice(len(keys), excess, replace=False))
+    what = f"only {len(keys)} of {wanted} distinct nonzeros found: the distribution is too steep for so many"
+    raise WorkloadError(what, where=where, fix="ask for fewer nonzeros")

@@ -1,0 +1,139 @@
+"""A workload by whatever names it: a path, a generator, a name; or out of memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from workloads import cache, registry, spec
+from workloads.canonical import CsrArray, canonical, digest
+from workloads.download import DownloadError
+from workloads.errors import WorkloadError, nearest
+from workloads.readers import SUFFIXES, read_matrix
+from workloads.surrogate import surrogate
+
+__all__ = ["Workload", "from_scipy", "load"]
+
+Source = Literal["real", "surrogate", "generated", "memory"]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A matrix and where it came from.
+
+    `matrix`: canonical CSR (float64, int64, sorted). `digest`: sha256 over shape, indptr, indices, values.
+    `notice`: what the user must be told, loudly, in one line; a surrogate always has one. `origin`: the
+    file's name, the address, or the generator in full.
+    """
+
+    name: str
+    source: Source
+    matrix: CsrArray
+    digest: str
+    notice: str | None
+    origin: str
+
+
+def load(name: str, *, exact: bool = False, progress: Callable[[int, int], None] | None = None) -> Workload:
+    """The workload called `name`: a path, a generator (`uniform:rows=...`), or a name.
+
+    A name is looked up in the data path, then, if the registry has it, in the cache, then downloaded, calling
+    `progress` with the bytes had and the bytes in all. Where that fails a surrogate takes its place, unless
+    `exact`. Raises WorkloadError: unknown, unreadable, not a matrix, or not to be had `exact`.
+    """
+    text = os.fspath(name)
+    if spec.is_spec(text) and not Path(text).exists():
+        matrix, full = spec.generate(text)
+        return _workload(full, "generated", matrix, full)
+    if _is_path(text):
+        return _workload(_bare(text), "real", read_matrix(text), Path(text).name)
+    if not registry.known(text):
+        return _from_data_path(text)
+    return _registered(registry.lookup(text), exact, progress)
+
+
+def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 - any format, or a dense array
+    """A workload of a scipy sparse matrix (explicit zeros stay) or of a dense 2-D array (zeros do not).
+
+    Raises WorkloadError: not two-dimensional, not real numbers, not finite, indices out of range.
+    """
+    given: Any = matrix if sparse.issparse(matrix) else np.asarray(matrix)
+    if given.ndim != 2:
+        raise WorkloadError(f"{given.ndim} dimensions; a matrix has 2", where=name)
+    if given.dtype.kind not in "biuf":
+        raise WorkloadError(f"values of type {given.dtype}; they must be real numbers", where=name)
+    if isinstance(given, np.ndarray):
+        given = sparse.coo_array(given)
+    try:
+        if hasattr(given, "check_format"):
+            given.check_format(full_check=True)
+    except ValueError as error:
+        raise WorkloadError(f"the {given.format} matrix is not sound ({error})", where=name) from error
+    return _workload(name, "memory", canonical(given, name), name)
+
+
+def _workload(
+    name: str, source: Source, matrix: CsrArray, origin: str, notice: str | None = None
+) -> Workload:
+    return Workload(name, source, matrix, digest(matrix), notice, origin)
+
+
+def _is_path(text: str) -> bool:
+    separators = filter(None, (os.sep, os.altsep))
+    return (
+        any(separator in text for separator in separators)
+        or text.lower().endswith(SUFFIXES)
+        or Path(text).is_file()
+    )
+
+
+def _bare(text: str) -> str:
+    file = Path(text).name
+    longest = max((suffix for suffix in SUFFIXES if file.lower().endswith(suffix)), key=len, default="")
+    return file[: len(file) - len(longest)] or file
+
+
+def _from_data_path(name: str) -> Workload:
+    file = cache.find(name)
+    if file is None:
+        what = f"{name!r} is no file, no generator, not in the registry and not on FIBERSCOPE_DATA"
+        raise WorkloadError(what, fix=nearest(name, registry.names()))
+    return _workload(name, "real", read_matrix(file), file.name)
+
+
+def _registered(entry: registry.Entry, exact: bool, progress: Callable[[int, int], None] | None) -> Workload:
+    if not entry.is_matrix:
+        raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", where=entry.name)
+    for name in (entry.name, *entry.aliases):
+        if (file := cache.find(name)) is not None:
+            return _real(entry, read_matrix(file), file.name)
+    try:
+        file = cache.fetch(entry, progress)
+    except DownloadError as error:
+        return _stand_in(entry, exact, error)
+    return _real(entry, read_matrix(file), entry.address or file.name)
+
+
+def _real(entry: registry.Entry, matrix: CsrArray, origin: str) -> Workload:
+    notice = None
+    if matrix.shape != entry.shape and not entry.approximate:
+        sizes = [" x ".join(map(str, shape)) for shape in (matrix.shape, entry.shape)]
+        notice = f"NOTE: {origin} is {sizes[0]}, and the registry's {entry.name} is {sizes[1]}"
+    return _workload(entry.name, "real", matrix, origin, notice)
+
+
+def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workload:
+    remedy = f"put {entry.name}.mtx into a folder on FIBERSCOPE_DATA"
+    if exact:
+        raise WorkloadError(f"not to be had exactly ({error})", where=entry.name, fix=remedy) from error
+    matrix, like = surrogate(entry)
+    notice = (
+        f"SURROGATE: this is not {entry.name} but a stand-in: {like} ({error}); for the real one {remedy}"
+    )
+    return _workload(entry.name, "surrogate", matrix, f"surrogate of {entry.name}", notice)

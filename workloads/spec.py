@@ -1,0 +1,129 @@
+"""Generators written as text: `uniform:rows=1000,cols=1000,nonzeros=5000,seed=1`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workloads import generators
+from workloads.canonical import CsrArray
+from workloads.errors import WorkloadError, nearest
+
+__all__ = ["generate", "is_spec"]
+
+_Size = Annotated[int, Field(ge=1, le=2**28)]
+_Count = Annotated[int, Field(ge=0, le=2**31)]
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    seed: Annotated[int, Field(ge=0)] = 0
+
+
+class _Shaped(_Spec):
+    rows: _Size
+    cols: _Size
+
+
+class _Uniform(_Shaped):
+    nonzeros: _Count
+
+
+class _Banded(_Uniform):
+    bandwidth: _Count
+
+
+class _Block(_Shaped):
+    blocks: _Count
+    size: _Size
+
+
+class _Rmat(_Spec):
+    scale: Annotated[int, Field(ge=0, le=28)]
+    nonzeros: _Count
+    a: Annotated[float, Field(ge=0, le=1)] = 0.57
+    b: Annotated[float, Field(ge=0, le=1)] = 0.19
+    c: Annotated[float, Field(ge=0, le=1)] = 0.19
+
+
+class _ChungLu(_Uniform):
+    exponent: Annotated[float, Field(gt=1, le=100)] = 2.1
+
+
+class _Structured(_Shaped):
+    n: _Count
+    m: _Size
+
+
+class _Runs(_Uniform):
+    length: _Size
+
+
+class _Generator(NamedTuple):
+    model: type[_Spec]
+    build: Callable[..., CsrArray]
+
+
+_GENERATORS = {
+    "uniform": _Generator(_Uniform, generators.uniform),
+    "banded": _Generator(_Banded, generators.banded),
+    "block": _Generator(_Block, generators.block),
+    "rmat": _Generator(_Rmat, generators.rmat),
+    "chung-lu": _Generator(_ChungLu, generators.chung_lu),
+    "structured": _Generator(_Structured, generators.structured),
+    "runs": _Generator(_Runs, generators.runs),
+}
+
+
+def is_spec(text: str) -> bool:
+    """Whether `text` is meant as a generator: a word, a colon, and keys with values."""
+    head, colon, tail = text.partition(":")
+    return bool(colon) and (head.strip().lower() in _GENERATORS or ("=" in tail and "/" not in head))
+
+
+def generate(text: str) -> tuple[CsrArray, str]:
+    """The matrix a specification describes, and the specification in full, defaults included.
+
+    Raises WorkloadError: an unknown generator or key (naming the nearest), a wrong type, a value out of
+    range.
+    """
+    name, _, tail = text.partition(":")
+    name = name.strip().lower()
+    if name not in _GENERATORS:
+        raise WorkloadError(f"no generator {name!r}", where=text, fix=nearest(name, _GENERATORS))
+    model, build = _GENERATORS[name]
+    try:
+        spec = model.model_validate(_pairs(tail, model, text))
+    except ValidationError as error:
+        raise WorkloadError(_explained(error), where=text) from None
+    arguments = spec.model_dump()
+    full = ",".join(f"{key}={value}" for key, value in arguments.items() if key != "seed")
+    return build(**arguments), f"{name}:{full},seed={arguments['seed']}"
+
+
+def _pairs(tail: str, model: type[_Spec], text: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for part in filter(None, (part.strip() for part in tail.split(","))):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if key not in model.model_fields:
+            raise WorkloadError(f"no key {key!r}", where=text, fix=nearest(key, model.model_fields))
+        if not equals or not value:
+            raise WorkloadError(f"{key} has no value; write {key}=<number>", where=text)
+        if key in pairs:
+            raise WorkloadError(f"{key} is given twice", where=text)
+        pairs[key] = value
+    return pairs
+
+
+def _explained(error: ValidationError) -> str:
+    faults: list[Any] = list(error.errors())
+    return "; ".join(_fault(fault) for fault in faults)
+
+
+def _fault(fault: dict[str, Any]) -> str:
+    key = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] == "missing":
+        return f"{key} is missing"
+    return f"{key}={fault['input']}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
