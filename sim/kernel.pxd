@@ -19,6 +19,8 @@ cdef class Kernel:
     cdef list _ordered
     cdef list _ticked
     cdef bint _tracing
+    cdef long _trace_switch
+    cdef long _trace_end
     cdef bint _stop
     cdef bint _interrupted
     cdef bint _quiet
@@ -32,6 +34,7 @@ cdef class Kernel:
     cdef Component _component(self, long index)
     cdef int _tick(self, Component component, Clock clock, long cycle) except -1
     cdef int _sample(self, long time) except -1
+    cdef int _switch_tracing(self, long time) except -1
 
 cdef Clock _clock_of(Component component)
 cdef long _period(Clock clock) noexcept

@@ -73,6 +73,8 @@ class Kernel:
         self._ordered: list[Component] = []  # by index
         self._ticked: list[Component] = []
         self._tracing = False
+        self._trace_switch = FAR  # base tick at which tracing starts or, once it has, ends
+        self._trace_end = FAR
         self._stop = False
         self._interrupted = False
         self._quiet = False
@@ -252,6 +254,8 @@ class Kernel:
 
     def _run_time_step(self, time: int) -> None:
         """Tick all that wake at this time, in every domain that has an edge then."""
+        if time >= self._trace_switch:
+            self._switch_tracing(time)
         self.time = time
         self._quiet = not self.sleeps
         for clock in self.clocks:
@@ -310,10 +314,30 @@ class Kernel:
             self.tracer.sample(time, self._ticked)
         self._ticked.clear()
 
-    def trace(self, tracer: Tracer | None) -> None:
-        """Attach a tracer, given the components that ticked after every time step; None detaches it."""
+    def trace(self, tracer: Tracer | None, start: int = 0, end: int = FAR) -> None:
+        """Attach a tracer, given the components that ticked after every time step; None detaches it.
+
+        Args:
+            tracer: its ``begin`` is called once, before the first time step from ``start`` on; then its
+                ``sample`` after each.
+            start: base tick from which to trace.
+            end: base tick before which tracing ends. Outside of this window a run is as fast as untraced.
+        """
         self.tracer = tracer
-        self._tracing = tracer is not None
+        self._tracing = False
+        self._ticked.clear()
+        self._trace_switch = FAR if tracer is None else start
+        self._trace_end = end
+
+    def _switch_tracing(self, time: int) -> None:
+        """Begin or end tracing, before anything ticks at this time; both where the window lies in a jump."""
+        if not self._tracing and self.tracer is not None:
+            self.tracer.begin(time)
+            self._tracing = True
+            self._trace_switch = self._trace_end
+        if time >= self._trace_end:
+            self._tracing = False
+            self._trace_switch = FAR
 
     def _require_drained(self) -> None:
         blocked = [line for component in self.components for line in self._blocked(component)]
