@@ -25,6 +25,7 @@ cdef class Channel:
     cdef long[::1] _arrivals
     cdef long _popped
     cdef long _pop_time
+    cdef long _wanted
 
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
     cpdef bint can_push(self) noexcept
@@ -37,5 +38,6 @@ cdef class Channel:
     cpdef long reference(self) noexcept
     cpdef double value(self) noexcept
     cpdef int pop(self) except -1
-    cdef int _wake_writer_if_full(self) except -1
+    cpdef int want(self, long slots) except -1
+    cdef int _wake_writer(self) except -1
     cpdef bint in_flight(self) noexcept

@@ -46,6 +46,7 @@ class Channel:
         self._arrivals = _column(capacity)  # the reader's cycle from which a token is seen
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
+        self._wanted = 1
 
     def attach(self, writer: Clock, writer_index: int, reader: Clock, reader_index: int) -> None:
         """Tell the channel whom it wakes; the kernel does this once all components have an index."""
@@ -90,7 +91,7 @@ class Channel:
         self.pushes += 1
         self._reader_clock.wake(self._reader_index, arrival)
         if self._pop_time == self._writer_clock.time:
-            self._wake_writer_if_full()
+            self._wake_writer()
 
     def _arrival(self) -> int:
         if self._one_clock:
@@ -136,11 +137,18 @@ class Channel:
             self._popped = 1
         self.occupancy -= 1
         self.pops += 1
-        self._wake_writer_if_full()
+        self._wake_writer()
 
-    def _wake_writer_if_full(self) -> None:
-        """Wake the writer for the slots freed now, if it sees none free before."""
-        if self.occupancy + self._popped >= self.capacity:
+    def want(self, slots: int) -> None:
+        """Have the writer woken when this many slots (1 unless told) become free, for bursts of tokens."""
+        self._wanted = slots
+        if self._pop_time == self._writer_clock.time:
+            self._wake_writer()
+
+    def _wake_writer(self) -> None:
+        """Wake the writer if the slots freed at ``_pop_time`` make the room that it wants and does not see."""
+        free = self.capacity - self.occupancy
+        if free - self._popped < self._wanted <= free:
             clock = self._writer_clock
             clock.wake(self._writer_index, self._pop_time // clock.period + 1)
 

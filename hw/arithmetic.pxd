@@ -1,0 +1,26 @@
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long DATA, STOP
+
+cdef class Multiplier(Component):
+    cdef double[::1] scales
+    cdef readonly long multiplies
+    cdef Channel operands
+    cdef Channel products
+
+    cpdef long tick(self, long now) except? -2
+
+cdef class Accumulator(Component):
+    cdef readonly bint holding
+    cdef readonly long coordinate
+    cdef readonly double sum
+    cdef readonly long additions
+    cdef readonly long emitted
+    cdef Channel products
+    cdef Channel sums
+
+    cpdef long tick(self, long now) except? -2
+    cdef long _wait_for(self, long slots) except? -2
+    cdef int _emit(self) except -1
+    cdef int _hold(self) except -1

@@ -1,0 +1,123 @@
+"""Pipelined arithmetic on streams: one element a cycle.
+
+How long a result takes is the latency of the channel that it leaves by, set where the block is connected; a
+capacity of latency + 1 keeps the pipeline full.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from hw.stream import DATA, STOP, STREAM
+from sim.component import Component, Input, Output
+
+
+class Multiplier(Component):
+    """Scales each element by the register that its reference names.
+
+    Interface: elements in on ``operands``, out on ``products``, stops passed on; an element whose reference is
+    negative has no scale and passes unchanged. One element a cycle.
+
+    Args:
+        name: instance name.
+        scales: the scale registers, as doubles.
+    """
+
+    PORTS = (Input("operands", STREAM), Output("products", STREAM))
+
+    def __init__(self, name: str, scales: array[float] | Sequence[float]) -> None:
+        super().__init__(name)
+        self.scales = scales
+        self.multiplies = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.operands = self.channel("operands")
+        self.products = self.channel("products")
+
+    def tick(self, now: int) -> int:
+        """Move one element through."""
+        operands = self.operands
+        if not operands.can_pop():
+            return self.idle()
+        if not self.products.can_push():
+            return self.wait_output(self.products)
+        control = operands.control()
+        reference = operands.reference()
+        value = operands.value()
+        if control == DATA and reference >= 0:
+            value *= self.scales[reference]
+            self.multiplies += 1
+        self.products.push(control, operands.coordinate(), reference, value)
+        operands.pop()
+        return self.busy(now + 1)
+
+    def counters(self) -> dict[str, int]:
+        """Multiplies done."""
+        return {"multiply": self.multiplies}
+
+
+class Accumulator(Component):
+    """Sums runs of equal coordinates; a change of coordinate emits the sum, a stop the last one and itself.
+
+    Interface: elements with non-decreasing coordinates in on ``products``, sums with increasing coordinates
+    out on ``sums``. One element a cycle; the last sum and the stop leave together, so that a fiber costs no
+    cycle of its own. The channel at ``sums`` needs a capacity of at least 2.
+    """
+
+    PORTS = (Input("products", STREAM), Output("sums", STREAM))
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.holding = False
+        self.coordinate = 0
+        self.sum = 0.0
+        self.additions = 0
+        self.emitted = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.products = self.channel("products")
+        self.sums = self.channel("sums")
+
+    def tick(self, now: int) -> int:
+        """Take one element."""
+        products = self.products
+        if not products.can_pop():
+            return self.wait_input(products) if self.holding else self.idle()
+        if products.control() == STOP:
+            if self.sums.space() < 2:
+                return self._wait_for(2)
+            self._emit()
+            self.sums.push(STOP, 0, 0, 0.0)
+        elif self.holding and products.coordinate() == self.coordinate:
+            self.sum += products.value()
+            self.additions += 1
+        else:
+            if not self.sums.can_push():
+                return self._wait_for(1)
+            self._emit()
+            self._hold()
+        products.pop()
+        return self.busy(now + 1)
+
+    def _wait_for(self, slots: int) -> int:
+        self.sums.want(slots)
+        return self.wait_output(self.sums)
+
+    def _emit(self) -> None:
+        """Send what is held, if anything."""
+        if self.holding:
+            self.sums.push(DATA, self.coordinate, 0, self.sum)
+            self.emitted += 1
+            self.holding = False
+
+    def _hold(self) -> None:
+        self.holding = True
+        self.coordinate = self.products.coordinate()
+        self.sum = self.products.value()
+
+    def counters(self) -> dict[str, int]:
+        """Additions done and sums emitted."""
+        return {"add": self.additions, "emitted": self.emitted}

@@ -1,0 +1,38 @@
+from hw.misses cimport MissTable
+from hw.tags cimport TagStore
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long READ, WRITE, FETCH, CONSUME, WRITE_THROUGH, PORT_SHIFT, TAG_MASK
+
+cdef class FiberCacheBank(Component):
+    cdef readonly object specification
+    cdef readonly long line_bytes
+    cdef readonly long banks
+    cdef readonly long tag_base
+    cdef readonly TagStore tags
+    cdef readonly MissTable misses
+    cdef long answering
+    cdef readonly long read_hits, read_joins, read_misses
+    cdef readonly long fetch_hits, fetch_misses
+    cdef readonly long write_hits, write_misses
+    cdef readonly long consume_hits, consume_joins, consume_misses
+    cdef readonly long evictions, write_backs, writes_through
+    cdef Channel requests
+    cdef Channel replies
+    cdef Channel memory_requests
+    cdef Channel memory_replies
+
+    cpdef long tick(self, long now) except? -2
+    cdef int _fill(self) except -1
+    cdef long _answer(self, long now) except? -2
+    cdef Channel _serve(self)
+    cdef Channel _pass_write(self)
+    cdef Channel _hit(self, long operation, long place)
+    cdef int _reply(self, long operation) except -1
+    cdef Channel _join(self, long operation, long place)
+    cdef Channel _allocate(self, long line, long set_index)
+    cdef Channel _miss(self, long operation, long line, long set_index)
+    cdef int _ask(self, long operation, long miss) except -1
+    cdef int _evict(self, long place) except -1
+    cdef Channel _wait_for_memory(self, long slots)

@@ -1,0 +1,297 @@
+"""FiberCache: a banked cache with explicit fetches, read-once partial lines and priority replacement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hw.memory import CONSUME, FETCH, PORT_SHIFT, READ, REPLY, REQUEST, WRITE, WRITE_THROUGH
+from hw.misses import MissTable
+from hw.tags import TagStore
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+TAG_MASK = (1 << PORT_SHIFT) - 1
+
+
+@dataclass(frozen=True)
+class FiberCacheSpecification:
+    """A FiberCache's geometry and policies, per bank where not said otherwise.
+
+    Args:
+        banks: banks of the whole cache; lines are interleaved over them.
+        sets: sets of one bank.
+        ways: ways of a set.
+        line_bytes: bytes of a line.
+        misses: misses in flight (miss status holding registers).
+        targets: reads that wait for lines in flight.
+        priority_limit: where a line's count of fetches not yet read saturates.
+        reuse_limit: largest re-reference prediction value of SRRIP, 3 for its two bits.
+    """
+
+    banks: int
+    sets: int
+    ways: int
+    line_bytes: int = 64
+    misses: int = 16
+    targets: int = 64
+    priority_limit: int = 15
+    reuse_limit: int = 3
+
+
+class FiberCacheBank(Component):
+    """One bank; serves one request or one fill a cycle.
+
+    Interface: requests come in on ``requests`` and are answered on ``replies`` (protocol in ``hw.memory``);
+    line reads and write-backs leave on ``memory_requests``, lines come back on ``memory_replies``.
+
+    - ``READ`` answers with the line; the line's priority falls by one.
+    - ``FETCH`` brings the line in without an answer; its priority rises by one.
+    - ``WRITE`` puts a whole line into the cache without fetching it, and acknowledges.
+    - ``CONSUME`` reads for the last time: the line is dropped and never written back.
+    - ``WRITE_THROUGH`` passes a whole line on to memory.
+
+    A miss does not block later requests while a register for misses in flight, a target and a way are to be
+    had; requests to a line in flight join it. The victim is the line of the lowest priority, by SRRIP among
+    equals. A dirty victim is written back.
+
+    Timing: a hit is answered in the cycle in which it is seen; the bank's latency is the latency of the
+    channel at ``replies``. A fill takes the cycle in which the line comes back and answers one waiting
+    request a cycle.
+
+    Source: Gamma (ASPLOS 2021) for operations, priorities and SRRIP; line size, misses in flight and the
+    widths of the counts are choices of this model.
+
+    Args:
+        name: instance name.
+        specification: geometry and policies.
+        port: the bank's number on the network to memory.
+    """
+
+    PORTS = (
+        Input("requests", REQUEST),
+        Output("replies", REPLY),
+        Output("memory_requests", REQUEST),
+        Input("memory_replies", REPLY),
+    )
+
+    def __init__(self, name: str, specification: FiberCacheSpecification, port: int) -> None:
+        super().__init__(name)
+        self.specification = specification
+        self.line_bytes = specification.line_bytes
+        self.banks = specification.banks
+        self.tag_base = port << PORT_SHIFT
+        self.tags = TagStore(
+            specification.sets, specification.ways, specification.priority_limit, specification.reuse_limit
+        )
+        self.misses = MissTable(specification.misses, specification.targets)
+        self.answering = -1  # the miss whose line has come and whose targets are being answered
+        self.read_hits = self.read_joins = self.read_misses = 0
+        self.fetch_hits = self.fetch_misses = 0
+        self.write_hits = self.write_misses = 0
+        self.consume_hits = self.consume_joins = self.consume_misses = 0
+        self.evictions = self.write_backs = self.writes_through = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.requests = self.channel("requests")
+        self.replies = self.channel("replies")
+        self.memory_requests = self.channel("memory_requests")
+        self.memory_replies = self.channel("memory_replies")
+
+    def tick(self, now: int) -> int:
+        """Answer a target of a line that came, take a line or serve a request."""
+        if self.answering < 0 and self.memory_replies.can_pop():
+            self._fill()
+            if self.answering < 0:
+                return self.busy(now + 1)
+        if self.answering >= 0:
+            return self._answer(now)
+        if not self.requests.can_pop():
+            return self.wait_input(self.memory_replies) if self.misses.used > 0 else self.idle()
+        blocked = self._serve()
+        if blocked is None:
+            self.requests.pop()
+            return self.busy(now + 1)
+        if blocked is self.memory_replies:
+            return self.wait_input(blocked)
+        return self.wait_output(blocked)
+
+    def _fill(self) -> None:
+        """Take a line from memory; its register stays until its targets are answered."""
+        miss = self.memory_replies.coordinate() & TAG_MASK
+        self.memory_replies.pop()
+        place = self.misses.places[miss]
+        if place >= 0:
+            self.tags.pending[place] = -1
+        if self.misses.first[miss] >= 0:
+            self.answering = miss
+        else:
+            self.misses.close(miss)
+
+    def _answer(self, now: int) -> int:
+        """Answer one of the requests that waited for the line that came."""
+        if not self.replies.can_push():
+            return self.wait_output(self.replies)
+        miss = self.answering
+        target = self.misses.next_target(miss)
+        address = self.misses.lines[miss] * self.line_bytes
+        self.replies.push(self.misses.operations[target], self.misses.target_tags[target], address, 0.0)
+        if self.misses.first[miss] < 0:
+            if self.misses.consumed[miss] and self.misses.places[miss] >= 0:
+                self.tags.drop(self.misses.places[miss])
+            self.misses.close(miss)
+            self.answering = -1
+        return self.busy(now + 1)
+
+    def _serve(self) -> Channel | None:
+        """Serve the request at the head; returns the channel it has to wait for, if it cannot be served."""
+        operation = self.requests.control()
+        if operation == WRITE_THROUGH:
+            return self._pass_write()
+        line = self.requests.reference() // self.line_bytes
+        set_index = line // self.banks % self.tags.sets
+        place = self.tags.find(set_index, line)
+        if place >= 0 and self.tags.pending[place] >= 0:
+            return self._join(operation, place)
+        if place >= 0:
+            return self._hit(operation, place)
+        if operation == WRITE:
+            return self._allocate(line, set_index)
+        return self._miss(operation, line, set_index)
+
+    def _pass_write(self) -> Channel | None:
+        if not self.memory_requests.can_push():
+            return self._wait_for_memory(1)
+        self.memory_requests.push(WRITE, self.tag_base, self.requests.reference(), 0.0)
+        self.writes_through += 1
+        return None
+
+    def _hit(self, operation: int, place: int) -> Channel | None:
+        if operation == FETCH:
+            self.tags.note_fetch(place)
+            self.fetch_hits += 1
+            return None
+        if not self.replies.can_push():
+            return self.replies
+        self._reply(operation)
+        if operation == READ:
+            self.tags.note_read(place)
+            self.read_hits += 1
+        elif operation == CONSUME:
+            self.tags.drop(place)
+            self.consume_hits += 1
+        else:
+            self.tags.dirty[place] = 1
+            self.write_hits += 1
+        return None
+
+    def _reply(self, operation: int) -> None:
+        self.replies.push(operation, self.requests.coordinate(), self.requests.reference(), 0.0)
+
+    def _join(self, operation: int, place: int) -> Channel | None:
+        """A request to a line that is under way."""
+        if operation == FETCH:
+            self.tags.note_fetch(place)
+            self.fetch_hits += 1
+            return None
+        if operation == WRITE or not self.misses.can_wait():
+            return self.memory_replies
+        miss = self.tags.pending[place]
+        self.misses.wait(miss, operation, self.requests.coordinate())
+        if operation == CONSUME:
+            self.misses.consumed[miss] = 1
+            self.consume_joins += 1
+        else:
+            self.tags.note_read(place)
+            self.read_joins += 1
+        return None
+
+    def _allocate(self, line: int, set_index: int) -> Channel | None:
+        """A write to a line that is not here: it takes a place without being fetched."""
+        place = self.tags.victim(set_index)
+        if place < 0:
+            return self.memory_replies
+        if not self.replies.can_push():
+            return self.replies
+        if self.tags.dirty[place] and not self.memory_requests.can_push():
+            return self._wait_for_memory(1)
+        self._evict(place)
+        self.tags.place_line(place, line, 0)
+        self.tags.dirty[place] = 1
+        self._reply(WRITE)
+        self.write_misses += 1
+        return None
+
+    def _miss(self, operation: int, line: int, set_index: int) -> Channel | None:
+        """A read, fetch or consume of a line that is not here."""
+        if self.misses.full() or not self.misses.can_wait():
+            return self.memory_replies
+        place = -1 if operation == CONSUME else self.tags.victim(set_index)
+        if place < 0 and operation != CONSUME:
+            return self.memory_replies
+        slots = 2 if place >= 0 and self.tags.dirty[place] else 1
+        if self.memory_requests.space() < slots:
+            return self._wait_for_memory(slots)
+        if place >= 0:
+            self._evict(place)
+            self.tags.place_line(place, line, 1 if operation == FETCH else 0)
+        miss = self.misses.open(line, place)
+        if place >= 0:
+            self.tags.pending[place] = miss
+        self._ask(operation, miss)
+        return None
+
+    def _ask(self, operation: int, miss: int) -> None:
+        """Ask memory for the line of a new miss, whose first target is the request at the head."""
+        self.memory_requests.push(READ, self.tag_base | miss, self.misses.lines[miss] * self.line_bytes, 0.0)
+        if operation == FETCH:
+            self.fetch_misses += 1
+        else:
+            self.misses.wait(miss, operation, self.requests.coordinate())
+            if operation == CONSUME:
+                self.consume_misses += 1
+            else:
+                self.read_misses += 1
+
+    def _evict(self, place: int) -> None:
+        """Write the victim back if it is dirty; the tags forget it when the place is given away."""
+        if self.tags.lines[place] >= 0:
+            self.evictions += 1
+        if self.tags.dirty[place]:
+            self.write_backs += 1
+            self.memory_requests.push(WRITE, self.tag_base, self.tags.lines[place] * self.line_bytes, 0.0)
+
+    def _wait_for_memory(self, slots: int) -> Channel:
+        self.memory_requests.want(slots)
+        return self.memory_requests
+
+    def counters(self) -> dict[str, int]:
+        """Hits, misses and joins (requests to a line under way) by operation, evictions and write-backs."""
+        return {name: getattr(self, name) for name in COUNTERS}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Hits and misses so far, misses in flight, lines held."""
+        return (Signal("hits", 48), Signal("misses", 48), Signal("in_flight", 16), Signal("held", 32))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        hits = self.read_hits + self.fetch_hits + self.consume_hits + self.write_hits
+        misses = self.read_misses + self.fetch_misses + self.consume_misses + self.write_misses
+        return hits, misses, self.misses.used, self.tags.held
+
+
+COUNTERS = (
+    "read_hits",
+    "read_joins",
+    "read_misses",
+    "fetch_hits",
+    "fetch_misses",
+    "write_hits",
+    "write_misses",
+    "consume_hits",
+    "consume_joins",
+    "consume_misses",
+    "evictions",
+    "write_backs",
+    "writes_through",
+)

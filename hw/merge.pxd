@@ -1,0 +1,26 @@
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long DATA, STOP, WAY_BITS, WAY_MASK
+
+cdef class HighRadixMerger(Component):
+    cdef readonly long radix
+    cdef readonly bint merging
+    cdef readonly long fan_in
+    cdef readonly long loaded
+    cdef readonly long emptied
+    cdef readonly long size
+    cdef long[::1] heap
+    cdef readonly long merged_elements
+    cdef readonly long merges
+    cdef Channel tasks
+    cdef list ways
+    cdef Channel merged
+
+    cpdef long tick(self, long now) except? -2
+    cdef bint _begin(self) except -1
+    cdef long _see_heads(self) except -2
+    cdef int _emit(self) except -1
+    cdef void _sift_up(self, long place, long key) noexcept
+    cdef void _sift_down(self, long key) noexcept
+    cdef Channel _way(self, long index)

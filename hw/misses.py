@@ -1,0 +1,83 @@
+"""Miss status holding registers: which lines are under way, and who waits for each."""
+
+from __future__ import annotations
+
+from array import array
+
+NONE = -1
+
+
+class MissTable:
+    """Registers for lines under way, each with a queue of targets (the requests that wait for the line).
+
+    Args:
+        registers: lines under way at once.
+        targets: requests that wait, over all registers.
+    """
+
+    def __init__(self, registers: int, targets: int) -> None:
+        self.registers = registers
+        self.used = 0
+        self.lines = array("q", [NONE] * registers)
+        self.places = array("q", [NONE] * registers)  # where in the tags the line will go; -1: nowhere
+        self.consumed = array("q", bytes(8 * registers))  # whether the line is dropped once it was read
+        self.first = array("q", [NONE] * registers)
+        self.last = array("q", [NONE] * registers)
+        self.free_register = _chain(registers)
+        self.next_register = 0
+        self.operations = array("q", bytes(8 * targets))
+        self.target_tags = array("q", bytes(8 * targets))
+        self.following = _chain(targets)  # the target behind, or the next free one
+        self.free_target = 0
+
+    def full(self) -> bool:
+        """Whether every register is taken."""
+        return self.next_register == NONE
+
+    def can_wait(self) -> bool:
+        """Whether there is room for one more target."""
+        return self.free_target != NONE
+
+    def open(self, line: int, place: int) -> int:
+        """Take a register for a line that is asked of memory; only when not full."""
+        miss = self.next_register
+        self.next_register = self.free_register[miss]
+        self.lines[miss] = line
+        self.places[miss] = place
+        self.consumed[miss] = 0
+        self.used += 1
+        return miss
+
+    def close(self, miss: int) -> None:
+        """Give the register back; its targets must have been taken."""
+        self.lines[miss] = NONE
+        self.free_register[miss] = self.next_register
+        self.next_register = miss
+        self.used -= 1
+
+    def wait(self, miss: int, operation: int, tag: int) -> None:
+        """Append a target; only when ``can_wait``."""
+        target = self.free_target
+        self.free_target = self.following[target]
+        self.operations[target] = operation
+        self.target_tags[target] = tag
+        self.following[target] = NONE
+        if self.first[miss] == NONE:
+            self.first[miss] = target
+        else:
+            self.following[self.last[miss]] = target
+        self.last[miss] = target
+
+    def next_target(self, miss: int) -> int:
+        """Take the oldest target; its operation and tag stay readable until the next ``wait``; -1 if none."""
+        target = self.first[miss]
+        if target != NONE:
+            self.first[miss] = self.following[target]
+            self.following[target] = self.free_target
+            self.free_target = target
+        return target
+
+
+def _chain(length: int) -> array[int]:
+    """A free list that links every entry to the next."""
+    return array("q", [*range(1, length), NONE])

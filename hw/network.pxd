@@ -1,0 +1,20 @@
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long PORT_SHIFT
+
+cdef class Crossbar(Component):
+    cdef readonly long interleave_bytes
+    cdef readonly long transfers
+    cdef readonly long conflicts
+    cdef readonly list inputs
+    cdef readonly list outputs
+    cdef long input_count
+    cdef long output_count
+    cdef long[::1] last_used
+
+    cpdef long tick(self, long now) except? -2
+    cdef long _route(self, Channel source) noexcept
+    cdef int _move(self, Channel source, long output) except -1
+    cdef Channel _input(self, long index)
+    cdef Channel _output(self, long index)

@@ -1,0 +1,25 @@
+cimport cython
+
+cdef long NONE
+
+@cython.final
+cdef class TagStore:
+    cdef readonly long sets
+    cdef readonly long ways
+    cdef readonly long priority_limit
+    cdef readonly long reuse_limit
+    cdef public long[::1] lines
+    cdef public long[::1] pending
+    cdef public long[::1] dirty
+    cdef public long[::1] priorities
+    cdef public long[::1] reuse
+    cdef readonly long held
+
+    cpdef long find(self, long set_index, long line) noexcept
+    cpdef long victim(self, long set_index) noexcept
+    cdef bint _before(self, long place, long other) noexcept
+    cpdef void place_line(self, long place, long line, long priority) noexcept
+    cdef void _age(self, long victim) noexcept
+    cpdef void note_fetch(self, long place) noexcept
+    cpdef void note_read(self, long place) noexcept
+    cpdef void drop(self, long place) noexcept

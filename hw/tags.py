@@ -1,0 +1,98 @@
+"""Tags of a set-associative bank; the victim is the line of the lowest priority, by SRRIP among equals."""
+
+from __future__ import annotations
+
+from array import array
+
+NONE = -1
+
+
+class TagStore:
+    """Which lines a bank holds. A place is a set and a way: ``set * ways + way``.
+
+    Args:
+        sets: number of sets.
+        ways: ways a set.
+        priority_limit: where a line's count of fetches not yet read saturates.
+        reuse_limit: largest re-reference prediction value (SRRIP, Jaleel et al., ISCA 2010).
+    """
+
+    def __init__(self, sets: int, ways: int, priority_limit: int, reuse_limit: int) -> None:
+        self.sets = sets
+        self.ways = ways
+        self.priority_limit = priority_limit
+        self.reuse_limit = reuse_limit
+        places = sets * ways
+        self.lines = array("q", [NONE] * places)
+        self.pending = array("q", [NONE] * places)  # the miss that will bring the line, if it is under way
+        self.dirty = array("q", bytes(8 * places))
+        self.priorities = array("q", bytes(8 * places))
+        self.reuse = array("q", [reuse_limit] * places)  # large: reuse is far away
+        self.held = 0
+
+    def find(self, set_index: int, line: int) -> int:
+        """Place of a line that is held or under way, or -1."""
+        first = set_index * self.ways
+        for place in range(first, first + self.ways):
+            if self.lines[place] == line:
+                return place
+        return NONE
+
+    def victim(self, set_index: int) -> int:
+        """Place for a new line: a free one, or that of the line to evict; -1 if every line is under way."""
+        first = set_index * self.ways
+        best = NONE
+        for place in range(first, first + self.ways):
+            if self.pending[place] >= 0:
+                continue
+            if self.lines[place] == NONE:
+                return place
+            if best == NONE or self._before(place, best):
+                best = place
+        return best
+
+    def _before(self, place: int, other: int) -> bool:
+        """Whether a line is to be evicted before another."""
+        if self.priorities[place] != self.priorities[other]:
+            return self.priorities[place] < self.priorities[other]
+        return self.reuse[place] > self.reuse[other]
+
+    def place_line(self, place: int, line: int, priority: int) -> None:
+        """Give a victim's place to a new line, aging the lines that it was chosen among as SRRIP does."""
+        if self.lines[place] == NONE:
+            self.held += 1
+        else:
+            self._age(place)
+        self.lines[place] = line
+        self.pending[place] = NONE
+        self.dirty[place] = 0
+        self.priorities[place] = priority
+        self.reuse[place] = self.reuse_limit - 1
+
+    def _age(self, victim: int) -> None:
+        step = self.reuse_limit - self.reuse[victim]
+        if step == 0:
+            return
+        first = victim - victim % self.ways
+        for place in range(first, first + self.ways):
+            if self.priorities[place] == self.priorities[victim]:
+                self.reuse[place] = min(self.reuse[place] + step, self.reuse_limit)
+
+    def note_fetch(self, place: int) -> None:
+        """A fetch of a line that is here or under way: one more read is to come."""
+        self.priorities[place] = min(self.priorities[place] + 1, self.priority_limit)
+        self.reuse[place] = 0
+
+    def note_read(self, place: int) -> None:
+        """A read of a line that is here or under way."""
+        self.priorities[place] = max(self.priorities[place] - 1, 0)
+        self.reuse[place] = 0
+
+    def drop(self, place: int) -> None:
+        """Forget a line, dirty or not."""
+        self.lines[place] = NONE
+        self.pending[place] = NONE
+        self.dirty[place] = 0
+        self.priorities[place] = 0
+        self.reuse[place] = self.reuse_limit
+        self.held -= 1
