@@ -1,0 +1,174 @@
+"""Run a machine on a workload from Python: ``fiberscope.simulate("gamma", "wiki-Vote")``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import accelerators
+from accelerators import configuration
+from accelerators.machine import Accelerator, CsrArray, Machine
+from fiberscope import collect
+from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
+from fiberscope.report import Report, check_writable
+from fiberscope.verification import Comparison, compare
+from sim import DeadlockError, Kernel, Run
+from workloads import Workload, from_scipy
+from workloads import load as load_workload
+
+__all__ = ["Progress", "Waveform", "simulate"]
+
+# Stage, work done, work in all (0 where unknown); called now and then.
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Waveform:
+    """Where to write a waveform, and what of the run goes into it.
+
+    ``window`` is the first and the last cycle, ``scopes`` are patterns of instance names (``*.pe0[0-3]``).
+    """
+
+    path: Path
+    window: tuple[int, int] | None = None
+    scopes: Sequence[str] = ()
+
+
+def simulate(
+    accelerator: str | Accelerator[Any],
+    a: object,
+    b: object = None,
+    *,
+    settings: Mapping[str, object] | None = None,
+    config: str | Path | None = None,
+    exact: bool = False,
+    cycle_limit: int | None = None,
+    waveform: Waveform | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Simulate A times B on an accelerator, verify the product and report.
+
+    Args:
+        accelerator: its name, or a descriptor of one's own.
+        a: a scipy sparse matrix, a workload, or what ``workloads.load`` takes: a name or a path.
+        b: the second operand; A itself by default.
+        settings: parameters by dotted key, as in ``{"pe.count": 64, "fibercache.size": "1 MiB"}``.
+        config: a YAML file of parameters, below the settings and above the accelerator's own.
+        exact: refuse a surrogate for a matrix that cannot be had.
+        cycle_limit: stop here, with a report marked incomplete.
+        waveform: write a VCD file.
+        progress: called now and then with stage, work done and work in all.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: what was given cannot be simulated.
+        VerificationError: the product is wrong; has the report.
+        DeadlockedRunError: the machine came to a standstill; has the report.
+    """
+    tell = progress or _nobody
+    machine_kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
+    parameters = configuration.load(
+        machine_kind.configuration,
+        machine_kind.shipped,
+        name=machine_kind.name,
+        file=Path(config) if config is not None else None,
+        settings=settings,
+    )
+    if waveform is not None:
+        check_writable(waveform.path)
+    first = _operand(a, "A", exact, tell)
+    second = first if b is None else _operand(b, "B", exact, tell)
+    _check_shapes(first, second, given=b is not None)
+    start = time.perf_counter()
+    machine = machine_kind.build(parameters, first.matrix, second.matrix)
+    run, deadlock, simulation_seconds = _run(machine, cycle_limit, waveform, tell)
+    comparison = _verify(machine, run, first.matrix, second.matrix, tell)
+    report = collect.report(
+        machine_kind.name,
+        parameters,
+        collect.workload(first, second if b is not None else None),
+        machine,
+        run,
+        comparison,
+        collect.Timing(time.perf_counter() - start, simulation_seconds),
+    )
+    if deadlock is not None:
+        raise DeadlockedRunError(str(deadlock), report) from deadlock
+    if comparison is not None and not comparison.passed:
+        raise VerificationError(_wrong(comparison), report)
+    return report
+
+
+def _nobody(_stage: str, _done: int, _total: int) -> None:
+    """Tell nobody about the progress."""
+
+
+def _operand(given: object, letter: str, exact: bool, tell: Progress) -> Workload:
+    if isinstance(given, Workload):
+        return given
+    if isinstance(given, str | Path):
+        return load_workload(
+            str(given), exact=exact, progress=lambda done, total: tell("loading", done, total)
+        )
+    return from_scipy(given, name=letter)
+
+
+def _check_shapes(first: Workload, second: Workload, *, given: bool) -> None:
+    a, b = first.matrix.shape, second.matrix.shape
+    if a[1] == b[0]:
+        return
+    if given:
+        raise InputError(
+            f"A ({first.name}) is {a[0]} x {a[1]} and B ({second.name}) is {b[0]} x {b[1]}: "
+            f"B should have {a[1]} rows"
+        )
+    raise InputError(f"{first.name} is {a[0]} x {a[1]}, so A times A does not exist; give a second matrix")
+
+
+def _run(
+    machine: Machine, cycle_limit: int | None, waveform: Waveform | None, tell: Progress
+) -> tuple[Run, DeadlockError | None, float]:
+    """Run the machine; gives how it ended, the deadlock if it is one, and the seconds it took."""
+    kernel = machine.kernel
+    start = time.perf_counter()
+    deadlock = None
+    with _recording(machine, waveform):
+        try:
+            run = kernel.run(
+                cycle_limit=cycle_limit, progress=lambda _cycle: tell("simulating", *machine.progress())
+            )
+        except DeadlockError as error:
+            deadlock = error
+            run = _standstill(kernel)
+    return run, deadlock, time.perf_counter() - start
+
+
+def _standstill(kernel: Kernel) -> Run:
+    seconds = float(Fraction(kernel.end) / kernel.base_hertz)
+    return Run(False, "deadlock", kernel.length(kernel.clocks[0]), kernel.end, seconds)
+
+
+def _recording(machine: Machine, waveform: Waveform | None) -> AbstractContextManager[None]:
+    if waveform is None:
+        return nullcontext()
+    from sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded only when a waveform is wanted)
+
+    return write_vcd(machine.kernel, waveform.path, window=waveform.window, scopes=waveform.scopes)
+
+
+def _verify(machine: Machine, run: Run, a: CsrArray, b: CsrArray, tell: Progress) -> Comparison | None:
+    if not run.complete:
+        return None
+    tell("verifying", 0, 0)
+    return compare(a, b, machine.result())
+
+
+def _wrong(comparison: Comparison) -> str:
+    return (
+        f"the machine's product is wrong: relative error {comparison.max_relative_error:.3g}, "
+        f"{comparison.missing} entries missing, {comparison.extra} too many"
+    )

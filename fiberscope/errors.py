@@ -1,0 +1,33 @@
+"""What can go wrong at the front door, and the exit code of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fiberscope.report import Report
+
+__all__ = ["DeadlockedRunError", "FailedRunError", "InputError", "VerificationError"]
+
+
+class InputError(ValueError):
+    """One line about something the user can put right; the command line exits with 2."""
+
+
+class FailedRunError(Exception):
+    """The simulated machine went wrong; the command line exits with 3.
+
+    ``report`` is what is known of the run.
+    """
+
+    def __init__(self, message: str, report: Report) -> None:
+        self.report = report
+        super().__init__(message)
+
+
+class VerificationError(FailedRunError):
+    """The machine's product is not the product of its operands."""
+
+
+class DeadlockedRunError(FailedRunError):
+    """The machine came to a standstill before it was done; the message names who waits for what."""

@@ -1,0 +1,214 @@
+"""The one document that every run ends in: what ran, what it did, where the cycles went, whether it is right.
+
+Two runs of the same inputs, configuration and version give the same document byte for byte, apart from its
+part ``host``. Everything stands in base units (cycles, seconds, bytes); the configuration names its own.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fiberscope.errors import InputError
+
+__all__ = [
+    "Component",
+    "Host",
+    "Memory",
+    "Operand",
+    "Product",
+    "Report",
+    "TensorTraffic",
+    "Verification",
+    "Workload",
+    "check_writable",
+]
+
+SCHEMA: Final = "fiberscope-report-1"
+Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Operand(_Part):
+    """One operand: what it is, the file or generator it is from, and what a reader must know of it."""
+
+    name: str
+    source: Literal["real", "surrogate", "generated", "memory"]
+    origin: str
+    digest: str
+    shape: tuple[int, int]
+    nonzeros: int
+    notice: str | None = None
+
+
+class Workload(Operand):
+    """The first operand, and the second one where it is another."""
+
+    b: Operand | None = None
+
+
+class Product(_Part):
+    """The product as the machine wrote it."""
+
+    shape: tuple[int, int]
+    nonzeros: int
+
+
+class TensorTraffic(_Part):
+    """Bytes of one tensor between the machine and its memory."""
+
+    read_bytes: int
+    write_bytes: int
+
+
+class Component(_Part):
+    """The cycles of one component, each counted once, in its own clock; and its event counters."""
+
+    cycles: int
+    busy: int
+    input_stall: int
+    output_stall: int
+    idle: int
+    input_stall_by_port: dict[str, int] = {}
+    output_stall_by_port: dict[str, int] = {}
+    counters: dict[str, int] = {}
+
+
+class Memory(_Part):
+    """How the memory was used; ``utilization`` is the bandwidth used over the peak."""
+
+    row_hits: int
+    row_misses: int
+    row_conflicts: int
+    bytes_per_second: float
+    peak_bytes_per_second: int
+    utilization: float
+    counters: dict[str, int] = {}
+
+
+class Verification(_Part):
+    """The comparison with the reference. ``passed`` is null where the run did not come to its end.
+
+    ``max_relative_error`` is against |A| |B| entry by entry; null where a value is not finite.
+    """
+
+    reference: str
+    passed: bool | None
+    max_relative_error: float | None = None
+    tolerance: float
+    missing: int = 0
+    extra: int = 0
+
+
+class Host(_Part):
+    """The computer that ran the simulation; the only part that may differ between two runs.
+
+    ``seconds`` is wall-clock time from the loaded operands to the verified product, ``simulation_seconds``
+    that of the simulation alone, from which the speeds are. ``computes_per_host_cycle`` is multiplications
+    per cycle of one core at ``hertz``; null where the host does not tell its frequency.
+    """
+
+    seconds: float
+    simulation_seconds: float
+    ticks_per_second: float
+    cycles_per_second: float
+    multiplies_per_second: float
+    computes_per_host_cycle: float | None
+    hertz: float | None
+    peak_memory_bytes: int
+    compiled: bool
+
+
+class Report(_Part):
+    """One run of one machine on one workload."""
+
+    schema_name: Literal["fiberscope-report-1"] = Field(
+        default=SCHEMA, validation_alias="schema", serialization_alias="schema"
+    )
+    fidelity: Literal["event"] = "event"
+    version: str
+    accelerator: str
+    complete: bool
+    ending: Ending
+    workload: Workload
+    config: dict[str, Any]
+    config_digest: str
+    cycles: int
+    seconds: float
+    operations: dict[str, int]
+    traffic: dict[str, TensorTraffic]
+    traffic_minimum_bytes: int
+    memory: Memory
+    product: Product | None
+    verification: Verification
+    components: dict[str, Component]
+    host: Host
+
+    def to_json(self) -> str:
+        """The document as indented JSON with a final newline."""
+        return self.model_dump_json(by_alias=True, indent=2) + "\n"
+
+    @classmethod
+    def read(cls, path: str | Path) -> Report:
+        """A report written earlier.
+
+        Raises:
+            InputError: the file cannot be read or is no such report.
+        """
+        try:
+            return cls.model_validate_json(Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"{path}: cannot read the report: {error.strerror}") from error
+        except ValueError as error:
+            raise InputError(f"{path}: not a report of the schema {SCHEMA}") from error
+
+    def write(self, path: str | Path) -> None:
+        """Write the JSON document at once: a reader sees the old file or the new one, never a part.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        path = Path(path)
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(self.to_json())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except OSError as error:
+            os.unlink(temporary)
+            raise _unwritable(path, error) from error
+
+
+def check_writable(path: Path) -> None:
+    """Find out before a long run whether its outcome could be written to ``path``.
+
+    Raises:
+        InputError: it could not.
+    """
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: the folder {path.parent} cannot be written to")
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path}: cannot write the report: {error.strerror}")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,124 @@
+"""Is the product that a machine wrote the product of its operands?
+
+Two doubles that are sums of the same products in different orders differ by rounding, and by at most
+2 n u (|A| |B|)_ij to first order, for n products and unit roundoff u (Higham, "Accuracy and Stability of
+Numerical Algorithms", 2nd ed., section 3.1). So the relative error of an entry is taken against
+(|A| |B|)_ij, the size of what was added up, and not against the entry itself, which cancellation can make
+arbitrarily small. An entry exists where at least one product does, even if its sum is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+__all__ = ["TOLERANCE", "Comparison", "compare"]
+
+CsrArray: TypeAlias = "sparse.csr_array[Any]"
+Numbers: TypeAlias = "npt.NDArray[Any]"
+
+TOLERANCE = 1e-12  # a few thousand unit roundoffs of a double
+PRODUCTS_A_BLOCK = 1 << 20  # so the reference is never held in full, and checking takes little memory
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a product compares with the reference.
+
+    ``max_relative_error`` is infinite where a value is not finite or should be exactly zero and is not;
+    ``missing`` counts the entries that the product lacks, ``extra`` those that it should not have.
+    """
+
+    max_relative_error: float
+    missing: int
+    extra: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether all entries are there, no others, and all values within the tolerance."""
+        return self.missing == 0 and self.extra == 0 and self.max_relative_error <= TOLERANCE
+
+
+def compare(a: CsrArray, b: CsrArray, product: CsrArray) -> Comparison:
+    """Compare ``product`` with scipy's ``a @ b``, block of rows by block of rows.
+
+    Raises:
+        ValueError: the product's shape is not that of ``a @ b``.
+    """
+    if product.shape != (a.shape[0], b.shape[1]):
+        raise ValueError(f"the product has the shape {product.shape}, not {(a.shape[0], b.shape[1])}")
+    error, missing, extra = 0.0, 0, 0
+    structure, magnitude = _with_values(b, np.ones_like(b.data)), _with_values(b, np.abs(b.data))
+    for rows in _blocks(a, b):
+        block = a[rows]
+        expected = _sorted(_with_values(block, np.ones_like(block.data)) @ structure)
+        scale = _on(expected, _with_values(block, np.abs(block.data)) @ magnitude)
+        reference = _on(expected, block @ b)
+        part = _compare_entries(expected, reference, scale, _sorted(product[rows]))
+        error, missing, extra = (
+            max(error, part.max_relative_error),
+            missing + part.missing,
+            extra + part.extra,
+        )
+    return Comparison(error, missing, extra)
+
+
+def _compare_entries(expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray) -> Comparison:
+    places, found = _places(expected), _places(product)
+    values = product.data
+    if not np.array_equal(places, found):
+        _common, here, there = np.intersect1d(places, found, return_indices=True)
+        reference, scale, values = reference[here], scale[here], values[there]
+    missing, extra = len(places) - len(values), len(found) - len(values)
+    return Comparison(_largest_error(reference, scale, values), missing, extra)
+
+
+def _largest_error(reference: Numbers, scale: Numbers, values: Numbers) -> float:
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        errors = np.abs(values - reference) / scale
+    errors[values == reference] = 0.0
+    errors[np.isnan(errors)] = np.inf
+    return float(errors.max(initial=0.0))
+
+
+def _blocks(a: CsrArray, b: CsrArray) -> Iterator[slice]:
+    """Consecutive rows of ``a`` with about ``PRODUCTS_A_BLOCK`` products, at least one row."""
+    lengths = np.diff(b.indptr)
+    before_entry = np.concatenate([[0], np.cumsum(lengths[a.indices])])
+    products = before_entry[a.indptr]
+    first = 0
+    while first < a.shape[0]:
+        last = int(np.searchsorted(products, products[first] + PRODUCTS_A_BLOCK, side="right")) - 1
+        last = max(last, first + 1)
+        yield slice(first, last)
+        first = last
+
+
+def _with_values(matrix: CsrArray, values: Numbers) -> CsrArray:
+    return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _sorted(matrix: CsrArray) -> CsrArray:
+    matrix.sort_indices()
+    return matrix
+
+
+def _places(matrix: CsrArray) -> Numbers:
+    """Row and column of each entry as one number, in the order stored."""
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    return rows * matrix.shape[1] + matrix.indices
+
+
+def _on(structure: CsrArray, matrix: CsrArray) -> Numbers:
+    """The values of ``matrix`` on the entries of ``structure``; scipy leaves out sums that are zero."""
+    matrix = _sorted(matrix)
+    if matrix.nnz == structure.nnz:
+        return matrix.data
+    values = np.zeros(structure.nnz)
+    values[np.searchsorted(_places(structure), _places(matrix))] = matrix.data
+    return values

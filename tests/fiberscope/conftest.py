@@ -1,0 +1,18 @@
+"""The toy accelerator, found as every accelerator is."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import accelerators
+
+MACHINES = Path(__file__).parent.parent / "support" / "machines"
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(accelerators, "__path__", [*accelerators.__path__, str(MACHINES)])
+    yield "toy"
+    sys.modules.pop("accelerators.toy", None)
