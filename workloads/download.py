@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]
 CONNECT_SECONDS = 5  # an offline machine moves on quickly
 READ_SECONDS = 30
 ATTEMPTS = 3
-CHUNK_BYTES = 2**20
+CHUNK_BYTES = 2**16  # at most this much of an interrupted transfer is asked for again
 
 
 class DownloadError(WorkloadError):

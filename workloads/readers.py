@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,7 +13,7 @@ from workloads.canonical import CsrArray, canonical, check_shape, from_coordinat
 from workloads.entries import Entries, gather
 from workloads.errors import WorkloadError
 from workloads.matrixmarket import BANNER, read_matrix_market
-from workloads.text import LONGEST_LINE, Grammar, opened, scan
+from workloads.text import LONGEST_LINE, Grammar, opened, scan, too_long
 
 __all__ = ["SUFFIXES", "read_matrix"]
 
@@ -45,6 +43,8 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     with opened(file, where) as stream:
         start = stream.read(len(BANNER))
         stream.seek(0)
+        if not start:
+            raise WorkloadError("the file is empty", where=where)
         suffix = _suffix(file)
         if start.lower() == BANNER or suffix == ".mtx":
             return read_matrix_market(stream, where)
@@ -113,14 +113,11 @@ def _matrix(entries: Entries, shape: tuple[int, int], where: str, fix: str) -> C
 
 def _first_entry(stream: BinaryIO, where: str) -> tuple[int, int]:
     """The line of the first entry and its number of words; the stream is back at its start."""
-    for number, line in zip(itertools.count(1), _lines(stream), strict=False):
+    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
+        if len(line) == LONGEST_LINE:
+            raise too_long(where, number)
         words = line.split()
         if words and words[0][:1] not in (b"#", b"%"):
             stream.seek(0)
             return number, len(words)
     raise WorkloadError("no entry in the file, so its shape is not known", where=where, fix="use .mtx")
-
-
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    while line := stream.readline(LONGEST_LINE):
-        yield line

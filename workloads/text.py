@@ -98,8 +98,6 @@ def opened(path: Path, where: str) -> Iterator[BinaryIO]:
         with path.open("rb") as raw:
             magic = raw.read(2)
             raw.seek(0)
-            if not magic:
-                raise WorkloadError("the file is empty", where=where)
             if magic != GZIP_MAGIC:
                 yield raw
                 return
@@ -129,6 +127,11 @@ def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) ->
         line += text.count(b"\n")
 
 
+def too_long(where: str, line: int) -> WorkloadError:
+    """The error for a line of 64 KiB or more."""
+    return WorkloadError("a line longer than 64 KiB; is this a text file?", where=where, line=line)
+
+
 def _whole_lines(stream: BinaryIO, where: str, line: int) -> bytes:
     text = stream.read(CHUNK_BYTES)
     if not text or text.endswith(b"\n"):
@@ -136,8 +139,7 @@ def _whole_lines(stream: BinaryIO, where: str, line: int) -> bytes:
     rest = stream.readline(LONGEST_LINE)
     if not rest.endswith(b"\n"):
         if len(rest) == LONGEST_LINE:
-            number = line + text.count(b"\n")
-            raise WorkloadError("a line longer than 64 KiB; is this a text file?", where=where, line=number)
+            raise too_long(where, line + text.count(b"\n"))
         rest += b"\n"
     return text + rest
 

@@ -3,8 +3,8 @@
 Every row has as many stubs as nonzeros wanted, every column too. Each node has a place on a line, each stub
 lies near its node's place (`locality` is the deviation, the line being 1 long), and stubs are joined in the
 order they lie. A small locality makes neighbourhoods, as communities do, and so more collisions in A times A;
-a large one makes the configuration model. Joins that repeat one another, or join a node with itself where that
-is not wanted, swap an end with a join nearby until none is left: the degrees stay exact.
+a large one makes the configuration model. Joins that repeat one another, or join a node with itself where
+that is not wanted, swap an end with a join nearby until none is left: the degrees stay exact.
 """
 
 from __future__ import annotations
