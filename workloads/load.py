@@ -40,7 +40,9 @@ class Workload:
     origin: str
 
 
-def load(name: str, *, exact: bool = False, progress: Callable[[int, int], None] | None = None) -> Workload:
+def load(
+    name: str | os.PathLike[str], *, exact: bool = False, progress: Callable[[int, int], None] | None = None
+) -> Workload:
     """The workload called `name`: a path, a generator (`uniform:rows=...`), or a name.
 
     A name is looked up in the data path, then, if the registry has it, in the cache, then downloaded, calling
