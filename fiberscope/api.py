@@ -88,7 +88,7 @@ def simulate(
     run, deadlock, simulation_seconds = _run(machine, cycle_limit, waveform, tell)
     comparison = _verify(machine, run, first.matrix, second.matrix, tell)
     report = collect.report(
-        machine_kind.name,
+        machine_kind,
         parameters,
         collect.workload(first, second if b is not None else None),
         machine,

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from accelerators import configuration
 from accelerators.configuration import Configuration
-from accelerators.machine import Machine
+from accelerators.machine import Accelerator, Machine
 from fiberscope import __version__, host
 from fiberscope import report as parts
 from fiberscope.verification import TOLERANCE, Comparison
@@ -29,7 +29,7 @@ class Timing:
 
 
 def report(
-    accelerator: str,
+    accelerator: Accelerator[Any],
     parameters: Configuration,
     operands: parts.Workload,
     machine: Machine,
@@ -42,7 +42,8 @@ def report(
     operations = dict(machine.operations())
     return parts.Report(
         version=__version__,
-        accelerator=accelerator,
+        accelerator=accelerator.name,
+        workers=accelerator.workers,
         complete=run.complete,
         ending=cast(parts.Ending, run.reason),
         workload=operands,

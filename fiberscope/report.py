@@ -127,7 +127,10 @@ class Host(_Part):
 
 
 class Report(_Part):
-    """One run of one machine on one workload."""
+    """One run of one machine on one workload.
+
+    ``workers`` is the family of components whose cycles decide how busy the machine is.
+    """
 
     schema_name: Literal["fiberscope-report-1"] = Field(
         default=SCHEMA, validation_alias="schema", serialization_alias="schema"
@@ -135,6 +138,7 @@ class Report(_Part):
     fidelity: Literal["event"] = "event"
     version: str
     accelerator: str
+    workers: str
     complete: bool
     ending: Ending
     workload: Workload

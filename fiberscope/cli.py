@@ -1,0 +1,213 @@
+"""The command ``fiberscope``: a thin layer over the Python API.
+
+Exit codes: 0; 2 for bad input, with one line that says what would be right; 3 when the simulated machine
+went wrong; 130 when interrupted. Everything heavy is imported inside the commands, so that ``--help`` answers
+at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from fiberscope import __version__
+from fiberscope.errors import FailedRunError, InputError
+
+__all__ = ["main", "run"]
+
+BAD_INPUT = 2
+MACHINE_WRONG = 3
+INTERRUPTED = 130
+
+# The base of all usage errors; where it lives depends on the version of typer.
+_ClickError: type[Exception] = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(
+    name="fiberscope",
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"fiberscope {__version__}")
+        raise typer.Exit
+
+
+_Accelerator = Annotated[str, typer.Argument(help="Name of the accelerator; see 'fiberscope list'.")]
+_Matrix = Annotated[str, typer.Argument(help="A: a file, a known name, or a generator.")]
+_SecondMatrix = Annotated[
+    str | None, typer.Option("--b", metavar="MATRIX", help="B, where it is not A again.")
+]
+_Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a parameter; repeatable.")
+]
+_Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
+_Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here.")]
+_Vcd = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a waveform here.")]
+_VcdWindow = Annotated[
+    str | None, typer.Option(metavar="FIRST:LAST", help="Cycles that the waveform covers.")
+]
+_VcdScope = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATTERN", help="Components in the waveform, as in '*.pe0[0-3]*'; repeatable."),
+]
+_Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
+_CycleLimit = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Stop at this cycle, with an incomplete report.")
+]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+_Version = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+]
+
+
+def main() -> NoReturn:
+    """Entry point of the console script."""
+    sys.exit(run())
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; returns the exit code, having said on stderr what was wrong."""
+    try:
+        code = app(arguments, prog_name="fiberscope", standalone_mode=False)
+    except _ClickError as error:
+        return _complain(_usage(error), BAD_INPUT)
+    except FailedRunError as error:
+        return _complain(str(error), MACHINE_WRONG)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except ValueError as error:
+        if not _is_input_error(error):
+            raise
+        return _complain(str(error), BAD_INPUT)
+    except MemoryError:
+        return _complain("out of memory; try a smaller matrix", BAD_INPUT)
+    return int(code or 0)
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"fiberscope: {message}", file=sys.stderr)
+    return code
+
+
+def _usage(error: Exception) -> str:
+    message = getattr(error, "format_message", error.__str__)()
+    return f"{' '.join(str(message).split()).rstrip('.')}; see fiberscope --help"
+
+
+def _is_input_error(error: ValueError) -> bool:
+    from accelerators import ConfigurationError
+    from workloads import WorkloadError
+
+    return isinstance(error, InputError | ConfigurationError | WorkloadError)
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    context: typer.Context,
+    version: _Version = False,
+) -> None:
+    """Simulate sparse tensor accelerators, cycle by cycle.
+
+    \b
+    Examples:
+      fiberscope sim gamma wiki-Vote
+      fiberscope sim gamma my_matrix.mtx --set pe.count=64 --json out.json
+      fiberscope list
+      fiberscope info gamma
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def sim(
+    accelerator: _Accelerator,
+    matrix: _Matrix,
+    b: _SecondMatrix = None,
+    settings: _Settings = None,
+    config: _Config = None,
+    json: _Json = None,
+    vcd: _Vcd = None,
+    vcd_window: _VcdWindow = None,
+    vcd_scope: _VcdScope = None,
+    exact: _Exact = False,
+    cycle_limit: _CycleLimit = None,
+    quiet: _Quiet = False,
+) -> int:
+    """Simulate a product of matrices on an accelerator.
+
+    A times A by default, A times B with --b. The product is verified against scipy on every run.
+
+    \b
+    Examples:
+      fiberscope sim gamma wiki-Vote
+      fiberscope sim gamma wiki-Vote --set pe.count=64 --set fibercache.size=1MiB
+      fiberscope sim gamma a.mtx --b b.mtx --json out.json
+      fiberscope sim gamma uniform:rows=1000,cols=1000,nonzeros=5000
+      fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
+    """
+    from fiberscope import run_command
+
+    return run_command.run(
+        run_command.Request(
+            accelerator=accelerator,
+            a=matrix,
+            b=b,
+            settings=settings or [],
+            config=config,
+            json=json,
+            vcd=vcd,
+            vcd_window=vcd_window,
+            vcd_scopes=vcd_scope or [],
+            exact=exact,
+            cycle_limit=cycle_limit,
+            quiet=quiet,
+        )
+    )
+
+
+@app.command(name="list")
+def list_() -> None:
+    """List the accelerators and the known matrices."""
+    from fiberscope import catalogue
+
+    catalogue.show_all()
+
+
+@app.command()
+def info(name: Annotated[str, typer.Argument(help="An accelerator or a matrix.")]) -> None:
+    """Describe an accelerator or a matrix.
+
+    Of an accelerator every parameter with its default, unit and source; of a matrix what the registry says.
+
+    \b
+    Examples:
+      fiberscope info gamma
+      fiberscope info wiki-Vote
+    """
+    from fiberscope import catalogue
+
+    catalogue.show_one(name)
+
+
+@app.command()
+def wave(vcd: Annotated[Path, typer.Argument(metavar="FILE", help="A waveform written with --vcd.")]) -> None:
+    """Open a waveform in GTKWave.
+
+    The save file beside it, of the same name with .gtkw, gives the groups, names and formats.
+
+    \b
+    Example:
+      fiberscope wave out.vcd
+    """
+    from fiberscope import wave_command
+
+    wave_command.show(vcd)

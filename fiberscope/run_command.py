@@ -1,0 +1,136 @@
+"""``fiberscope sim``: one run, its progress, its report and its summary."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from accelerators.configuration import parse_settings
+from fiberscope import api, summary
+from fiberscope.errors import FailedRunError, InputError
+from fiberscope.report import Report, check_writable
+
+__all__ = ["Request", "run"]
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of ``fiberscope sim``."""
+
+    accelerator: str
+    a: str
+    b: str | None
+    settings: Sequence[str]
+    config: Path | None
+    json: Path | None
+    vcd: Path | None
+    vcd_window: str | None
+    vcd_scopes: Sequence[str]
+    exact: bool
+    cycle_limit: int | None
+    quiet: bool
+
+
+def run(request: Request) -> int:
+    """Run, report, and return the exit code.
+
+    Raises:
+        FailedRunError: the machine went wrong, after its report is written.
+        InputError, ConfigurationError, WorkloadError: for what the user can put right.
+    """
+    if request.json is not None:
+        check_writable(request.json)
+    try:
+        report = _simulate(request)
+    except FailedRunError as failed:
+        _deliver(failed.report, request)
+        raise
+    _deliver(report, request)
+    return INTERRUPTED if report.ending == "interrupted" else 0
+
+
+def _simulate(request: Request) -> Report:
+    with _progress(request.quiet) as progress:
+        return api.simulate(
+            request.accelerator,
+            request.a,
+            request.b,
+            settings=parse_settings(request.settings),
+            config=request.config,
+            exact=request.exact,
+            cycle_limit=request.cycle_limit,
+            waveform=_waveform(request),
+            progress=progress,
+        )
+
+
+def _deliver(report: Report, request: Request) -> None:
+    """Write the report first, so that nothing that happens to the terminal can lose it."""
+    if request.json is not None:
+        report.write(request.json)
+    if request.quiet:
+        _warn(report)
+        return
+    console = Console()
+    summary.show(report, console)
+    if request.json is not None:
+        console.print(f"Report: {request.json}", highlight=False, soft_wrap=True)
+    if request.vcd is not None:
+        console.print(
+            f"Waveform: {request.vcd} (open it: fiberscope wave {request.vcd})",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _warn(report: Report) -> None:
+    """What must be said even to those who want quiet."""
+    for operand in (report.workload, report.workload.b):
+        if operand is not None and operand.notice:
+            print(f"fiberscope: {operand.notice}", file=sys.stderr)
+    if not report.complete:
+        print(f"fiberscope: INCOMPLETE: {report.ending} at cycle {report.cycles:,}", file=sys.stderr)
+
+
+def _waveform(request: Request) -> api.Waveform | None:
+    if request.vcd is None:
+        if request.vcd_window or request.vcd_scopes:
+            raise InputError("--vcd-window and --vcd-scope need --vcd FILE, the waveform to write")
+        return None
+    return api.Waveform(request.vcd, _window(request.vcd_window), tuple(request.vcd_scopes))
+
+
+def _window(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    first, _, last = text.partition(":")
+    if not (first.isdecimal() and last.isdecimal() and int(first) < int(last)):
+        raise InputError(f"--vcd-window {text}: write it as FIRST:LAST in cycles, for example 1000:5000")
+    return int(first), int(last)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[api.Progress | None]:
+    """A progress bar on stderr while a person is watching."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
+        tasks = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=None)
+            bars.update(tasks[stage], completed=done, total=total or None)
+
+        yield tell
