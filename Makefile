@@ -1,0 +1,109 @@
+# The front door. On a machine with Python 3.11 or newer, its headers, a C compiler and make, every target sets
+# up what it needs in .venv by itself. `make` alone lists the targets.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+OUT    := out
+
+SHELL         := /bin/bash
+.SHELLFLAGS   := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS     += --no-print-directory
+
+# make sim: the accelerator, its operands, parameters (SET="pe.count=64 fibercache.size=1MiB") and switches.
+ACC   ?=
+MTX   ?=
+B     ?=
+SET   ?=
+VCD   ?=
+EXACT ?=
+NAME   = $(ACC)-$(call slug,$(MTX))$(if $(B),-$(call slug,$(B)))
+slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|csv|el)$$//; s/[^A-Za-z0-9._=-]/_/g')
+
+# What the engine is compiled from: every file of C types and the Python file beside it.
+TYPED    := $(shell find sim hw accelerators -name '*.pxd')
+COMPILED := $(TYPED) $(TYPED:.pxd=.py)
+
+.PHONY: help sim wave test test-all check lint types bench clean
+
+help: ## Show the targets.
+	@echo "Fiberscope: a cycle-level simulator of sparse tensor accelerators"
+	@echo
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@echo
+	@echo 'Examples:'
+	@echo '  make sim ACC=gamma MTX=wiki-Vote'
+	@echo '  make sim ACC=gamma MTX=my_matrix.mtx B=other.mtx SET="pe.count=64" VCD=1'
+	@echo '  make test PYTHON=python3.12'
+
+sim: $(VENV)/built ## Simulate: ACC= MTX= [B=] [SET="key=value ..."] [VCD=1] [EXACT=1]
+	@test -n '$(ACC)' && test -n '$(MTX)' || { echo 'make sim: say which machine and which matrix, as in make sim ACC=gamma MTX=wiki-Vote' >&2; exit 2; }
+	@mkdir -p $(OUT)
+	@$(VENV)/bin/fiberscope sim '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') $(foreach setting,$(SET),--set '$(setting)') \
+	    $(if $(VCD),--vcd '$(OUT)/$(NAME).vcd') $(if $(EXACT),--exact) --json '$(OUT)/$(NAME).json'
+
+wave: $(VENV)/built ## Open the waveform of such a run: ACC= MTX= [B=]
+	@test -n '$(ACC)' && test -n '$(MTX)' || { echo 'make wave: say of which run, as in make wave ACC=gamma MTX=wiki-Vote, after make sim ... VCD=1' >&2; exit 2; }
+	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
+
+test: $(VENV)/built $(VENV)/tools ## Run the tests, without the slow ones.
+	@$(PY) -m pytest -q -n auto -m 'not slow'
+
+test-all: $(VENV)/built $(VENV)/tools ## Run all tests.
+	@$(PY) -m pytest -q -n auto
+
+check: lint types test ## Lint, check types and run the tests: the gate, here and in CI.
+
+lint: $(VENV)/tools
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+
+types: $(VENV)/tools
+	@$(PY) -m mypy
+
+bench: $(VENV)/built ## Measure the speed of the simulator.
+	@$(PY) -m benchmarks
+
+clean: ## Remove everything that was made here, the environment too.
+	@rm -rf $(VENV) $(OUT) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find sim hw accelerators -name '*.so' -delete
+	@rm -f $(TYPED:.pxd=.c)
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment. Each stamp is made when its step has succeeded, and made again when what it rests on changes;
+# with nothing to do, nothing is said.
+
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+OFFLINE := { echo 'make: installing failed; the first time needs a network, to fetch the libraries from PyPI' >&2; exit 1; }
+
+$(VENV)/created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
+	    echo "make: Python 3.11 or newer is needed, and $(PYTHON) is $$($(PYTHON) --version 2> /dev/null || echo missing); choose another: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2> /dev/null || { \
+	    echo 'make: $(PYTHON) has no venv module (on Debian: apt install python3-venv)' >&2; exit 1; }
+	@compiler=$$($(PYTHON) -c 'import os, sysconfig; print((os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0])') \
+	    && command -v "$$compiler" > /dev/null || { \
+	    echo "make: there is no C compiler $$compiler (on Debian: apt install gcc); to use another: make CC=clang ..." >&2; exit 1; }
+	@headers=$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))') \
+	    && test -e "$$headers/Python.h" || { \
+	    echo 'make: the headers of $(PYTHON) are missing (on Debian: apt install python3-dev)' >&2; exit 1; }
+	@echo 'Making the environment in $(VENV), once ...'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) --upgrade pip 'setuptools>=77' 'Cython>=3.1' || $(OFFLINE)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/created pyproject.toml setup.py
+	@echo 'Installing the libraries and compiling the engine ...'
+	@$(PIP) --no-build-isolation --editable . || $(OFFLINE)
+	@touch $@
+
+$(VENV)/built: $(VENV)/installed $(COMPILED)
+	@$(PY) setup.py --quiet build_ext --inplace > $(VENV)/build.log 2>&1 || { \
+	    tail -n 30 $(VENV)/build.log >&2; echo 'make: compiling failed; all of it is in $(VENV)/build.log' >&2; exit 1; }
+	@touch $@
+
+$(VENV)/tools: $(VENV)/installed
+	@echo 'Installing the tools for the tests ...'
+	@$(PIP) --no-build-isolation --editable '.[dev]' || $(OFFLINE)
+	@touch $@
