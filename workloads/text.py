@@ -43,10 +43,9 @@ class Grammar:
         self.fields = tuple(fields)
         mark = re.escape(comment.encode())
         entry = rb"[ \t]++".join(_FIELDS[field] for field in self.fields)
-        self._skip = rb"[ \t]*+[%s][^\n]*+\n" % mark
-        self._skipped = re.compile(self._skip, re.MULTILINE)
+        skip = rb"[ \t]*+[%s][^\n]*+\n" % mark
         self._comment = comment.encode()
-        self._lines = re.compile(rb"(?:[ \t]*+(?:%s)?+[ \t\r]*+\n|%s)*+" % (entry, self._skip))
+        self._lines = re.compile(rb"(?:[ \t]*+(?:%s)?+[ \t\r]*+\n|%s)*+" % (entry, skip))
 
     def matched(self, text: bytes) -> int:
         """How many bytes of `text`, which ends in a newline, are whole good lines."""
@@ -60,9 +59,9 @@ class Grammar:
 
     def without_comments(self, text: bytes) -> bytes:
         """Good lines with the comments taken out."""
-        if not any(mark in text for mark in (self._comment[i : i + 1] for i in range(len(self._comment)))):
+        if not any(mark in text for mark in self._comment):
             return text
-        return b"".join(line for line in text.splitlines(keepends=True) if self.is_entry(line))
+        return b"\n".join(line for line in text.split(b"\n") if self.is_entry(line))
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ def refused(path):
         ("real general\r\n2 2 1\r\n 2\t1  +4. \r\n", [[0, 0], [4, 0]]),
         ("real general\n2 2 3\n1 1 1\n1 1 2\n2 2 5\n", [[3, 0], [0, 5]]),
         ("real general\n2 2 0\n", [[0, 0], [0, 0]]),
+        ("real general\n1 1 1\n% a comment with\r5 5 5\n1 1 2\n", [[2]]),
     ],
 )
 @pytest.mark.parametrize("suffix", [".mtx", ".mtx.gz", ".dat"])
