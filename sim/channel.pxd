@@ -30,6 +30,8 @@ cdef class Channel:
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
     cpdef bint can_push(self) noexcept
     cpdef long space(self) noexcept
+    cdef long _free(self) noexcept
+    cpdef int want(self, long slots) except -1
     cpdef int push(self, long control, long coordinate, long reference, double value) except -1
     cdef long _arrival(self) noexcept
     cpdef bint can_pop(self) noexcept
@@ -38,6 +40,4 @@ cdef class Channel:
     cpdef long reference(self) noexcept
     cpdef double value(self) noexcept
     cpdef int pop(self) except -1
-    cpdef int want(self, long slots) except -1
     cdef int _wake_writer(self) except -1
-    cpdef bint in_flight(self) noexcept

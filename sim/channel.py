@@ -46,7 +46,8 @@ class Channel:
         self._arrivals = _column(capacity)  # the reader's cycle from which a token is seen
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
-        self._wanted = 1
+        self._wanted = 1  # slots whose becoming free wakes the writer
+        self._writer_index = self._reader_index = -1
 
     def attach(self, writer: Clock, writer_index: int, reader: Clock, reader_index: int) -> None:
         """Tell the channel whom it wakes; the kernel does this once all components have an index."""
@@ -57,16 +58,29 @@ class Channel:
         self._one_clock = writer is reader
 
     def can_push(self) -> bool:
-        """Whether the writer may push in its current cycle."""
-        if self._pop_time == self._writer_clock.time:
-            return self.occupancy + self._popped < self.capacity
-        return self.occupancy < self.capacity
+        """Whether the writer may push in its current cycle; if not, it is woken as soon as it may."""
+        free = self._free()
+        if free > 0:
+            return True
+        self.want(1)
+        return False
 
     def space(self) -> int:
-        """How many tokens the writer may push in its current cycle."""
+        """How many tokens the writer may push in its current cycle; it is woken as soon as there are more."""
+        free = self._free()
+        self.want(free + 1)
+        return free
+
+    def _free(self) -> int:
         if self._pop_time == self._writer_clock.time:
             return self.capacity - self.occupancy - self._popped
         return self.capacity - self.occupancy
+
+    def want(self, slots: int) -> None:
+        """Have the writer woken when this many slots become free; after ``space``, to sleep through fewer."""
+        self._wanted = slots
+        if self._pop_time == self._writer_clock.time:
+            self._wake_writer()
 
     def push(self, control: int, coordinate: int, reference: int, value: float) -> None:
         """Append a token; it is seen ``latency`` cycles later.
@@ -74,7 +88,7 @@ class Channel:
         Raises:
             ChannelError: if the channel is full.
         """
-        if not self.can_push():
+        if self._free() <= 0:
             raise ChannelError(
                 f"{self.name}: push into a full channel ({self.occupancy} of {self.capacity} tokens)"
             )
@@ -139,22 +153,9 @@ class Channel:
         self.pops += 1
         self._wake_writer()
 
-    def want(self, slots: int) -> None:
-        """Have the writer woken when this many slots (1 unless told) become free, for bursts of tokens."""
-        self._wanted = slots
-        if self._pop_time == self._writer_clock.time:
-            self._wake_writer()
-
     def _wake_writer(self) -> None:
-        """Wake the writer if the slots freed at ``_pop_time`` make the room that it wants and does not see."""
+        """Wake the writer if the slots freed at ``_pop_time`` make the room that it wants and lacks."""
         free = self.capacity - self.occupancy
         if free - self._popped < self._wanted <= free:
             clock = self._writer_clock
             clock.wake(self._writer_index, self._pop_time // clock.period + 1)
-
-    def in_flight(self) -> bool:
-        """Whether it holds a token that the reader does not see yet."""
-        if self.occupancy == 0:
-            return False
-        tail = (self._head + self.occupancy - 1) % self.capacity
-        return self._arrivals[tail] > self._reader_clock.time // self._reader_clock.period

@@ -11,6 +11,7 @@ cdef class Clock:
     cdef readonly long cycle
     cdef readonly long time
     cdef readonly long words
+    cdef readonly long due
     cdef long[::1] wheel
     cdef long[::1] occupied
     cdef list agenda
@@ -20,6 +21,8 @@ cdef class Clock:
     cpdef int wake(self, long index, long cycle) except -1
     cdef void _mark(self, long index, long cycle) noexcept
     cpdef long next_cycle(self) noexcept
+    cpdef long next_wake(self) noexcept
+    cpdef long next_edge(self) noexcept
     cpdef int advance(self, long cycle) except -1
     cpdef long pop(self) noexcept
 

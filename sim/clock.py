@@ -11,6 +11,7 @@ from array import array
 from fractions import Fraction
 
 from sim.constants import FAR
+from sim.errors import SimulationError
 
 SLOTS = 256  # cycles that the wheel covers; a power of two
 BITS = 32  # components, or slots, in one word; a word stays a small positive integer in both modes
@@ -32,7 +33,8 @@ class Clock:
         hertz: its frequency, exact.
 
     ``period`` is in base ticks of the kernel (set when the machine is built), ``cycle`` the domain's own
-    current cycle, ``time`` the same in base ticks.
+    current cycle, ``time`` the same in base ticks, ``due`` the base tick of what was last asked for: the next
+    wake or the next edge.
     """
 
     def __init__(self, name: str, hertz: Fraction) -> None:
@@ -46,6 +48,7 @@ class Clock:
         self.occupied = array("q", bytes(8 * (SLOTS // BITS)))
         self.agenda: list[tuple[int, int]] = []
         self.agenda_cycle = FAR
+        self.due = 0
         self._first_word = self._word = self._last_word = 0
 
     def size_for(self, components: int) -> None:
@@ -54,10 +57,16 @@ class Clock:
         self.wheel = array("q", bytes(8 * SLOTS * self.words))
 
     def wake(self, index: int, cycle: int) -> None:
-        """Have the component with this index tick at ``cycle`` (in the future); every wake is kept."""
+        """Have the component with this index tick at ``cycle`` (in the future); every wake is kept.
+
+        Raises:
+            SimulationError: if the cycle lies beyond the end of countable time.
+        """
         if cycle - self.cycle < SLOTS:
             self._mark(index, cycle)
         else:
+            if cycle >= FAR // self.period:
+                raise SimulationError(f"clock {self.name}: cycle {cycle} is beyond the end of time")
             heapq.heappush(self.agenda, (cycle, index))
             self.agenda_cycle = self.agenda[0][0]
 
@@ -80,6 +89,17 @@ class Clock:
                 return min(self.cycle + 1 + distance + lowest_bit(bits), self.agenda_cycle)
             distance += BITS
         return self.agenda_cycle
+
+    def next_wake(self) -> int:
+        """Base tick of the next wake in this domain, from now on ``due``; ``FAR`` if there is none."""
+        cycle = self.next_cycle()
+        self.due = FAR if cycle >= FAR else cycle * self.period
+        return self.due
+
+    def next_edge(self) -> int:
+        """Base tick of the domain's next cycle, from now on ``due``."""
+        self.due = (self.cycle + 1) * self.period
+        return self.due
 
     def advance(self, cycle: int) -> None:
         """Make ``cycle`` the current one; ``pop`` then gives the components that wake in it."""

@@ -15,6 +15,6 @@ cdef class Component:
 
     cpdef long tick(self, long now) except? -2
     cpdef long busy(self, long until) noexcept
-    cpdef long wait_input(self, Channel channel) noexcept
-    cpdef long wait_output(self, Channel channel) noexcept
+    cpdef long wait_input(self, Channel channel) except? -2
+    cpdef long wait_output(self, Channel channel) except? -2
     cpdef long idle(self) noexcept

@@ -9,6 +9,7 @@ from typing import ClassVar
 from sim.channel import Channel
 from sim.clock import Clock
 from sim.constants import BUSY, FIRST_STALL, IDLE, NEVER
+from sim.errors import SimulationError
 
 ANY = "any"  # carried by a port that passes on whatever it is given
 
@@ -120,12 +121,24 @@ class Component:
         return until
 
     def wait_input(self, channel: Channel) -> int:
-        """Sleep until a token comes, counted as waiting for input from this channel."""
+        """Sleep until a token comes, counted as waiting for input from this channel.
+
+        Raises:
+            SimulationError: if the component does not read this channel.
+        """
+        if channel._reader_index != self.index:
+            raise SimulationError(f"{self.name} waits for input from {channel.name}, which it does not read")
         self.state = channel.reader_state
         return NEVER
 
     def wait_output(self, channel: Channel) -> int:
-        """Sleep until there is space, counted as waiting for output into this channel."""
+        """Sleep until there is space, counted as waiting for output into this channel.
+
+        Raises:
+            SimulationError: if the component does not write this channel.
+        """
+        if channel._writer_index != self.index:
+            raise SimulationError(f"{self.name} waits for space in {channel.name}, which it does not write")
         self.state = channel.writer_state
         return NEVER
 

@@ -1,7 +1,7 @@
 from sim.clock cimport Clock
 from sim.component cimport Component
 
-cdef long FAR, NEVER, QUIET, LIMIT, STOPPED, CHUNK
+cdef long FAR, NEVER, QUIET, LIMIT, STOPPED, INTERRUPTED, CHUNK
 cdef int BUSY, IDLE, FIRST_STALL
 
 cdef class Kernel:
@@ -23,13 +23,13 @@ cdef class Kernel:
     cdef long _trace_end
     cdef bint _stop
     cdef bint _interrupted
-    cdef bint _quiet
+    cdef long _limit
 
+    cdef long _length_in_ticks(self) noexcept
     cpdef long _advance(self, long until, long steps) except -1
     cdef long _next_time(self) noexcept
-    cdef long _next_cycle(self, Clock clock) noexcept
     cdef int _run_time_step(self, long time) except -1
-    cdef int _tick_domain(self, Clock clock, long cycle) except -1
+    cdef int _tick_domain(self, Clock clock) except -1
     cdef int _wake_all(self, Clock clock, long cycle) except -1
     cdef Component _component(self, long index)
     cdef int _tick(self, Component component, Clock clock, long cycle) except -1
@@ -37,4 +37,6 @@ cdef class Kernel:
     cdef int _switch_tracing(self, long time) except -1
 
 cdef Clock _clock_of(Component component)
-cdef long _period(Clock clock) noexcept
+cdef long _next_wake(Clock clock) noexcept
+cdef long _next_edge(Clock clock) noexcept
+cdef long _due(Clock clock) noexcept

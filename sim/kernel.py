@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-import signal
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
@@ -18,6 +15,7 @@ from sim.component import Component
 from sim.connect import Wiring
 from sim.constants import BUSY, FAR, FIRST_STALL, IDLE, NEVER
 from sim.errors import DeadlockError, SimulationError
+from sim.interrupt import give_way, on_interrupt
 from sim.statistics import ComponentStatistics
 
 if TYPE_CHECKING:
@@ -25,13 +23,15 @@ if TYPE_CHECKING:
 
 AnyComponent = TypeVar("AnyComponent", bound=Component)
 
-STEPS_PER_CHUNK = 1 << 16  # time steps between two looks at the progress bar and at Ctrl-C
+STEPS_PER_CHUNK = 1 << 14  # time steps between two looks at the progress bar and at Ctrl-C
+LONGEST_PERIOD = 1 << 28  # base ticks; leaves 2**32 cycles of the slowest clock before time comes to FAR
 
 # Why the inner loop returned.
 QUIET = 0
 LIMIT = 1
 STOPPED = 2
-CHUNK = 3
+INTERRUPTED = 3
+CHUNK = 4
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ class Kernel:
         self.built = False
         self.time = -1
         self.end = 0  # base ticks: when the last component that was not idle became so
+        self._limit = -1  # base tick of the cycle limit at which the run stands still; -1 if it does not
         self.ticks = 0  # component ticks executed
         self.base_hertz = Fraction(1)
         self._ordered: list[Component] = []  # by index
@@ -77,7 +78,6 @@ class Kernel:
         self._trace_end = FAR
         self._stop = False
         self._interrupted = False
-        self._quiet = False
 
     def clock(self, name: str, hertz: Fraction | int) -> Clock:
         """A new clock domain with an exact frequency in hertz."""
@@ -89,10 +89,17 @@ class Kernel:
         return clock
 
     def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
-        """Put a component into a clock domain (the first one by default); returns it."""
+        """Put a component into a clock domain (the first one by default); returns it.
+
+        Raises:
+            SimulationError: if there is no clock, the clock is another kernel's, or the component has one.
+        """
         self._require_unbuilt()
-        if not self.clocks:
-            raise SimulationError("a clock is needed before the first component: kernel.clock(name, hertz)")
+        self._require_clock()
+        if component.clock is not None:
+            raise SimulationError(f"{component.name} is in a kernel already: a component runs once")
+        if clock is not None and clock not in self.clocks:
+            raise SimulationError(f"{component.name}: the clock {clock.name} belongs to another kernel")
         component.clock = clock or self.clocks[0]
         self.components.append(component)
         return component
@@ -119,6 +126,10 @@ class Kernel:
         if self.built:
             raise SimulationError("the machine is built already: add and connect before build()")
 
+    def _require_clock(self) -> None:
+        if not self.clocks:
+            raise SimulationError("a clock is needed before the first component: kernel.clock(name, hertz)")
+
     def build(self) -> None:
         """Check the whole machine, fix the base tick and wake every component at cycle 0.
 
@@ -126,12 +137,17 @@ class Kernel:
             BuildError: listing every fault.
         """
         self._require_unbuilt()
+        self._require_clock()
         self.wiring.check(self.components)
         self._choose_base_tick()
         self._index_components()
         self.wiring.attach()
         for component in self.components:
-            component.elaborate()
+            try:
+                component.elaborate()
+            except Exception as error:
+                error.add_note(f"while building {component.name}")
+                raise
         self.built = True
         for component in self._ordered:
             _clock_of(component).wake(component.index, 0)
@@ -142,6 +158,11 @@ class Kernel:
         self.base_hertz = Fraction(numerators, denominators)
         for clock in self.clocks:
             clock.period = int(self.base_hertz / clock.hertz)
+            if clock.period > LONGEST_PERIOD:
+                raise SimulationError(
+                    f"clock {clock.name}: {clock.hertz} Hz needs {clock.period} base ticks a cycle to "
+                    f"fit the other clocks exactly, above {LONGEST_PERIOD}: choose frequencies of rounder ratio"
+                )
 
     def _index_components(self) -> None:
         self._ordered = list(self.components)
@@ -170,21 +191,30 @@ class Kernel:
         """
         if not self.built:
             self.build()
-        until = FAR if cycle_limit is None else cycle_limit * self.clocks[0].period
-        with self._interruptible():
-            reason = CHUNK
-            while reason == CHUNK and not self._interrupted:
-                reason = self._advance(until, STEPS_PER_CHUNK)
-                if progress is not None:
-                    progress(self.cycle)
-        if reason == CHUNK:
+        until = FAR if cycle_limit is None else min(FAR, cycle_limit * self.clocks[0].period)
+        reason = self._run_in_chunks(until, progress)
+        if reason == INTERRUPTED:
             return self._finished("interrupted", complete=False)
         if reason == LIMIT:
-            self.end = until
+            self._limit = until if until > self.time else -1
             return self._finished("cycle limit", complete=False)
         if reason == QUIET:
             self._require_drained()
         return self._finished("done", complete=True)
+
+    def _run_in_chunks(self, until: int, progress: Callable[[int], None] | None) -> int:
+        with on_interrupt(self._interrupt):
+            reason = CHUNK
+            while reason == CHUNK:
+                reason = self._advance(until, STEPS_PER_CHUNK)
+                give_way()
+                if progress is not None:
+                    progress(self.cycle)
+        self._interrupted = False
+        return reason
+
+    def _interrupt(self) -> None:
+        self._interrupted = True
 
     def step(self) -> bool:
         """Advance by one time step; False when nothing is left to do or ``stop()`` was called."""
@@ -202,79 +232,80 @@ class Kernel:
         return max(self.time, 0) // self.clocks[0].period
 
     def _finished(self, reason: str, *, complete: bool) -> Run:
-        cycles = self.length(self.clocks[0])
-        return Run(complete, reason, cycles, self.end, float(Fraction(self.end) / self.base_hertz))
+        self._settle()
+        time = self._length_in_ticks()
+        seconds = float(Fraction(time) / self.base_hertz)
+        return Run(complete, reason, self.length(self.clocks[0]), time, seconds)
+
+    def _settle(self) -> None:
+        """Let the run last through the current cycle of every component that is not idle.
+
+        One that is in the midst of work may be asleep, and counts its cycles only when it wakes.
+        """
+        for component in self.components:
+            if component.state != IDLE:
+                period = _clock_of(component).period
+                self.end = max(self.end, (self.time // period + 1) * period)
 
     def length(self, clock: Clock) -> int:
         """Length of the run so far, in cycles of this clock: until the last component became idle."""
-        return -(-self.end // clock.period)
+        return -(-self._length_in_ticks() // clock.period)
 
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Turn Ctrl-C into a clean stop between two time steps."""
-        self._interrupted = False
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def interrupt(_number: int, _frame: object) -> None:
-            self._interrupted = True
-
-        previous = signal.signal(signal.SIGINT, interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, previous)
+    def _length_in_ticks(self) -> int:
+        return self.end if self._limit < 0 else self._limit
 
     def _advance(self, until: int, steps: int) -> int:
         """Run at most this many time steps; says why it came back."""
+        self._limit = -1
         while steps > 0:
-            steps -= 1
+            if self._stop:
+                return STOPPED
+            if self._interrupted:
+                return INTERRUPTED
             time = self._next_time()
-            if time >= FAR or (self._quiet and not self.sleeps):
+            if time >= FAR:
                 return QUIET
             if time >= until:
                 return LIMIT
             self._run_time_step(time)
-            if self._stop:
-                return STOPPED
+            steps -= 1
         return CHUNK
 
     def _next_time(self) -> int:
-        """Base tick of the next wake in any domain; ``FAR`` or later if there is none."""
+        """Base tick of the next step; ``FAR`` if nobody wakes any more. Each clock has its own in ``due``."""
         best = FAR
         for clock in self.clocks:
-            cycle = self._next_cycle(clock)
-            if cycle < FAR and cycle * _period(clock) < best:
-                best = cycle * _period(clock)
+            best = min(best, _next_wake(clock))
+        if not self.sleeps and best < FAR:
+            for clock in self.clocks:
+                best = min(best, _next_edge(clock))
         return best
-
-    def _next_cycle(self, clock: Clock) -> int:
-        return clock.next_cycle() if self.sleeps else clock.cycle + 1
 
     def _run_time_step(self, time: int) -> None:
         """Tick all that wake at this time, in every domain that has an edge then."""
         if time >= self._trace_switch:
             self._switch_tracing(time)
         self.time = time
-        self._quiet = not self.sleeps
         for clock in self.clocks:
-            cycle = time // _period(clock)
-            if cycle * _period(clock) == time and self._next_cycle(clock) == cycle:
-                self._tick_domain(clock, cycle)
+            if _due(clock) == time:
+                self._tick_domain(clock)
         if self._tracing:
             self._sample(time)
-        if self._quiet:
-            self._quiet = not any(channel.in_flight() for channel in self.wiring.channels)
 
-    def _tick_domain(self, clock: Clock, cycle: int) -> None:
+    def _tick_domain(self, clock: Clock) -> None:
+        """Advance a clock to its next cycle and tick all that wake in it."""
+        cycle = clock.due // clock.period
         if not self.sleeps:
             self._wake_all(clock, cycle)
         clock.advance(cycle)
         index = clock.pop()
-        while index >= 0:
-            self._tick(self._component(index), clock, cycle)
-            index = clock.pop()
+        try:
+            while index >= 0:
+                self._tick(self._component(index), clock, cycle)
+                index = clock.pop()
+        except Exception as error:
+            error.add_note(f"at cycle {cycle} in {self._component(index).name}")
+            raise
 
     def _wake_all(self, clock: Clock, cycle: int) -> None:
         for component in self._ordered:
@@ -292,18 +323,13 @@ class Kernel:
             self.end = clock.time
         component.state = IDLE
         self.ticks += 1
-        try:
-            wake = component.tick(cycle)
-        except Exception as error:
-            error.add_note(f"at cycle {cycle} in {component.name}")
-            raise
+        wake = component.tick(cycle)
         if component.state != IDLE and clock.time + clock.period > self.end:
             self.end = clock.time + clock.period
         if self._tracing:
             self._ticked.append(component)
         if wake > cycle:
             clock.wake(component.index, wake)
-            self._quiet = False
         elif wake != NEVER:
             raise SimulationError(
                 f"{component.name}: tick at cycle {cycle} asked for cycle {wake}, which is not in the future"
@@ -365,6 +391,7 @@ class Kernel:
 
     def statistics(self) -> dict[str, ComponentStatistics]:
         """Cycle accounting and counters of every component so far, by name, in the order of adding."""
+        self._settle()
         return {component.name: self._statistics_of(component) for component in self.components}
 
     def _statistics_of(self, component: Component) -> ComponentStatistics:
@@ -392,5 +419,13 @@ def _clock_of(component: Component) -> Clock:
     return component.clock
 
 
-def _period(clock: Clock) -> int:
-    return clock.period
+def _next_wake(clock: Clock) -> int:
+    return clock.next_wake()
+
+
+def _next_edge(clock: Clock) -> int:
+    return clock.next_edge()
+
+
+def _due(clock: Clock) -> int:
+    return clock.due
