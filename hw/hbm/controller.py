@@ -1,0 +1,338 @@
+"""The memory controller: which waiting burst gets the command buses, reads against writes, refresh.
+
+In every cycle one row command (ACT, PRE, REF) and one column command (RD, WR) may be issued, or one command
+in all where the standard has a single bus. First ready, first come first served: of the bursts whose next
+command is ready, the oldest. A burst whose row was opened for it goes before all others, and its bank is
+not closed before it is served. Row hits, misses and conflicts are counted when a burst's first command is
+issued.
+
+For each kind of command the controller keeps a cycle before which no candidate can be ready, its bound, so
+that it neither searches nor is woken in vain.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+
+from hw.hbm.commands import (
+    ACTIVATE,
+    CLOSED,
+    NOBODY,
+    NONE,
+    OPENED,
+    PRECHARGE,
+    PRECHARGE_ALL,
+    READ_COLUMN,
+    READS,
+    REFRESH,
+    WRITE_COLUMN,
+    WRITES,
+)
+from hw.hbm.device import Device
+from hw.hbm.queues import BurstQueues
+from hw.hbm.returns import Returns
+from hw.hbm.specification import DramSpecification
+from sim.constants import FAR
+
+COLUMN = 1  # kinds of command, as bits
+ROW = 2
+ANY_KIND = 3
+
+
+class Controller:
+    """Schedules the commands of one channel.
+
+    Args:
+        specification: device and policy.
+        returns: where the bursts that were read go.
+
+    ``hits``, ``misses``, ``conflicts``, ``activates``, ``precharges``, ``refreshes`` and, by pseudo-channel,
+    ``read_bursts`` and ``write_bursts`` count from the start. ``row_command``, ``row_bank``, ``row``,
+    ``column_command`` and ``column_bank`` are what was issued in the current cycle.
+    """
+
+    def __init__(self, specification: DramSpecification, returns: Returns) -> None:
+        standard = specification.device
+        self.device = Device(standard)
+        self.queues = BurstQueues(specification.read_queue + specification.write_queue + self.device.banks)
+        self.returns = returns
+        self._read_latency = standard.timing.cl + standard.timing.burst
+        self._in_order = specification.scheduler == "fcfs"
+        self._two_buses = standard.command_buses == 2
+        self._write_high = math.floor(specification.write_high * specification.write_queue)
+        self._write_low = math.ceil(specification.write_low * specification.write_queue)
+        self._mode = READS
+        self._opened_bound = self._column_bound = self._row_bound = FAR
+        self._reserved = array("q", bytes(8 * self.device.banks))  # banks with an opened burst
+        self._reserved_in = array("q", bytes(8 * self.device.pseudo_channels))
+        self._interval = standard.timing.refi if specification.refresh == "all_bank" else FAR
+        self._refresh_due = self._interval
+        self._owed = 0  # refreshes due: one for each pseudo-channel in turn
+        self._last = -1  # the last cycle carried out
+        self._reset_counts()
+
+    def _reset_counts(self) -> None:
+        self.hits = self.misses = self.conflicts = 0
+        self.activates = self.precharges = self.refreshes = 0
+        self.read_bursts = array("q", bytes(8 * self.device.pseudo_channels))
+        self.write_bursts = array("q", bytes(8 * self.device.pseudo_channels))
+        self.row_command = self.column_command = NONE
+        self.row_bank = self.row = self.column_bank = 0
+
+    def waiting(self) -> int:
+        """Bursts that still need a command."""
+        return self.queues.counts[READS] + self.queues.counts[WRITES] + self.queues.counts[OPENED]
+
+    def enqueue(self, which: int, bank: int, row: int, line: int, request: int, cycle: int) -> None:
+        """A new burst for the list ``READS`` or ``WRITES``."""
+        queues = self.queues
+        entry = queues.take()
+        queues.bank[entry] = bank
+        queues.row[entry] = row
+        queues.line[entry] = line
+        queues.request[entry] = request
+        queues.arrival[entry] = cycle
+        queues.write[entry] = which == WRITES
+        queues.append(which, entry)
+        if which == self._mode:
+            self._lower_bound(entry)
+
+    def _lower_bound(self, entry: int) -> None:
+        """A new candidate of the current mode."""
+        ready = self._ready(entry, ANY_KIND)
+        if self.device.open_row[self.queues.bank[entry]] == self.queues.row[entry]:
+            self._column_bound = min(self._column_bound, ready)
+        else:
+            self._row_bound = min(self._row_bound, ready)
+
+    def recheck(self) -> None:
+        """Forget the bounds: something changed that may make any candidate ready."""
+        self._opened_bound = self._column_bound = self._row_bound = 0
+
+    def begin(self) -> None:
+        """A new cycle: nothing was issued in it yet."""
+        self.row_command = self.column_command = NONE
+
+    def step(self, now: int) -> bool:
+        """Issue what can be issued in cycle ``now``; whether anything was."""
+        self._last = now
+        self._fall_due(now)
+        issued = self._serve_opened(now)
+        if self._owed:
+            if issued and not self._two_buses:
+                return True
+            return self._serve_refresh(now) or issued
+        if not issued:
+            issued = self._serve_queue(now, COLUMN if self._two_buses else ANY_KIND)
+        if self._two_buses:
+            issued = self._serve_queue(now, ROW) or issued
+        return issued
+
+    def wake(self, now: int) -> int:
+        """The next cycle in which something may be issued, while nothing arrives."""
+        wake = min(self._opened_bound, self._refresh_due)
+        if self._owed:
+            wake = min(wake, self._refresh_ready())
+        elif not (self._in_order and self.queues.counts[OPENED]):
+            wake = min(wake, self._column_bound, self._row_bound)
+        return max(wake, now + 1)
+
+    def _serve_opened(self, now: int) -> bool:
+        """Serve the oldest burst whose row was opened for it and is ready."""
+        if self._opened_bound > now:
+            return False
+        arrival = self.queues.arrival
+        best = NOBODY
+        earliest = FAR
+        entry = self.queues.heads[OPENED]
+        while entry != NOBODY:
+            ready = self._column_ready(entry)
+            earliest = min(earliest, ready)
+            if ready <= now and (best == NOBODY or arrival[entry] < arrival[best]):
+                best = entry
+            entry = self.queues.following[entry]
+        if best == NOBODY:
+            self._opened_bound = earliest
+            return False
+        self._opened_bound = now + 1
+        self._issue_column(OPENED, best, now)
+        return True
+
+    def _serve_queue(self, now: int, kind: int) -> bool:
+        """Issue a command of this kind for the oldest burst of the current mode that is ready for one."""
+        self._choose_mode()
+        bound = self._row_bound if kind == ROW else self._column_bound
+        if kind == ANY_KIND:
+            bound = min(bound, self._row_bound)
+        if bound > now or (self._in_order and self.queues.counts[OPENED]):
+            return False
+        entry = self._first_ready(now, kind)
+        if entry == NOBODY:
+            return False
+        self._advance(entry, now)
+        if self._in_order:
+            self.recheck()
+        return True
+
+    def _choose_mode(self) -> None:
+        """Reads first, unless there are none or many writes; writes then go on until few are left."""
+        reads = self.queues.counts[READS]
+        writes = self.queues.counts[WRITES]
+        if self._mode == READS:
+            if writes > self._write_high or reads == 0:
+                self._mode = WRITES
+                self.recheck()
+        elif writes < self._write_low and reads:
+            self._mode = READS
+            self.recheck()
+
+    def _first_ready(self, now: int, kind: int) -> int:
+        """The oldest burst whose next command is of this kind and ready; else sets the bound."""
+        earliest = FAR
+        entry = self.queues.heads[self._mode]
+        while entry != NOBODY:
+            ready = self._ready(entry, kind)
+            if ready <= now:
+                return entry
+            earliest = min(earliest, ready)
+            entry = NOBODY if self._in_order else self.queues.following[entry]
+        if kind & COLUMN:
+            self._column_bound = earliest
+        if kind & ROW:
+            self._row_bound = earliest
+        return NOBODY
+
+    def _ready(self, entry: int, kind: int) -> int:
+        """Earliest cycle of a burst's next command; ``FAR`` if it is of another kind."""
+        bank = self.queues.bank[entry]
+        row = self.device.open_row[bank]
+        if row == self.queues.row[entry]:
+            return self._column_ready(entry) if kind & COLUMN else FAR
+        if not kind & ROW or self._reserved[bank]:
+            return FAR
+        return self.device.activate_ready(bank) if row == CLOSED else self.device.precharge_ready(bank)
+
+    def _column_ready(self, entry: int) -> int:
+        if self.queues.write[entry]:
+            return self.device.write_ready(self.queues.bank[entry])
+        if self.returns.count == self.returns.capacity:
+            return FAR
+        return self.device.read_ready(self.queues.bank[entry])
+
+    def _advance(self, entry: int, now: int) -> None:
+        """Issue a burst's next command."""
+        bank = self.queues.bank[entry]
+        row = self.device.open_row[bank]
+        hit = row == self.queues.row[entry]
+        if not self.queues.counted[entry]:
+            self.queues.counted[entry] = 1
+            self._count(hit, row)
+        if hit:
+            self._issue_column(self._mode, entry, now)
+        elif row == CLOSED:
+            self._open_row(entry, bank, now)
+        else:
+            self._close_row(bank, now)
+
+    def _count(self, hit: bool, row: int) -> None:
+        if hit:
+            self.hits += 1
+        elif row == CLOSED:
+            self.misses += 1
+        else:
+            self.conflicts += 1
+
+    def _issue_column(self, which: int, entry: int, now: int) -> None:
+        """Read or write a burst; it leaves the queues."""
+        bank = self.queues.bank[entry]
+        pseudo = self.device.pseudo_channel(bank)
+        if self.queues.write[entry]:
+            self.device.write(bank, now)
+            self.write_bursts[pseudo] += 1
+            self.column_command = WRITE_COLUMN
+        else:
+            self.device.read(bank, now)
+            self.read_bursts[pseudo] += 1
+            self.column_command = READ_COLUMN
+            self.returns.append(self.queues.request[entry], now + self._read_latency)
+        self.column_bank = bank
+        self.queues.remove(which, entry)
+        self.queues.give_back(entry)
+        if which == OPENED:
+            self._reserved[bank] = 0
+            self._reserved_in[pseudo] -= 1
+            self._row_bound = min(self._row_bound, self.device.precharge_ready(bank))
+        else:
+            self._column_bound = now + 1
+
+    def _close_row(self, bank: int, now: int) -> None:
+        self._show_row(PRECHARGE, bank, self.device.open_row[bank])
+        self.device.precharge(bank, now)
+        self.precharges += 1
+        self._row_bound = now + 1
+
+    def _open_row(self, entry: int, bank: int, now: int) -> None:
+        """Open a burst's row; the burst goes before all others from now on."""
+        row = self.queues.row[entry]
+        self.device.activate(bank, row, now)
+        self.activates += 1
+        self._show_row(ACTIVATE, bank, row)
+        self.queues.remove(self._mode, entry)
+        self.queues.append(OPENED, entry)
+        self._reserved[bank] = 1
+        self._reserved_in[self.device.pseudo_channel(bank)] += 1
+        self._row_bound = now + 1
+        ready = self._column_ready(entry)
+        self._opened_bound = min(self._opened_bound, ready)
+        self._column_bound = min(self._column_bound, ready)
+
+    def _show_row(self, command: int, bank: int, row: int) -> None:
+        self.row_command = command
+        self.row_bank = bank
+        self.row = row
+
+    def catch_up(self, now: int) -> None:
+        """Carry out the refreshes of the cycles before ``now`` in which nothing was waiting."""
+        cycle = self._next_refresh_step()
+        while cycle < now:
+            self._fall_due(cycle)
+            self._serve_refresh(cycle)
+            self._last = cycle
+            cycle = self._next_refresh_step()
+
+    def _next_refresh_step(self) -> int:
+        step = self._refresh_ready() if self._owed else self._refresh_due
+        return max(step, self._last + 1)
+
+    def _fall_due(self, now: int) -> None:
+        while self._refresh_due <= now:
+            self._refresh_due += self._interval
+            self._owed += self.device.pseudo_channels
+
+    def _refresh_ready(self) -> int:
+        """Earliest cycle of the next command towards the refresh that is owed."""
+        pseudo = self.refreshes % self.device.pseudo_channels
+        if self._reserved_in[pseudo]:
+            return FAR
+        if self.device.any_open(pseudo):
+            return self.device.precharge_all_ready(pseudo)
+        return self.device.refresh_ready(pseudo)
+
+    def _serve_refresh(self, now: int) -> bool:
+        """Close all rows of the pseudo-channel whose turn it is, or refresh it, if either can be done."""
+        if self._refresh_ready() > now:
+            return False
+        pseudo = self.refreshes % self.device.pseudo_channels
+        if self.device.any_open(pseudo):
+            self.device.precharge_all(pseudo, now)
+            self.precharges += 1
+            self._show_row(PRECHARGE_ALL, 0, CLOSED)
+            return True
+        self.device.refresh(pseudo, now)
+        self.refreshes += 1
+        self._owed -= 1
+        self._show_row(REFRESH, 0, CLOSED)
+        if self._owed == 0:
+            self.recheck()
+        return True

@@ -1,0 +1,24 @@
+cimport cython
+
+cdef long NOBODY, LISTS
+
+@cython.final
+cdef class BurstQueues:
+    cdef readonly long[::1] bank
+    cdef readonly long[::1] row
+    cdef readonly long[::1] line
+    cdef readonly long[::1] request
+    cdef readonly long[::1] arrival
+    cdef readonly long[::1] write
+    cdef readonly long[::1] counted
+    cdef readonly long[::1] following
+    cdef readonly long[::1] heads
+    cdef readonly long[::1] counts
+    cdef long[::1] _before, _tails
+    cdef long _free
+
+    cdef long take(self) noexcept
+    cdef void give_back(self, long entry) noexcept
+    cdef void append(self, long which, long entry) noexcept
+    cdef void remove(self, long which, long entry) noexcept
+    cdef bint holds_line(self, long which, long line) noexcept

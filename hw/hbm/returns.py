@@ -1,0 +1,75 @@
+"""Read bursts on their way back, in the order in which they were issued, and the requests they make up."""
+
+from __future__ import annotations
+
+from array import array
+
+from sim.constants import FAR
+
+
+def _numbers(count: int) -> array[int]:
+    return array("q", bytes(8 * count))
+
+
+class Returns:
+    """A first-in first-out of bursts; a request is complete when the last of its bursts has come.
+
+    Args:
+        bursts: bursts on their way back, at the most.
+        requests: reads not yet answered, at the most.
+
+    ``count`` is the bursts on their way; ``tag``, ``address``, ``arrival`` (cycle) are by request.
+    """
+
+    def __init__(self, bursts: int, requests: int) -> None:
+        self.capacity = bursts
+        self.count = 0
+        self._head = 0
+        self._request = _numbers(bursts)
+        self._due = _numbers(bursts)
+        self.tag = _numbers(requests)
+        self.address = _numbers(requests)
+        self.arrival = _numbers(requests)
+        self._missing = _numbers(requests)
+        self._unused = array("q", range(requests))
+        self._unused_count = requests
+
+    def open(self, tag: int, address: int, bursts: int, cycle: int) -> int:
+        """Number of a new request of this many bursts."""
+        self._unused_count -= 1
+        request = self._unused[self._unused_count]
+        self.tag[request] = tag
+        self.address[request] = address
+        self.arrival[request] = cycle
+        self._missing[request] = bursts
+        return request
+
+    def append(self, request: int, due: int) -> None:
+        """A burst of this request will be here at cycle ``due``, but not before those ahead of it."""
+        tail = self._head + self.count
+        if tail >= self.capacity:
+            tail -= self.capacity
+        self._request[tail] = request
+        self._due[tail] = due
+        self.count += 1
+
+    def due(self) -> int:
+        """When the first burst is here; ``FAR`` if none is on its way."""
+        return self._due[self._head] if self.count else FAR
+
+    def completes(self) -> bool:
+        """Whether the first burst is the last of its request."""
+        return self._missing[self._request[self._head]] == 1
+
+    def pop(self) -> int:
+        """Take the first burst; returns its request, whose number is free again if it was the last."""
+        request = self._request[self._head]
+        self._head += 1
+        if self._head == self.capacity:
+            self._head = 0
+        self.count -= 1
+        self._missing[request] -= 1
+        if self._missing[request] == 0:
+            self._unused[self._unused_count] = request
+            self._unused_count += 1
+        return request
