@@ -25,7 +25,8 @@ slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|
 TYPED    := $(shell find sim hw accelerators -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 
-.PHONY: help sim wave test test-all check lint types bench clean
+.PHONY: help sim wave which test test-all check lint types bench clean
+.NOTPARALLEL:
 
 help: ## Show the targets.
 	@echo "Fiberscope: a cycle-level simulator of sparse tensor accelerators"
@@ -37,14 +38,16 @@ help: ## Show the targets.
 	@echo '  make sim ACC=gamma MTX=my_matrix.mtx B=other.mtx SET="pe.count=64" VCD=1'
 	@echo '  make test PYTHON=python3.12'
 
-sim: $(VENV)/built ## Simulate: ACC= MTX= [B=] [SET="key=value ..."] [VCD=1] [EXACT=1]
-	@test -n '$(ACC)' && test -n '$(MTX)' || { echo 'make sim: say which machine and which matrix, as in make sim ACC=gamma MTX=wiki-Vote' >&2; exit 2; }
+sim: which $(VENV)/built ## Simulate: ACC= MTX= [B=] [SET="key=value ..."] [VCD=1] [EXACT=1]
 	@mkdir -p $(OUT)
 	@$(VENV)/bin/fiberscope sim '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') $(foreach setting,$(SET),--set '$(setting)') \
 	    $(if $(VCD),--vcd '$(OUT)/$(NAME).vcd') $(if $(EXACT),--exact) --json '$(OUT)/$(NAME).json'
 
-wave: $(VENV)/built ## Open the waveform of such a run: ACC= MTX= [B=]
-	@test -n '$(ACC)' && test -n '$(MTX)' || { echo 'make wave: say of which run, as in make wave ACC=gamma MTX=wiki-Vote, after make sim ... VCD=1' >&2; exit 2; }
+which:
+	@test -n '$(ACC)' && test -n '$(MTX)' || { \
+	    echo 'make: say which machine and which matrix, as in make sim ACC=gamma MTX=wiki-Vote' >&2; exit 2; }
+
+wave: which $(VENV)/built ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
 
 test: $(VENV)/built $(VENV)/tools ## Run the tests, without the slow ones.
@@ -74,8 +77,8 @@ clean: ## Remove everything that was made here, the environment too.
 # The environment. Each stamp is made when its step has succeeded, and made again when what it rests on changes;
 # with nothing to do, nothing is said.
 
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check
-OFFLINE := { echo 'make: installing failed; the first time needs a network, to fetch the libraries from PyPI' >&2; exit 1; }
+PIP := $(PY) -m pip install -qq --disable-pip-version-check
+OFFLINE := { echo 'make: installing failed, see above; the first time needs a network, to fetch the libraries from PyPI' >&2; exit 1; }
 
 $(VENV)/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
@@ -94,7 +97,7 @@ $(VENV)/created:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/created pyproject.toml setup.py
-	@echo 'Installing the libraries and compiling the engine ...'
+	@echo 'Installing the libraries and compiling the engine, a minute or two ...'
 	@$(PIP) --no-build-isolation --editable . || $(OFFLINE)
 	@touch $@
 

@@ -8,6 +8,7 @@ key, the value or the comment, and its source in the comment.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,9 +31,12 @@ __all__ = [
     "Parameter",
     "Picoseconds",
     "digest",
+    "header",
+    "leaf_keys",
     "load",
     "parameters",
     "parse_settings",
+    "written",
 ]
 
 AnyConfiguration = TypeVar("AnyConfiguration", bound="Configuration")
@@ -67,7 +71,7 @@ def load(
     shipped: Path,
     *,
     name: str,
-    file: Path | None = None,
+    file: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> AnyConfiguration:
     """The parameters to build a machine from; a later layer wins.
@@ -84,7 +88,7 @@ def load(
     """
     entries = read_yaml(shipped, f"{name}/{shipped.name}")
     if file is not None:
-        entries |= read_yaml(file)
+        entries |= read_yaml(Path(file))
     entries |= {key: Entry(value, "--set") for key, value in (settings or {}).items()}
     _check_keys(model, entries, name)
     try:
@@ -111,6 +115,19 @@ def parse_settings(settings: Iterable[str]) -> dict[str, object]:
 def parameters(shipped: Path) -> list[Parameter]:
     """Every parameter of a machine as shipped, in the file's order."""
     return [Parameter(key, entry.value, entry.comment) for key, entry in read_yaml(shipped).items()]
+
+
+def header(shipped: Path) -> list[str]:
+    """The lines of comment that the file begins with: what the machine is, and what its sources are."""
+    lines = shipped.read_text(encoding="utf-8").splitlines()
+    return [line.lstrip("# ") for line in itertools.takewhile(lambda line: line.startswith("#"), lines)]
+
+
+def written(value: object) -> str:
+    """A value as a configuration file would have it."""
+    if value is None:
+        return "empty"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def digest(configuration: Configuration) -> str:
@@ -152,7 +169,10 @@ def _nested(entries: Mapping[str, Entry]) -> dict[str, Any]:
 
 
 def _explain(error: ValidationError, entries: Mapping[str, Entry], name: str) -> str:
-    """The first fault, in one line: where, which key, what was given, what would be right."""
+    """The first fault, in one line: where, which key, what was given, what would be right.
+
+    A fault of several values at once comes from a validator of ours, whose message names the keys.
+    """
     fault = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in fault["loc"])
     message = " ".join(fault["msg"].removeprefix("Value error, ").split())
@@ -162,7 +182,7 @@ def _explain(error: ValidationError, entries: Mapping[str, Entry], name: str) ->
         return f"{entry.origin}: {key} is {_shown(fault['input'])}; {message}"
     if fault["type"] == "missing":
         return f"{name}: {key} is missing; its config.yaml should give every parameter"
-    return f"{name}: {key}: {message}" if key else f"{name}: {message}"
+    return f"{name}: {message}"
 
 
 def _entry_of(key: str, entries: Mapping[str, Entry]) -> Entry | None:
@@ -173,5 +193,5 @@ def _entry_of(key: str, entries: Mapping[str, Entry]) -> Entry | None:
 
 
 def _shown(value: object) -> str:
-    text = "empty" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    text = written(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

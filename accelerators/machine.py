@@ -82,6 +82,8 @@ class Accelerator(Generic[AnyConfiguration]):
         build: makes a machine for A times B from its parameters; both operands are canonical CSR of doubles.
         workers: the family of components whose cycles decide how busy the machine is, as in ``pe.merger``
             for ``gamma.pe00.merger`` and its likes.
+        limits: further families of which each component does one thing a cycle, so that one which is always
+            busy limits the machine (a cache bank does; a crossbar with many ports does not).
     """
 
     name: str
@@ -90,6 +92,7 @@ class Accelerator(Generic[AnyConfiguration]):
     folder: Path
     build: Callable[[AnyConfiguration, CsrArray, CsrArray], Machine]
     workers: str
+    limits: tuple[str, ...] = ()
 
     @property
     def shipped(self) -> Path:

@@ -70,32 +70,20 @@ def simulate(
         DeadlockedRunError: the machine came to a standstill; has the report.
     """
     tell = progress or _nobody
-    machine_kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
+    kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
     parameters = configuration.load(
-        machine_kind.configuration,
-        machine_kind.shipped,
-        name=machine_kind.name,
-        file=Path(config) if config is not None else None,
-        settings=settings,
+        kind.configuration, kind.shipped, name=kind.name, file=config, settings=settings
     )
     if waveform is not None:
         check_writable(waveform.path)
-    first = _operand(a, "A", exact, tell)
-    second = first if b is None else _operand(b, "B", exact, tell)
-    _check_shapes(first, second, given=b is not None)
+    first, second = _operands(a, b, exact, tell)
     start = time.perf_counter()
-    machine = machine_kind.build(parameters, first.matrix, second.matrix)
+    machine = kind.build(parameters, first.matrix, second.matrix)
     run, deadlock, simulation_seconds = _run(machine, cycle_limit, waveform, tell)
     comparison = _verify(machine, run, first.matrix, second.matrix, tell)
-    report = collect.report(
-        machine_kind,
-        parameters,
-        collect.workload(first, second if b is not None else None),
-        machine,
-        run,
-        comparison,
-        collect.Timing(time.perf_counter() - start, simulation_seconds),
-    )
+    timing = collect.Timing(time.perf_counter() - start, simulation_seconds)
+    operands = collect.workload(first, None if b is None else second)
+    report = collect.report(kind, parameters, operands, machine, run, comparison, timing)
     if deadlock is not None:
         raise DeadlockedRunError(str(deadlock), report) from deadlock
     if comparison is not None and not comparison.passed:
@@ -105,6 +93,13 @@ def simulate(
 
 def _nobody(_stage: str, _done: int, _total: int) -> None:
     """Tell nobody about the progress."""
+
+
+def _operands(a: object, b: object, exact: bool, tell: Progress) -> tuple[Workload, Workload]:
+    first = _operand(a, "A", exact, tell)
+    second = first if b is None else _operand(b, "B", exact, tell)
+    _check_shapes(first, second, given=b is not None)
+    return first, second
 
 
 def _operand(given: object, letter: str, exact: bool, tell: Progress) -> Workload:

@@ -7,10 +7,11 @@ from typing import Literal
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import accelerators
 import workloads
-from accelerators.configuration import parameters
+from accelerators.configuration import header, parameters, written
 from fiberscope.errors import InputError
 from workloads.errors import nearest
 
@@ -43,6 +44,9 @@ def show_one(name: str) -> None:
     console = _console()
     machines = accelerators.names()
     if name in machines:
+        for line in header(accelerators.find(name).shipped):
+            console.print(line, markup=False, soft_wrap=True)
+        console.print()
         console.print(_accelerator(name))
         return
     try:
@@ -54,11 +58,9 @@ def show_one(name: str) -> None:
 
 
 def _accelerator(name: str) -> Table:
-    machine = accelerators.find(name)
     table = _table("Parameter", "Default", "Meaning, unit and source")
-    table.title, table.title_justify = f"{name}: {machine.summary}", "left"
-    for parameter in parameters(machine.shipped):
-        table.add_row(parameter.key, str(parameter.value), parameter.comment)
+    for parameter in parameters(accelerators.find(name).shipped):
+        table.add_row(parameter.key, Text(written(parameter.value)), Text(parameter.comment))
     return table
 
 
@@ -78,7 +80,7 @@ def _matrix(entry: workloads.Entry) -> Table:
     }
     for label, text in rows.items():
         if text:
-            table.add_row(label, text)
+            table.add_row(label, Text(text))
     return table
 
 

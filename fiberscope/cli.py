@@ -30,6 +30,7 @@ app = typer.Typer(
     name="fiberscope",
     add_completion=False,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

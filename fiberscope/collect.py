@@ -11,6 +11,7 @@ from accelerators.configuration import Configuration
 from accelerators.machine import Accelerator, Machine
 from fiberscope import __version__, host
 from fiberscope import report as parts
+from fiberscope.bottleneck import bottleneck
 from fiberscope.verification import TOLERANCE, Comparison
 from sim import ComponentStatistics, Kernel, Run, mode
 from workloads import Workload
@@ -40,10 +41,11 @@ def report(
     """The report of a run, complete or not."""
     traffic = {name: parts.TensorTraffic(**asdict(part)) for name, part in machine.traffic().items()}
     operations = dict(machine.operations())
+    components = {name: _component(part) for name, part in machine.kernel.statistics().items()}
+    memory = _memory(machine, traffic, run.seconds)
     return parts.Report(
         version=__version__,
         accelerator=accelerator.name,
-        workers=accelerator.workers,
         complete=run.complete,
         ending=cast(parts.Ending, run.reason),
         workload=operands,
@@ -54,10 +56,11 @@ def report(
         operations=operations,
         traffic=traffic,
         traffic_minimum_bytes=machine.traffic_minimum_bytes(),
-        memory=_memory(machine, traffic, run.seconds),
+        memory=memory,
         product=_product(machine) if run.complete else None,
         verification=_verification(comparison),
-        components={name: _component(part) for name, part in machine.kernel.statistics().items()},
+        bottleneck=bottleneck(accelerator, components, memory.utilization),
+        components=components,
         host=_host(machine.kernel, run, operations.get("multiply", 0), timing),
     )
 

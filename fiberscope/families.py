@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fiberscope.report import Component, Report
+from fiberscope.report import Component
 
-__all__ = ["Family", "families"]
+__all__ = ["Family", "families", "family_name"]
 
 
 @dataclass(frozen=True)
@@ -34,24 +35,24 @@ class Family:
         return cycles / self.cycles if self.cycles else 0.0
 
 
-def families(report: Report) -> list[Family]:
-    """The families of a report's components, in the order in which their first members were added."""
+def families(components: Mapping[str, Component]) -> dict[str, Family]:
+    """The families of a machine's components by name, in the order of their first members."""
     members: dict[str, dict[str, Component]] = {}
-    for name, component in report.components.items():
-        members.setdefault(family_name(name, report.accelerator), {})[name] = component
-    return [_family(name, kin, report.accelerator) for name, kin in members.items()]
+    for name, component in components.items():
+        members.setdefault(family_name(name), {})[name] = component
+    return {name: _family(name, kin) for name, kin in members.items()}
 
 
-def family_name(component: str, accelerator: str) -> str:
+def family_name(component: str) -> str:
     """The instance name without the machine's own scope and without the numbers that end its parts."""
-    parts = component.removeprefix(f"{accelerator}.").split(".")
-    return ".".join(re.sub(r"_?\d+$", "", part) or part for part in parts)
+    _machine, _, path = component.partition(".")
+    return ".".join(re.sub(r"_?\d+$", "", part) or part for part in path.split("."))
 
 
-def _family(name: str, members: dict[str, Component], accelerator: str) -> Family:
+def _family(name: str, members: Mapping[str, Component]) -> Family:
     busiest = max(members, key=lambda member: _busy_share(members[member]))
     return Family(
-        name=name if len(members) > 1 else busiest.removeprefix(f"{accelerator}."),
+        name=name,
         count=len(members),
         cycles=sum(member.cycles for member in members.values()),
         busy=sum(member.busy for member in members.values()),

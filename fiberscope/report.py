@@ -127,10 +127,7 @@ class Host(_Part):
 
 
 class Report(_Part):
-    """One run of one machine on one workload.
-
-    ``workers`` is the family of components whose cycles decide how busy the machine is.
-    """
+    """One run of one machine on one workload."""
 
     schema_name: Literal["fiberscope-report-1"] = Field(
         default=SCHEMA, validation_alias="schema", serialization_alias="schema"
@@ -138,7 +135,6 @@ class Report(_Part):
     fidelity: Literal["event"] = "event"
     version: str
     accelerator: str
-    workers: str
     complete: bool
     ending: Ending
     workload: Workload
@@ -152,6 +148,7 @@ class Report(_Part):
     memory: Memory
     product: Product | None
     verification: Verification
+    bottleneck: str
     components: dict[str, Component]
     host: Host
 

@@ -79,16 +79,12 @@ def _deliver(report: Report, request: Request) -> None:
     if request.quiet:
         _warn(report)
         return
-    console = Console()
+    console = Console(highlight=False, markup=False)
     summary.show(report, console)
     if request.json is not None:
-        console.print(f"Report: {request.json}", highlight=False, soft_wrap=True)
+        console.print(f"Report: {request.json}", soft_wrap=True)
     if request.vcd is not None:
-        console.print(
-            f"Waveform: {request.vcd} (open it: fiberscope wave {request.vcd})",
-            highlight=False,
-            soft_wrap=True,
-        )
+        console.print(f"Waveform: {request.vcd} (open it: fiberscope wave {request.vcd})", soft_wrap=True)
 
 
 def _warn(report: Report) -> None:

@@ -7,7 +7,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from fiberscope.bottleneck import bottleneck
 from fiberscope.families import Family, families
 from fiberscope.report import Memory, Operand, Report
 
@@ -42,9 +41,8 @@ def summary(report: Report, *, width: int, ascii_only: bool = False) -> Renderab
     parts += [_totals(report), ""]
     parts += [*_cycles(report, width, ascii_only), ""]
     parts += [_traffic(report), _memory(report.memory), ""]
-    parts += [
-        _lines(("Bottleneck", bottleneck(report)), ("Verified", _verified(report)), ("Host", _host(report)))
-    ]
+    last = {"Bottleneck": report.bottleneck, "Verified": _verified(report), "Host": _host(report)}
+    parts.append(_lines(*last.items()))
     return Group(*parts)
 
 
@@ -94,12 +92,12 @@ def _lines(*rows: tuple[str, str | Text]) -> RenderableType:
     table.add_column(overflow="fold")
     for label, text in rows:
         if text:
-            table.add_row(label, text)
+            table.add_row(label, Text(text) if isinstance(text, str) else text)
     return table
 
 
 def _cycles(report: Report, width: int, ascii_only: bool) -> list[RenderableType]:
-    kinds = families(report)
+    kinds = list(families(report.components).values())
     bar_width = max(10, width - LABEL_WIDTH - 32)
     table = Table.grid(padding=(0, 1))
     table.add_column(width=LABEL_WIDTH, no_wrap=True, overflow="ellipsis")
@@ -110,7 +108,7 @@ def _cycles(report: Report, width: int, ascii_only: bool) -> list[RenderableType
     for kind in kinds[:MOST_FAMILIES]:
         shares = [kind.share(getattr(kind, state[0])) for state in STATES]
         numbers = [f"{share:.0%}" for share in shares]
-        table.add_row(kind.label, _bar(kind, bar_width, ascii_only), *numbers)
+        table.add_row(Text(kind.label), _bar(kind, bar_width, ascii_only), *numbers)
     legend = Text("  ".join(f"{state[4] if ascii_only else state[3]} {state[1]}" for state in STATES), "dim")
     more = len(kinds) - MOST_FAMILIES
     rest = [Text(f"and {more} more kinds of components in the report", "dim")] if more > 0 else []
@@ -136,7 +134,7 @@ def _traffic(report: Report) -> RenderableType:
     table.add_column(justify="right", min_width=12)
     table.add_row(Text("Traffic", "bold"), "read", "written")
     for name, part in report.traffic.items():
-        table.add_row(f"  {name}", _size(part.read_bytes), _size(part.write_bytes))
+        table.add_row(Text(f"  {name}"), _size(part.read_bytes), _size(part.write_bytes))
     moved = sum(part.read_bytes + part.write_bytes for part in report.traffic.values())
     least = report.traffic_minimum_bytes
     total = f"  {_size(moved)} in all"

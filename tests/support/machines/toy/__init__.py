@@ -172,4 +172,5 @@ ACCELERATOR = Accelerator(
     folder=Path(__file__).parent,
     build=Toy,
     workers="lane.multiplier",
+    limits=("lane.feeder",),
 )
