@@ -161,7 +161,7 @@ class Kernel:
             if clock.period > LONGEST_PERIOD:
                 raise SimulationError(
                     f"clock {clock.name}: {clock.hertz} Hz needs {clock.period} base ticks a cycle to "
-                    f"fit the other clocks exactly, above {LONGEST_PERIOD}: choose frequencies of rounder ratio"
+                    f"fit the other clocks exactly, above {LONGEST_PERIOD}: choose rounder frequencies"
                 )
 
     def _index_components(self) -> None:
