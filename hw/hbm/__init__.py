@@ -3,6 +3,7 @@
 from hw.hbm.address import ADDRESS_MAPS, AddressMap
 from hw.hbm.channel import DramChannel
 from hw.hbm.replay import ReplayResult, replay
+from hw.hbm.simple import SimpleMemory, SimpleSpecification
 from hw.hbm.specification import DramSpecification
 from hw.hbm.standards import DramStandard, standard, standards
 
@@ -13,6 +14,8 @@ __all__ = [
     "DramSpecification",
     "DramStandard",
     "ReplayResult",
+    "SimpleMemory",
+    "SimpleSpecification",
     "replay",
     "standard",
     "standards",

@@ -8,7 +8,7 @@ cdef class Device:
     cdef public list log
     cdef readonly long pseudo_channels
     cdef readonly long banks
-    cdef long _banks_per_group, _banks_per_pseudo, _activate_cycles
+    cdef long _banks_per_pseudo, _group_shift, _pseudo_shift, _activate_cycles
     cdef long _activate_to_read, _activate_to_write, _activate_to_precharge, _activate_to_refresh, _row_cycle
     cdef long _activate_same_group, _activate_other_group, _activate_window
     cdef long _precharge_to_activate, _precharge_to_refresh, _precharge_to_precharge

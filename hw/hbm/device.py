@@ -41,8 +41,9 @@ class Device:
         self.log: list[Command] | None = None
         self.pseudo_channels = organisation.pseudo_channels
         self.banks = organisation.total_banks
-        self._banks_per_group = organisation.banks
         self._banks_per_pseudo = organisation.banks * organisation.bank_groups
+        self._group_shift = organisation.banks.bit_length() - 1  # the address maps need powers of two
+        self._pseudo_shift = self._banks_per_pseudo.bit_length() - 1
         self._set_delays(standard)
         self._set_state(organisation.bank_groups * organisation.pseudo_channels)
 
@@ -95,7 +96,7 @@ class Device:
 
     def pseudo_channel(self, bank: int) -> int:
         """The pseudo-channel of a bank."""
-        return bank // self._banks_per_pseudo
+        return bank >> self._pseudo_shift
 
     def any_open(self, pseudo: int) -> bool:
         """Whether a bank of the pseudo-channel has an open row."""
@@ -104,25 +105,25 @@ class Device:
     def read_ready(self, bank: int) -> int:
         """Earliest cycle of a RD from the open row."""
         ready = self._bank_read[bank]
-        ready = _later(ready, self._group_read[bank // self._banks_per_group])
-        return _later(ready, self._pseudo_read[bank // self._banks_per_pseudo])
+        ready = _later(ready, self._group_read[bank >> self._group_shift])
+        return _later(ready, self._pseudo_read[bank >> self._pseudo_shift])
 
     def write_ready(self, bank: int) -> int:
         """Earliest cycle of a WR to the open row."""
         ready = self._bank_write[bank]
-        ready = _later(ready, self._group_write[bank // self._banks_per_group])
-        return _later(ready, self._pseudo_write[bank // self._banks_per_pseudo])
+        ready = _later(ready, self._group_write[bank >> self._group_shift])
+        return _later(ready, self._pseudo_write[bank >> self._pseudo_shift])
 
     def activate_ready(self, bank: int) -> int:
         """Earliest cycle of an ACT of the closed bank."""
         ready = _later(self._bank_activate[bank], self._row_bus)
-        ready = _later(ready, self._group_activate[bank // self._banks_per_group])
-        return _later(ready, self._pseudo_activate[bank // self._banks_per_pseudo])
+        ready = _later(ready, self._group_activate[bank >> self._group_shift])
+        return _later(ready, self._pseudo_activate[bank >> self._pseudo_shift])
 
     def precharge_ready(self, bank: int) -> int:
         """Earliest cycle of a PRE of the open bank."""
         ready = _later(self._bank_precharge[bank], self._row_bus)
-        return _later(ready, self._pseudo_precharge[bank // self._banks_per_pseudo])
+        return _later(ready, self._pseudo_precharge[bank >> self._pseudo_shift])
 
     def precharge_all_ready(self, pseudo: int) -> int:
         """Earliest cycle of a precharge of all banks of a pseudo-channel."""
@@ -134,8 +135,8 @@ class Device:
 
     def read(self, bank: int, cycle: int) -> None:
         """Issue a RD."""
-        group = bank // self._banks_per_group
-        pseudo = bank // self._banks_per_pseudo
+        group = bank >> self._group_shift
+        pseudo = bank >> self._pseudo_shift
         self._pseudo_read[pseudo] = _later(self._pseudo_read[pseudo], cycle + self._column_other_group)
         self._pseudo_write[pseudo] = _later(self._pseudo_write[pseudo], cycle + self._read_to_write)
         self._group_read[group] = _later(self._group_read[group], cycle + self._column_same_group)
@@ -144,8 +145,8 @@ class Device:
 
     def write(self, bank: int, cycle: int) -> None:
         """Issue a WR."""
-        group = bank // self._banks_per_group
-        pseudo = bank // self._banks_per_pseudo
+        group = bank >> self._group_shift
+        pseudo = bank >> self._pseudo_shift
         to_read = cycle + self._write_to_read_other_group
         self._pseudo_write[pseudo] = _later(self._pseudo_write[pseudo], cycle + self._column_other_group)
         self._pseudo_read[pseudo] = _later(self._pseudo_read[pseudo], to_read)
@@ -161,8 +162,8 @@ class Device:
 
     def activate(self, bank: int, row: int, cycle: int) -> None:
         """Issue an ACT: open a row."""
-        group = bank // self._banks_per_group
-        pseudo = bank // self._banks_per_pseudo
+        group = bank >> self._group_shift
+        pseudo = bank >> self._pseudo_shift
         self.open_row[bank] = row
         self._open_banks[pseudo] += 1
         self._row_bus = cycle + self._activate_cycles
@@ -188,7 +189,7 @@ class Device:
 
     def precharge(self, bank: int, cycle: int) -> None:
         """Issue a PRE: close the bank's row."""
-        pseudo = bank // self._banks_per_pseudo
+        pseudo = bank >> self._pseudo_shift
         self.open_row[bank] = CLOSED
         self._open_banks[pseudo] -= 1
         self._row_bus = cycle + 1

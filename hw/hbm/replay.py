@@ -11,17 +11,15 @@ import gzip
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
 
 from hw.hbm.channel import DramChannel
 from hw.hbm.commands import Command
 from hw.hbm.specification import DramSpecification
-from hw.memory import READ, REPLY, REQUEST, WRITE
-from sim.component import Component, Input, Output, Port
+from hw.hbm.trace import ReplySink, Request, TraceSource, reads_of
+from hw.memory import READ, WRITE
 from sim.kernel import Kernel
 from sim.statistics import ComponentStatistics
 
-Request = tuple[int, int, int]  # earliest cycle, operation, address
 LETTERS = {"R": READ, "W": WRITE}
 
 
@@ -42,60 +40,6 @@ class ReplayResult:
     statistics: ComponentStatistics
     completions: tuple[tuple[int, int], ...]
     commands: tuple[Command, ...]
-
-
-class TraceSource(Component):
-    """Makes the requests of a trace."""
-
-    PORTS: ClassVar[tuple[Port, ...]] = (Output("requests", REQUEST),)
-
-    def __init__(self, name: str, requests: Sequence[Request], issue_per_cycle: int) -> None:
-        super().__init__(name)
-        self._requests = requests
-        self._issue_per_cycle = issue_per_cycle
-        self._position = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channel."""
-        self._channel = self.channel("requests")
-
-    def tick(self, now: int) -> int:
-        """Make the requests of one cycle."""
-        for _ in range(min(self._issue_per_cycle, self._channel.space())):
-            if self._position == len(self._requests) or self._requests[self._position][0] > now:
-                break
-            _earliest, operation, address = self._requests[self._position]
-            self._channel.push(operation, self._position, address, 0.0)
-            self._position += 1
-        return self._next(now)
-
-    def _next(self, now: int) -> int:
-        if self._position == len(self._requests):
-            return self.idle()
-        if not self._channel.can_push():
-            return self.wait_output(self._channel)
-        return self.busy(max(now + 1, self._requests[self._position][0]))
-
-
-class ReplySink(Component):
-    """Notes every reply: tag and the cycle in which the channel sent it."""
-
-    PORTS: ClassVar[tuple[Port, ...]] = (Input("replies", REPLY),)
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.completions: list[tuple[int, int]] = []
-
-    def elaborate(self) -> None:
-        """Fetch the channel."""
-        self._channel = self.channel("replies")
-
-    def tick(self, now: int) -> int:
-        """Take all replies that can be seen."""
-        while self._channel.can_pop():
-            self.completions.append((self._channel.coordinate(), now - self._channel.latency))
-            self._channel.pop()
-        return self.idle()
 
 
 def read_trace(path: str | Path) -> list[Request]:
@@ -142,19 +86,19 @@ def replay(
     dram = kernel.add(
         DramChannel("dram", replace(specification, requests_per_cycle=issue_per_cycle), log=log)
     )
-    sink = kernel.add(ReplySink("sink"))
+    sink = kernel.add(ReplySink("sink", reads_of(requests)))
     kernel.connect(source, "requests", dram, "requests", capacity=4 * issue_per_cycle)
     kernel.connect(dram, "replies", sink, "replies", capacity=64)
     kernel.run()
     statistics = kernel.statistics()["dram"]
-    return _result(requests, specification, statistics, sink.completions, dram.commands)
+    return _result(requests, specification, statistics, sink.completions(), dram.commands)
 
 
 def _result(
     requests: Sequence[Request],
     specification: DramSpecification,
     statistics: ComponentStatistics,
-    completions: list[tuple[int, int]],
+    completions: tuple[tuple[int, int], ...],
     commands: list[Command],
 ) -> ReplayResult:
     counters = statistics.counters
@@ -169,6 +113,6 @@ def _result(
         bytes_per_second=float(reads * specification.request_bytes / seconds) if seconds else 0.0,
         counters=counters,
         statistics=statistics,
-        completions=tuple(completions),
+        completions=completions,
         commands=tuple(commands),
     )

@@ -1,0 +1,84 @@
+"""How many requests a second one DRAM channel serves, through the engine.
+
+Run: ``python benchmarks/memory.py [requests]`` (500,000 by default). One line a trace: requests a second of
+host time, host ns a request, simulated cycles a request, share of the peak bandwidth.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from hw.hbm import DramChannel, DramSpecification
+from hw.hbm.trace import ReplySink, Request, TraceSource, reads_of
+from hw.memory import READ, WRITE
+from sim.kernel import Kernel
+from sim.mode import compiled
+
+SPAN = 1 << 28  # bytes that the random requests spread over
+
+
+def _sequential(count: int, size: int) -> Iterator[Request]:
+    return ((0, READ, place * size) for place in range(count))
+
+
+def _random(count: int, size: int) -> Iterator[Request]:
+    draw = random.Random(1)
+    return ((0, READ, draw.randrange(SPAN // size) * size) for _ in range(count))
+
+
+def _mixed(count: int, size: int) -> Iterator[Request]:
+    """Half in streams, half at random; one in four a write."""
+    draw = random.Random(2)
+    for place in range(count):
+        line = place if draw.random() < 0.5 else draw.randrange(SPAN // size)
+        yield 0, WRITE if draw.random() < 0.25 else READ, line * size
+
+
+TRACES: dict[str, Callable[[int, int], Iterator[Request]]] = {
+    "sequential": _sequential,
+    "random": _random,
+    "mixed": _mixed,
+}
+SPECIFICATIONS = {
+    "HBM2 32 B RoBaRaCoCh": DramSpecification(request_bytes=32, interleave_bytes=32),
+    "HBM2 32 B MOP4CLXOR": DramSpecification(request_bytes=32, interleave_bytes=32, address_map="MOP4CLXOR"),
+    "HBM2 64 B MOP4CLXOR": DramSpecification(address_map="MOP4CLXOR"),
+    "HBM1 64 b, 64 B, MOP4CLXOR": DramSpecification(standard="HBM1_1000", width=64, address_map="MOP4CLXOR"),
+}
+
+
+def measure(specification: DramSpecification, requests: list[Request]) -> tuple[float, int]:
+    """Host seconds and simulated cycles of one trace."""
+    kernel = Kernel()
+    kernel.clock("memory", specification.clock_hertz)
+    source = kernel.add(TraceSource("source", requests, 1))
+    dram = kernel.add(DramChannel("dram", specification))
+    sink = kernel.add(ReplySink("sink", reads_of(requests)))
+    kernel.connect(source, "requests", dram, "requests", capacity=8)
+    kernel.connect(dram, "replies", sink, "replies", capacity=8)
+    kernel.build()
+    start = time.perf_counter()
+    run = kernel.run()
+    return time.perf_counter() - start, run.cycles
+
+
+def main(count: int) -> None:
+    """Print one line a trace and specification."""
+    print(f"{count} requests a trace, {'compiled' if compiled() else 'uncompiled'}")
+    for title, specification in SPECIFICATIONS.items():
+        peak = float(specification.bytes_per_second / specification.clock_hertz)  # bytes a cycle
+        for name, make in TRACES.items():
+            requests = list(make(count, specification.request_bytes))
+            seconds, cycles = measure(specification, requests)
+            share = count * specification.request_bytes / cycles / peak
+            print(
+                f"{title:28} {name:10} {count / seconds / 1e6:6.2f} M/s {seconds / count * 1e9:6.0f} ns/request"
+                f" {cycles / count:6.2f} cycles/request {share:6.1%} of peak"
+            )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 500_000)

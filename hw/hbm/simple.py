@@ -1,0 +1,188 @@
+"""The simple mode: a memory of fixed latency and peak bandwidth, for comparison with the papers' models."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from hw.memory import (
+    OPERATIONS,
+    READ,
+    REPLY,
+    REQUEST,
+    TENSOR_SHIFT,
+    TENSORS,
+    WRITE,
+    WRITE_THROUGH,
+)
+from sim.component import Component, Input, Output, Port, Signal
+from sim.constants import NEVER
+from sim.errors import SimulationError
+
+
+@dataclass(frozen=True)
+class SimpleSpecification:
+    """A memory of fixed latency and peak bandwidth.
+
+    Args:
+        bytes_per_second: peak bandwidth, reads and writes together, exact.
+        clock_hertz: frequency of the clock domain that the memory is put in.
+        latency: cycles of that clock from the transfer's beginning to the reply, beside the transfer itself.
+        request_bytes: bytes of one request.
+        queue: reads on their way back, at the most.
+    """
+
+    bytes_per_second: Fraction | int
+    clock_hertz: Fraction | int = 10**9
+    latency: int = 50
+    request_bytes: int = 64
+    queue: int = 64
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built.
+
+        Raises:
+            ValueError: naming the field and its value.
+        """
+        for name in ("bytes_per_second", "clock_hertz", "latency", "request_bytes", "queue"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"SimpleSpecification: {name} must be above 0, not {getattr(self, name)}")
+
+    @staticmethod
+    def cycles(nanoseconds: Fraction | int, clock_hertz: Fraction | int) -> int:
+        """A latency in ns as cycles of a clock, rounded up."""
+        return -int(-Fraction(nanoseconds) * clock_hertz // 10**9)
+
+    @property
+    def cycles_per_request(self) -> Fraction:
+        """Cycles that the transfer of one request takes, exact."""
+        return Fraction(self.request_bytes) * Fraction(self.clock_hertz) / Fraction(self.bytes_per_second)
+
+
+class SimpleMemory(Component):
+    """Transfers one request after the other at peak bandwidth; a read is answered ``latency`` cycles later.
+
+    Ports and counters as of ``DramChannel``, where they make sense. A transfer begins when the request can
+    be seen and the one before has ended; ends are kept exact, in fractions of a cycle, so that no bandwidth
+    is lost to rounding. A reply is sent in the first cycle at or after begin + transfer + latency.
+
+    Args:
+        name: instance name.
+        specification: what it is built from.
+    """
+
+    PORTS: ClassVar[tuple[Port, ...]] = (Input("requests", REQUEST), Output("replies", REPLY))
+
+    def __init__(self, name: str, specification: SimpleSpecification) -> None:
+        super().__init__(name)
+        self.specification = specification
+        per_request = specification.cycles_per_request
+        self._parts = per_request.denominator  # of a cycle, in which the transfers are counted
+        self._transfer = per_request.numerator
+        self._latency = specification.latency
+        self._request_bytes = specification.request_bytes
+        self._capacity = specification.queue
+        self._due = array("q", bytes(8 * self._capacity))
+        self._tag = array("q", bytes(8 * self._capacity))
+        self._address = array("q", bytes(8 * self._capacity))
+        self._arrival = array("q", bytes(8 * self._capacity))
+        self._head = 0
+        self._count = 0
+        self._free_at = 0  # when the last transfer ends, in parts of a cycle
+        self._reads = self._writes = self._read_latency = 0
+        self._read_bytes = array("q", bytes(8 * TENSORS))
+        self._write_bytes = array("q", bytes(8 * TENSORS))
+
+    def elaborate(self) -> None:
+        """Fetch the two channels."""
+        self._requests = self.channel("requests")
+        self._replies = self.channel("replies")
+
+    def tick(self, now: int) -> int:
+        """Begin the transfers of this cycle and send the replies that are due."""
+        while self._can_begin(now):
+            self._begin(now)
+        self._reply(now)
+        return self._rest(now)
+
+    def _can_begin(self, now: int) -> bool:
+        """Whether a transfer begins in this cycle: before the next one, the last has ended."""
+        if self._count == self._capacity or not self._requests.can_pop():
+            return False
+        return self._free_at < (now + 1) * self._parts
+
+    def _begin(self, now: int) -> None:
+        operation = self._requests.control()
+        address = self._requests.reference()
+        tensor = address >> TENSOR_SHIFT
+        if tensor < 0 or tensor >= TENSORS:
+            self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
+        if operation not in (READ, WRITE, WRITE_THROUGH):
+            self._refuse(f"{OPERATIONS[operation]} is an operation of caches, not of memory")
+        self._free_at = max(self._free_at, now * self._parts) + self._transfer
+        if operation == READ:
+            self._remember(address, now)
+            self._reads += 1
+            self._read_bytes[tensor] += self._request_bytes
+        else:
+            self._writes += 1
+            self._write_bytes[tensor] += self._request_bytes
+        self._requests.pop()
+
+    def _refuse(self, fault: str) -> None:
+        raise SimulationError(f"{self.name}: {fault}")
+
+    def _remember(self, address: int, now: int) -> None:
+        """A read whose transfer has been given its place."""
+        tail = self._head + self._count
+        if tail >= self._capacity:
+            tail -= self._capacity
+        self._due[tail] = (self._free_at + self._parts - 1) // self._parts + self._latency
+        self._tag[tail] = self._requests.coordinate()
+        self._address[tail] = address
+        self._arrival[tail] = now
+        self._count += 1
+
+    def _reply(self, now: int) -> None:
+        while self._count and self._due[self._head] <= now and self._replies.can_push():
+            self._replies.push(READ, self._tag[self._head], self._address[self._head], 0.0)
+            self._read_latency += now + 1 - self._arrival[self._head]
+            self._count -= 1
+            self._head += 1
+            if self._head == self._capacity:
+                self._head = 0
+
+    def _rest(self, now: int) -> int:
+        """Sleep until a reply is due or the next transfer may begin."""
+        free = self._free_at // self._parts
+        if self._count == 0:
+            return self.busy(free) if free > now else self.idle()
+        due = self._due[self._head]
+        if due > now:
+            return self.busy(min(due, free) if free > now else due)
+        self.wait_output(self._replies)
+        return free if free > now else NEVER
+
+    def counters(self) -> dict[str, int]:
+        """Event counts so far; the data bus is busy for the transfers, in whole cycles."""
+        transfers = self._reads + self._writes
+        counts = {
+            "reads": self._reads,
+            "writes": self._writes,
+            "read_latency": self._read_latency,
+            "data_bus_busy_0": -(-transfers * self._transfer // self._parts),
+        }
+        for tensor in range(TENSORS):
+            counts[f"read_bytes_{tensor}"] = self._read_bytes[tensor]
+            counts[f"write_bytes_{tensor}"] = self._write_bytes[tensor]
+        return counts
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Reads on their way back."""
+        return (Signal("returning", 16, "integer"),)
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of ``signals``."""
+        return (self._count,)

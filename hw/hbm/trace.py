@@ -1,0 +1,99 @@
+"""The two ends of a replay: a source that makes the requests of a trace, a sink that notes the replies."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import ClassVar
+
+from hw.memory import READ, REPLY, REQUEST
+from sim.component import Component, Input, Output, Port
+from sim.constants import FAR
+from sim.errors import SimulationError
+
+Request = tuple[int, int, int]  # earliest cycle, operation, byte address
+
+
+class TraceSource(Component):
+    """Makes requests in order, each not before its earliest cycle; the tag is the place in the trace.
+
+    Args:
+        name: instance name.
+        requests: the trace.
+        issue_per_cycle: requests made in a cycle, at the most.
+    """
+
+    PORTS: ClassVar[tuple[Port, ...]] = (Output("requests", REQUEST),)
+
+    def __init__(self, name: str, requests: Sequence[Request], issue_per_cycle: int) -> None:
+        super().__init__(name)
+        self._earliest = array("q", [request[0] for request in requests] + [FAR])
+        self._operation = array("q", [request[1] for request in requests] + [READ])
+        self._address = array("q", [request[2] for request in requests] + [0])
+        self._total = len(requests)
+        self._issue_per_cycle = issue_per_cycle
+        self._position = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channel."""
+        self._requests = self.channel("requests")
+
+    def tick(self, now: int) -> int:
+        """Make the requests of one cycle."""
+        for _ in range(self._issue_per_cycle):
+            if self._earliest_of_next() > now or not self._requests.can_push():
+                break
+            place = self._position
+            self._requests.push(self._operation[place], place, self._address[place], 0.0)
+            self._position += 1
+        if self._position == self._total:
+            return self.idle()
+        if not self._requests.can_push():
+            return self.wait_output(self._requests)
+        return self.busy(max(now + 1, self._earliest_of_next()))
+
+    def _earliest_of_next(self) -> int:
+        """Earliest cycle of the next request; ``FAR`` after the last."""
+        return self._earliest[self._position]
+
+
+class ReplySink(Component):
+    """Notes tag and cycle of every reply, the cycle being the one in which the memory sent it.
+
+    Args:
+        name: instance name.
+        replies: how many there will be.
+    """
+
+    PORTS: ClassVar[tuple[Port, ...]] = (Input("replies", REPLY),)
+
+    def __init__(self, name: str, replies: int) -> None:
+        super().__init__(name)
+        self.count = 0
+        self.tags = array("q", bytes(8 * max(1, replies)))
+        self.cycles_sent = array("q", bytes(8 * max(1, replies)))
+        self._expected = replies
+
+    def elaborate(self) -> None:
+        """Fetch the channel."""
+        self._replies = self.channel("replies")
+
+    def tick(self, now: int) -> int:
+        """Take all replies that can be seen."""
+        while self._replies.can_pop():
+            if self.count == self._expected:
+                raise SimulationError(f"{self.name}: more replies than the {self._expected} reads")
+            self.tags[self.count] = self._replies.coordinate()
+            self.cycles_sent[self.count] = now - self._replies.latency
+            self.count += 1
+            self._replies.pop()
+        return self.idle()
+
+    def completions(self) -> tuple[tuple[int, int], ...]:
+        """(tag, cycle) of every reply, in the order in which they came."""
+        return tuple((self.tags[place], self.cycles_sent[place]) for place in range(self.count))
+
+
+def reads_of(requests: Sequence[Request]) -> int:
+    """How many of the requests are answered."""
+    return sum(request[1] == READ for request in requests)
