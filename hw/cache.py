@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.memory import CONSUME, FETCH, PORT_SHIFT, READ, REPLY, REQUEST, WRITE, WRITE_THROUGH
+from hw.memory import CONSUME, FETCH, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH
 from hw.misses import MissTable
 from hw.tags import TagStore
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
-
-TAG_MASK = (1 << PORT_SHIFT) - 1
 
 
 @dataclass(frozen=True)

@@ -18,5 +18,6 @@ WRITE_THROUGH = 4  # a whole line past the cache to memory; no reply
 OPERATIONS = ("read", "write", "fetch", "consume", "write_through")
 
 PORT_SHIFT = 32
+TAG_MASK = 0xFFFFFFFF  # the requester's own part of a tag
 TENSOR_SHIFT = 40
 TENSORS = 8  # tensors told apart by a machine, at the most

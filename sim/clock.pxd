@@ -1,6 +1,6 @@
 cimport cython
 
-cdef long SLOTS, BITS, FAR, DE_BRUIJN, LOW_WORD
+cdef long ONE, SLOTS, BITS, FAR, DE_BRUIJN, LOW_WORD
 cdef long[::1] POSITION
 
 @cython.final

@@ -13,6 +13,7 @@ from fractions import Fraction
 from sim.constants import FAR
 from sim.errors import SimulationError
 
+ONE = 1  # a C long when compiled: the literal is a C int there, of which 1 << 31 is negative
 SLOTS = 256  # cycles that the wheel covers; a power of two
 BITS = 32  # components, or slots, in one word; a word stays a small positive integer in both modes
 
@@ -72,8 +73,8 @@ class Clock:
 
     def _mark(self, index: int, cycle: int) -> None:
         slot = cycle & (SLOTS - 1)
-        self.wheel[slot * self.words + (index >> 5)] |= 1 << (index & 31)
-        self.occupied[slot >> 5] |= 1 << (slot & 31)
+        self.wheel[slot * self.words + (index >> 5)] |= ONE << (index & 31)
+        self.occupied[slot >> 5] |= ONE << (slot & 31)
 
     def next_cycle(self) -> int:
         """The next cycle in which a component of this domain wakes; ``FAR`` if none does."""
@@ -109,7 +110,7 @@ class Clock:
             self._mark(heapq.heappop(self.agenda)[1], cycle)
             self.agenda_cycle = self.agenda[0][0] if self.agenda else FAR
         slot = cycle & (SLOTS - 1)
-        self.occupied[slot >> 5] &= ~(1 << (slot & 31))
+        self.occupied[slot >> 5] &= ~(ONE << (slot & 31))
         self._first_word = slot * self.words
         self._last_word = self._first_word + self.words
         self._word = self._first_word

@@ -1,0 +1,18 @@
+"""Gamma (ASPLOS 2021): row-wise sparse matrix multiplication with high-radix mergers and a FiberCache."""
+
+from pathlib import Path
+
+from accelerators.gamma.configuration import GammaConfiguration
+from accelerators.gamma.machine import Gamma
+from accelerators.machine import Accelerator
+
+__all__ = ["ACCELERATOR", "Gamma", "GammaConfiguration"]
+
+ACCELERATOR = Accelerator(
+    name="gamma",
+    summary="row-wise product: 32 radix-64 merging PEs around a 3 MiB FiberCache (ASPLOS 2021)",
+    configuration=GammaConfiguration,
+    folder=Path(__file__).parent,
+    build=Gamma,
+    workers="pe.merger",
+)

@@ -1,0 +1,160 @@
+"""Gamma's parameters; ``config.yaml`` has their defaults, units and sources."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from accelerators.configuration import Bytes, BytesPerSecond, Configuration, Hertz
+from accelerators.gamma.layout import Sizes
+from hw.cache import FiberCacheSpecification
+from hw.hbm import ADDRESS_MAPS, standards
+from hw.merge import MAXIMUM_RADIX
+
+
+class ProcessingElements(Configuration):
+    """Number and make of the processing elements."""
+
+    count: int = Field(ge=1, le=256)
+    radix: int = Field(ge=2, le=MAXIMUM_RADIX)
+    task_queue: int = Field(ge=1, le=1024)
+    buffer_lines: int = Field(ge=1, le=1024)
+    merger_latency: int = Field(ge=1, le=1000)
+    multiplier_latency: int = Field(ge=1, le=1000)
+    accumulator_latency: int = Field(ge=1, le=1000)
+    prefetch: bool
+
+
+class FiberCache(Configuration):
+    """The FiberCache's geometry and latency."""
+
+    size: Bytes = Field(ge=1)
+    banks: int = Field(ge=1, le=4096)
+    ways: int = Field(ge=1, le=1024)
+    line: Bytes = Field(ge=16, le=4096)
+    latency: int = Field(ge=1, le=1000)
+    misses: int = Field(ge=1, le=4096)
+    targets: int = Field(ge=1, le=65536)
+    priority_bits: int = Field(ge=0, le=16)
+    reuse_bits: int = Field(ge=1, le=8)
+
+    @property
+    def sets(self) -> int:
+        """Sets of one bank."""
+        return self.size // (self.banks * self.ways * self.line)
+
+    @model_validator(mode="after")
+    def _divides(self) -> Self:
+        if self.line & (self.line - 1):
+            raise ValueError(f"fibercache.line is {self.line} bytes; it should be a power of two")
+        step = self.banks * self.ways * self.line
+        if self.size % step:
+            below = self.size // step * step
+            raise ValueError(
+                f"fibercache.size is {self.size} bytes, which {self.banks} banks of {self.ways} ways of "
+                f"{self.line}-byte lines do not divide; {below or step} or {below + step} bytes would do"
+            )
+        return self
+
+    def specification(self) -> FiberCacheSpecification:
+        """What a bank is built from."""
+        return FiberCacheSpecification(
+            banks=self.banks,
+            sets=self.sets,
+            ways=self.ways,
+            line_bytes=self.line,
+            misses=self.misses,
+            targets=self.targets,
+            priority_limit=(1 << self.priority_bits) - 1,
+            reuse_limit=(1 << self.reuse_bits) - 1,
+        )
+
+
+class Network(Configuration):
+    """The crossbars."""
+
+    pe_latency: int = Field(ge=1, le=1000)
+    memory_latency: int = Field(ge=1, le=1000)
+    queue: int = Field(ge=2, le=1024)
+
+
+class Memory(Configuration):
+    """The memory channels."""
+
+    model: Literal["dram", "simple"]
+    channels: int = Field(ge=1, le=1024)
+    bandwidth: BytesPerSecond = Field(ge=1)
+    width: int = Field(ge=8, le=1024)
+    standard: str
+    address_map: str
+    refresh: Literal["all_bank", "off"]
+    interleave: Bytes = Field(ge=1)
+    simple_latency: int = Field(ge=1, le=100000)
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        for key, value, known in (
+            ("standard", self.standard, standards()),
+            ("address_map", self.address_map, ADDRESS_MAPS),
+        ):
+            if value not in known:
+                raise ValueError(f"memory.{key} is {value}; it should be one of {', '.join(known)}")
+        if self.width & (self.width - 1):
+            raise ValueError(f"memory.width is {self.width} bits; it should be a power of two")
+        return self
+
+
+class SchedulerParameters(Configuration):
+    """The scheduler."""
+
+    stream_lines: int = Field(ge=1, le=1 << 20)
+    output: Literal["memory", "cache"]
+
+
+class Format(Configuration):
+    """Bytes of the stored tensors' parts."""
+
+    element: Bytes = Field(ge=1)
+    pointer: Bytes = Field(ge=1)
+
+
+class GammaConfiguration(Configuration):
+    """All parameters of Gamma."""
+
+    clock: Hertz = Field(ge=1)
+    pe: ProcessingElements
+    fibercache: FiberCache
+    network: Network
+    memory: Memory
+    scheduler: SchedulerParameters
+    format: Format
+
+    @property
+    def sizes(self) -> Sizes:
+        """Bytes of lines, elements and pointers."""
+        return Sizes(self.fibercache.line, self.format.element, self.format.pointer)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        line = self.fibercache.line
+        for key, size in (("element", self.format.element), ("pointer", self.format.pointer)):
+            if size > line:
+                raise ValueError(f"format.{key} is {size} bytes; a line of {line} bytes should hold one")
+        if line % self.format.pointer:
+            raise ValueError(
+                f"format.pointer is {self.format.pointer} bytes; it should divide a {line}-byte line"
+            )
+        if self.memory.interleave % line:
+            raise ValueError(
+                f"memory.interleave is {self.memory.interleave} bytes; it should be a multiple of a "
+                f"{line}-byte line"
+            )
+        # The lines of a whole task must fit, with one of row pointers and one that starts midway.
+        needed = -(-self.pe.radix * self.format.element // line) + 2
+        if self.scheduler.stream_lines < needed:
+            raise ValueError(
+                f"scheduler.stream_lines is {self.scheduler.stream_lines}; a task of {self.pe.radix} nonzeros "
+                f"needs at least {needed}"
+            )
+        return self

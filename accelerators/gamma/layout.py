@@ -1,0 +1,48 @@
+"""Where Gamma's tensors lie in memory, and what its parts say to one another.
+
+All are stored as compressed rows: a coordinate and a value for each nonzero, and a pointer for each row.
+The product's rows are written in a region of their own for every processing element, packed one behind the
+other; a row pointer for each says where.
+"""
+
+from dataclasses import dataclass
+
+from hw.memory import TENSOR_SHIFT
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of a line, of an element (coordinate and value) and of a row pointer."""
+
+    line_bytes: int
+    element_bytes: int
+    pointer_bytes: int
+
+
+# Tensor numbers, the upper bits of an address.
+A = 0
+A_POINTERS = 1
+B = 2
+B_POINTERS = 3
+PARTIAL = 4
+Z = 5
+Z_POINTERS = 6
+
+A_BASE = A << TENSOR_SHIFT
+A_POINTERS_BASE = A_POINTERS << TENSOR_SHIFT
+B_BASE = B << TENSOR_SHIFT
+B_POINTERS_BASE = B_POINTERS << TENSOR_SHIFT
+PARTIAL_BASE = PARTIAL << TENSOR_SHIFT
+Z_BASE = Z << TENSOR_SHIFT
+Z_POINTERS_BASE = Z_POINTERS << TENSOR_SHIFT
+Z_REGION_SHIFT = 32  # each processing element writes its rows of Z in a region of 4 GiB
+
+# What a report calls the tensors, with the numbers that count for each.
+TENSORS = {"A": (A, A_POINTERS), "B": (B, B_POINTERS), "partial": (PARTIAL,), "Z": (Z, Z_POINTERS)}
+
+# Protocols: reference = number of a task, or END_OF_WORK behind the last one.
+TASK = "gamma task"
+COMPLETION = "gamma completion"
+END_OF_WORK = -1
+
+NO_PARENT = -1

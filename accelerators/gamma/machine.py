@@ -1,0 +1,326 @@
+"""Gamma, composed: scheduler, processing elements, FiberCache, memory, and the networks between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+from scipy import sparse
+
+from accelerators.gamma.configuration import GammaConfiguration
+from accelerators.gamma.layout import TENSORS
+from accelerators.gamma.prefetcher import Prefetcher
+from accelerators.gamma.reader import FiberReader
+from accelerators.gamma.scheduler import Scheduler
+from accelerators.gamma.tasks import CompressedRows, PartialStore, TaskTable
+from accelerators.gamma.writer import FiberWriter
+from accelerators.machine import CsrArray, MemoryUse, Traffic
+from hw.arithmetic import Accumulator, Multiplier
+from hw.cache import FiberCacheBank
+from hw.hbm import DramChannel, DramSpecification, standard
+from hw.merge import HighRadixMerger
+from hw.network import Crossbar
+from sim import Component, Kernel
+
+UNITS = 3  # ports of a processing element at the FiberCache's network: prefetcher, reader, writer
+
+
+class ProcessingElement:
+    """One processing element: prefetcher, fiber buffers, merger, multiplier, accumulator and writer."""
+
+    def __init__(self, machine: Gamma, number: int) -> None:
+        width = len(str(machine.parameters.pe.count - 1))
+        name = f"gamma.pe{number:0{width}d}"
+        self.parameters = machine.parameters
+        self.kernel = kernel = machine.kernel
+        table, sizes, port = machine.table, machine.parameters.sizes, UNITS * number
+        parameters = machine.parameters.pe
+        self.prefetcher = kernel.add(
+            Prefetcher(
+                f"{name}.prefetcher",
+                table,
+                machine.a,
+                machine.b,
+                port,
+                sizes=sizes,
+                fetching=parameters.prefetch,
+            )
+        )
+        self.reader = kernel.add(
+            FiberReader(
+                f"{name}.reader",
+                table,
+                machine.b,
+                machine.partials,
+                port + 1,
+                buffer_lines=parameters.buffer_lines,
+                sizes=sizes,
+            )
+        )
+        self.merger = kernel.add(HighRadixMerger(f"{name}.merger", parameters.radix))
+        self.multiplier = kernel.add(Multiplier(f"{name}.multiplier", machine.a.values))
+        self.accumulator = kernel.add(Accumulator(f"{name}.accumulator"))
+        self.writer = kernel.add(
+            FiberWriter(
+                f"{name}.writer",
+                table,
+                machine.partials,
+                number,
+                port + 2,
+                sizes=sizes,
+                through_cache=machine.parameters.scheduler.output == "cache",
+            )
+        )
+        self._connect()
+
+    def _connect(self) -> None:
+        """The pipeline within; a channel holds what is under way in it and two more."""
+        pe, sizes = self.parameters.pe, self.parameters.sizes
+        connect = self.kernel.connect
+        connect(self.prefetcher, "prefetched", self.reader, "tasks", capacity=pe.task_queue)
+        connect(self.reader, "merge_tasks", self.merger, "tasks", capacity=2)
+        connect(self.reader, "output_tasks", self.writer, "output_tasks", capacity=4)
+        way = pe.buffer_lines * (
+            sizes.line_bytes // sizes.element_bytes + 2
+        )  # elements and the stop of each line
+        for i in range(pe.radix):
+            connect(self.reader, f"ways[{i}]", self.merger, f"ways[{i}]", capacity=way)
+        for producer, output, consumer, port, latency in (
+            (self.merger, "merged", self.multiplier, "operands", pe.merger_latency),
+            (self.multiplier, "products", self.accumulator, "products", pe.multiplier_latency),
+            (self.accumulator, "sums", self.writer, "elements", pe.accumulator_latency),
+        ):
+            connect(producer, output, consumer, port, capacity=latency + 2, latency=latency)
+
+    def ports(self) -> Iterator[Component]:
+        """The units with a port at the FiberCache's network, in the order of their numbers."""
+        yield from (self.prefetcher, self.reader, self.writer)
+
+
+class Gamma:
+    """A Gamma with its operands loaded; runs A times B.
+
+    Args:
+        parameters: the configuration.
+        a, b: the operands, CSR with sorted and distinct coordinates.
+    """
+
+    def __init__(self, parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> None:
+        self.parameters = parameters
+        self.shape = (int(a.shape[0]), int(b.shape[1]))
+        self.a = _rows(a)
+        self.b = self.a if b is a else _rows(b)
+        self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix)
+        self.partials = PartialStore(parameters.fibercache.line, parameters.format.element)
+        self.kernel = Kernel()
+        self.kernel.clock("core", parameters.clock)
+        self.scheduler = self._add_scheduler()
+        self.elements = [ProcessingElement(self, i) for i in range(parameters.pe.count)]
+        self.banks = self._add_banks()
+        self.channels = self._add_channels()
+        self._connect_tasks()
+        self._connect_cache()
+        self._connect_memory()
+        self.kernel.build()
+
+    def _add_scheduler(self) -> Scheduler:
+        parameters = self.parameters
+        return self.kernel.add(
+            Scheduler(
+                "gamma.scheduler",
+                self.table,
+                self.a,
+                self.b,
+                self.shape[1],
+                self.partials,
+                parameters.fibercache.banks,
+                stream_lines=parameters.scheduler.stream_lines,
+                sizes=parameters.sizes,
+            )
+        )
+
+    def _add_banks(self) -> list[FiberCacheBank]:
+        specification = self.parameters.fibercache.specification()
+        width = len(str(specification.banks - 1))
+        return [
+            self.kernel.add(FiberCacheBank(f"gamma.fibercache.bank{i:0{width}d}", specification, i))
+            for i in range(specification.banks)
+        ]
+
+    def _add_channels(self) -> list[DramChannel]:
+        memory = self.parameters.memory
+        clock = self.kernel.clock("memory", self._memory_hertz())
+        width = len(str(memory.channels - 1))
+        return [
+            self.kernel.add(DramChannel(f"gamma.memory.channel{i:0{width}d}", self._dram()), clock)
+            for i in range(memory.channels)
+        ]
+
+    def _memory_hertz(self) -> Fraction:
+        """The memory clock at which a channel of this width, at two transfers a cycle, has its bandwidth."""
+        return Fraction(self.parameters.memory.bandwidth * 8, 2 * self.parameters.memory.width)
+
+    def _dram(self) -> DramSpecification:
+        memory = self.parameters.memory
+        row = standard(memory.standard)
+        single = row.organisation.model_copy(update={"pseudo_channels": 1})  # ours are channels by themselves
+        return DramSpecification(
+            standard=row.model_copy(update={"organisation": single}),
+            hertz=self._memory_hertz(),
+            width=memory.width,
+            address_map=memory.address_map,
+            refresh=memory.refresh,
+            request_bytes=self.parameters.fibercache.line,
+            channels=memory.channels,
+            interleave_bytes=memory.interleave,
+        )
+
+    def _connect_tasks(self) -> None:
+        connect = self.kernel.connect
+        for i, element in enumerate(self.elements):
+            connect(self.scheduler, f"tasks[{i}]", element.prefetcher, "tasks", capacity=1)
+            connect(element.writer, "completions", self.scheduler, f"completions[{i}]", capacity=4)
+
+    def _connect_cache(self) -> None:
+        """The two crossbars between processing elements and FiberCache."""
+        network, line = self.parameters.network, self.parameters.fibercache.line
+        connect = self.kernel.connect
+        requests = self.kernel.add(Crossbar("gamma.network.pe_requests", line))
+        replies = self.kernel.add(Crossbar("gamma.network.pe_replies"))
+        units = [unit for element in self.elements for unit in element.ports()]
+        for i, unit in enumerate(units):
+            connect(unit, "requests", requests, f"inputs[{i}]", capacity=network.queue)
+            connect(
+                replies,
+                f"outputs[{i}]",
+                unit,
+                "replies",
+                capacity=network.queue + network.pe_latency,
+                latency=network.pe_latency,
+            )
+        latency = self.parameters.fibercache.latency
+        for i, bank in enumerate(self.banks):
+            connect(
+                requests,
+                f"outputs[{i}]",
+                bank,
+                "requests",
+                capacity=network.queue + network.pe_latency,
+                latency=network.pe_latency,
+            )
+            connect(
+                bank, "replies", replies, f"inputs[{i}]", capacity=network.queue + latency, latency=latency
+            )
+
+    def _connect_memory(self) -> None:
+        """The two crossbars between FiberCache, scheduler and memory."""
+        network, memory = self.parameters.network, self.parameters.memory
+        connect = self.kernel.connect
+        requests = self.kernel.add(Crossbar("gamma.network.memory_requests", memory.interleave))
+        replies = self.kernel.add(Crossbar("gamma.network.memory_replies"))
+        capacity = network.queue + network.memory_latency
+        for i, unit in enumerate([*self.banks, self.scheduler]):
+            connect(unit, "memory_requests", requests, f"inputs[{i}]", capacity=network.queue)
+            connect(
+                replies,
+                f"outputs[{i}]",
+                unit,
+                "memory_replies",
+                capacity=capacity,
+                latency=network.memory_latency,
+            )
+        for i, channel in enumerate(self.channels):
+            connect(
+                requests,
+                f"outputs[{i}]",
+                channel,
+                "requests",
+                capacity=capacity,
+                latency=network.memory_latency,
+            )
+            connect(channel, "replies", replies, f"inputs[{i}]", capacity=network.queue)
+
+    def result(self) -> CsrArray:
+        """Z as the writers stored it."""
+        pointers = np.concatenate([[0], np.cumsum(self.table.row_lengths)])
+        coordinates = np.empty(pointers[-1], np.int32)
+        values = np.empty(pointers[-1], np.float64)
+        writers = np.asarray(self.table.row_writers)
+        lengths = np.asarray(self.table.row_lengths)
+        for number, element in enumerate(self.elements):
+            rows = np.flatnonzero((writers == number) & (lengths > 0))
+            rows = rows[np.argsort(np.asarray(self.table.row_starts)[rows])]
+            places = _places(pointers[rows], lengths[rows])
+            start = 0
+            for chunk_coordinates, chunk_values, count in element.writer.stored_chunks():
+                here = places[start : start + count]
+                coordinates[here] = np.asarray(chunk_coordinates)[:count]
+                values[here] = np.asarray(chunk_values)[:count]
+                start += count
+        return sparse.csr_array((values, coordinates, pointers), shape=self.shape)
+
+    def operations(self) -> dict[str, int]:
+        """Multiplies, additions of products and merged elements.
+
+        ``add`` counts additions into elements of Z, whether of products or of partial sums; ``merge`` the
+        elements that passed a merger, ``partial_merge`` those of them that came from partial fibers.
+        """
+        multiplies = sum(element.multiplier.multiplies for element in self.elements)
+        merged = sum(element.merger.merged_elements for element in self.elements)
+        return {
+            "multiply": multiplies,
+            "add": sum(element.accumulator.additions for element in self.elements),
+            "merge": merged,
+            "partial_merge": merged - multiplies,
+            "tasks": self.scheduler.completed,
+        }
+
+    def traffic(self) -> dict[str, Traffic]:
+        """Bytes of A, B, partial fibers and Z, each with its row pointers."""
+        counts = [channel.counters() for channel in self.channels]
+        return {
+            name: Traffic(
+                sum(count[f"read_bytes_{number}"] for count in counts for number in numbers),
+                sum(count[f"write_bytes_{number}"] for count in counts for number in numbers),
+            )
+            for name, numbers in TENSORS.items()
+        }
+
+    def traffic_minimum_bytes(self) -> int:
+        """A, the rows of B that A selects and Z, each once: an element a nonzero, a pointer a row.
+
+        Z's nonzeros are those written so far: all of them once the run is complete.
+        """
+        selected = np.unique(np.asarray(self.a.coordinates))
+        lengths = np.diff(np.asarray(self.b.pointers))[selected]
+        a_nonzeros = self.a.pointers[self.a.rows]
+        nonzeros = int(a_nonzeros + lengths.sum() + np.sum(self.table.row_lengths))
+        rows = 2 * self.a.rows + len(selected)
+        return nonzeros * self.parameters.format.element + rows * self.parameters.format.pointer
+
+    def memory(self) -> MemoryUse:
+        """Row hits, misses and conflicts of all channels."""
+        counts = [channel.counters() for channel in self.channels]
+        total = {name: sum(count[name] for count in counts) for name in counts[0]}
+        return MemoryUse(
+            row_hits=total["row_hits"],
+            row_misses=total["row_misses"],
+            row_conflicts=total["row_conflicts"],
+            peak_bytes_per_second=self.parameters.memory.channels * self.parameters.memory.bandwidth,
+        )
+
+    def progress(self) -> tuple[int, int]:
+        """Tasks completed, and tasks."""
+        return self.scheduler.completed, self.table.count
+
+
+def _rows(matrix: CsrArray) -> CompressedRows:
+    return CompressedRows(matrix.indptr, matrix.indices, matrix.data)
+
+
+def _places(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """``start, start + 1, ...`` for each row, one behind the other."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)

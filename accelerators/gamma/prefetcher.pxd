@@ -1,0 +1,44 @@
+from accelerators.gamma.tasks cimport TaskTable
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long FETCH, READ, PORT_SHIFT, TAG_MASK, WINDOW
+cdef long END_OF_WORK, B_BASE, B_POINTERS_BASE, PARTIAL_BASE
+
+cdef class Prefetcher(Component):
+    cdef TaskTable table
+    cdef int[::1] columns
+    cdef long[::1] row_pointers
+    cdef long tag_base
+    cdef long line_bytes
+    cdef long element_bytes
+    cdef long pointer_bytes
+    cdef bint fetching
+    cdef readonly long task
+    cdef readonly bint working
+    cdef readonly long located
+    cdef readonly long fetched
+    cdef readonly long last_input
+    cdef long line
+    cdef long last_line
+    cdef bint extent_known
+    cdef long pointer_line
+    cdef long asked
+    cdef long arrived
+    cdef long[::1] here
+    cdef long[::1] needed
+    cdef readonly long pointer_reads
+    cdef readonly long fetches
+    cdef Channel tasks
+    cdef Channel requests
+    cdef Channel replies
+    cdef Channel prefetched
+
+    cpdef long tick(self, long now) except? -2
+    cdef bint _begin(self) except -1
+    cdef bint _receive(self) except -1
+    cdef int _hand_on(self) except -1
+    cdef bint _fetch(self) except -1
+    cdef int _extent(self) except -1
+    cdef bint _locate(self) except -1
+    cdef bint _has_pointers(self, long row) except -1

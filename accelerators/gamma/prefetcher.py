@@ -1,0 +1,197 @@
+"""Brings a task's fibers into the FiberCache while the processing element still works on earlier tasks."""
+
+from __future__ import annotations
+
+from array import array
+
+from accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, END_OF_WORK, PARTIAL_BASE, TASK, Sizes
+from accelerators.gamma.tasks import CompressedRows, TaskTable
+from hw.memory import FETCH, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
+from sim.component import Component, Input, Output, Signal
+
+WINDOW = 16  # reads of row pointers under way at once
+
+
+class Prefetcher(Component):
+    """Reads the row pointers of a task's rows of B and fetches the lines of all its fibers.
+
+    Interface: tasks come in on ``tasks`` and, once everything is asked for, leave on ``prefetched``, with their
+    fibers' extents in the task table; reads of row pointers and fetches go out on ``requests``, row pointers
+    come back on ``replies``. One request a cycle; up to 16 reads of row pointers are under way.
+
+    Args:
+        name: instance name.
+        table: the tasks.
+        a, b: the operands.
+        port: number of the requests' port at the FiberCache's network.
+        sizes: of lines, elements and pointers.
+        fetching: whether to fetch at all; without, the reads miss when the task runs.
+    """
+
+    PORTS = (
+        Input("tasks", TASK),
+        Output("requests", REQUEST),
+        Input("replies", REPLY),
+        Output("prefetched", TASK),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        table: TaskTable,
+        a: CompressedRows,
+        b: CompressedRows,
+        port: int,
+        *,
+        sizes: Sizes,
+        fetching: bool,
+    ) -> None:
+        super().__init__(name)
+        self.table = table
+        self.columns = a.coordinates
+        self.row_pointers = b.pointers
+        self.tag_base = port << PORT_SHIFT
+        self.line_bytes = sizes.line_bytes
+        self.element_bytes = sizes.element_bytes
+        self.pointer_bytes = sizes.pointer_bytes
+        self.fetching = fetching
+        self.task = END_OF_WORK
+        self.working = False
+        self.located = 0  # inputs whose row pointers were asked for
+        self.fetched = 0  # inputs whose lines were fetched
+        self.last_input = 0
+        self.line = 0  # next line to fetch of the present input
+        self.last_line = 0
+        self.extent_known = False
+        self.pointer_line = -1  # the line of row pointers asked for last
+        self.asked = 0  # lines of row pointers, ever
+        self.arrived = 0  # how many of those are here, without a gap
+        self.here = array("q", bytes(8 * WINDOW))
+        self.needed = array("q", bytes(8 * (table.radix + 1)))  # by input: lines asked when it is located
+        self.pointer_reads = 0
+        self.fetches = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.tasks = self.channel("tasks")
+        self.requests = self.channel("requests")
+        self.replies = self.channel("replies")
+        self.prefetched = self.channel("prefetched")
+
+    def tick(self, now: int) -> int:
+        """Take a reply, send a request, hand a finished task on."""
+        if not self.working and not self._begin():
+            return self.idle()
+        progress = self._receive()
+        if self.task == END_OF_WORK or self.fetched == self.last_input:
+            if self.prefetched.can_push():
+                self._hand_on()
+                return self.busy(now + 1)
+            return self.busy(now + 1) if progress else self.wait_output(self.prefetched)
+        if not self.requests.can_push():
+            return self.busy(now + 1) if progress else self.wait_output(self.requests)
+        if self._fetch() or self._locate() or progress:
+            return self.busy(now + 1)
+        return self.wait_input(self.replies)
+
+    def _begin(self) -> bool:
+        if not self.tasks.can_pop():
+            return False
+        self.task = self.tasks.reference()
+        self.tasks.pop()
+        self.working = True
+        self.pointer_line = -1
+        if self.task != END_OF_WORK:
+            self.located = self.fetched = self.table.first_inputs[self.task]
+            self.last_input = self.table.first_inputs[self.task + 1]
+        return True
+
+    def _receive(self) -> bool:
+        """Note that a line of row pointers has come."""
+        if not self.replies.can_pop():
+            return False
+        self.here[(self.replies.coordinate() & TAG_MASK) % WINDOW] = 1
+        self.replies.pop()
+        while self.here[self.arrived % WINDOW]:
+            self.here[self.arrived % WINDOW] = 0
+            self.arrived += 1
+        return True
+
+    def _hand_on(self) -> None:
+        self.prefetched.push(0, 0, self.task, 0.0)
+        self.working = False
+
+    def _fetch(self) -> bool:
+        """Fetch the next line of the first input that is not in full; says whether it did anything."""
+        first = self.table.first_inputs[self.task]
+        if self.fetched == self.located or self.needed[self.fetched - first] > self.arrived:
+            return False
+        if not self.extent_known:
+            self._extent()
+        if self.fetching and self.line <= self.last_line:
+            base = PARTIAL_BASE if self.table.inputs[self.fetched] < 0 else B_BASE
+            self.requests.push(FETCH, self.tag_base, base + self.line * self.line_bytes, 0.0)
+            self.fetches += 1
+            self.line += 1
+        if not self.fetching or self.line > self.last_line:
+            self.fetched += 1
+            self.extent_known = False
+        return True
+
+    def _extent(self) -> None:
+        """Where the present input lies: its elements into the task table, its lines to be fetched."""
+        table = self.table
+        source = table.inputs[self.fetched]
+        if source < 0:
+            start = table.output_starts[-1 - source]
+            end = start + table.output_lengths[-1 - source]
+        else:
+            row = self.columns[source]
+            start = self.row_pointers[row]
+            end = self.row_pointers[row + 1]
+        table.starts[self.fetched] = start
+        table.ends[self.fetched] = end
+        self.line = start * self.element_bytes // self.line_bytes
+        self.last_line = (end * self.element_bytes - 1) // self.line_bytes if end > start else self.line - 1
+        self.extent_known = True
+
+    def _locate(self) -> bool:
+        """Ask for the row pointers of further inputs, one line at the most; says whether it did anything."""
+        before = self.located
+        while self.located < self.last_input and self.asked - self.arrived < WINDOW:
+            source = self.table.inputs[self.located]
+            if source >= 0 and not self._has_pointers(self.columns[source]):
+                return True
+            self.needed[self.located - self.table.first_inputs[self.task]] = self.asked
+            self.located += 1
+        return self.located > before
+
+    def _has_pointers(self, row: int) -> bool:
+        """Whether the row's two pointers were asked for; if not, asks for a line of them.
+
+        A task's rows come in increasing order, so only the line asked for last can serve again.
+        """
+        first = row * self.pointer_bytes // self.line_bytes
+        last = ((row + 2) * self.pointer_bytes - 1) // self.line_bytes
+        if self.pointer_line == last:
+            return True
+        self.pointer_line = last if self.pointer_line == first else first
+        tag = self.tag_base | (self.asked % WINDOW)
+        self.requests.push(READ, tag, B_POINTERS_BASE + self.pointer_line * self.line_bytes, 0.0)
+        self.asked += 1
+        self.pointer_reads += 1
+        return False
+
+    def counters(self) -> dict[str, int]:
+        """Lines of row pointers read, and lines fetched."""
+        return {"pointer_reads": self.pointer_reads, "fetches": self.fetches}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """The task, and how far its inputs were located and fetched."""
+        return (Signal("task", 32, "integer"), Signal("to_locate", 16), Signal("to_fetch", 16))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        if not self.working or self.task == END_OF_WORK:
+            return END_OF_WORK, 0, 0
+        return self.task, self.last_input - self.located, self.last_input - self.fetched

@@ -1,0 +1,52 @@
+from accelerators.gamma.tasks cimport CompressedRows, PartialStore, TaskTable
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long READ, CONSUME, PORT_SHIFT, TAG_MASK, DATA, STOP, UNSCALED
+cdef long END_OF_WORK, B_BASE, PARTIAL_BASE
+
+cdef class FiberReader(Component):
+    cdef TaskTable table
+    cdef CompressedRows b
+    cdef PartialStore partials
+    cdef long tag_base
+    cdef long buffer_lines
+    cdef long line_bytes
+    cdef long element_bytes
+    cdef readonly long task
+    cdef readonly long fan_in
+    cdef readonly long unasked
+    cdef long turn
+    cdef long[::1] next_element
+    cdef long[::1] last_element
+    cdef long[::1] next_line
+    cdef long[::1] source
+    cdef long[::1] reserved
+    cdef long[::1] oldest
+    cdef long[::1] entries
+    cdef long[::1] entry_first
+    cdef long[::1] entry_count
+    cdef long[::1] entry_source
+    cdef long[::1] entry_ends
+    cdef long[::1] entry_here
+    cdef readonly long under_way
+    cdef readonly long lines_read
+    cdef readonly long lines_consumed
+    cdef Channel tasks
+    cdef Channel requests
+    cdef Channel replies
+    cdef list ways
+    cdef Channel merge_tasks
+    cdef Channel output_tasks
+
+    cpdef long tick(self, long now) except? -2
+    cdef bint _begin(self) except -1
+    cdef int _set_up(self, long task) except -1
+    cdef bint _ask(self) except -1
+    cdef long _line_end(self, long way) noexcept
+    cdef bint _has_room(self, long way) except -1
+    cdef int _ask_line(self, long way) except -1
+    cdef int _request(self, long entry, long offset) except -1
+    cdef bint _receive(self) except -1
+    cdef int _deliver(self, long way, long entry) except -1
+    cdef Channel _way(self, long index)

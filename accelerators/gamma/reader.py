@@ -1,0 +1,248 @@
+"""The input side of a processing element: fiber buffers, filled from the FiberCache a line at a time."""
+
+from __future__ import annotations
+
+from array import array
+
+from accelerators.gamma.layout import B_BASE, END_OF_WORK, PARTIAL_BASE, TASK, Sizes
+from accelerators.gamma.tasks import CompressedRows, PartialStore, TaskTable
+from hw.memory import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
+from hw.merge import MERGE_TASK
+from hw.stream import DATA, STOP, STREAM
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+UNSCALED = -1  # reference of an element of a partial fiber
+
+
+class FiberReader(Component):
+    """Reads the fibers of one task after another into the merger's ways.
+
+    Interface: tasks come in on ``tasks``; ``merge_tasks`` tells the merger how many ways a task has,
+    ``output_tasks`` tells the writer which task the merged stream belongs to; line reads go out on ``requests``
+    (``CONSUME`` for partial fibers), lines come back on ``replies``, in any order; elements leave on
+    ``ways[i]``, with the position in A of their scale as reference, each fiber ended by a stop.
+
+    Timing: one request and one line a cycle; all elements of a line enter the way's buffer in the cycle in
+    which it comes. A line is asked for only when its elements will find space. When all of a task's lines are
+    asked for, the next task's follow at once, so that its heads wait in the buffers when the merger turns to
+    it. An element that straddles two lines comes with the second.
+
+    Args:
+        name: instance name.
+        table: the tasks.
+        b: the second operand.
+        partials: the partial fibers.
+        port: number of the requests' port at the FiberCache's network.
+        buffer_lines: lines that a way may have under way or arrived out of order.
+        sizes: of lines and elements.
+    """
+
+    PORTS = (
+        Input("tasks", TASK),
+        Output("requests", REQUEST),
+        Input("replies", REPLY),
+        Output("ways", STREAM, array=True),
+        Output("merge_tasks", MERGE_TASK),
+        Output("output_tasks", TASK),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        table: TaskTable,
+        b: CompressedRows,
+        partials: PartialStore,
+        port: int,
+        *,
+        buffer_lines: int,
+        sizes: Sizes,
+    ) -> None:
+        super().__init__(name)
+        self.table = table
+        self.b = b
+        self.partials = partials
+        self.tag_base = port << PORT_SHIFT
+        self.buffer_lines = buffer_lines
+        self.line_bytes = sizes.line_bytes
+        self.element_bytes = sizes.element_bytes
+        self.task = END_OF_WORK
+        self.fan_in = 0  # ways of the present task
+        self.unasked = 0  # those of them with lines still to ask for
+        self.turn = 0
+        radix = table.radix
+        self.next_element = array(
+            "q", bytes(8 * radix)
+        )  # by way: first element that no line asked for brings
+        self.last_element = array("q", bytes(8 * radix))  # by way: the element behind the fiber's last
+        self.next_line = array("q", bytes(8 * radix))
+        self.source = array("q", bytes(8 * radix))  # by way: as in the task table
+        self.reserved = array("q", bytes(8 * radix))  # by way: tokens that lines under way will bring
+        self.oldest = array("q", bytes(8 * radix))  # by way: its first entry
+        self.entries = array("q", bytes(8 * radix))  # by way: lines under way
+        slots = radix * buffer_lines  # a line under way is an entry of its way's ring
+        self.entry_first = array("q", bytes(8 * slots))
+        self.entry_count = array("q", bytes(8 * slots))
+        self.entry_source = array("q", bytes(8 * slots))
+        self.entry_ends = array("q", bytes(8 * slots))
+        self.entry_here = array("q", bytes(8 * slots))
+        self.under_way = 0
+        self.lines_read = 0
+        self.lines_consumed = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.tasks = self.channel("tasks")
+        self.requests = self.channel("requests")
+        self.replies = self.channel("replies")
+        self.ways = self.channels("ways")
+        self.merge_tasks = self.channel("merge_tasks")
+        self.output_tasks = self.channel("output_tasks")
+
+    def tick(self, now: int) -> int:
+        """Take a line, ask for one, turn to the next task."""
+        progress = self._receive()
+        if self.unasked == 0 and self._begin():
+            progress = True
+        if self.unasked > 0 and self.requests.can_push() and self._ask():
+            progress = True
+        if progress:
+            return self.busy(now + 1)
+        if self.unasked > 0 and not self.requests.can_push():
+            return self.wait_output(self.requests)
+        if self.under_way > 0:
+            return self.wait_input(self.replies)
+        if self.unasked > 0:
+            return self.wait_output(self._way(self.turn))
+        if not self.tasks.can_pop():
+            return self.idle()
+        return self.wait_output(self.output_tasks if self.merge_tasks.can_push() else self.merge_tasks)
+
+    def _begin(self) -> bool:
+        """Turn to the next task, if the merger and the writer can be told."""
+        if not self.tasks.can_pop() or not self.output_tasks.can_push():
+            return False
+        task = self.tasks.reference()
+        if task != END_OF_WORK:
+            if not self.merge_tasks.can_push():
+                return False
+            self._set_up(task)
+            self.merge_tasks.push(0, self.fan_in, task, 0.0)
+        self.task = task
+        self.output_tasks.push(0, 0, task, 0.0)
+        self.tasks.pop()
+        return True
+
+    def _set_up(self, task: int) -> None:
+        """Give each fiber that is not empty a way."""
+        table = self.table
+        way = 0
+        for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
+            if table.ends[i] > table.starts[i]:
+                self.next_element[way] = table.starts[i]
+                self.last_element[way] = table.ends[i]
+                self.next_line[way] = table.starts[i] * self.element_bytes // self.line_bytes
+                self.source[way] = table.inputs[i]
+                way += 1
+        self.fan_in = way
+        self.unasked = way
+        self.turn = 0
+
+    def _ask(self) -> bool:
+        """Ask for a line of the next way in turn that has room for one."""
+        way = self.turn
+        for _ in range(self.fan_in):
+            if self.next_element[way] < self.last_element[way] and self._has_room(way):
+                self._ask_line(way)
+                self.turn = way + 1 if way + 1 < self.fan_in else 0
+                return True
+            way += 1
+            if way == self.fan_in:
+                way = 0
+        return False
+
+    def _line_end(self, way: int) -> int:
+        """The element behind the last one that the way's next line completes."""
+        return min(self.last_element[way], (self.next_line[way] + 1) * self.line_bytes // self.element_bytes)
+
+    def _has_room(self, way: int) -> bool:
+        if self.entries[way] == self.buffer_lines:
+            return False
+        needed = self.reserved[way] + self._line_end(way) - self.next_element[way] + 1
+        channel = self._way(way)
+        if channel.space() >= needed:
+            return True
+        channel.want(needed)
+        return False
+
+    def _ask_line(self, way: int) -> None:
+        end = self._line_end(way)
+        place = (self.oldest[way] + self.entries[way]) % self.buffer_lines
+        entry = way * self.buffer_lines + place
+        self.entry_first[entry] = self.next_element[way]
+        self.entry_count[entry] = end - self.next_element[way]
+        self.entry_source[entry] = self.source[way]
+        self.entry_ends[entry] = end == self.last_element[way]
+        self.entry_here[entry] = 0
+        self.entries[way] += 1
+        self.reserved[way] += self.entry_count[entry] + 1
+        self.under_way += 1
+        self._request(entry, self.next_line[way] * self.line_bytes)
+        self.next_element[way] = end
+        self.next_line[way] += 1
+        if end == self.last_element[way]:
+            self.unasked -= 1
+
+    def _request(self, entry: int, offset: int) -> None:
+        if self.entry_source[entry] < 0:
+            self.requests.push(CONSUME, self.tag_base | entry, PARTIAL_BASE + offset, 0.0)
+            self.lines_consumed += 1
+        else:
+            self.requests.push(READ, self.tag_base | entry, B_BASE + offset, 0.0)
+            self.lines_read += 1
+
+    def _receive(self) -> bool:
+        """Take a line; if it is its way's oldest, put it and those behind it that are here into the buffer."""
+        if not self.replies.can_pop():
+            return False
+        entry = self.replies.coordinate() & TAG_MASK
+        self.replies.pop()
+        self.entry_here[entry] = 1
+        way = entry // self.buffer_lines
+        while self.entries[way] > 0 and self.entry_here[way * self.buffer_lines + self.oldest[way]]:
+            self._deliver(way, way * self.buffer_lines + self.oldest[way])
+        return True
+
+    def _deliver(self, way: int, entry: int) -> None:
+        """The elements that a line completes enter the way's buffer, with the stop behind the last."""
+        channel = self._way(way)
+        source = self.entry_source[entry]
+        first = self.entry_first[entry]
+        for element in range(first, first + self.entry_count[entry]):
+            if source < 0:
+                coordinate = self.partials.coordinates[element]
+                channel.push(DATA, coordinate, UNSCALED, self.partials.values[element])
+            else:
+                channel.push(DATA, self.b.coordinates[element], source, self.b.values[element])
+        if self.entry_ends[entry]:
+            channel.push(STOP, 0, 0, 0.0)
+        self.reserved[way] -= self.entry_count[entry] + 1
+        self.entry_here[entry] = 0
+        self.oldest[way] = (self.oldest[way] + 1) % self.buffer_lines
+        self.entries[way] -= 1
+        self.under_way -= 1
+
+    def _way(self, index: int) -> Channel:
+        return self.ways[index]
+
+    def counters(self) -> dict[str, int]:
+        """Lines of B read, and lines of partial fibers consumed."""
+        return {"lines_read": self.lines_read, "lines_consumed": self.lines_consumed}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """The task whose lines are asked for, ways with lines to ask for, lines under way."""
+        return (Signal("task", 32, "integer"), Signal("unasked", 16), Signal("under_way", 16))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return self.task, self.unasked, self.under_way

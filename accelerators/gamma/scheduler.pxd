@@ -1,0 +1,58 @@
+from accelerators.gamma.stream cimport StreamOfA
+from accelerators.gamma.tasks cimport CompressedRows, PartialStore, TaskTable
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long READ, WRITE, PORT_SHIFT, TAG_MASK
+cdef long END_OF_WORK, NO_PARENT, Z_POINTERS_BASE
+
+cdef class Scheduler(Component):
+    cdef TaskTable table
+    cdef CompressedRows a
+    cdef CompressedRows b
+    cdef long columns
+    cdef PartialStore partials
+    cdef long tag_base
+    cdef StreamOfA stream
+    cdef long line_bytes
+    cdef readonly long asked
+    cdef readonly long arrived
+    cdef long[::1] here
+    cdef long stream_lines
+    cdef readonly long next_task
+    cdef long[::1] ready
+    cdef long first_ready
+    cdef readonly long ready_count
+    cdef long processing_elements
+    cdef long turn
+    cdef long ended
+    cdef readonly long completed
+    cdef long rows_per_line
+    cdef long[::1] unfinished
+    cdef long[::1] pointer_writes
+    cdef long first_write
+    cdef long write_count
+    cdef Channel memory_requests
+    cdef Channel memory_replies
+    cdef list tasks
+    cdef list completions
+
+    cpdef long tick(self, long now) except? -2
+    cdef long _wait(self) except? -2
+    cdef bint _receive(self) except -1
+    cdef bint _ask(self) except -1
+    cdef long _used(self) noexcept
+    cdef bint _complete(self) except -1
+    cdef int _finish(self, long task) except -1
+    cdef int _queue_write(self, long line) except -1
+    cdef bint _write_pointers(self) except -1
+    cdef bint _dispatch(self) except -1
+    cdef long _next_ready(self) noexcept
+    cdef bint _here(self, long task) noexcept
+    cdef bint _all_completed(self) noexcept
+    cdef long _element_with_space(self) except -2
+    cdef int _take(self, long task) except -1
+    cdef int _skip_merging(self) except -1
+    cdef long _bound(self, long task) except -1
+    cdef Channel _tasks_of(self, long element)
+    cdef Channel _completions_of(self, long element)

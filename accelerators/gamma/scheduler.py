@@ -1,0 +1,287 @@
+"""Gamma's scheduler: streams A, hands tasks to the processing elements and keeps track of the trees."""
+
+from __future__ import annotations
+
+from array import array
+
+from accelerators.gamma.layout import COMPLETION, END_OF_WORK, NO_PARENT, TASK, Z_POINTERS_BASE, Sizes
+from accelerators.gamma.stream import stream_of, unfinished_rows
+from accelerators.gamma.tasks import CompressedRows, PartialStore, TaskTable
+from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+
+class Scheduler(Component):
+    """Walks A in order and dispatches one task a cycle.
+
+    Interface: lines of A (row pointers and nonzeros, in the order of use) are read on ``memory_requests`` and
+    come on ``memory_replies``, up to ``stream_lines`` ahead; tasks go out on ``tasks[i]``, one channel a
+    processing element, and come back on ``completions[i]``. A task that merges partial fibers is ready when
+    the last of them is written; ready ones go before new rows, so that partial fibers are short-lived. The
+    row pointers of Z are written a line at a time, once all rows of the line are finished. After the last
+    task every processing element is told the end of work.
+
+    Timing: a cycle takes one line of A, all completions at hand, one read or write, and one dispatch, to the
+    next processing element in turn whose queue has space.
+
+    Args:
+        name: instance name.
+        table: the tasks.
+        a, b: the operands.
+        columns: columns of B, an upper bound of any fiber's length.
+        partials: where partial fibers are allocated.
+        port: number of the port at the network to memory.
+        stream_lines: lines of A that may be under way or wait.
+        sizes: of lines, elements and pointers.
+    """
+
+    PORTS = (
+        Output("memory_requests", REQUEST),
+        Input("memory_replies", REPLY),
+        Output("tasks", TASK, array=True),
+        Input("completions", COMPLETION, array=True),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        table: TaskTable,
+        a: CompressedRows,
+        b: CompressedRows,
+        columns: int,
+        partials: PartialStore,
+        port: int,
+        *,
+        stream_lines: int,
+        sizes: Sizes,
+    ) -> None:
+        super().__init__(name)
+        self.table = table
+        self.a = a
+        self.b = b
+        self.columns = columns
+        self.partials = partials
+        self.tag_base = port << PORT_SHIFT
+        self.stream = stream_of(a, table, sizes)
+        self.line_bytes = sizes.line_bytes
+        self.asked = 0  # lines of the stream asked for
+        self.arrived = 0  # how many of them are here, without a gap
+        self.here = array("q", bytes(8 * stream_lines))
+        self.stream_lines = stream_lines
+        self.next_task = 0  # the next in the table's order; those that merge are skipped
+        self._skip_merging()
+        self.ready = array("q", bytes(8 * max(1, table.count)))  # queue of the merging tasks that can run
+        self.first_ready = 0
+        self.ready_count = 0
+        self.processing_elements = 0
+        self.turn = 0
+        self.ended = 0  # processing elements told the end of work
+        self.completed = 0
+        self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes
+        self.unfinished = unfinished_rows(table, a.rows, self.rows_per_line)
+        self.pointer_writes = array("q", bytes(8 * len(self.unfinished)))  # queue of the lines to write
+        self.first_write = 0
+        self.write_count = 0
+        for line in range(len(self.unfinished)):
+            if self.unfinished[line] == 0:
+                self._queue_write(line)
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.memory_requests = self.channel("memory_requests")
+        self.memory_replies = self.channel("memory_replies")
+        self.tasks = self.channels("tasks")
+        self.completions = self.channels("completions")
+        self.processing_elements = len(self.tasks)
+
+    def tick(self, now: int) -> int:
+        """Take what came, ask for more of A, write row pointers of Z, dispatch a task."""
+        progress = self._receive()
+        if self._complete():
+            progress = True
+        if self.memory_requests.can_push() and (self._ask() or self._write_pointers()):
+            progress = True
+        if self._dispatch():
+            progress = True
+        if progress:
+            return self.busy(now + 1)
+        return self._wait()
+
+    def _wait(self) -> int:
+        """Nothing could be done in this cycle: say why."""
+        if self._next_ready() >= 0:
+            return self.wait_output(self._tasks_of(self.turn))
+        if self._all_completed() and self.ended < self.processing_elements:
+            return self.wait_output(self._tasks_of(self.ended))
+        if not self.memory_requests.can_push():
+            return self.wait_output(self.memory_requests)
+        if self.arrived < self.asked:
+            return self.wait_input(self.memory_replies)
+        if self.completed < self.table.count:
+            return self.wait_input(self._completions_of(0))
+        return self.idle()
+
+    def _receive(self) -> bool:
+        """A line of the stream has come; they may come out of order."""
+        if not self.memory_replies.can_pop():
+            return False
+        self.here[(self.memory_replies.coordinate() & TAG_MASK) % self.stream_lines] = 1
+        self.memory_replies.pop()
+        while self.here[self.arrived % self.stream_lines]:
+            self.here[self.arrived % self.stream_lines] = 0
+            self.arrived += 1
+        return True
+
+    def _ask(self) -> bool:
+        """Ask for the next line of the stream; ahead of its use as far as the lines not dispatched allow."""
+        if self.asked == self.stream.count or self.asked - self._used() >= self.stream_lines:
+            return False
+        tag = self.tag_base | (self.asked % self.stream_lines)
+        self.memory_requests.push(READ, tag, self.stream.addresses[self.asked], 0.0)
+        self.asked += 1
+        return True
+
+    def _used(self) -> int:
+        """Lines of the stream that no task waits for any more."""
+        if self.next_task == self.table.count:
+            return self.arrived
+        return min(self.arrived, self.stream.first_needed[self.next_task])
+
+    def _complete(self) -> bool:
+        """Take all completions at hand."""
+        progress = False
+        for i in range(self.processing_elements):
+            channel = self._completions_of(i)
+            if channel.can_pop():
+                self._finish(channel.reference())
+                channel.pop()
+                progress = True
+        return progress
+
+    def _finish(self, task: int) -> None:
+        table = self.table
+        self.completed += 1
+        for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
+            if table.inputs[i] < 0:
+                child = -1 - table.inputs[i]
+                self.partials.release(table.output_starts[child], self._bound(child))
+        parent = table.parents[task]
+        if parent == NO_PARENT:
+            line = table.rows[task] // self.rows_per_line
+            self.unfinished[line] -= 1
+            if self.unfinished[line] == 0:
+                self._queue_write(line)
+        else:
+            table.missing[parent] -= 1
+            if table.missing[parent] == 0:
+                self.ready[self.first_ready + self.ready_count] = parent
+                self.ready_count += 1
+
+    def _queue_write(self, line: int) -> None:
+        self.pointer_writes[self.first_write + self.write_count] = line
+        self.write_count += 1
+
+    def _write_pointers(self) -> bool:
+        """Write a line of Z's row pointers all of whose rows are finished."""
+        if self.write_count == 0:
+            return False
+        address = Z_POINTERS_BASE + self.pointer_writes[self.first_write] * self.line_bytes
+        self.memory_requests.push(WRITE, self.tag_base, address, 0.0)
+        self.first_write += 1
+        self.write_count -= 1
+        return True
+
+    def _dispatch(self) -> bool:
+        """Hand the next task that can run, or the end of work, to the next processing element with space."""
+        task = self._next_ready()
+        if task < 0 and (not self._all_completed() or self.ended == self.processing_elements):
+            return False
+        element = self.ended if task < 0 else self._element_with_space()
+        if element < 0 or not self._tasks_of(element).can_push():
+            return False
+        if task < 0:
+            self.ended += 1
+        else:
+            self._take(task)
+            self.turn = element + 1 if element + 1 < self.processing_elements else 0
+        self._tasks_of(element).push(0, 0, task if task >= 0 else END_OF_WORK, 0.0)
+        return True
+
+    def _next_ready(self) -> int:
+        """The task to dispatch next: one that merges and is ready, else the next row's; -1 if none can run."""
+        if self.ready_count > 0 and self._here(self.ready[self.first_ready]):
+            return self.ready[self.first_ready]
+        if self.next_task < self.table.count and self._here(self.next_task):
+            return self.next_task
+        return -1
+
+    def _here(self, task: int) -> bool:
+        """Whether the nonzeros of A that the task needs have come."""
+        return self.stream.needed[task] <= self.arrived
+
+    def _all_completed(self) -> bool:
+        return self.completed == self.table.count
+
+    def _element_with_space(self) -> int:
+        """The next processing element in turn whose queue has space, or -1."""
+        element = self.turn
+        for _ in range(self.processing_elements):
+            if self._tasks_of(element).can_push():
+                return element
+            element += 1
+            if element == self.processing_elements:
+                element = 0
+        return -1
+
+    def _take(self, task: int) -> None:
+        """A task leaves the queue that it stood in; a partial fiber is given space."""
+        if self.ready_count > 0 and self.ready[self.first_ready] == task:
+            self.first_ready += 1
+            self.ready_count -= 1
+        else:
+            self.next_task += 1
+            self._skip_merging()
+        if self.table.parents[task] != NO_PARENT:
+            self.table.output_starts[task] = self.partials.allocate(self._bound(task))
+
+    def _skip_merging(self) -> None:
+        """Go on to the next task that does not wait for partial fibers; the others become ready later."""
+        while self.next_task < self.table.count and self.stream.merges[self.next_task]:
+            self.next_task += 1
+
+    def _bound(self, task: int) -> int:
+        """Elements that a task's output has at the most."""
+        bound = 0
+        table = self.table
+        for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
+            source = table.inputs[i]
+            if source < 0:
+                bound += self._bound(-1 - source)
+            else:
+                row = self.a.coordinates[source]
+                bound += self.b.pointers[row + 1] - self.b.pointers[row]
+        return min(bound, self.columns)
+
+    def _tasks_of(self, element: int) -> Channel:
+        return self.tasks[element]
+
+    def _completions_of(self, element: int) -> Channel:
+        return self.completions[element]
+
+    def counters(self) -> dict[str, int]:
+        """Lines of A asked for, and tasks completed."""
+        return {"stream_lines": self.asked, "tasks": self.completed}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """The next task in order, merging tasks that are ready, tasks completed, lines of A that came."""
+        return (
+            Signal("next_task", 32, "integer"),
+            Signal("ready", 16),
+            Signal("completed", 32),
+            Signal("arrived", 32),
+        )
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return self.next_task, self.ready_count, self.completed, self.arrived

@@ -1,0 +1,63 @@
+"""The order in which A streams in from memory, and what each task needs of it."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+
+from accelerators.gamma.layout import A_BASE, A_POINTERS_BASE, NO_PARENT, Sizes
+from accelerators.gamma.tasks import CompressedRows, TaskTable
+
+
+class StreamOfA:
+    """Lines of A in the order of use: a line of row pointers goes before the first nonzeros of its rows.
+
+    ``addresses`` has ``count`` lines; task t may run when its first ``needed[t]`` have come; ``first_needed[t]``
+    of them serve only earlier tasks; ``merges[t]`` tells the tasks that combine partial fibers.
+    """
+
+    def __init__(
+        self, addresses: array[int], needed: array[int], first_needed: array[int], merges: array[int]
+    ) -> None:
+        self.count = len(addresses)
+        self.addresses = addresses
+        self.needed = needed
+        self.first_needed = first_needed
+        self.merges = merges
+
+
+def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
+    """The stream of A for these tasks."""
+    pointers = np.asarray(a.pointers)
+    line = sizes.line_bytes
+    pointer_lines = -(-(a.rows + 1) * sizes.pointer_bytes // line)
+    data_lines = -(-int(pointers[-1]) * sizes.element_bytes // line)
+    first_rows = np.minimum(np.arange(pointer_lines) * (line // sizes.pointer_bytes), a.rows)
+    before = pointers[first_rows] * sizes.element_bytes // line  # the line of nonzeros each one precedes
+    order = np.argsort(np.concatenate([before, np.arange(data_lines)]), kind="stable")
+    addresses = np.concatenate(
+        [A_POINTERS_BASE + np.arange(pointer_lines) * line, A_BASE + np.arange(data_lines) * line]
+    )[order]
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    line_places = np.append(place[pointer_lines:], len(order))
+
+    last = np.asarray(table.last_nonzeros)
+    needed = np.where(last >= 0, line_places[((last + 1) * sizes.element_bytes - 1) // line] + 1, 0)
+    firsts = np.asarray(table.inputs)[np.asarray(table.first_inputs)[:-1]] if table.count else last
+    first_needed = np.where(firsts >= 0, line_places[firsts * sizes.element_bytes // line], 0)
+    merges = np.asarray(table.missing) > 0
+    return StreamOfA(*(_column(numbers) for numbers in (addresses, needed, first_needed, merges)))
+
+
+def _column(numbers: np.ndarray) -> array[int]:
+    return array("q", numbers.astype(np.int64).tobytes())
+
+
+def unfinished_rows(table: TaskTable, rows: int, rows_per_line: int) -> array[int]:
+    """By line of Z's row pointers (rows + 1 of them): its rows that wait for a task."""
+    lines = -(-(rows + 1) // rows_per_line)
+    roots = np.asarray(table.parents) == NO_PARENT
+    finished_by = np.asarray(table.rows)[roots] // rows_per_line
+    return _column(np.bincount(finished_by, minlength=lines))

@@ -1,0 +1,53 @@
+from accelerators.gamma.tasks cimport PartialStore, TaskTable
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long WRITE, WRITE_THROUGH, PORT_SHIFT, TAG_MASK, STOP, FINISHING, CHUNK
+cdef long END_OF_WORK, NO_PARENT, PARTIAL_BASE, Z_BASE, Z_REGION_SHIFT
+
+cdef class FiberWriter(Component):
+    cdef TaskTable table
+    cdef PartialStore partials
+    cdef long number
+    cdef long tag_base
+    cdef long line_bytes
+    cdef long element_bytes
+    cdef long z_operation
+    cdef readonly long task
+    cdef readonly bint working
+    cdef bint is_partial
+    cdef readonly long length
+    cdef long base
+    cdef long bytes
+    cdef long z_bytes
+    cdef int[::1] coordinates
+    cdef double[::1] values
+    cdef long stored
+    cdef list chunks
+    cdef long first_finishing
+    cdef long finishing
+    cdef long[::1] finishing_tasks
+    cdef long[::1] finished
+    cdef long[::1] unacknowledged
+    cdef readonly long lines_written
+    cdef readonly long partial_lines_written
+    cdef readonly long elements_written
+    cdef Channel output_tasks
+    cdef Channel elements
+    cdef Channel requests
+    cdef Channel replies
+    cdef Channel completions
+
+    cpdef long tick(self, long now) except? -2
+    cdef long _wait(self) except? -2
+    cdef bint _begin(self) except -1
+    cdef int _open(self) except -1
+    cdef bint _write(self) except -1
+    cdef bint _store(self) except -1
+    cdef int _keep(self, long coordinate, double value) except -1
+    cdef int _turn_chunk(self) except -1
+    cdef int _send_line(self) except -1
+    cdef bint _close(self) except -1
+    cdef bint _flush_z(self) except -1
+    cdef bint _acknowledge(self) except -1
+    cdef bint _announce(self) except -1

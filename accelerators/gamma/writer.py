@@ -1,0 +1,277 @@
+"""The output side of a processing element: packs a task's elements into lines and writes them."""
+
+from __future__ import annotations
+
+from array import array
+
+from accelerators.gamma.layout import (
+    COMPLETION,
+    END_OF_WORK,
+    NO_PARENT,
+    PARTIAL_BASE,
+    TASK,
+    Z_BASE,
+    Z_REGION_SHIFT,
+    Sizes,
+)
+from accelerators.gamma.tasks import PartialStore, TaskTable
+from hw.memory import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH
+from hw.stream import STOP, STREAM
+from sim.component import Component, Input, Output, Signal
+
+FINISHING = 8  # tasks whose acknowledgements may be under way at once
+CHUNK = 1 << 14  # elements of Z that are stored together
+
+
+class FiberWriter(Component):
+    """Writes finished rows of Z to memory and partial fibers into the FiberCache.
+
+    Interface: ``output_tasks`` says which task the elements on ``elements`` belong to, a stop ends it; lines
+    go out on ``requests`` (``WRITE`` for partial fibers, acknowledged on ``replies``; Z as configured); a task
+    is announced on ``completions`` once all its lines are acknowledged, in order. At the end of work the line
+    of Z that is not full goes out.
+
+    Timing: one element a cycle; a line goes out in the cycle in which its last byte comes.
+
+    Args:
+        name: instance name.
+        table: the tasks.
+        partials: the partial fibers.
+        number: the processing element's.
+        port: number of the requests' port at the FiberCache's network.
+        sizes: of lines and elements.
+        through_cache: whether rows of Z stay in the FiberCache until evicted, instead of going to memory.
+    """
+
+    PORTS = (
+        Input("output_tasks", TASK),
+        Input("elements", STREAM),
+        Output("requests", REQUEST),
+        Input("replies", REPLY),
+        Output("completions", COMPLETION),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        table: TaskTable,
+        partials: PartialStore,
+        number: int,
+        port: int,
+        *,
+        sizes: Sizes,
+        through_cache: bool,
+    ) -> None:
+        super().__init__(name)
+        self.table = table
+        self.partials = partials
+        self.number = number
+        self.tag_base = port << PORT_SHIFT
+        self.line_bytes = sizes.line_bytes
+        self.element_bytes = sizes.element_bytes
+        self.z_operation = WRITE if through_cache else WRITE_THROUGH
+        self.task = END_OF_WORK
+        self.working = False
+        self.is_partial = False
+        self.length = 0  # elements of the present task so far
+        self.base = 0  # address of the fiber's, or of the region's, first byte
+        self.bytes = 0  # of the fiber or the region so far
+        self.z_bytes = 0
+        self.coordinates = array("i", bytes(4 * CHUNK))
+        self.values = array("d", bytes(8 * CHUNK))
+        self.stored = 0  # elements of Z in the present chunk
+        self.chunks: list[tuple[array[int], array[float]]] = []
+        self.first_finishing = 0
+        self.finishing = 0
+        self.finishing_tasks = array("q", bytes(8 * FINISHING))
+        self.finished = array("q", bytes(8 * FINISHING))
+        self.unacknowledged = array("q", bytes(8 * FINISHING))
+        self.lines_written = 0
+        self.partial_lines_written = 0
+        self.elements_written = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.output_tasks = self.channel("output_tasks")
+        self.elements = self.channel("elements")
+        self.requests = self.channel("requests")
+        self.replies = self.channel("replies")
+        self.completions = self.channel("completions")
+
+    def tick(self, now: int) -> int:
+        """Take an element, an acknowledgement, and announce the oldest task if it is finished."""
+        progress = self._acknowledge()
+        if self._announce():
+            progress = True
+        if not self.working and self._begin():
+            progress = True
+        if self.working and self._write():
+            progress = True
+        if progress:
+            return self.busy(now + 1)
+        return self._wait()
+
+    def _wait(self) -> int:
+        """Nothing could be done in this cycle: say why."""
+        if self.working and (self.task == END_OF_WORK or self.elements.can_pop()):
+            return self.wait_output(self.requests)
+        if self.finishing > 0 and self.finished[self.first_finishing]:
+            if self.unacknowledged[self.first_finishing] > 0:
+                return self.wait_input(self.replies)
+            return self.wait_output(self.completions)
+        return self.wait_input(self.elements) if self.working else self.idle()
+
+    def _begin(self) -> bool:
+        if not self.output_tasks.can_pop() or self.finishing == FINISHING:
+            return False
+        self.task = self.output_tasks.reference()
+        self.output_tasks.pop()
+        self.working = True
+        if self.task != END_OF_WORK:
+            self.is_partial = self.table.parents[self.task] != NO_PARENT
+            self._open()
+        return True
+
+    def _open(self) -> None:
+        """Prepare for the elements of a task, whose completion takes its place in the order."""
+        place = (self.first_finishing + self.finishing) % FINISHING
+        self.finishing_tasks[place] = self.task
+        self.finished[place] = 0
+        self.unacknowledged[place] = 0
+        self.finishing += 1
+        self.length = 0
+        if self.is_partial:
+            self.base = PARTIAL_BASE + self.table.output_starts[self.task] * self.element_bytes
+            self.bytes = 0
+        else:
+            self.base = Z_BASE + (self.number << Z_REGION_SHIFT)
+            self.bytes = self.z_bytes
+            self.table.row_starts[self.table.rows[self.task]] = self.z_bytes // self.element_bytes
+
+    def _write(self) -> bool:
+        """Take an element or the stop, or flush at the end of work; says whether it could."""
+        if self.task == END_OF_WORK:
+            return self._flush_z()
+        if not self.elements.can_pop():
+            return False
+        if self.elements.control() == STOP:
+            return self._close()
+        return self._store()
+
+    def _store(self) -> bool:
+        """An element joins its line, which goes out if it is full."""
+        fills = self.bytes % self.line_bytes + self.element_bytes >= self.line_bytes
+        if fills and not self.requests.can_push():
+            return False
+        coordinate = self.elements.coordinate()
+        value = self.elements.value()
+        if self.is_partial:
+            place = self.table.output_starts[self.task] + self.length
+            self.partials.coordinates[place] = coordinate
+            self.partials.values[place] = value
+        else:
+            self._keep(coordinate, value)
+        if fills:
+            self._send_line()
+        self.elements.pop()
+        self.bytes += self.element_bytes
+        self.length += 1
+        self.elements_written += 1
+        return True
+
+    def _keep(self, coordinate: int, value: float) -> None:
+        """Store an element of Z."""
+        if self.stored == CHUNK:
+            self._turn_chunk()
+        self.coordinates[self.stored] = coordinate
+        self.values[self.stored] = value
+        self.stored += 1
+
+    def _turn_chunk(self) -> None:
+        self.chunks.append((self.coordinates, self.values))
+        self.coordinates = array("i", bytes(4 * CHUNK))
+        self.values = array("d", bytes(8 * CHUNK))
+        self.stored = 0
+
+    def _send_line(self) -> None:
+        """Write the line in which the next byte of the fiber falls."""
+        address = self.base + self.bytes // self.line_bytes * self.line_bytes
+        if self.is_partial:
+            place = (self.first_finishing + self.finishing - 1) % FINISHING
+            self.unacknowledged[place] += 1
+            self.requests.push(WRITE, self.tag_base | place, address, 0.0)
+            self.partial_lines_written += 1
+        else:
+            self.requests.push(self.z_operation, self.tag_base | FINISHING, address, 0.0)
+            self.lines_written += 1
+
+    def _close(self) -> bool:
+        """The stop: the rest of a partial fiber goes out; Z goes on in the same line with the next row."""
+        if self.is_partial and self.bytes % self.line_bytes > 0:
+            if not self.requests.can_push():
+                return False
+            self._send_line()
+        self.elements.pop()
+        self.finished[(self.first_finishing + self.finishing - 1) % FINISHING] = 1
+        if self.is_partial:
+            self.table.output_lengths[self.task] = self.length
+        else:
+            self.z_bytes = self.bytes
+            self.table.row_writers[self.table.rows[self.task]] = self.number
+            self.table.row_lengths[self.table.rows[self.task]] = self.length
+        self.working = False
+        return True
+
+    def _flush_z(self) -> bool:
+        if self.z_bytes % self.line_bytes > 0:
+            if not self.requests.can_push():
+                return False
+            self.is_partial = False
+            self.base = Z_BASE + (self.number << Z_REGION_SHIFT)
+            self.bytes = self.z_bytes
+            self._send_line()
+        self.working = False
+        return True
+
+    def _acknowledge(self) -> bool:
+        if not self.replies.can_pop():
+            return False
+        place = self.replies.coordinate() & TAG_MASK
+        if place < FINISHING:
+            self.unacknowledged[place] -= 1
+        self.replies.pop()
+        return True
+
+    def _announce(self) -> bool:
+        """Announce the oldest task once it is finished and all its lines are acknowledged."""
+        place = self.first_finishing
+        if self.finishing == 0 or not self.finished[place] or self.unacknowledged[place] > 0:
+            return False
+        if not self.completions.can_push():
+            return False
+        self.completions.push(0, 0, self.finishing_tasks[place], 0.0)
+        self.finished[place] = 0
+        self.first_finishing = (place + 1) % FINISHING
+        self.finishing -= 1
+        return True
+
+    def stored_chunks(self) -> list[tuple[array[int], array[float], int]]:
+        """Coordinates, values and count of every chunk of Z, in the order of writing."""
+        full = [(coordinates, values, CHUNK) for coordinates, values in self.chunks]
+        return [*full, (self.coordinates, self.values, self.stored)]
+
+    def counters(self) -> dict[str, int]:
+        """Elements written, lines of Z and of partial fibers written."""
+        return {
+            "elements_written": self.elements_written,
+            "lines_written": self.lines_written,
+            "partial_lines_written": self.partial_lines_written,
+        }
+
+    def signals(self) -> tuple[Signal, ...]:
+        """The task whose elements come, and how many have."""
+        return (Signal("task", 32, "integer"), Signal("length", 32))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return (self.task, self.length) if self.working else (END_OF_WORK, 0)
