@@ -5,6 +5,7 @@ cdef long DATA, STOP
 
 cdef class Multiplier(Component):
     cdef double[::1] scales
+    cdef long registers
     cdef readonly long multiplies
     cdef Channel operands
     cdef Channel products

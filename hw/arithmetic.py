@@ -1,34 +1,38 @@
 """Pipelined arithmetic on streams: one element a cycle.
 
 How long a result takes is the latency of the channel that it leaves by, set where the block is connected; a
-capacity of latency + 1 keeps the pipeline full.
+capacity of latency + 1 keeps the pipeline full, behind an accumulator latency + 2.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 
 from hw.stream import DATA, STOP, STREAM
 from sim.component import Component, Input, Output
+from sim.errors import SimulationError
 
 
 class Multiplier(Component):
     """Scales each element by the register that its reference names.
 
-    Interface: elements in on ``operands``, out on ``products``, stops passed on; an element whose reference is
-    negative has no scale and passes unchanged. One element a cycle.
+    Interface: elements in on ``operands``, out on ``products``, stops passed on; an element whose reference
+    is negative has no scale and passes unchanged. One element a cycle.
 
     Args:
         name: instance name.
-        scales: the scale registers, as doubles.
+        scales: the scale registers, as doubles; shared with whoever loads them, not copied.
+
+    Raises:
+        SimulationError: in the run, if a reference names no register.
     """
 
     PORTS = (Input("operands", STREAM), Output("products", STREAM))
 
-    def __init__(self, name: str, scales: array[float] | Sequence[float]) -> None:
+    def __init__(self, name: str, scales: array[float]) -> None:
         super().__init__(name)
         self.scales = scales
+        self.registers = len(scales)
         self.multiplies = 0
 
     def elaborate(self) -> None:
@@ -47,6 +51,10 @@ class Multiplier(Component):
         reference = operands.reference()
         value = operands.value()
         if control == DATA and reference >= 0:
+            if reference >= self.registers:
+                raise SimulationError(
+                    f"{self.name}: reference {reference} names no scale register; there are {self.registers}"
+                )
             value *= self.scales[reference]
             self.multiplies += 1
         self.products.push(control, operands.coordinate(), reference, value)
@@ -63,7 +71,10 @@ class Accumulator(Component):
 
     Interface: elements with non-decreasing coordinates in on ``products``, sums with increasing coordinates
     out on ``sums``. One element a cycle; the last sum and the stop leave together, so that a fiber costs no
-    cycle of its own. The channel at ``sums`` needs a capacity of at least 2.
+    cycle of its own.
+
+    Raises:
+        SimulationError: when built, if the channel at ``sums`` has a capacity below 2.
     """
 
     PORTS = (Input("products", STREAM), Output("sums", STREAM))
@@ -80,6 +91,11 @@ class Accumulator(Component):
         """Fetch the channels."""
         self.products = self.channel("products")
         self.sums = self.channel("sums")
+        if self.sums.capacity < 2:
+            raise SimulationError(
+                f"{self.sums.name}: an accumulator's sums need a capacity of at least 2, "
+                f"not {self.sums.capacity}: the last sum of a fiber and its stop leave together"
+            )
 
     def tick(self, now: int) -> int:
         """Take one element."""
@@ -87,8 +103,9 @@ class Accumulator(Component):
         if not products.can_pop():
             return self.wait_input(products) if self.holding else self.idle()
         if products.control() == STOP:
-            if self.sums.space() < 2:
-                return self._wait_for(2)
+            slots = 2 if self.holding else 1
+            if self.sums.space() < slots:
+                return self._wait_for(slots)
             self._emit()
             self.sums.push(STOP, 0, 0, 0.0)
         elif self.holding and products.coordinate() == self.coordinate:

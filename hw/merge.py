@@ -7,6 +7,7 @@ from array import array
 from hw.stream import DATA, STOP, STREAM
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
+from sim.errors import SimulationError
 
 MERGE_TASK = "merge task"  # protocol: coordinate = number of ways that take part, from way 0 on
 WAY_BITS = 8  # low bits of a comparison key, which hold the way
@@ -20,7 +21,7 @@ class HighRadixMerger(Component):
     Interface: a token on ``tasks`` starts a merge and says how many ways take part (0 gives an empty fiber);
     each of those ways brings one fiber, that is elements with increasing coordinates and a stop. The elements
     leave on ``merged`` with the reference they came with; equal coordinates leave in the order of their ways;
-    a stop follows the last one.
+    a stop follows the last one. A coordinate has up to 55 bits.
 
     Timing: in each cycle the smallest head leaves, provided that every way of the merge shows its head (an
     element or the stop); the head behind it is compared in the next cycle. The stop takes a cycle of its own,
@@ -35,6 +36,8 @@ class HighRadixMerger(Component):
 
     Raises:
         ValueError: if the radix is not between 1 and 256.
+        SimulationError: when built, unless as many ways are connected as the radix says; in the run, if a
+            task names more ways than there are.
     """
 
     PORTS = (Input("tasks", MERGE_TASK), Input("ways", STREAM, array=True), Output("merged", STREAM))
@@ -58,6 +61,10 @@ class HighRadixMerger(Component):
         self.tasks = self.channel("tasks")
         self.ways = self.channels("ways")
         self.merged = self.channel("merged")
+        if len(self.ways) != self.radix:
+            raise SimulationError(
+                f"{self.name}: connect {self.radix} ways, as its radix says, not {len(self.ways)}"
+            )
 
     def tick(self, now: int) -> int:
         """Emit the smallest head, if every way shows one."""
@@ -79,6 +86,8 @@ class HighRadixMerger(Component):
         if not self.tasks.can_pop():
             return False
         self.fan_in = self.tasks.coordinate()
+        if self.fan_in < 0 or self.fan_in > self.radix:
+            raise SimulationError(f"{self.name}: a task of {self.fan_in} ways, but it has {self.radix}")
         self.tasks.pop()
         self.merges += 1
         self.merging = True

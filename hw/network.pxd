@@ -11,10 +11,15 @@ cdef class Crossbar(Component):
     cdef readonly list outputs
     cdef long input_count
     cdef long output_count
-    cdef long[::1] last_used
+    cdef readonly long[::1] turns
+    cdef long[::1] winners
+    cdef long[::1] contenders
+    cdef long[::1] wanted
 
     cpdef long tick(self, long now) except? -2
-    cdef long _route(self, Channel source) noexcept
+    cdef long _arbitrate(self) except -1
+    cdef long _route(self, Channel source) except -1
+    cdef int _grant(self, long output) except -1
     cdef int _move(self, Channel source, long output) except -1
     cdef Channel _input(self, long index)
     cdef Channel _output(self, long index)

@@ -1,0 +1,242 @@
+"""The high-radix merger: short merges cycle by cycle, any others against sorting, in order and in time."""
+
+import random
+
+import pytest
+from fibers import ROOM, STOP_TOKEN, check_accounting_of, fiber_tokens, pushed_at, stalls_of, values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streams import StreamSink, StreamSource, check_laws, run_block
+
+from hw.merge import MAXIMUM_RADIX, HighRadixMerger
+from hw.stream import DATA
+from sim import Kernel, SimulationError
+
+stall_seeds = st.none() | st.integers(0, 1000)
+
+
+def inputs_of(radix, merges):
+    """Tokens at each port; a merge is a list of fibers, one for each way that takes part."""
+    inputs = {"tasks": [(0, len(merge), 0, 0.0) for merge in merges]}
+    for way in range(radix):
+        fibers = [merge[way] for merge in merges if way < len(merge)]
+        inputs[f"ways[{way}]"] = [token for fiber in fibers for token in fiber_tokens(fiber)]
+    return inputs
+
+
+def merged(merges):
+    """What the merger makes of merges: the reference."""
+    tokens = []
+    for merge in merges:
+        keyed = [(element[0], way, element) for way, fiber in enumerate(merge) for element in fiber]
+        tokens += fiber_tokens(element for _, _, element in sorted(keyed, key=lambda item: item[:2]))
+    return tokens
+
+
+def merge_cycles(radix, merges, seed, latency):
+    """Cycles in which each token leaves if no channel ever fills, by recurrence over the tokens."""
+    inputs = inputs_of(radix, merges)
+    seen = [
+        iter([cycle + latency for cycle in pushed_at(len(tokens), seed, number)])
+        for number, tokens in enumerate(inputs.values())
+    ]
+    task_seen, way_seen = seen[0], seen[1:]
+    cycles, last = [], -1
+    for merge in merges:
+        last = max([last + 1, next(task_seen), *(next(way_seen[way]) for way in range(len(merge)))]) - 1
+        order = sorted((element[0], way) for way, fiber in enumerate(merge) for element in fiber)
+        behind = last + 1
+        for _, way in order:
+            last = max(last + 1, behind)
+            cycles.append(last)
+            behind = next(way_seen[way])  # the head behind must show before anything more leaves
+        last = max(last + 1, behind)
+        cycles.append(last)
+    return cycles
+
+
+def check_merger(make, radix, merges, **bench):
+    outcome = run_block(make(), inputs_of(radix, merges), ["merged"], **bench)
+    assert outcome.tokens("merged") == merged(merges)
+    counters = outcome.statistics["merger"].counters
+    assert counters == {
+        "merges": len(merges),
+        "merged_elements": sum(len(fiber) for merge in merges for fiber in merge),
+    }
+    return outcome
+
+
+def merger(radix):
+    return lambda: HighRadixMerger("merger", radix)
+
+
+def fiber_of(*coordinates):
+    return [(coordinate, 10 + coordinate, float(coordinate)) for coordinate in coordinates]
+
+
+def random_fibers(generator, count, length, span):
+    return [
+        [(coordinate, generator.randrange(1 << 40), generator.random()) for coordinate in coordinates]
+        for coordinates in (sorted(generator.sample(range(span), length)) for _ in range(count))
+    ]
+
+
+@st.composite
+def fibers(draw, span):
+    coordinates = sorted(draw(st.sets(st.integers(0, span), max_size=6)))
+    return [
+        (coordinate, draw(st.integers(-(1 << 62), 1 << 62)), draw(values())) for coordinate in coordinates
+    ]
+
+
+@st.composite
+def batches(draw):
+    radix = draw(st.integers(1, 9))
+    span = draw(st.sampled_from([4, 20, (1 << 55) - 1]))
+    merges = draw(st.lists(st.lists(fibers(span), max_size=radix), max_size=5))
+    return radix, merges
+
+
+sizes = st.fixed_dictionaries({"capacity": st.integers(1, 5), "latency": st.integers(1, 4)})
+
+
+def test_every_cycle_of_a_short_merge():
+    merge = [fiber_of(1, 5), fiber_of(1, 2), fiber_of()]
+    outcome = check_merger(merger(3), 3, [merge])
+    # All heads are seen at 1, when the first leaves; one more a cycle; the stop leaves at 5.
+    assert outcome.received["merged"] == [
+        (2, (DATA, 1, 11, 1.0)),
+        (3, (DATA, 1, 11, 1.0)),
+        (4, (DATA, 2, 12, 2.0)),
+        (5, (DATA, 5, 15, 5.0)),
+        (6, STOP_TOKEN),
+    ]
+    assert outcome.run.cycles == 7
+    check_accounting_of(outcome, "merger", busy=5, idle=2, input_stall={}, output_stall={})
+
+
+def test_the_stop_takes_a_cycle_and_the_next_merge_follows_at_once():
+    merges = [[fiber_of(1)], [], [fiber_of(), fiber_of(0)]]
+    outcome = check_merger(merger(2), 2, merges)
+    assert [(cycle, token[0]) for cycle, token in outcome.received["merged"]] == [
+        (2, 0), (3, 1),  # an element and its stop
+        (4, 1),  # a merge of no ways
+        (5, 0), (6, 1),
+    ]  # fmt: skip
+
+
+def test_it_waits_for_a_head_that_does_not_show_although_others_are_smaller():
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    block = kernel.add(HighRadixMerger("merger", 2))
+    tokens = [[(0, 2, 0, 0.0)], fiber_tokens(fiber_of(1, 2)), fiber_tokens(fiber_of(9))]
+    for port, latency, stream in zip(["tasks", "ways[0]", "ways[1]"], [1, 1, 20], tokens, strict=True):
+        source = kernel.add(StreamSource(port, stream))
+        kernel.connect(source, "out", block, port, capacity=4, latency=latency)
+    sink = kernel.add(StreamSink("sink"))
+    kernel.connect(block, "merged", sink, "in", capacity=4)
+    kernel.run()
+    assert [(cycle, token[1]) for cycle, token in sink.received] == [(21, 1), (22, 2), (23, 9), (24, 0)]
+    assert kernel.statistics()["merger"].input_stall == {"ways[1]": 19}  # cycles 1 to 19
+
+
+def test_a_full_output_is_an_output_stall():
+    outcome = check_merger(merger(1), 1, [[fiber_of(1, 2, 3)]], capacity=1)
+    # A capacity of 1: the output takes a token every other cycle, and so do the ways.
+    assert [cycle for cycle, _ in outcome.received["merged"]] == [2, 4, 6, 8]
+    check_accounting_of(outcome, "merger", busy=4, input_stall={"ways[0]": 3}, output_stall={})
+
+
+@pytest.mark.parametrize("radix", range(1, 65))
+def test_one_element_a_cycle_at_every_radix(radix):
+    generator = random.Random(radix)
+    merges = [random_fibers(generator, radix, 12, 200), random_fibers(generator, radix, 4, 1 << 40)]
+    outcome = check_merger(merger(radix), radix, merges)
+    count = 16 * radix + 2
+    assert [cycle for cycle, _ in outcome.received["merged"]] == list(range(2, 2 + count))
+    check_accounting_of(outcome, "merger", busy=count, idle=2)
+
+
+@pytest.mark.parametrize("latency", [1, 2, 5])
+def test_one_element_a_cycle_from_a_single_way_with_a_capacity_of_latency_plus_one(latency):
+    merges = [[fiber_of(*range(300)), fiber_of(*range(300, 600))]]
+    outcome = check_merger(merger(2), 2, merges, capacity=latency + 1, latency=latency)
+    assert outcome.received["merged"][-1][0] == 600 + 2 * latency
+
+
+def test_the_largest_radix():
+    generator = random.Random(0)
+    merges = [random_fibers(generator, MAXIMUM_RADIX, 3, 40)]
+    outcome = check_merger(merger(MAXIMUM_RADIX), MAXIMUM_RADIX, merges)
+    assert outcome.run.cycles == 3 * MAXIMUM_RADIX + 3
+
+
+@settings(max_examples=150, deadline=None)
+@given(batch=batches(), size=sizes, seed=stall_seeds)
+def test_merges_anything_under_any_stalls(batch, size, seed):
+    radix, merges = batch
+    check_merger(merger(radix), radix, merges, seed=seed, **size)
+    check_laws(merger(radix), inputs_of(radix, merges), ["merged"], seeds=[seed], **size)
+
+
+@settings(max_examples=150, deadline=None)
+@given(batch=batches(), latency=st.integers(1, 4), seed=stall_seeds)
+def test_each_token_leaves_in_the_first_cycle_that_it_can(batch, latency, seed):
+    check_timing(merger(batch[0]), *batch, seed, latency)
+
+
+def check_timing(make, radix, merges, seed, latency):
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    block = kernel.add(make())
+    for number, (port, tokens) in enumerate(inputs_of(radix, merges).items()):
+        source = kernel.add(StreamSource(port, tokens, stalls_of(seed, number)))
+        kernel.connect(source, "out", block, port, capacity=ROOM, latency=latency)
+    sink = kernel.add(StreamSink("sink"))
+    kernel.connect(block, "merged", sink, "in", capacity=ROOM, latency=latency)
+    kernel.run()
+    assert [cycle - latency for cycle, _ in sink.received] == merge_cycles(radix, merges, seed, latency)
+
+
+@pytest.mark.parametrize("radix", [0, -1, 257])
+def test_a_radix_out_of_range_is_refused(radix):
+    with pytest.raises(ValueError, match=f"merger: radix must be from 1 to 256, not {radix}"):
+        HighRadixMerger("merger", radix)
+
+
+@pytest.mark.parametrize("fan_in", [3, -1])
+def test_a_task_of_more_ways_than_there_are_is_refused(fan_in):
+    inputs = inputs_of(2, []) | {"tasks": [(0, fan_in, 0, 0.0)]}
+    with pytest.raises(SimulationError, match=f"merger: a task of {fan_in} ways, but it has 2"):
+        run_block(HighRadixMerger("merger", 2), inputs, ["merged"])
+
+
+@pytest.mark.parametrize("connected", [1, 3])
+def test_ways_must_be_connected_as_the_radix_says(connected):
+    with pytest.raises(SimulationError, match=f"merger: connect 2 ways, as its radix says, not {connected}"):
+        run_block(HighRadixMerger("merger", 2), inputs_of(connected, []), ["merged"])
+
+
+TIES = [[[(7, way, float(way))] for way in range(3)]]
+
+
+class BreaksTiesBackwards(HighRadixMerger):
+    def elaborate(self):
+        self.connected["ways"].reverse()
+        super().elaborate()
+
+
+class PausesAfterEach(HighRadixMerger):
+    def tick(self, now):
+        return super().tick(now) if now % 2 else self.busy(now + 1)
+
+
+def test_planted_a_merger_that_breaks_ties_wrongly():
+    with pytest.raises(AssertionError):
+        check_merger(lambda: BreaksTiesBackwards("merger", 3), 3, TIES)
+
+
+def test_planted_a_merger_at_half_the_rate():
+    check_merger(lambda: PausesAfterEach("merger", 3), 3, TIES)
+    with pytest.raises(AssertionError):
+        check_timing(lambda: PausesAfterEach("merger", 3), 3, TIES, None, 1)
