@@ -1,0 +1,185 @@
+"""One VCD file: its header, the value changes, and how it comes to stand whole under its name."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from vcd import VCDWriter
+from vcd.writer import Variable as Output
+
+from sim.errors import SimulationError
+from sim.waveform import Variable
+
+COARSEST, FINEST = 2, -15  # timescales of a VCD file, as powers of ten of a second: 100 s to 1 fs
+UNITS = ("s", "ms", "us", "ns", "ps", "fs")
+TYPES = {"wire": "wire", "integer": "integer", "text": "string", "occupancy": "integer"}
+BUFFER_BYTES = 1 << 20
+
+
+class VcdFile:
+    """A VCD file under construction, beside its final place until ``keep``.
+
+    ``units`` are the file's units of time in a base tick, ``span`` its first and last time in them.
+
+    Args:
+        path: its final place; what stands there is replaced, and only by a whole file.
+        tick: seconds of one base tick, in which all times are given.
+        comment: lines for the header.
+
+    Raises:
+        SimulationError: if it cannot be written there.
+    """
+
+    def __init__(self, path: Path, tick: Fraction, comment: Sequence[str]) -> None:
+        self.path = path
+        scale = timescale(tick)
+        self._timescale, self.units = scale or ("1 s", 1)
+        self._comment = "\n".join((*comment, _meaning_of_time(tick, scale)))
+        self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        self._variables: Sequence[Variable] = ()
+        self._lines: list[Callable[[int], str]] = []  # the line of a value, by variable
+        self._broken = False
+        self.span = (0, 0)
+        try:
+            if path.is_dir():
+                raise IsADirectoryError(0, "it is a folder")
+            self._file = self._partial.open("w", BUFFER_BYTES, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise SimulationError(f"the waveform {path} cannot be written: {error.strerror}") from None
+
+    def begin(self, time: int, variables: Sequence[Variable], values: array[int]) -> None:
+        """Write the header and the value of every variable at this base tick.
+
+        Raises:
+            SimulationError: if a variable cannot have its value.
+        """
+        self._variables = variables
+        self.span = (time * self.units, time * self.units)
+        writer = VCDWriter(
+            self._file,
+            self._timescale,
+            date="",  # else no two files would be the same
+            comment=self._comment,
+            version="Fiberscope",
+            init_timestamp=self.span[0],
+        )
+        for variable, value in zip(variables, values, strict=True):
+            try:
+                self._register(writer, variable, value)
+            except (LookupError, ValueError):
+                raise _misfit(variable, value) from None
+        writer.flush()
+
+    def _register(self, writer: VCDWriter, variable: Variable, value: int) -> None:
+        output = writer.register_var(
+            variable.scope,
+            variable.name,
+            TYPES[variable.kind],
+            variable.width,
+            init=variable.texts[value] if variable.texts else value,
+        )
+        line = _line_of(variable, output)
+        line(value)  # refuses what pyvcd would let pass
+        self._lines.append(line)
+
+    def change(self, time: int, positions: Sequence[int], values: array[int]) -> None:
+        """Write the new values of the variables at these positions, as of this base tick.
+
+        pyvcd's own ``change`` does the same, 1.6 times slower over a whole run.
+
+        Raises:
+            SimulationError: if a variable cannot have its value.
+        """
+        lines = self._lines
+        try:
+            text = "".join([lines[position](values[position]) for position in positions])
+        except (LookupError, ValueError):
+            raise self._first_misfit(positions, values) from None
+        self._write(time, text)
+
+    def _write(self, time: int, text: str) -> None:
+        start, last = self.span
+        now = time * self.units
+        try:
+            self._file.write(f"#{now}\n{text}" if now > last else text)
+            self.span = start, now
+        except OSError:
+            self._broken = True
+            raise
+
+    def _first_misfit(self, positions: Sequence[int], values: array[int]) -> SimulationError:
+        for position in positions:
+            try:
+                self._lines[position](values[position])
+            except (LookupError, ValueError):
+                break
+        return _misfit(self._variables[position], values[position])
+
+    def keep(self, time: int) -> None:
+        """End the file at this base tick, if nothing in it is later, and give it its name if it is whole."""
+        if time * self.units > self.span[1]:
+            self._write(time, "")
+        self._file.close()
+        if not self._broken:
+            self._partial.replace(self.path)
+
+    def discard(self) -> None:
+        """Leave nothing behind but what was kept."""
+        with suppress(OSError):  # what a full disk could not take is not wanted any more
+            self._file.close()
+        self._partial.unlink(missing_ok=True)
+
+
+def _line_of(variable: Variable, output: Output[Any]) -> Callable[[int], str]:
+    """What gives the line of the file that says that a variable has a value; raises if it cannot have it."""
+    if variable.texts:
+        return _table(output, variable.texts)
+    if variable.width == 1:
+        return _table(output, (0, 1))
+    return _numbers(output, variable.width)
+
+
+def _table(output: Output[Any], shown: Sequence[int | str]) -> Callable[[int], str]:
+    """Lines of a variable with few values, numbered from 0."""
+    return {number: f"{output.format_value(value)}\n" for number, value in enumerate(shown)}.__getitem__
+
+
+def _numbers(output: Output[Any], width: int) -> Callable[[int], str]:
+    """Lines of a vector; a negative number is written as its two's complement."""
+    lowest, mask, tail = -(1 << (width - 1)), (1 << width) - 1, f" {output.ident}\n"
+
+    def line(value: int) -> str:
+        if not lowest <= value <= mask:
+            raise ValueError(value)
+        return f"b{value & mask:b}{tail}"
+
+    return line
+
+
+def _misfit(variable: Variable, value: int) -> SimulationError:
+    can = f"one of {len(variable.texts)} states" if variable.texts else f"a number of {variable.width} bits"
+    return SimulationError(f"{variable.scope}.{variable.name}: {value!r} is not {can}")
+
+
+def timescale(tick: Fraction) -> tuple[str, int] | None:
+    """The coarsest timescale of which a tick of this many seconds is a whole number, and that number.
+
+    None if there is none, as for a third of a nanosecond: VCD ends at femtoseconds.
+    """
+    for exponent in range(COARSEST, FINEST - 1, -1):
+        units = tick / Fraction(10) ** exponent
+        if units.denominator == 1:
+            return f"{10 ** (exponent % 3)} {UNITS[-(exponent // 3)]}", units.numerator
+    return None
+
+
+def _meaning_of_time(tick: Fraction, scale: tuple[str, int] | None) -> str:
+    if scale is None:
+        return f"time is in base ticks of {tick} s each, not in seconds: no timescale of VCD is exact"
+    return f"time is exact, in units of {scale[0]}"

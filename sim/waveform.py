@@ -1,0 +1,161 @@
+"""What a waveform shows of a machine: the signals of its components and the occupancies of their channels."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from sim.component import Component, Signal
+from sim.connect import Wiring
+from sim.errors import SimulationError
+from sim.probe import Probe, Probes
+
+STATE = "state"  # the signal that every component has: what its cycles count as
+OCCUPANCY_BITS = 32
+WIDEST = 63  # bits; values are held as signed 64-bit integers
+
+_INDEXED = re.compile(r"(?P<array>.+)\[(?P<index>\d+)\]")
+
+Kind = Literal["wire", "integer", "text", "occupancy"]
+KINDS: dict[str, Kind] = {"wire": "wire", "integer": "integer", "state": "text"}
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One line of a waveform.
+
+    Args:
+        scope: the instance name of its component.
+        name: unique within the scope.
+        kind: ``"wire"`` (bits), ``"integer"`` (a signed number), ``"text"`` or ``"occupancy"`` (tokens).
+        width: bits.
+        texts: for kind ``"text"``, what stands for each number from 0.
+    """
+
+    scope: str
+    name: str
+    kind: Kind
+    width: int
+    texts: tuple[str, ...] = ()
+
+
+class Waveform:
+    """The variables of a built machine and the probes that read them.
+
+    The variables stand in the order in which the components were added, never in the order of their ticks.
+
+    Args:
+        components: all of the machine.
+        wiring: their channels.
+        scopes: shell patterns; a component is shown if one matches its name or a scope around it, with or
+            without the machine's leading name. Empty for all.
+
+    Raises:
+        SimulationError: if a pattern matches nothing, or a signal cannot stand in a waveform.
+    """
+
+    def __init__(self, components: Sequence[Component], wiring: Wiring, scopes: Sequence[str]) -> None:
+        self.variables: list[Variable] = []
+        self._wiring = wiring
+        self._occupancies: dict[int, int] = {}  # position of each shown channel, by its identity
+        own = {component.index: self._add(component) for component in _choose(components, scopes)}
+        ordered = sorted(components, key=lambda component: component.index)
+        probes = [self._probe(component, own.get(component.index, range(0))) for component in ordered]
+        self.probes = Probes(len(self.variables), probes)
+
+    def _add(self, component: Component) -> range:
+        """Add the variables of a component's scope; gives the positions of its state and own signals."""
+        first = len(self.variables)
+        states = tuple(self._states(component))
+        self.variables.append(Variable(component.name, STATE, "text", 1, states))
+        self.variables.extend(_variable(component, signal) for signal in component.signals())
+        own = range(first, len(self.variables))
+        for label, channel, direction in self._wiring.stalls(component):
+            if direction == "input":
+                self._occupancies[id(channel)] = len(self.variables)
+                name = _port_signal(component, label)
+                self.variables.append(Variable(component.name, name, "occupancy", OCCUPANCY_BITS))
+        _check_names(component, self.variables[first:])
+        return own
+
+    def _states(self, component: Component) -> Iterator[str]:
+        """Texts of the accounting states; the stalls name the port as its occupancy signal does."""
+        yield from ("busy", "idle")
+        for label, _channel, direction in self._wiring.stalls(component):
+            yield f"{'wait' if direction == 'input' else 'full'}:{_port_signal(component, label)}"
+
+    def _probe(self, component: Component, own: range) -> Probe | None:
+        channels = {
+            self._occupancies[id(channel)]: channel
+            for _label, channel, _direction in self._wiring.stalls(component)
+            if id(channel) in self._occupancies
+        }
+        return Probe(component, own, list(channels.items())) if own or channels else None
+
+
+def _variable(component: Component, signal: Signal) -> Variable:
+    name = f"{component.name}.{signal.name}"
+    if signal.kind not in KINDS:
+        raise SimulationError(f"{name}: a signal's kind is one of {', '.join(KINDS)}, not {signal.kind}")
+    if not 1 <= signal.width <= WIDEST:
+        raise SimulationError(f"{name}: a signal has 1 to {WIDEST} bits, not {signal.width}")
+    if (signal.kind == "state") != bool(signal.states):
+        raise SimulationError(f"{name}: a signal of kind state, and no other, names its states")
+    return Variable(component.name, signal.name, KINDS[signal.kind], signal.width, signal.states)
+
+
+def _port_signal(component: Component, label: str) -> str:
+    """The port's name as a signal's: ``ways[3]`` of 64 is ``ways_03``, for brackets would select a bit."""
+    match = _INDEXED.fullmatch(label)
+    if match is None:
+        return label
+    digits = len(str(len(component.connected[match["array"]]) - 1))
+    return f"{match['array']}_{int(match['index']):0{digits}}"
+
+
+def _check_names(component: Component, variables: Sequence[Variable]) -> None:
+    names = Counter(variable.name for variable in variables)
+    for name, count in names.items():
+        if count > 1:
+            raise SimulationError(f"{component.name}: {count} signals of the waveform are named {name}")
+    for part in (*component.name.split("."), *names):
+        if not re.fullmatch(r"[!-~]+", part):
+            raise SimulationError(
+                f"{component.name}: {part!r} cannot name a scope or a signal of a waveform; "
+                "printable ASCII without spaces can"
+            )
+
+
+def _choose(components: Sequence[Component], scopes: Sequence[str]) -> list[Component]:
+    for pattern in scopes:
+        if not any(_matches(component.name, pattern) for component in components):
+            raise SimulationError(f"no component matches the scope {pattern}; {_hint(components, pattern)}")
+    return [
+        component
+        for component in components
+        if not scopes or any(_matches(component.name, pattern) for pattern in scopes)
+    ]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    without_machine = name.partition(".")[2]
+    return any(
+        fnmatchcase(candidate, form)
+        for candidate in (name, without_machine)
+        if candidate
+        for form in (pattern, f"{pattern}.*")
+    )
+
+
+def _hint(components: Sequence[Component], pattern: str) -> str:
+    known: dict[str, None] = {}  # every scope, in order: a machine, its parts, their parts, ...
+    for component in components:
+        parts = component.name.split(".")
+        known.update({".".join(parts[:depth]): None for depth in range(1, len(parts) + 1)})
+    near = difflib.get_close_matches(pattern, known, n=3, cutoff=0.4)
+    return f"near it: {', '.join(near)}" if near else f"it has {', '.join(list(known)[:5])}"
