@@ -33,7 +33,8 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "an alias; write out the value")
+            mark = self.get_mark()
+            raise yaml.composer.ComposerError(problem="an alias; write out the value", problem_mark=mark)
         return super().compose_node(parent, index)
 
 
@@ -81,7 +82,9 @@ def read_scalar(text: str) -> object:
     """The value that this text would have in a file; the text itself where it is no YAML."""
     try:
         node = yaml.compose(text, _Loader)
-        return text if node is None or isinstance(node, yaml.MappingNode) else _construct(node)
+        if node is None:
+            return None
+        return text if isinstance(node, yaml.MappingNode) else _construct(node)
     except (yaml.YAMLError, ValueError, RecursionError):
         return text
 

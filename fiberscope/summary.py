@@ -41,7 +41,8 @@ def summary(report: Report, *, width: int, ascii_only: bool = False) -> Renderab
     parts += [_totals(report), ""]
     parts += [*_cycles(report, width, ascii_only), ""]
     parts += [_traffic(report), _memory(report.memory), ""]
-    last = {"Bottleneck": report.bottleneck, "Verified": _verified(report), "Host": _host(report)}
+    bottleneck = "" if report.ending == "deadlock" else report.bottleneck
+    last = {"Bottleneck": bottleneck, "Verified": _verified(report), "Host": _host(report)}
     parts.append(_lines(*last.items()))
     return Group(*parts)
 
