@@ -47,6 +47,12 @@ _MAPS = (
         fold=False,
         source="ours: neighbouring bursts in different bank groups, so that a stream never waits for tCCD_L",
     ),
+    AddressMap(
+        "RoCoBaBgCl",
+        ("column_low", "pseudo_channel", "bank_group", "bank", "column_high"),
+        fold=False,
+        source="ours: MOP without the XOR, so that a line stays in one row and its neighbours go to other banks",
+    ),
 )
 ADDRESS_MAPS = {address_map.name: address_map for address_map in _MAPS}
 
