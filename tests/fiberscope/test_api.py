@@ -1,0 +1,124 @@
+"""Simulating from Python: operands, endings, and the report that each leaves."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import fiberscope
+from fiberscope.report import Report
+
+SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
+
+
+def test_a_run_gives_a_complete_verified_report(toy: str) -> None:
+    report = fiberscope.simulate(toy, SMALL)
+    assert report.complete
+    assert report.ending == "done"
+    assert report.verification.passed
+    assert report.cycles > 0
+    assert report.seconds == pytest.approx(report.cycles * 1e-9)
+    assert report.workload.source == "generated"
+
+
+def test_operands_may_be_matrices_in_memory(toy: str) -> None:
+    a, b = np.array([[1.0, 0.0, 2.0]]), sparse.coo_matrix(np.array([[1.0], [5.0], [3.0]]))
+    report = fiberscope.simulate(toy, a, b)
+    assert report.operations == {"multiply": 2, "add": 1}
+    assert report.product is not None
+    assert report.product.shape == (1, 1)
+    assert report.workload.source == "memory"
+    assert report.workload.b is not None
+    assert report.workload.b.shape == (3, 1)
+
+
+def test_the_accounting_of_every_component_adds_up(toy: str) -> None:
+    report = fiberscope.simulate(toy, SMALL, settings={"lane.count": 4, "lane.pause": 3})
+    assert len(report.components) == 8
+    for part in report.components.values():
+        assert part.busy + part.input_stall + part.output_stall + part.idle == part.cycles
+        assert sum(part.input_stall_by_port.values()) == part.input_stall
+
+
+def test_two_runs_differ_in_the_host_alone(toy: str) -> None:
+    documents = [json.loads(fiberscope.simulate(toy, SMALL).to_json()) for _ in range(2)]
+    for document in documents:
+        assert document.pop("host")["seconds"] > 0
+    assert json.dumps(documents[0]) == json.dumps(documents[1])
+
+
+def test_settings_and_file_reach_the_machine_and_the_report(toy: str, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("lane: {count: 8, pause: 2}\n")
+    report = fiberscope.simulate(toy, SMALL, config=mine, settings={"lane.pause": 4})
+    assert report.config["lane"] == {"count": 8, "pause": 4}
+    assert report.config_digest != fiberscope.simulate(toy, SMALL).config_digest
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("wrong", "the machine's product is wrong: relative error 0.001, 0 entries missing, 0 too many"),
+        ("missing", "the machine's product is wrong: relative error 0, 1 entries missing, 0 too many"),
+    ],
+)
+def test_a_wrong_product_is_an_error_with_its_report(toy: str, fault: str, message: str) -> None:
+    with pytest.raises(fiberscope.VerificationError) as raised:
+        fiberscope.simulate(toy, SMALL, settings={"fault": fault})
+    assert str(raised.value) == message
+    assert raised.value.report.verification.passed is False
+
+
+def test_a_deadlock_is_an_error_with_its_report(toy: str) -> None:
+    with pytest.raises(fiberscope.DeadlockedRunError, match="waits for a token at in") as raised:
+        fiberscope.simulate(toy, SMALL, settings={"fault": "deadlock"})
+    report = raised.value.report
+    assert (report.complete, report.ending, report.verification.passed) == (False, "deadlock", None)
+
+
+def test_a_cycle_limit_ends_in_an_incomplete_unverified_report(toy: str) -> None:
+    report = fiberscope.simulate(toy, SMALL, cycle_limit=10)
+    assert (report.complete, report.ending, report.cycles) == (False, "cycle limit", 10)
+    assert report.verification.passed is None
+    assert report.product is None
+
+
+def test_an_empty_matrix_is_a_product_like_any_other(toy: str) -> None:
+    report = fiberscope.simulate(toy, sparse.csr_array((4, 4)))
+    assert report.verification.passed
+    assert report.cycles == 0
+    assert report.bottleneck == "There was nothing to do."
+
+
+def test_shapes_that_do_not_match(toy: str) -> None:
+    with pytest.raises(fiberscope.InputError) as raised:
+        fiberscope.simulate(toy, np.ones((2, 3)))
+    assert str(raised.value) == "A is 2 x 3, so A times A does not exist; give a second matrix"
+    with pytest.raises(fiberscope.InputError) as raised:
+        fiberscope.simulate(toy, np.ones((2, 3)), np.ones((4, 5)))
+    assert str(raised.value) == "A (A) is 2 x 3 and B (B) is 4 x 5: B should have 3 rows"
+
+
+def test_progress_names_the_stages(toy: str) -> None:
+    told: list[tuple[str, int, int]] = []
+    fiberscope.simulate(toy, SMALL, progress=lambda *step: told.append(step))
+    stages = list(dict.fromkeys(stage for stage, _done, _total in told))
+    assert stages == ["simulating", "verifying"]
+    done, total = next((done, total) for stage, done, total in reversed(told) if stage == "simulating")
+    assert done == total > 0
+
+
+def test_public_names_are_there_and_others_are_not() -> None:
+    for name in fiberscope.__all__:
+        assert getattr(fiberscope, name) is not None
+    assert dir(fiberscope) == sorted(fiberscope.__all__)
+    with pytest.raises(AttributeError, match="has no attribute simulte"):
+        fiberscope.simulte  # noqa: B018
+
+
+def test_reports_are_read_back(toy: str, tmp_path: Path) -> None:
+    report = fiberscope.simulate(toy, SMALL)
+    report.write(tmp_path / "out.json")
+    assert Report.read(tmp_path / "out.json") == report

@@ -1,0 +1,221 @@
+"""The command line as a person meets it: exit codes, one line for each mistake, reports written."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fiberscope import cli
+
+SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
+LONG = (
+    "uniform:rows=300,cols=300,nonzeros=5000,seed=5"  # 83 thousand products: longer than the kernel's chunk
+)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command line."""
+    code = cli.run(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_a_run_shows_a_summary_and_writes_a_report(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "sim", toy, SMALL, "--json", "out.json", "--set", "lane.count=4")
+    assert (code, err) == (0, "")
+    document = json.loads(Path("out.json").read_text())
+    assert document["config"]["lane"]["count"] == 4
+    assert f"{document['cycles']:,}" in out
+    assert out.rstrip().endswith("Report: out.json")
+
+
+def test_quiet_says_nothing_when_all_is_well(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "sim", toy, SMALL, "--quiet") == (0, "", "")
+
+
+def test_a_surrogate_is_loud_even_when_quiet(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "sim", toy, "LFAT5", "--quiet", "--json", "out.json")
+    assert (code, out) == (0, "")
+    assert err.startswith("fiberscope: SURROGATE: this is not LFAT5")
+    workload = json.loads(Path("out.json").read_text())["workload"]
+    assert (workload["source"], workload["notice"].split(":")[0]) == ("surrogate", "SURROGATE")
+
+
+def test_exact_forbids_a_surrogate(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _out, err = said(capsys, "sim", toy, "LFAT5", "--exact")
+    assert code == 2
+    assert err.startswith("fiberscope: LFAT5: not to be had exactly")
+
+
+def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    other = "uniform:rows=30,cols=10,nonzeros=40"
+    assert said(capsys, "sim", toy, SMALL, "--b", other, "-q", "--json", "out.json")[0] == 0
+    assert json.loads(Path("out.json").read_text())["product"]["shape"] == [30, 10]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["sim", "tay", SMALL], "no accelerator is called tay; did you mean toy"),
+        (["sim", "toy", "none.mtx"], "none.mtx: "),
+        (["sim", "toy", "wiki-Vot"], "'wiki-Vot' is no file, no generator, not in the registry"),
+        (
+            ["sim", "toy", SMALL, "--set", "lane.cuont=3"],
+            "--set: toy has no parameter lane.cuont; did you mean",
+        ),
+        (["sim", "toy", SMALL, "--set", "lane.count=0"], "--set: lane.count is 0; it should be greater"),
+        (["sim", "toy", SMALL, "--set", "lane.count=7"], "toy: memory.buffer (65536 bytes) does not divide"),
+        (["sim", "toy", SMALL, "--set", "lane.count"], "--set lane.count: write it as key=value"),
+        (["sim", "toy", SMALL, "--config", "none.yaml"], "none.yaml: cannot read the configuration: No such"),
+        (["sim", "toy", SMALL, "--b", "uniform:rows=3,cols=3,nonzeros=3"], "A (uniform:"),
+        (
+            ["sim", "toy", "uniform:rows=3,cols=4,nonzeros=3"],
+            "uniform:rows=3,cols=4,nonzeros=3,seed=0 is 3 x 4",
+        ),
+        (["sim", "toy", SMALL, "--json", "none/out.json"], "none/out.json: there is no folder none; make it"),
+        (["sim", "toy", SMALL, "--vcd", "none/out.vcd"], "none/out.vcd: there is no folder none; make it"),
+        (["sim", "toy", SMALL, "--vcd-window", "1:5"], "--vcd-window and --vcd-scope need --vcd FILE"),
+        (
+            ["sim", "toy", SMALL, "--vcd", "o.vcd", "--vcd-window", "5:1"],
+            "--vcd-window 5:1: write it as FIRST",
+        ),
+        (["sim", "toy", SMALL, "--cycle-limit", "0"], "Invalid value for '--cycle-limit'"),
+        (["sim", "toy"], "Missing argument 'matrix'"),
+        (["sim", "--colour"], "No such option: --colour"),
+        (["simulate"], "No such command 'simulate'"),
+        (["info", "wiki-Vot"], "no accelerator or matrix is called wiki-Vot; did you mean wiki-Vote?"),
+        (["wave", "none.vcd"], "none.vcd: there is no such waveform; write one with fiberscope sim"),
+    ],
+)
+def test_bad_input_costs_one_line_and_exit_code_2(
+    toy: str, capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
+) -> None:
+    code, out, err = said(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"fiberscope: {line}")
+    assert err.count("\n") == 1
+
+
+def test_a_wrong_product_exits_with_3_after_its_report(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "sim", toy, SMALL, "--set", "fault=wrong", "--json", "out.json")
+    assert code == 3
+    assert "WRONG RESULT" in out
+    assert err.startswith("fiberscope: the machine's product is wrong: relative error 0.001")
+    assert json.loads(Path("out.json").read_text())["verification"]["passed"] is False
+
+
+def test_a_deadlock_exits_with_3_and_names_who_waits(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "sim", toy, SMALL, "--set", "fault=deadlock", "--json", "out.json")
+    assert code == 3
+    assert "INCOMPLETE" in out
+    assert err.startswith("fiberscope: deadlock at cycle")
+    assert "toy.lane00.multiplier waits for a token at in" in err
+    assert json.loads(Path("out.json").read_text())["ending"] == "deadlock"
+
+
+def test_an_interrupted_run_writes_its_report_and_exits_with_130(
+    toy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["--set", "fault=interrupt", "--set", "lane.count=1"]
+    code, out, _err = said(capsys, "sim", toy, LONG, *settings, "--json", "out.json")
+    assert code == 130
+    assert "INCOMPLETE" in out
+    document = json.loads(Path("out.json").read_text())
+    assert (document["complete"], document["ending"]) == (False, "interrupted")
+    assert document["verification"]["passed"] is None
+    assert document["cycles"] > 0
+
+
+def test_a_cycle_limit_is_no_error_but_loud(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = said(capsys, "sim", toy, SMALL, "--cycle-limit", "20")
+    assert code == 0
+    assert "INCOMPLETE" in out
+    assert "not verified, as the run is incomplete" in out
+    code, out, err = said(capsys, "sim", toy, SMALL, "--cycle-limit", "20", "-q")
+    assert (code, out, err) == (0, "", "fiberscope: INCOMPLETE: cycle limit at cycle 20\n")
+
+
+def test_a_programming_mistake_is_not_dressed_up_as_bad_input(
+    toy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fiberscope import api
+
+    def broken(*_arguments: object) -> None:
+        raise ValueError("a mistake of ours")
+
+    monkeypatch.setattr(api, "compare", broken)
+    with pytest.raises(ValueError, match="a mistake of ours"):
+        cli.run(["sim", toy, SMALL])
+
+
+def test_list_names_accelerators_and_matrices(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = said(capsys, "list")
+    assert code == 0
+    assert "toy" in out
+    assert "8,297 x 8,297" in out
+
+
+def test_info_explains_every_parameter(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = said(capsys, "info", "toy")
+    assert code == 0
+    assert "A machine of two kinds of components" in out
+    assert "size of the buffer in front of the memory; source: none is simulated" in out
+
+
+def test_info_describes_a_matrix(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = said(capsys, "info", "wiki-vote")
+    assert code == 0
+    assert "103,689" in out
+    assert "TeAAL Table 3" in out
+
+
+def test_wave_without_gtkwave_says_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("out.vcd").write_text("")
+    monkeypatch.setenv("PATH", "")
+    code, _out, err = said(capsys, "wave", "out.vcd")
+    assert code == 2
+    assert err.startswith("fiberscope: GTKWave is not installed (on Debian: apt install gtkwave)")
+
+
+def test_wave_opens_gtkwave_with_the_save_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    viewer = tmp_path / "gtkwave"
+    viewer.write_text('#!/bin/sh\necho "$@" > shown\n')
+    viewer.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    Path("out.vcd").write_text("")
+    Path("out.gtkw").write_text("")
+    assert said(capsys, "wave", "out.vcd")[0] == 0
+    assert Path("shown").read_text() == "out.vcd out.gtkw\n"
+
+
+@pytest.mark.parametrize("command", [[], ["sim"], ["list"], ["info"], ["wave"]])
+def test_help_has_examples(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    code, out, _err = said(capsys, *command, "--help")
+    assert code == 0
+    assert out.startswith("Usage: fiberscope")
+    assert command == ["list"] or "fiberscope sim gamma wiki-Vote" in out or "Example" in out
+
+
+def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys) == said(capsys, "--help")
+
+
+def test_progress_is_shown_to_a_person_and_to_nobody_else(
+    toy: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes stderr for a terminal
+    code, _out, err = said(capsys, "sim", toy, LONG, "--set", "lane.count=1")
+    assert code == 0
+    assert "simulating" in err
+    assert said(capsys, "sim", toy, LONG, "--quiet")[2] == ""

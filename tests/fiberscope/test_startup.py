@@ -1,0 +1,42 @@
+"""The command answers at once: nothing heavy is imported until a command needs it."""
+
+import os
+import subprocess
+import sys
+import time
+
+import fiberscope
+
+LIMIT_SECONDS = 0.5
+HEAVY = ("scipy", "numpy", "pydantic", "rich", "sim", "accelerators", "workloads")
+
+
+def test_help_comes_within_half_a_second() -> None:
+    durations = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "fiberscope", "--help"], check=True, stdout=subprocess.DEVNULL)
+        durations.append(time.perf_counter() - start)
+    assert min(durations) < LIMIT_SECONDS
+
+
+def test_the_command_line_loads_nothing_heavy() -> None:
+    code = f"import sys, fiberscope.cli; print([name for name in {HEAVY} if name in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert loaded.stdout == "[]\n"
+
+
+def test_version() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "fiberscope", "--version"], check=True, capture_output=True, text=True
+    )
+    assert shown.stdout == f"fiberscope {fiberscope.__version__}\n"
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    command = f"{sys.executable} -m fiberscope list | head -n 1"
+    environment = {**os.environ, "COLUMNS": "80"}
+    shown = subprocess.run(
+        ["bash", "-c", command], check=True, capture_output=True, text=True, env=environment
+    )
+    assert "Traceback" not in shown.stderr

@@ -1,0 +1,141 @@
+"""What a person reads: fits the terminal, is readable without colour, and hides nothing that matters."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+import fiberscope
+from fiberscope.families import families, family_name
+from fiberscope.report import Component, Report
+from fiberscope.summary import show
+
+SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
+
+
+@pytest.fixture
+def report(toy: str) -> Report:
+    return fiberscope.simulate(toy, SMALL, settings={"lane.count": 4, "lane.pause": 2})
+
+
+def shown(report: Report, width: int = 80, encoding: str = "utf-8") -> str:
+    """The summary as plain text without colour."""
+    buffer = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    show(report, Console(file=buffer, width=width, highlight=False, force_terminal=False, color_system=None))
+    buffer.seek(0)
+    return buffer.read()
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_fits_the_terminal(report: Report, width: int) -> None:
+    text = shown(report, width)
+    assert max(len(line) for line in text.splitlines()) <= min(width, 120)
+    for part in (
+        "toy on uniform",
+        "Cycles",
+        "lane.multiplier x4",
+        "Traffic",
+        "Memory",
+        "Bottleneck",
+        "Verified",
+    ):
+        assert part in text
+
+
+def test_bars_show_what_the_numbers_say(report: Report) -> None:
+    line = next(line for line in shown(report).splitlines() if line.startswith("lane.feeder x4"))
+    bar = line.split()[2]
+    family = families(report.components)["lane.feeder"]
+    assert set(bar) <= set("█▒░·")
+    assert bar.count("█") == pytest.approx(len(bar) * family.share(family.busy), abs=1)
+    assert bar.count("░") == pytest.approx(len(bar) * family.share(family.output_stall), abs=1)
+    assert f"{family.share(family.busy):.0%}" in line
+
+
+def test_a_terminal_without_unicode_gets_ascii(report: Report) -> None:
+    text = shown(report, encoding="ascii")
+    assert text.isascii()
+    assert "# busy  < waiting for input  > waiting for output  . idle" in text
+
+
+def test_a_surrogate_stands_in_a_box(report: Report) -> None:
+    notice = "SURROGATE: this is not it but a stand-in"
+    operand = report.workload.model_copy(update={"source": "surrogate", "notice": notice})
+    text = shown(report.model_copy(update={"workload": operand}))
+    assert "NOTICE" in text
+    assert notice in text
+    assert "surrogate" in text.splitlines()[0] + text.splitlines()[1]
+
+
+def test_brackets_in_names_are_no_markup(report: Report) -> None:
+    operand = report.workload.model_copy(update={"name": "[bold]x[/bold]"})
+    assert "[bold]x[/bold]" in shown(report.model_copy(update={"workload": operand}))
+
+
+@pytest.mark.parametrize(
+    ("component", "family"),
+    [
+        ("gamma.pe07.merger", "pe.merger"),
+        ("gamma.scheduler", "scheduler"),
+        ("gamma.cache.bank_12", "cache.bank"),
+        ("gamma.cluster3.pe07", "cluster.pe"),
+        ("gamma.7", "7"),
+    ],
+)
+def test_members_of_a_kind_are_one_family(component: str, family: str) -> None:
+    assert family_name(component) == family
+
+
+def component(busy: int, input_stall: int = 0, output_stall: int = 0, idle: int = 0) -> Component:
+    return Component(
+        cycles=busy + input_stall + output_stall + idle,
+        busy=busy,
+        input_stall=input_stall,
+        output_stall=output_stall,
+        idle=idle,
+    )
+
+
+@pytest.mark.parametrize(
+    ("lanes", "feeder", "memory", "sentence"),
+    [
+        ((10, 10), 10, 0.85, "Memory bandwidth is the limit: 85% of the peak is used."),
+        ((90, 80), 10, 0.5, "Computation is the limit: the 2 lane.multiplier are busy 85% of the time."),
+        ((50, 50), 95, 0.5, "toy.lane00.feeder is the limit: it is busy 95% of the time."),
+        (
+            (70, 10),
+            10,
+            0.5,
+            "No part is near its peak (memory 50%): the 2 lane.multiplier are without work 60% of the time "
+            "(the busiest, toy.lane00.multiplier, is busy 70%).",
+        ),
+    ],
+)
+def test_the_bottleneck_in_a_sentence(
+    toy: str, lanes: tuple[int, int], feeder: int, memory: float, sentence: str
+) -> None:
+    import accelerators
+    from fiberscope.bottleneck import bottleneck
+
+    parts = {
+        f"toy.lane{number:02}.multiplier": component(busy, idle=100 - busy)
+        for number, busy in enumerate(lanes)
+    }
+    parts["toy.lane00.feeder"] = component(feeder, idle=100 - feeder)
+    assert bottleneck(accelerators.find(toy), parts, memory) == sentence
+
+
+@pytest.mark.parametrize(
+    ("part", "loss"),
+    [
+        (component(20, input_stall=50, idle=30), "waiting for input 50%"),
+        (component(20, output_stall=50, idle=30), "waiting for output 50%"),
+    ],
+)
+def test_the_largest_loss_is_named(toy: str, part: Component, loss: str) -> None:
+    import accelerators
+    from fiberscope.bottleneck import bottleneck
+
+    parts = {"toy.lane00.multiplier": part, "toy.lane00.feeder": component(10, idle=90)}
+    sentence = bottleneck(accelerators.find(toy), parts, 0.3)
+    assert sentence == f"No part is near its peak (memory 30%): lane.multiplier is {loss} of the time."

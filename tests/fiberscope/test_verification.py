@@ -1,0 +1,106 @@
+"""The check of every product: it passes on what rounding allows, and on nothing else."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from fiberscope import verification
+from fiberscope.verification import TOLERANCE, Comparison, compare
+from workloads import from_scipy
+
+
+def matrix(rows: int, columns: int, density: float, seed: int) -> sparse.csr_array:
+    generator = np.random.default_rng(seed)
+    values = generator.choice([-1.5, -1.0, 0.0, 1.0, 2.5], size=(rows, columns))
+    return from_scipy(
+        sparse.coo_array(np.where(generator.random((rows, columns)) < density, values, 0.0))
+    ).matrix
+
+
+def plain_product(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
+    """Entry by entry: an entry is where a product is, even if the sum is zero."""
+    sums: dict[tuple[int, int], float] = {}
+    for i in range(a.shape[0]):
+        for entry in range(a.indptr[i], a.indptr[i + 1]):
+            k = a.indices[entry]
+            for other in range(b.indptr[k], b.indptr[k + 1]):
+                place = (i, int(b.indices[other]))
+                sums[place] = sums.get(place, 0.0) + float(a.data[entry] * b.data[other])
+    places = sorted(sums)
+    values = [sums[place] for place in places]
+    rows, columns = ([place[axis] for place in places] for axis in (0, 1))
+    return sparse.csr_array((values, (rows, columns)), shape=(a.shape[0], b.shape[1]))
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.floats(0, 1), st.integers(0, 1000))
+def test_a_plain_product_passes(rows: int, inner: int, columns: int, density: float, seed: int) -> None:
+    a, b = matrix(rows, inner, density, seed), matrix(inner, columns, density, seed + 1)
+    found = compare(a, b, plain_product(a, b))
+    assert found.passed
+    assert found.max_relative_error < 1e-14
+
+
+@pytest.mark.parametrize("products_a_block", [1, 7, 1000])
+def test_blocks_of_any_size_find_the_same(monkeypatch: pytest.MonkeyPatch, products_a_block: int) -> None:
+    monkeypatch.setattr(verification, "PRODUCTS_A_BLOCK", products_a_block)
+    a, b = matrix(20, 15, 0.3, 1), matrix(15, 25, 0.3, 2)
+    product = plain_product(a, b)
+    assert compare(a, b, product).passed
+    product.data[-1] += 1.0
+    assert not compare(a, b, product).passed
+
+
+def test_a_sum_of_zero_is_an_entry() -> None:
+    a = from_scipy(np.array([[1.0, -1.0]])).matrix
+    b = from_scipy(np.array([[1.0], [1.0]])).matrix
+    kept = sparse.csr_array((np.zeros(1), np.zeros(1, dtype=int), np.array([0, 1])), shape=(1, 1))
+    assert compare(a, b, kept) == Comparison(0.0, 0, 0)
+    assert compare(a, b, sparse.csr_array((1, 1))) == Comparison(0.0, 1, 0)
+
+
+def test_the_error_is_against_what_was_added_up() -> None:
+    a = from_scipy(np.array([[1e8, 1.0, -1e8]])).matrix
+    b = from_scipy(np.ones((3, 1))).matrix
+    rounded = sparse.csr_array(np.array([[1.0 + 1e-8]]))  # 1e-8 of the result, 5e-17 of the sum of sizes
+    assert compare(a, b, rounded).max_relative_error == pytest.approx(1e-8 / (2e8 + 1))
+
+
+def test_too_large_an_error_fails_just_above_the_tolerance() -> None:
+    one = from_scipy(np.ones((1, 1))).matrix
+    above, below = sparse.csr_array([[1 + 1.1 * TOLERANCE]]), sparse.csr_array([[1 + 0.9 * TOLERANCE]])
+    assert not compare(one, one, above).passed
+    assert compare(one, one, below).passed
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_value_that_is_not_finite_fails(value: float) -> None:
+    one = from_scipy(np.ones((1, 1))).matrix
+    assert compare(one, one, sparse.csr_array([[value]])) == Comparison(np.inf, 0, 0)
+
+
+def test_missing_and_extra_entries_are_counted() -> None:
+    a, b = from_scipy(np.eye(4)).matrix, from_scipy(np.diag([1.0, 2.0, 3.0, 4.0])).matrix
+    off = np.diag([1.0, 0.0, 3.0, 4.0])
+    off[3, 0] = off[3, 1] = 1.0
+    assert compare(a, b, sparse.csr_array(off)) == Comparison(0.0, missing=1, extra=2)
+
+
+def test_an_entry_written_twice_is_one_too_many() -> None:
+    one = from_scipy(np.ones((1, 1))).matrix
+    twice = sparse.csr_array((np.array([1.0, 1.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
+    assert compare(one, one, twice).extra == 1
+
+
+def test_unsorted_rows_are_the_same_product() -> None:
+    one = from_scipy(np.ones((1, 1))).matrix
+    b = from_scipy(np.array([[1.0, 2.0]])).matrix
+    unsorted = sparse.csr_array((np.array([2.0, 1.0]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
+    assert compare(one, b, unsorted).passed
+
+
+def test_a_product_of_another_shape_is_refused() -> None:
+    one = from_scipy(np.ones((1, 1))).matrix
+    with pytest.raises(ValueError, match=r"the product has the shape \(1, 2\), not \(1, 1\)"):
+        compare(one, one, sparse.csr_array((1, 2)))
