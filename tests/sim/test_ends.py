@@ -1,0 +1,349 @@
+"""How a run ends: done, deadlock, cycle limit, stop, Ctrl-C, an exception; and what is reported then."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from streams import StreamSink, StreamSource, check_accounting, data_tokens
+
+from sim import ANY, Component, DeadlockError, Input, Kernel, Output, SimulationError
+
+ROOT = Path(__file__).parents[2]
+
+
+def machine(*components, **kernel_options):
+    """A kernel with one clock and these components."""
+    kernel = Kernel(**kernel_options)
+    kernel.clock("core", 10**9)
+    for component in components:
+        kernel.add(component)
+    return kernel
+
+
+class Gate(Component):
+    """Needs a token of both inputs before it works."""
+
+    PORTS = (Input("ways", ANY, array=True), Output("out", ANY))
+
+    def elaborate(self):
+        self.ways, self.out = self.channels("ways"), self.channel("out")
+
+    def tick(self, now):
+        seen = [way.can_pop() for way in self.ways]
+        if not any(seen):
+            return self.idle()
+        if not all(seen):
+            return self.wait_input(self.ways[seen.index(False)])
+        if not self.out.can_push():
+            return self.wait_output(self.out)
+        self.out.push(0, 0, 0, 0.0)
+        for way in self.ways:
+            way.pop()
+        return self.busy(now + 1)
+
+
+class Scripted(Component):
+    """Does in each tick what a function of itself and the cycle says."""
+
+    def __init__(self, name, script):
+        super().__init__(name)
+        self.script = script
+        self.ticked = []
+
+    def tick(self, now):
+        self.ticked.append(now)
+        return self.script(self, now)
+
+
+class Stuck(Component):
+    """Never pops its input, and says of itself what it is told to."""
+
+    PORTS = (Input("in", ANY),)
+
+    def tick(self, _now):
+        return self.idle()
+
+
+# Done
+
+
+def test_a_run_ends_when_the_last_component_has_become_idle():
+    source, sink = StreamSource("source", data_tokens(range(3))), StreamSink("sink", (4,))
+    kernel = machine(source, sink)
+    kernel.connect(source, "out", sink, "in", capacity=2)
+    run = kernel.run()
+    # Popped at 1, 6, 11; the last pause lasts through cycle 15.
+    assert (run.complete, run.reason, run.cycles) == (True, "done", 16)
+    assert (run.time, run.seconds) == (16, 16e-9)
+
+
+def test_a_late_wake_of_an_idle_component_does_not_lengthen_the_run():
+    sleeper = Scripted("sleeper", lambda self, now: (self.idle(), 500)[1] if now == 0 else self.idle())
+    worker = Scripted("worker", lambda self, now: self.busy(now + 1) if now < 7 else self.idle())
+    kernel = machine(sleeper, worker)
+    assert kernel.run().cycles == 7
+    assert sleeper.ticked == [0, 500]
+    assert kernel.statistics()["sleeper"].idle == 7
+    check_accounting(kernel.statistics())
+
+
+def test_running_again_after_the_end_changes_nothing():
+    kernel = machine(Scripted("worker", lambda self, now: self.busy(now + 1) if now < 7 else self.idle()))
+    assert kernel.run() == kernel.run()
+
+
+def test_an_empty_machine_is_done_at_once():
+    run = machine().run()
+    assert (run.complete, run.cycles) == (True, 0)
+
+
+@pytest.mark.parametrize("sleep", [True, False])
+def test_a_slow_clock_that_works_on_alone_keeps_the_run_alive(sleep):
+    kernel = machine(Scripted("fast", lambda self, _now: self.idle()), sleep=sleep)
+    worker = Scripted("slow", lambda self, now: self.busy(now + 1) if now < 9 else self.idle())
+    kernel.add(worker, kernel.clock("slow", 300_000_000))
+    assert kernel.run().cycles == 30
+    assert kernel.statistics()["slow"].busy == 9
+
+
+@pytest.mark.parametrize("sleep", [True, False])
+def test_an_idle_component_with_a_wake_of_its_own_pending_gets_it(sleep):
+    def script(self, now):
+        return self.busy(300) if now < 300 else self.busy(now + 1) if now < 305 else self.idle()
+
+    kernel = machine(Scripted("alarm", script), sleep=sleep)
+    assert kernel.run().cycles == 305
+
+
+# Wakes that a component asks for and wakes that channels bring
+
+
+def test_a_sleeper_gets_its_channels_wakes_and_its_own_near_and_far():
+    class Sleeper(Stuck):
+        ticked = ()
+
+        def tick(self, now):
+            self.ticked += (now,)
+            if self.channel("in").can_pop():
+                self.channel("in").pop()
+            return self.busy(700) if now < 700 else self.idle()
+
+    sleeper, source = Sleeper("sleeper"), StreamSource("source", data_tokens(range(3)), (9, 330))
+    kernel = machine(sleeper, source)
+    kernel.connect(source, "out", sleeper, "in", capacity=1, latency=2)
+    assert kernel.run().cycles == 700
+    assert sleeper.ticked == (0, 2, 12, 343, 700)
+
+
+# Deadlock
+
+
+def deadlocked(kernel):
+    with pytest.raises(DeadlockError) as caught:
+        kernel.run()
+    check_accounting(kernel.statistics())
+    return caught.value
+
+
+@pytest.mark.parametrize("sleep", [True, False])
+def test_a_deadlock_names_the_blocked_components_ports_channels_and_occupancies(sleep):
+    left, right = StreamSource("left", data_tokens(range(5))), StreamSource("right", data_tokens(range(1)))
+    gate, sink = Gate("gamma.gate"), StreamSink("sink")
+    kernel = machine(left, right, gate, sink, sleep=sleep)
+    kernel.connect(left, "out", gate, "ways[0]", capacity=2)
+    kernel.connect(right, "out", gate, "ways[1]", capacity=2)
+    kernel.connect(gate, "out", sink, "in", capacity=1)
+    error = deadlocked(kernel)
+    assert str(error) == (
+        "deadlock at cycle 3: nothing can wake, yet\n"
+        "  - left waits for space at out: channel gamma.gate.ways[0] holds 2 of 2 tokens\n"
+        "  - gamma.gate waits for a token at ways[1]: channel gamma.gate.ways[1] holds 0 of 2 tokens"
+    )
+    assert (error.cycle, len(error.blocked)) == (3, 2)
+    assert kernel.statistics()["gamma.gate"].input_stall == {"ways[1]": 2}
+
+
+def test_a_component_that_leaves_tokens_is_a_deadlock():
+    source, stuck = StreamSource("source", data_tokens(range(2))), Stuck("stuck")
+    kernel = machine(source, stuck)
+    kernel.connect(source, "out", stuck, "in", capacity=3)
+    assert deadlocked(kernel).blocked == (
+        "stuck is idle, yet leaves tokens at in: channel stuck.in holds 2 of 3 tokens",
+    )
+
+
+def test_a_component_that_is_busy_and_asleep_is_a_deadlock():
+    def script(self, _now):
+        self.busy(0)
+        return -1
+
+    assert deadlocked(machine(Scripted("worker", script))).blocked == (
+        "worker says that it is busy, yet asked for no further tick",
+    )
+
+
+# Faults in tick
+
+
+@pytest.mark.parametrize("back", [0, 1, 100])
+def test_asking_for_a_cycle_that_is_not_in_the_future_is_refused(back):
+    kernel = machine(Scripted("worker", lambda self, now: self.busy(now + 1 if now < 200 else now - back)))
+    with pytest.raises(SimulationError) as caught:
+        kernel.run()
+    asked = 200 - back
+    assert str(caught.value) == (
+        f"worker: tick at cycle 200 asked for cycle {asked}, which is not in the future"
+    )
+
+
+def test_an_exception_in_tick_keeps_its_type_and_says_where():
+    def script(self, now):
+        return self.busy(now + 1) if now < 17 else {}["x"]
+
+    kernel = machine(Scripted("gamma.pe07", script))
+    with pytest.raises(KeyError) as caught:
+        kernel.run()
+    assert caught.value.__notes__ == ["at cycle 17 in gamma.pe07"]
+    check_accounting(kernel.statistics())
+
+
+def test_a_tick_that_returns_nothing_says_where():
+    with pytest.raises(TypeError) as caught:
+        machine(Scripted("worker", lambda _self, _now: None)).run()
+    assert caught.value.__notes__ == ["at cycle 0 in worker"]
+
+
+def test_a_component_without_tick_says_so():
+    with pytest.raises(NotImplementedError, match=r"^Component does not define tick"):
+        machine(Component("blank")).run()
+
+
+# Cycle limit
+
+
+def endless(self, now):
+    return self.busy(now + 1)
+
+
+@pytest.mark.parametrize("sleep", [True, False])
+@pytest.mark.parametrize("limit", [0, 1, 100, 1000])
+def test_a_cycle_limit_stops_before_that_cycle_and_adds_up(limit, sleep):
+    worker, sleeper = Scripted("worker", endless), Scripted("sleeper", lambda self, _now: self.busy(2000))
+    kernel = machine(worker, sleeper, sleep=sleep)
+    slow = kernel.add(Scripted("slow", endless), kernel.clock("slow", 300_000_000))
+    run = kernel.run(cycle_limit=limit)
+    assert (run.complete, run.reason, run.cycles) == (False, "cycle limit", limit)
+    assert worker.ticked == list(range(limit))
+    assert slow.ticked == list(range(-(-limit * 3 // 10)))
+    check_accounting(kernel.statistics())
+    assert kernel.statistics()["sleeper"].busy == limit
+
+
+def test_a_limit_that_is_passed_already_leaves_the_run_as_it_is():
+    kernel = machine(Scripted("worker", endless))
+    kernel.run(cycle_limit=10)
+    assert kernel.run(cycle_limit=5).cycles == 10
+    check_accounting(kernel.statistics())
+
+
+def test_a_machine_that_ends_before_the_limit_is_done():
+    kernel = machine(Scripted("worker", lambda self, now: self.busy(now + 1) if now < 7 else self.idle()))
+    assert kernel.run(cycle_limit=10**30).reason == "done"
+
+
+# Stop
+
+
+@pytest.mark.parametrize("sleep", [True, False])
+def test_stop_ends_the_run_complete_after_the_cycle(sleep):
+    kernel = machine(Scripted("sleeper", lambda self, _now: self.busy(2000)), sleep=sleep)
+    kernel.add(
+        Scripted("clerk", lambda self, now: (self.idle(), now + 1)[1] if now < 40 else kernel.stop() or -1)
+    )
+    run = kernel.run()
+    assert (run.complete, run.reason, run.cycles) == (True, "done", 41)
+    assert kernel.statistics()["sleeper"].busy == 41
+    assert kernel.run() == run
+    assert not kernel.step()
+
+
+# Ctrl-C
+
+INTERRUPTED = """
+    import functools, operator, os, signal, sys, threading
+    sys.path[:0] = [{root!r}, {support!r}]
+    from sim import Component, Kernel
+    from streams import check_accounting
+
+    class Endless(Component):
+        def tick(self, now):
+            return self.busy(now + 1)
+
+    class Clockwork(Component):  # ticks without a single bytecode
+        tick = staticmethod(functools.partial(operator.add, 1))
+
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    kernel.add({kind}("worker"))
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    run = kernel.run()
+    assert (run.complete, run.reason) == (False, "interrupted"), run
+    assert kernel.cycle > 0
+    check_accounting(kernel.statistics())
+    before = kernel.cycle
+    assert kernel.run(cycle_limit=before + 10).reason == "cycle limit"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    print(run.reason)
+"""
+
+
+@pytest.mark.parametrize("kind", ["Endless", "Clockwork"])
+def test_ctrl_c_stops_cleanly_and_the_run_can_go_on(kind):
+    script = INTERRUPTED.format(root=str(ROOT), support=str(ROOT / "tests" / "support"), kind=kind)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+def test_a_second_ctrl_c_is_not_held_back():
+    def script(self, now):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        return self.busy(now + 1)
+
+    with pytest.raises(KeyboardInterrupt):
+        machine(Scripted("worker", script)).run()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_progress_is_told_the_cycle_now_and_then():
+    told = []
+    machine(Scripted("worker", endless)).run(cycle_limit=40_000, progress=told.append)
+    assert len(told) > 1
+    assert told == sorted(told)
+    assert told[-1] == 39_999
+
+
+# Planted faults: an accounting that skips a state.
+
+
+def test_planted_an_accounting_that_skips_a_state_is_found():
+    source, stuck = StreamSource("source", data_tokens(range(9)), (2,)), StreamSink("sink", (5,))
+    kernel = machine(source, stuck)
+    kernel.connect(source, "out", stuck, "in", capacity=1)
+    kernel.run()
+    statistics = kernel.statistics()
+    check_accounting(statistics)
+    assert statistics["source"].output_stall
+    statistics["source"].output_stall.clear()
+    with pytest.raises(AssertionError, match="source counts"):
+        check_accounting(statistics)
