@@ -100,6 +100,9 @@ class Wiring:
             raise BuildError(faults)
 
     def _port_faults(self, component: Component) -> Iterator[str]:
+        for name, count in Counter(port.name for port in component.PORTS).items():
+            if count > 1:
+                yield f"{count} ports are named {name}"
         taken = self._taken.get(id(component), {}).values()
         for port in component.PORTS:
             labels = {end.label for end in taken if end.port is port}
