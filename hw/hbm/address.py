@@ -51,7 +51,7 @@ _MAPS = (
         "RoCoBaBgCl",
         ("column_low", "pseudo_channel", "bank_group", "bank", "column_high"),
         fold=False,
-        source="ours: MOP without the XOR, so that a line stays in one row and its neighbours go to other banks",
+        source="ours: MOP without the XOR: a line stays in one row, its neighbours go to other banks",
     ),
 )
 ADDRESS_MAPS = {address_map.name: address_map for address_map in _MAPS}

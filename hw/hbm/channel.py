@@ -145,7 +145,7 @@ class DramChannel(Component):
             return self._bursts
         count = 0
         for line in range(first, first + self._bursts):
-            if not queues.holds_line(WRITES, line):
+            if not queues.will_write(line):
                 count += 1
         return count
 
@@ -157,7 +157,7 @@ class DramChannel(Component):
             return False
         request = self._returns.open(self._requests.coordinate(), address, self._bursts, now)
         for line in range(first, first + self._bursts):
-            if new < self._bursts and self._controller.queues.holds_line(WRITES, line):
+            if new < self._bursts and self._controller.queues.will_write(line):
                 self._returns.append(request, now)
             else:
                 self._decoder.decode(line * self._burst_bytes)
@@ -174,7 +174,7 @@ class DramChannel(Component):
         if new > self._write_queue - queues.counts[WRITES]:
             return False
         for line in range(first, first + self._bursts):
-            if new == self._bursts or not queues.holds_line(WRITES, line):
+            if new == self._bursts or not queues.will_write(line):
                 self._decoder.decode(line * self._burst_bytes)
                 self._controller.enqueue(WRITES, self._decoder.bank, self._decoder.row, line, 0, now)
         self._coalesced += self._bursts - new

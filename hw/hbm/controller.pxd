@@ -20,7 +20,7 @@ cdef class Controller:
     cdef long _read_latency, _write_high, _write_low, _mode
     cdef bint _in_order, _two_buses
     cdef long _opened_bound, _column_bound, _row_bound
-    cdef long[::1] _reserved, _reserved_in
+    cdef long[::1] _held, _held_in
     cdef long _interval, _refresh_due, _owed, _last
 
     cdef long waiting(self) noexcept
@@ -32,9 +32,11 @@ cdef class Controller:
     cdef long wake(self, long now) noexcept
     cdef bint _serve_opened(self, long now) except -1
     cdef bint _serve_queue(self, long now, long kind) except -1
+    cdef long _bound(self, long kind) noexcept
     cdef void _choose_mode(self) noexcept
     cdef long _first_ready(self, long now, long kind) noexcept
     cdef long _ready(self, long entry, long kind) noexcept
+    cdef long _row_ready(self, long bank) noexcept
     cdef long _column_ready(self, long entry) noexcept
     cdef int _advance(self, long entry, long now) except -1
     cdef void _count(self, bint hit, long row) noexcept

@@ -64,8 +64,8 @@ class Controller:
         self._write_low = math.ceil(specification.write_low * specification.write_queue)
         self._mode = READS
         self._opened_bound = self._column_bound = self._row_bound = FAR
-        self._reserved = array("q", bytes(8 * self.device.banks))  # banks with an opened burst
-        self._reserved_in = array("q", bytes(8 * self.device.pseudo_channels))
+        self._held = array("q", bytes(8 * self.device.banks))  # FAR for a bank with an opened burst, else 0
+        self._held_in = array("q", bytes(8 * self.device.pseudo_channels))
         self._interval = standard.timing.refi if specification.refresh == "all_bank" else FAR
         self._refresh_due = self._interval
         self._owed = 0  # refreshes due: one for each pseudo-channel in turn
@@ -135,7 +135,7 @@ class Controller:
         if self._owed:
             wake = min(wake, self._refresh_ready())
         elif not (self._in_order and self.queues.counts[OPENED]):
-            wake = min(wake, self._column_bound, self._row_bound)
+            wake = min(wake, self._bound(ANY_KIND))
         return max(wake, now + 1)
 
     def _serve_opened(self, now: int) -> bool:
@@ -162,10 +162,7 @@ class Controller:
     def _serve_queue(self, now: int, kind: int) -> bool:
         """Issue a command of this kind for the oldest burst of the current mode that is ready for one."""
         self._choose_mode()
-        bound = self._row_bound if kind == ROW else self._column_bound
-        if kind == ANY_KIND:
-            bound = min(bound, self._row_bound)
-        if bound > now or (self._in_order and self.queues.counts[OPENED]):
+        if self._bound(kind) > now or (self._in_order and self.queues.counts[OPENED]):
             return False
         entry = self._first_ready(now, kind)
         if entry == NOBODY:
@@ -174,6 +171,13 @@ class Controller:
         if self._in_order:
             self.recheck()
         return True
+
+    def _bound(self, kind: int) -> int:
+        """No command of this kind is ready for the current mode's queue before this cycle."""
+        if kind == COLUMN:
+            return self._column_bound
+        row_bound = max(self._row_bound, self.device.row_bus)
+        return row_bound if kind == ROW else min(row_bound, self._column_bound)
 
     def _choose_mode(self) -> None:
         """Reads first, unless there are none or many writes; writes then go on until few are left."""
@@ -204,21 +208,25 @@ class Controller:
         return NOBODY
 
     def _ready(self, entry: int, kind: int) -> int:
-        """Earliest cycle of a burst's next command; ``FAR`` if it is of another kind."""
+        """Earliest cycle of a burst's next command, bus apart; ``FAR`` if it is of another kind."""
         bank = self.queues.bank[entry]
-        row = self.device.open_row[bank]
-        if row == self.queues.row[entry]:
+        if self.device.open_row[bank] == self.queues.row[entry]:
             return self._column_ready(entry) if kind & COLUMN else FAR
-        if not kind & ROW or self._reserved[bank]:
-            return FAR
-        return self.device.activate_ready(bank) if row == CLOSED else self.device.precharge_ready(bank)
+        return self._row_ready(bank) if kind & ROW else FAR
+
+    def _row_ready(self, bank: int) -> int:
+        """Earliest cycle of the ACT of a closed bank, of the PRE of an open one that is not held."""
+        activate = self.device.activate_ready[bank]  # both are read first: no branch to guess wrong
+        precharge = self.device.precharge_ready[bank]
+        ready = activate if self.device.open_row[bank] == CLOSED else precharge
+        return max(ready, self._held[bank])
 
     def _column_ready(self, entry: int) -> int:
         if self.queues.write[entry]:
-            return self.device.write_ready(self.queues.bank[entry])
+            return self.device.write_ready[self.queues.bank[entry]]
         if self.returns.count == self.returns.capacity:
             return FAR
-        return self.device.read_ready(self.queues.bank[entry])
+        return self.device.read_ready[self.queues.bank[entry]]
 
     def _advance(self, entry: int, now: int) -> None:
         """Issue a burst's next command."""
@@ -260,9 +268,9 @@ class Controller:
         self.queues.remove(which, entry)
         self.queues.give_back(entry)
         if which == OPENED:
-            self._reserved[bank] = 0
-            self._reserved_in[pseudo] -= 1
-            self._row_bound = min(self._row_bound, self.device.precharge_ready(bank))
+            self._held[bank] = 0
+            self._held_in[pseudo] -= 1
+            self._row_bound = min(self._row_bound, self.device.precharge_ready[bank])
         else:
             self._column_bound = now + 1
 
@@ -280,8 +288,8 @@ class Controller:
         self._show_row(ACTIVATE, bank, row)
         self.queues.remove(self._mode, entry)
         self.queues.append(OPENED, entry)
-        self._reserved[bank] = 1
-        self._reserved_in[self.device.pseudo_channel(bank)] += 1
+        self._held[bank] = FAR
+        self._held_in[self.device.pseudo_channel(bank)] += 1
         self._row_bound = now + 1
         ready = self._column_ready(entry)
         self._opened_bound = min(self._opened_bound, ready)
@@ -313,7 +321,7 @@ class Controller:
     def _refresh_ready(self) -> int:
         """Earliest cycle of the next command towards the refresh that is owed."""
         pseudo = self.refreshes % self.device.pseudo_channels
-        if self._reserved_in[pseudo]:
+        if self._held_in[pseudo]:
             return FAR
         if self.device.any_open(pseudo):
             return self.device.precharge_all_ready(pseudo)

@@ -8,7 +8,7 @@ cdef class Device:
     cdef public list log
     cdef readonly long pseudo_channels
     cdef readonly long banks
-    cdef long _banks_per_pseudo, _group_shift, _pseudo_shift, _activate_cycles
+    cdef long _group_banks, _pseudo_banks, _group_shift, _pseudo_shift, _activate_cycles
     cdef long _activate_to_read, _activate_to_write, _activate_to_precharge, _activate_to_refresh, _row_cycle
     cdef long _activate_same_group, _activate_other_group, _activate_window
     cdef long _precharge_to_activate, _precharge_to_refresh, _precharge_to_precharge
@@ -17,30 +17,28 @@ cdef class Device:
     cdef long _read_to_write, _read_to_precharge
     cdef long _write_to_read_other_group, _write_to_read_same_group, _write_to_precharge
     cdef readonly long[::1] open_row
-    cdef long[::1] _bank_activate, _bank_precharge, _bank_read, _bank_write
-    cdef long[::1] _group_activate, _group_read, _group_write
-    cdef long[::1] _pseudo_activate, _pseudo_precharge, _pseudo_precharge_all, _pseudo_refresh
-    cdef long[::1] _pseudo_read, _pseudo_write
-    cdef long _row_bus
-    cdef long[::1] _open_banks, _window, _oldest
+    cdef readonly long[::1] read_ready
+    cdef readonly long[::1] write_ready
+    cdef readonly long[::1] activate_ready
+    cdef readonly long[::1] precharge_ready
+    cdef readonly long row_bus
+    cdef long[::1] _precharge_all, _refresh, _open_banks, _window, _oldest
 
     cpdef long pseudo_channel(self, long bank) noexcept
     cpdef bint any_open(self, long pseudo) noexcept
-    cpdef long read_ready(self, long bank) noexcept
-    cpdef long write_ready(self, long bank) noexcept
-    cpdef long activate_ready(self, long bank) noexcept
-    cpdef long precharge_ready(self, long bank) noexcept
     cpdef long precharge_all_ready(self, long pseudo) noexcept
     cpdef long refresh_ready(self, long pseudo) noexcept
     cpdef int read(self, long bank, long cycle) except -1
     cpdef int write(self, long bank, long cycle) except -1
+    cdef void _in_pseudo(self, long[::1] ready, long pseudo, long until) noexcept
+    cdef void _in_group(self, long[::1] ready, long bank, long until) noexcept
     cdef void _hold_open(self, long bank, long pseudo, long until) noexcept
     cpdef int activate(self, long bank, long row, long cycle) except -1
-    cdef void _limit_activates(self, long pseudo, long cycle) noexcept
+    cdef long _next_in_window(self, long pseudo, long cycle) noexcept
     cpdef int precharge(self, long bank, long cycle) except -1
     cpdef int precharge_all(self, long pseudo, long cycle) except -1
     cdef void _after_precharge(self, long pseudo, long cycle) noexcept
     cpdef int refresh(self, long pseudo, long cycle) except -1
     cdef int _record(self, long command, long pseudo, long bank, long row, long cycle) except -1
 
-cdef long _later(long first, long second) noexcept
+cdef void _raise(long[::1] ready, long first, long last, long until) noexcept

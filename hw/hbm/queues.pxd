@@ -1,6 +1,6 @@
 cimport cython
 
-cdef long NOBODY, LISTS
+cdef long NOBODY, LISTS, WRITES, SIEVE
 
 @cython.final
 cdef class BurstQueues:
@@ -14,11 +14,11 @@ cdef class BurstQueues:
     cdef readonly long[::1] following
     cdef readonly long[::1] heads
     cdef readonly long[::1] counts
-    cdef long[::1] _before, _tails
+    cdef long[::1] _before, _tails, _sieve
     cdef long _free
 
     cdef long take(self) noexcept
     cdef void give_back(self, long entry) noexcept
     cdef void append(self, long which, long entry) noexcept
     cdef void remove(self, long which, long entry) noexcept
-    cdef bint holds_line(self, long which, long line) noexcept
+    cdef bint will_write(self, long line) noexcept

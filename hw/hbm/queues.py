@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from array import array
 
-from hw.hbm.commands import LISTS, NOBODY
+from hw.hbm.commands import LISTS, NOBODY, WRITES
+
+SIEVE = 1024  # a power of two
 
 
 def _numbers(count: int) -> array[int]:
@@ -33,6 +35,7 @@ class BurstQueues:
         self.heads = array("q", [NOBODY] * LISTS)
         self._tails = array("q", [NOBODY] * LISTS)
         self.counts = _numbers(LISTS)
+        self._sieve = _numbers(SIEVE)  # waiting writes by the low bits of their line: mostly none
 
     def take(self) -> int:
         """An unused entry."""
@@ -57,6 +60,8 @@ class BurstQueues:
             self.following[tail] = entry
         self._tails[which] = entry
         self.counts[which] += 1
+        if which == WRITES:
+            self._sieve[self.line[entry] & (SIEVE - 1)] += 1
 
     def remove(self, which: int, entry: int) -> None:
         """Take an entry out of its list."""
@@ -71,10 +76,14 @@ class BurstQueues:
         else:
             self._before[after] = before
         self.counts[which] -= 1
+        if which == WRITES:
+            self._sieve[self.line[entry] & (SIEVE - 1)] -= 1
 
-    def holds_line(self, which: int, line: int) -> bool:
-        """Whether a burst of the list goes to this line."""
-        entry = self.heads[which]
+    def will_write(self, line: int) -> bool:
+        """Whether a write to this line is waiting."""
+        if self._sieve[line & (SIEVE - 1)] == 0:
+            return False
+        entry = self.heads[WRITES]
         while entry != NOBODY:
             if self.line[entry] == line:
                 return True
