@@ -6,10 +6,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.configuration import Bytes, BytesPerSecond, Configuration, Hertz
+from accelerators.configuration import Bytes, Configuration, Hertz
 from accelerators.gamma.layout import Sizes
+from accelerators.memory import MemoryParameters
 from hw.cache import FiberCacheSpecification
-from hw.hbm import ADDRESS_MAPS, standards
 from hw.merge import MAXIMUM_RADIX
 
 
@@ -79,32 +79,6 @@ class Network(Configuration):
     queue: int = Field(ge=2, le=1024)
 
 
-class Memory(Configuration):
-    """The memory channels."""
-
-    model: Literal["dram", "simple"]
-    channels: int = Field(ge=1, le=1024)
-    bandwidth: BytesPerSecond = Field(ge=1)
-    width: int = Field(ge=8, le=1024)
-    standard: str
-    address_map: str
-    refresh: Literal["all_bank", "off"]
-    interleave: Bytes = Field(ge=1)
-    simple_latency: int = Field(ge=1, le=100000)
-
-    @model_validator(mode="after")
-    def _known(self) -> Self:
-        for key, value, known in (
-            ("standard", self.standard, standards()),
-            ("address_map", self.address_map, ADDRESS_MAPS),
-        ):
-            if value not in known:
-                raise ValueError(f"memory.{key} is {value}; it should be one of {', '.join(known)}")
-        if self.width & (self.width - 1):
-            raise ValueError(f"memory.width is {self.width} bits; it should be a power of two")
-        return self
-
-
 class SchedulerParameters(Configuration):
     """The scheduler."""
 
@@ -126,7 +100,7 @@ class GammaConfiguration(Configuration):
     pe: ProcessingElements
     fibercache: FiberCache
     network: Network
-    memory: Memory
+    memory: MemoryParameters
     scheduler: SchedulerParameters
     format: Format
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 from scipy import sparse
@@ -16,9 +15,9 @@ from accelerators.gamma.scheduler import Scheduler
 from accelerators.gamma.tasks import CompressedRows, PartialStore, TaskTable
 from accelerators.gamma.writer import FiberWriter
 from accelerators.machine import CsrArray, MemoryUse, Traffic
+from accelerators.memory import add_channels, memory_use, traffic
 from hw.arithmetic import Accumulator, Multiplier
 from hw.cache import FiberCacheBank
-from hw.hbm import DramChannel, DramSpecification, standard
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
 from sim import Component, Kernel
@@ -118,7 +117,9 @@ class Gamma:
         self.scheduler = self._add_scheduler()
         self.elements = [ProcessingElement(self, i) for i in range(parameters.pe.count)]
         self.banks = self._add_banks()
-        self.channels = self._add_channels()
+        self.channels = add_channels(
+            self.kernel, "gamma.memory", parameters.memory, parameters.fibercache.line
+        )
         self._connect_tasks()
         self._connect_cache()
         self._connect_memory()
@@ -147,34 +148,6 @@ class Gamma:
             self.kernel.add(FiberCacheBank(f"gamma.fibercache.bank{i:0{width}d}", specification, i))
             for i in range(specification.banks)
         ]
-
-    def _add_channels(self) -> list[DramChannel]:
-        memory = self.parameters.memory
-        clock = self.kernel.clock("memory", self._memory_hertz())
-        width = len(str(memory.channels - 1))
-        return [
-            self.kernel.add(DramChannel(f"gamma.memory.channel{i:0{width}d}", self._dram()), clock)
-            for i in range(memory.channels)
-        ]
-
-    def _memory_hertz(self) -> Fraction:
-        """The memory clock at which a channel of this width, at two transfers a cycle, has its bandwidth."""
-        return Fraction(self.parameters.memory.bandwidth * 8, 2 * self.parameters.memory.width)
-
-    def _dram(self) -> DramSpecification:
-        memory = self.parameters.memory
-        row = standard(memory.standard)
-        single = row.organisation.model_copy(update={"pseudo_channels": 1})  # ours are channels by themselves
-        return DramSpecification(
-            standard=row.model_copy(update={"organisation": single}),
-            hertz=self._memory_hertz(),
-            width=memory.width,
-            address_map=memory.address_map,
-            refresh=memory.refresh,
-            request_bytes=self.parameters.fibercache.line,
-            channels=memory.channels,
-            interleave_bytes=memory.interleave,
-        )
 
     def _connect_tasks(self) -> None:
         connect = self.kernel.connect
@@ -278,14 +251,7 @@ class Gamma:
 
     def traffic(self) -> dict[str, Traffic]:
         """Bytes of A, B, partial fibers and Z, each with its row pointers."""
-        counts = [channel.counters() for channel in self.channels]
-        return {
-            name: Traffic(
-                sum(count[f"read_bytes_{number}"] for count in counts for number in numbers),
-                sum(count[f"write_bytes_{number}"] for count in counts for number in numbers),
-            )
-            for name, numbers in TENSORS.items()
-        }
+        return traffic(self.channels, TENSORS)
 
     def traffic_minimum_bytes(self) -> int:
         """A, the rows of B that A selects and Z, each once: an element a nonzero, a pointer a row.
@@ -301,14 +267,7 @@ class Gamma:
 
     def memory(self) -> MemoryUse:
         """Row hits, misses and conflicts of all channels."""
-        counts = [channel.counters() for channel in self.channels]
-        total = {name: sum(count[name] for count in counts) for name in counts[0]}
-        return MemoryUse(
-            row_hits=total["row_hits"],
-            row_misses=total["row_misses"],
-            row_conflicts=total["row_conflicts"],
-            peak_bytes_per_second=self.parameters.memory.channels * self.parameters.memory.bandwidth,
-        )
+        return memory_use(self.channels, self.parameters.memory)
 
     def progress(self) -> tuple[int, int]:
         """Tasks completed, and tasks."""

@@ -1,0 +1,125 @@
+"""The memory of a machine: its parameters, its channels, and what a report says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Literal, Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from accelerators.configuration import Bytes, BytesPerSecond, Configuration, Picoseconds
+from accelerators.machine import MemoryUse, Traffic
+from hw.hbm import ADDRESS_MAPS, DramChannel, DramSpecification, SimpleMemory, SimpleSpecification
+from hw.hbm import standard as standard_row
+from hw.hbm import standards
+from sim import Kernel
+
+__all__ = ["MemoryChannel", "MemoryParameters", "add_channels", "memory_use", "traffic"]
+
+MemoryChannel: TypeAlias = DramChannel | SimpleMemory
+
+
+class MemoryParameters(Configuration):
+    """The memory channels of a machine.
+
+    ``model`` is ``dram`` (banks, rows and a controller, cycle by cycle) or ``simple`` (``simple_latency`` and
+    peak bandwidth). ``bandwidth`` is of one channel, ``width`` its bits; ``interleave`` is how many bytes lie
+    side by side in one channel.
+    """
+
+    model: Literal["dram", "simple"]
+    channels: int = Field(ge=1, le=1024)
+    bandwidth: BytesPerSecond = Field(ge=1)
+    width: int = Field(ge=8, le=1024)
+    standard: str
+    address_map: str
+    refresh: Literal["all_bank", "off"]
+    read_queue: int = Field(ge=1, le=4096)
+    write_queue: int = Field(ge=1, le=4096)
+    interleave: Bytes = Field(ge=1)
+    simple_latency: Picoseconds = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        for key, value, known in (
+            ("standard", self.standard, standards()),
+            ("address_map", self.address_map, ADDRESS_MAPS),
+        ):
+            if value not in known:
+                raise ValueError(f"memory.{key} is {value}; it should be one of {', '.join(known)}")
+        if self.width & (self.width - 1):
+            raise ValueError(f"memory.width is {self.width} bits; it should be a power of two")
+        return self
+
+    @property
+    def hertz(self) -> Fraction:
+        """The memory clock at which a channel of this width, at two transfers a cycle, has its bandwidth."""
+        return Fraction(self.bandwidth * 8, 2 * self.width)
+
+    def dram(self, request_bytes: int) -> DramSpecification:
+        """One channel, a pseudo-channel of the standard by itself, for requests of this size."""
+        row = standard_row(self.standard)
+        single = row.organisation.model_copy(update={"pseudo_channels": 1})
+        return DramSpecification(
+            standard=row.model_copy(update={"organisation": single}),
+            hertz=self.hertz,
+            width=self.width,
+            address_map=self.address_map,
+            refresh=self.refresh,
+            read_queue=self.read_queue,
+            write_queue=self.write_queue,
+            request_bytes=request_bytes,
+            channels=self.channels,
+            interleave_bytes=self.interleave,
+        )
+
+    def simple(self, request_bytes: int) -> SimpleSpecification:
+        """One channel of the simple model."""
+        return SimpleSpecification(
+            bytes_per_second=self.bandwidth,
+            clock_hertz=self.hertz,
+            latency=SimpleSpecification.cycles(Fraction(self.simple_latency, 1000), self.hertz),
+            request_bytes=request_bytes,
+        )
+
+
+def add_channels(
+    kernel: Kernel, scope: str, parameters: MemoryParameters, request_bytes: int
+) -> list[MemoryChannel]:
+    """All channels as ``<scope>.channel0`` and on, in a clock domain of their own.
+
+    Raises:
+        ValueError: if the parameters do not fit together.
+    """
+    clock = kernel.clock("memory", parameters.hertz)
+    digits = len(str(parameters.channels - 1))
+    channels: list[MemoryChannel] = []
+    for i in range(parameters.channels):
+        name = f"{scope}.channel{i:0{digits}d}"
+        if parameters.model == "simple":
+            channels.append(kernel.add(SimpleMemory(name, parameters.simple(request_bytes)), clock))
+        else:
+            channels.append(kernel.add(DramChannel(name, parameters.dram(request_bytes)), clock))
+    return channels
+
+
+def traffic(channels: Sequence[MemoryChannel], tensors: Mapping[str, Sequence[int]]) -> dict[str, Traffic]:
+    """Bytes read and written by tensor, each of which has one or more tensor numbers in its addresses."""
+    counts = [channel.counters() for channel in channels]
+    return {
+        name: Traffic(
+            sum(count[f"read_bytes_{number}"] for count in counts for number in numbers),
+            sum(count[f"write_bytes_{number}"] for count in counts for number in numbers),
+        )
+        for name, numbers in tensors.items()
+    }
+
+
+def memory_use(channels: Sequence[MemoryChannel], parameters: MemoryParameters) -> MemoryUse:
+    """Row hits, misses and conflicts (none in the simple model) and the peak bandwidth of all channels."""
+    counts = [channel.counters() for channel in channels]
+    hits, misses, conflicts = (
+        sum(count.get(name, 0) for count in counts) for name in ("row_hits", "row_misses", "row_conflicts")
+    )
+    return MemoryUse(hits, misses, conflicts, parameters.channels * parameters.bandwidth)
