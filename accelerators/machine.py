@@ -84,6 +84,7 @@ class Accelerator(Generic[AnyConfiguration]):
             for ``gamma.pe00.merger`` and its likes.
         limits: further families of which each component does one thing a cycle, so that one which is always
             busy limits the machine (a cache bank does; a crossbar with many ports does not).
+        channels: the family of the memory's channels, busy while they hold a request; empty if there is none.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Accelerator(Generic[AnyConfiguration]):
     build: Callable[[AnyConfiguration, CsrArray, CsrArray], Machine]
     workers: str
     limits: tuple[str, ...] = ()
+    channels: str = ""
 
     @property
     def shipped(self) -> Path:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +17,7 @@ from fiberscope import collect
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.report import Report, check_writable
 from fiberscope.verification import Comparison, compare
-from sim import DeadlockError, Kernel, Run
+from sim import DeadlockError, Kernel, Run, SimulationError
 from workloads import Workload, from_scipy
 from workloads import load as load_workload
 
@@ -31,7 +31,8 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 class Waveform:
     """Where to write a waveform, and what of the run goes into it.
 
-    ``window`` is the first and the last cycle, ``scopes`` are patterns of instance names (``*.pe0[0-3]``).
+    ``window`` is the first cycle and the one it ends before, ``scopes`` are patterns of instance names
+    (``pe0[0-3]``), each with all that is within it.
     """
 
     path: Path
@@ -131,6 +132,8 @@ def _run(
     kernel = machine.kernel
     start = time.perf_counter()
     deadlock = None
+    if not kernel.built:
+        kernel.build()
     with _recording(machine, waveform):
         try:
             run = kernel.run(
@@ -147,12 +150,24 @@ def _standstill(kernel: Kernel) -> Run:
     return Run(False, "deadlock", kernel.length(kernel.clocks[0]), kernel.end, seconds)
 
 
-def _recording(machine: Machine, waveform: Waveform | None) -> AbstractContextManager[None]:
+@contextmanager
+def _recording(machine: Machine, waveform: Waveform | None) -> Iterator[None]:
     if waveform is None:
-        return nullcontext()
+        yield
+        return
     from sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded only when a waveform is wanted)
 
-    return write_vcd(machine.kernel, waveform.path, window=waveform.window, scopes=waveform.scopes)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(
+                write_vcd(machine.kernel, waveform.path, window=waveform.window, scopes=waveform.scopes)
+            )
+        except SimulationError as error:
+            raise InputError(str(error)) from error
+        try:
+            yield
+        except OSError as error:
+            raise InputError(f"{waveform.path}: cannot write the waveform: {error.strerror}") from error
 
 
 def _verify(machine: Machine, run: Run, a: CsrArray, b: CsrArray, tell: Progress) -> Comparison | None:

@@ -1,8 +1,10 @@
 """What held the machine back, said in one sentence and derived from how busy its parts were.
 
 A part used more than ``SATURATED`` of its peak is taken as the limit: the memory first, then the workers,
-then a single component of the families that the accelerator names. Where no part is, the workers' largest
-loss is named instead: the machine waits for latency or for work, not for a part that is too slow.
+then a single component of the families that the accelerator names, then memory channels that are never
+without a request, as rows that conflict and turnarounds can keep them far below the peak. Where none is, the
+workers' largest loss is named instead: the machine waits for latency or for work, not for a part that is too
+slow.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from fiberscope.report import Component
 __all__ = ["SATURATED", "bottleneck"]
 
 SATURATED = 0.8
+NEVER_WITHOUT_REQUEST = 0.95
+MOSTLY_MOVING = 0.5  # below, a channel that always holds a request may hold but one, and wait for its latency
 
 
 def bottleneck(
@@ -35,6 +39,14 @@ def bottleneck(
     for kind in (kinds[name] for name in accelerator.limits):
         if kind.most_busy >= SATURATED:
             return f"{kind.busiest} is the limit: it is busy {kind.most_busy:.0%} of the time."
+    channels = kinds.get(accelerator.channels)
+    if channels and memory_utilization >= MOSTLY_MOVING:
+        held = channels.share(channels.busy)
+        if held >= NEVER_WITHOUT_REQUEST:
+            return (
+                f"Memory is probably the limit: its channels hold requests {held:.0%} of the time and reach "
+                f"{memory_utilization:.0%} of the peak bandwidth."
+            )
     return _largest_loss(workers, memory_utilization)
 
 

@@ -8,6 +8,7 @@ at once.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -53,11 +54,11 @@ _Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of
 _Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here.")]
 _Vcd = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a waveform here.")]
 _VcdWindow = Annotated[
-    str | None, typer.Option(metavar="FIRST:LAST", help="Cycles that the waveform covers.")
+    str | None, typer.Option(metavar="START:END", help="Cycles in the waveform, the end excluded.")
 ]
 _VcdScope = Annotated[
     list[str] | None,
-    typer.Option(metavar="PATTERN", help="Components in the waveform, as in '*.pe0[0-3]*'; repeatable."),
+    typer.Option(metavar="PATTERN", help="Components in the waveform, as in 'pe0[0-3]'; repeatable."),
 ]
 _Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
 _CycleLimit = Annotated[
@@ -76,21 +77,26 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code, having said on stderr what was wrong."""
-    try:
-        code = app(arguments, prog_name="fiberscope", standalone_mode=False)
-    except _ClickError as error:
-        return _complain(_usage(error), BAD_INPUT)
-    except FailedRunError as error:
-        return _complain(str(error), MACHINE_WRONG)
-    except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
-    except ValueError as error:
-        if not _is_input_error(error):
-            raise
-        return _complain(str(error), BAD_INPUT)
-    except MemoryError:
-        return _complain("out of memory; try a smaller matrix", BAD_INPUT)
-    return int(code or 0)
+    with warnings.catch_warnings():
+        warnings.showwarning = _warn
+        try:
+            return int(app(arguments, prog_name="fiberscope", standalone_mode=False) or 0)
+        except _ClickError as error:
+            return _complain(_usage(error), BAD_INPUT)
+        except FailedRunError as error:
+            return _complain(str(error), MACHINE_WRONG)
+        except (KeyboardInterrupt, typer.Abort):
+            return INTERRUPTED
+        except MemoryError:
+            return _complain("out of memory; try a smaller matrix", BAD_INPUT)
+        except ValueError as error:
+            if not _is_input_error(error):
+                raise
+            return _complain(str(error), BAD_INPUT)
+
+
+def _warn(message: Warning | str, *_where: object) -> None:
+    print(f"fiberscope: warning: {message}", file=sys.stderr)
 
 
 def _complain(message: str, code: int) -> int:

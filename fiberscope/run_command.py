@@ -107,10 +107,10 @@ def _waveform(request: Request) -> api.Waveform | None:
 def _window(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
-    first, _, last = text.partition(":")
-    if not (first.isdecimal() and last.isdecimal() and int(first) < int(last)):
-        raise InputError(f"--vcd-window {text}: write it as FIRST:LAST in cycles, for example 1000:5000")
-    return int(first), int(last)
+    start, _, end = text.partition(":")
+    if not (start.isdecimal() and end.isdecimal() and int(start) < int(end)):
+        raise InputError(f"--vcd-window {text}: write it as START:END in cycles, for example 1000:5000")
+    return int(start), int(end)
 
 
 @contextmanager

@@ -84,7 +84,11 @@ def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["sim", "toy", SMALL, "--vcd-window", "1:5"], "--vcd-window and --vcd-scope need --vcd FILE"),
         (
             ["sim", "toy", SMALL, "--vcd", "o.vcd", "--vcd-window", "5:1"],
-            "--vcd-window 5:1: write it as FIRST",
+            "--vcd-window 5:1: write it as START",
+        ),
+        (
+            ["sim", "toy", SMALL, "--vcd", "o.vcd", "--vcd-scope", "lame*"],
+            "no component matches the scope lame*",
         ),
         (["sim", "toy", SMALL, "--cycle-limit", "0"], "Invalid value for '--cycle-limit'"),
         (["sim", "toy"], "Missing argument 'matrix'"),
@@ -140,6 +144,36 @@ def test_a_cycle_limit_is_no_error_but_loud(toy: str, capsys: pytest.CaptureFixt
     assert "not verified, as the run is incomplete" in out
     code, out, err = said(capsys, "sim", toy, SMALL, "--cycle-limit", "20", "-q")
     assert (code, out, err) == (0, "", "fiberscope: INCOMPLETE: cycle limit at cycle 20\n")
+
+
+def test_a_waveform_and_its_save_file(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--vcd", "out.vcd", "--vcd-window", "5:50", "--vcd-scope", "lane01"]
+    code, out, _err = said(capsys, "sim", toy, SMALL, *options)
+    assert code == 0
+    assert "Waveform: out.vcd (open it: fiberscope wave out.vcd)" in out
+    assert "lane01" in Path("out.vcd").read_text()
+    assert "lane00" not in Path("out.vcd").read_text()
+    assert Path("out.gtkw").is_file()
+
+
+def test_a_window_after_the_end_is_one_line_of_warning(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _out, err = said(capsys, "sim", toy, SMALL, "-q", "--vcd", "out.vcd", "--vcd-window", "90000:90001")
+    assert code == 0
+    assert err.startswith("fiberscope: warning: the waveform out.vcd shows only the end state")
+    assert err.count("\n") == 1
+
+
+def test_a_waveform_that_cannot_be_written_to_its_end(
+    toy: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sim.trace import Tracer
+
+    def full_disk(*_arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Tracer, "sample", full_disk)
+    code, _out, err = said(capsys, "sim", toy, SMALL, "--vcd", "out.vcd")
+    assert (code, err) == (2, "fiberscope: out.vcd: cannot write the waveform: No space left on device\n")
 
 
 def test_a_programming_mistake_is_not_dressed_up_as_bad_input(

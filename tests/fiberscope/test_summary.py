@@ -1,5 +1,6 @@
 """What a person reads: fits the terminal, is readable without colour, and hides nothing that matters."""
 
+import dataclasses
 import io
 
 import pytest
@@ -139,3 +140,30 @@ def test_the_largest_loss_is_named(toy: str, part: Component, loss: str) -> None
     parts = {"toy.lane00.multiplier": part, "toy.lane00.feeder": component(10, idle=90)}
     sentence = bottleneck(accelerators.find(toy), parts, 0.3)
     assert sentence == f"No part is near its peak (memory 30%): lane.multiplier is {loss} of the time."
+
+
+@pytest.mark.parametrize(
+    ("held", "memory", "sentence"),
+    [
+        (
+            98,
+            0.7,
+            "Memory is probably the limit: its channels hold requests 98% of the time and reach 70% of the "
+            "peak bandwidth.",
+        ),
+        (80, 0.7, "No part is near its peak (memory 70%): lane.multiplier is without work 80% of the time."),
+        (98, 0.2, "No part is near its peak (memory 20%): lane.multiplier is without work 80% of the time."),
+    ],
+)
+def test_channels_that_always_hold_requests_are_probably_the_limit(
+    toy: str, held: int, memory: float, sentence: str
+) -> None:
+    import accelerators
+    from fiberscope.bottleneck import bottleneck
+
+    kind = dataclasses.replace(accelerators.find(toy), limits=(), channels="memory.channel")
+    parts = {
+        "toy.lane00.multiplier": component(20, idle=80),
+        "toy.memory.channel00": component(held, idle=100 - held),
+    }
+    assert bottleneck(kind, parts, memory) == sentence
