@@ -12,7 +12,7 @@ from accelerators.gamma.layout import TENSORS
 from accelerators.gamma.prefetcher import Prefetcher
 from accelerators.gamma.reader import FiberReader
 from accelerators.gamma.scheduler import Scheduler
-from accelerators.gamma.tasks import CompressedRows, PartialStore, TaskTable
+from accelerators.gamma.tasks import CompressedRows, Integers, PartialStore, TaskTable
 from accelerators.gamma.writer import FiberWriter
 from accelerators.machine import CsrArray, MemoryUse, Traffic
 from accelerators.memory import add_channels, memory_use, traffic
@@ -103,16 +103,19 @@ class Gamma:
     Args:
         parameters: the configuration.
         a, b: the operands, CSR with sorted and distinct coordinates.
+        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
     """
 
-    def __init__(self, parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> None:
+    def __init__(
+        self, parameters: GammaConfiguration, a: CsrArray, b: CsrArray, *, kernel: Kernel | None = None
+    ) -> None:
         self.parameters = parameters
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.a = _rows(a)
         self.b = self.a if b is a else _rows(b)
         self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix)
         self.partials = PartialStore(parameters.fibercache.line, parameters.format.element)
-        self.kernel = Kernel()
+        self.kernel = kernel or Kernel()
         self.kernel.clock("core", parameters.clock)
         self.scheduler = self._add_scheduler()
         self.elements = [ProcessingElement(self, i) for i in range(parameters.pe.count)]
@@ -275,11 +278,14 @@ class Gamma:
 
 
 def _rows(matrix: CsrArray) -> CompressedRows:
-    return CompressedRows(matrix.indptr, matrix.indices, matrix.data)
+    return CompressedRows(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float64)
+    )
 
 
-def _places(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def _places(starts: Integers, lengths: Integers) -> Integers:
     """``start, start + 1, ...`` for each row, one behind the other."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    places: Integers = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return places
