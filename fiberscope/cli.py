@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
@@ -95,7 +95,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return _complain(str(error), BAD_INPUT)
 
 
-def _warn(message: Warning | str, *_where: object) -> None:
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning as one line; the signature is that of ``warnings.showwarning``."""
     print(f"fiberscope: warning: {message}", file=sys.stderr)
 
 
