@@ -59,7 +59,7 @@ def write_vcd(
         finished = True
     finally:
         kernel.trace(None)
-        tracer.close(keep=finished or tracer.begun)
+        tracer.close(finished)
 
 
 class Tracer:
@@ -80,6 +80,7 @@ class Tracer:
         self.start, self.end = _base_ticks(kernel, window)
         self.changes = 0
         self.begun = False
+        self._latest = self.start  # time of the last change
         self._kernel = kernel
         self._waveform = Waveform(kernel.components, kernel.wiring, scopes)
         self._save_path = path.with_suffix(SAVE_FILE_ENDING) if save_file else None
@@ -102,6 +103,7 @@ class Tracer:
         if changed:
             self._file.change(time, changed, probes.values)
             self.changes += len(changed)
+            self._latest = time
 
     def _write_start(self) -> None:
         probes = self._waveform.probes
@@ -109,17 +111,23 @@ class Tracer:
         self._file.begin(self.start, self._waveform.variables, probes.values)
         self.begun = True
 
-    def close(self, *, keep: bool) -> None:
-        """End the file where the run did, or the window, or leave no file."""
+    def close(self, finished: bool) -> None:
+        """End the file where the run or the window did; a run that failed before its window leaves none."""
         try:
-            if keep and not self.begun:
+            if finished and not self.begun:
                 self._warn()
                 self._write_start()
-            if keep:
-                self._file.keep(min(self._kernel.end, self.end))
+            if self.begun:
+                self._file.keep(min(self._last_time(finished), self.end))
                 self._write_save_file()
         finally:
             self._file.discard()
+
+    def _last_time(self, finished: bool) -> int:
+        """Base tick at which the file ends: the run's end, or a cycle after the last change if it failed."""
+        if finished or self._kernel.time >= self.end:
+            return max(self._kernel.end, self._latest)
+        return self._latest + self._kernel.clocks[0].period
 
     def _write_save_file(self) -> None:
         if self._save_path is not None:

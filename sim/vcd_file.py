@@ -122,7 +122,7 @@ class VcdFile:
         return _misfit(self._variables[position], values[position])
 
     def keep(self, time: int) -> None:
-        """End the file at this base tick, if nothing in it is later, and give it its name if it is whole."""
+        """End the file at this base tick and, if it is whole, give it its name."""
         if time * self.units > self.span[1]:
             self._write(time, "")
         self._file.close()

@@ -1,0 +1,223 @@
+"""Waveforms: what is in the file, compared with what the simulation had; time, window, scopes, save file."""
+
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from networks import Node
+from streams import StreamSink
+from vcd_reader import read_vcd
+from watched import SMALL, WatchedSource, funnel, trace, watched
+
+from sim import Kernel
+from sim.trace import write_vcd
+from sim.vcd_file import timescale
+
+GOLDEN = Path(__file__).parents[1] / "oracles" / "waveforms"
+THIRD = (Fraction(10**9), Fraction(1_500_000_000))
+
+
+def snapshot(kernel):
+    """What the waveform must show now, taken from the simulation by other means than the tracer's."""
+    shown = {}
+    for component in kernel.components:
+        states = ["busy", "idle"]
+        for label, channel, direction in kernel.wiring.stalls(component):
+            name = signal_name(component, label)
+            states.append(("wait:" if direction == "input" else "full:") + name)
+            if direction == "input":
+                shown[f"{component.name}.{name}"] = channel.pushes - channel.pops
+        shown[f"{component.name}.state"] = states[component.state]
+        for signal, value in zip(component.signals(), component.sample(), strict=True):
+            shown[f"{component.name}.{signal.name}"] = signal.states[value] if signal.states else value
+    return shown
+
+
+def signal_name(component, label):
+    array, _, rest = label.partition("[")
+    more_than_ten = len(component.connected[array]) > 10
+    return f"{array}_{rest.rstrip(']').zfill(2 if more_than_ten else 1)}" if rest else label
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        SMALL,
+        funnel((Node("source", 0, 9), Node("source", 1, 4, stalls=(5, 0))), frequencies=THIRD, hold=3),
+        funnel(tuple(Node("source", 0, 3) for _ in range(11)), "join", pauses=(0, 7)),
+    ],
+    ids=["one clock", "two clocks", "eleven ways"],
+)
+def test_every_signal_reads_back_as_it_was_in_every_cycle(tmp_path, network):
+    kernel = watched(network, sleep=False)
+    seen = {}
+    with write_vcd(kernel, tmp_path / "run.vcd"):
+        while kernel.step():
+            seen[kernel.time] = snapshot(kernel)
+    wave = read_vcd(tmp_path / "run.vcd")
+    assert len(seen) > 10
+    for time, expected in seen.items():
+        assert {name: signal.at(time) for name, signal in wave.signals.items()} == expected
+
+
+def test_the_file_ends_where_the_run_does(tmp_path):
+    kernel = watched()
+    with write_vcd(kernel, tmp_path / "run.vcd"):
+        run = kernel.run()
+    assert read_vcd(tmp_path / "run.vcd").end == run.time
+
+
+def test_changes_are_counted_and_only_changes_are_written(tmp_path):
+    kernel = watched()
+    with write_vcd(kernel, tmp_path / "run.vcd") as tracer:
+        kernel.run()
+    changes = [signal.changes for signal in read_vcd(tmp_path / "run.vcd").signals.values()]
+    assert tracer.changes == sum(len(of_one) - 1 for of_one in changes) > 20
+    assert all(before[1] != after[1] for of_one in changes for before, after in pairwise(of_one))
+
+
+@pytest.mark.parametrize("name", ["small.vcd", "small.gtkw"])
+def test_the_files_of_a_small_machine_are_the_committed_ones(tmp_path, name):
+    trace(tmp_path / "small.vcd")
+    assert (tmp_path / name).read_text() == (GOLDEN / name).read_text()
+
+
+def test_a_tracer_attached_in_the_midst_of_a_run_starts_there(tmp_path):
+    kernel = watched()
+    for _ in range(4):
+        kernel.step()
+    now, expected = kernel.time, snapshot(kernel)
+    with write_vcd(kernel, tmp_path / "run.vcd"):
+        kernel.run()
+    wave = read_vcd(tmp_path / "run.vcd")
+    assert wave.start == now > 0
+    assert {name: signal.at(now) for name, signal in wave.signals.items()} == expected
+
+
+# Time.
+
+
+@pytest.mark.parametrize(
+    ("hertz", "expected"),
+    [
+        (10**9, ("1 ns", 1)),
+        (500_000_000, ("1 ns", 2)),
+        (100_000_000, ("10 ns", 1)),
+        (800_000_000, ("10 ps", 125)),
+        (1_600_000_000, ("1 ps", 625)),
+        (Fraction(1, 10), ("10 s", 1)),
+        (10**15, ("1 fs", 1)),
+        (2 * 10**15, None),
+        (3 * 10**9, None),
+    ],
+)
+def test_the_timescale_is_exact_or_none(hertz, expected):
+    assert timescale(1 / Fraction(hertz)) == expected
+
+
+def test_times_are_in_the_unit_of_the_header(tmp_path):
+    sources = (Node("source", 0, 3),)
+    slow = trace(tmp_path / "a.vcd", funnel(sources, frequencies=(Fraction(800_000_000),)))
+    plain = trace(tmp_path / "b.vcd", funnel(sources))
+    assert slow.header["timescale"] == "10 ps"
+    for name, signal in plain.signals.items():
+        assert slow.signals[name].changes == [(125 * time, value) for time, value in signal.changes]
+
+
+def test_a_tick_that_is_no_whole_femtosecond_is_not_rounded_but_said(tmp_path):
+    wave = trace(tmp_path / "run.vcd", funnel((Node("source", 0, 3),), frequencies=THIRD))
+    assert "base ticks of 1/3000000000 s each" in wave.header["comment"]
+    assert "clock clock0: 1000000000 Hz, a cycle is 3 base ticks" in wave.header["comment"]
+
+
+# Window.
+
+
+@pytest.mark.parametrize("window", [(0, 5), (3, 9), (4, 1000), (7, 8)])
+@pytest.mark.parametrize("frequencies", [(Fraction(10**9),), THIRD], ids=["one clock", "two clocks"])
+def test_a_window_shows_what_the_whole_waveform_shows_there(tmp_path, window, frequencies):
+    network = funnel((Node("source", 0, 4, stalls=(9, 2)), Node("source", 0, 2)), frequencies=frequencies)
+    whole = trace(tmp_path / "whole.vcd", network)
+    part = trace(tmp_path / "part.vcd", network, window=window)
+    period = 1 if len(frequencies) == 1 else 3
+    assert part.start == window[0] * period
+    assert part.end == min(window[1] * period, whole.end)
+    for name, signal in whole.signals.items():
+        for time in range(part.start, part.end):
+            assert part.signals[name].at(time) == signal.at(time), (name, time)
+        assert part.signals[name].changes[-1][0] < part.end or part.end == whole.end
+
+
+def test_a_window_within_a_long_sleep_shows_the_sleep(tmp_path):
+    network = funnel((Node("source", 0, 2, stalls=(1000,)),))
+    wave = trace(tmp_path / "run.vcd", network, window=(300, 400))
+    assert (wave.start, wave.end) == (300, 400)
+    assert wave.signals["toy.source0.state"].changes == [(300, "busy")]
+    assert wave.signals["toy.source0.sent"].changes == [(300, 1)]
+
+
+class CountingSource(WatchedSource):
+    samples = 0
+
+    def sample(self):
+        type(self).samples += 1
+        return super().sample()
+
+
+def test_no_component_is_sampled_outside_the_window(tmp_path, monkeypatch):
+    monkeypatch.setattr(CountingSource, "samples", 0)
+    kernel = Kernel(sleep=False)
+    kernel.clock("core", 10**9)
+    source = kernel.add(CountingSource("source", [(0, 0, 0, 0.0)] * 100))
+    sink = kernel.add(StreamSink("sink"))
+    kernel.connect(source, "out", sink, "in", capacity=2)
+    with write_vcd(kernel, tmp_path / "run.vcd", window=(10, 20)):
+        kernel.run()
+    assert kernel.cycle > 90
+    assert CountingSource.samples == 10
+
+
+def test_a_window_that_the_run_never_reaches_is_said_and_shows_the_end_state(tmp_path):
+    with pytest.warns(UserWarning, match=r"run ended at cycle \d+, before its window from 5000"):
+        wave = trace(tmp_path / "run.vcd", window=(5000, 6000))
+    assert wave.start == wave.end == 5000
+    assert wave.signals["toy.source0.phase"].at(5000) == "all sent"
+
+
+# Scopes.
+
+
+@pytest.mark.parametrize(
+    ("scopes", "expected"),
+    [
+        (["toy.source0"], {"source0"}),
+        (["source0"], {"source0"}),
+        (["source[0-1]"], {"source0", "source1"}),
+        (["sink*", "delay3"], {"sink4", "delay3"}),
+        (["toy"], {"source0", "source1", "arbiter2", "delay3", "sink4"}),
+    ],
+)
+def test_only_the_chosen_scopes_are_shown_and_those_exactly(tmp_path, scopes, expected):
+    whole = trace(tmp_path / "whole.vcd")
+    part = trace(tmp_path / "part.vcd", scopes=scopes)
+    assert {name.split(".")[1] for name in part.signals} == expected
+    for name, signal in part.signals.items():
+        assert signal == whole.signals[name]
+
+
+# The save file.
+
+
+def test_the_save_file_shows_every_signal_once_in_the_form_gtkwave_finds(tmp_path):
+    wave = trace(tmp_path / "run.vcd")
+    lines = (tmp_path / "run.gtkw").read_text().splitlines()
+    for name, signal in wave.signals.items():
+        shown = f"{name}[{signal.width - 1}:0]" if signal.type == "wire" and signal.width > 1 else name
+        assert lines.count(shown) == 1, shown
+    assert str(tmp_path) not in "".join(lines)
+
+
+def test_no_save_file_when_none_is_wanted(tmp_path):
+    trace(tmp_path / "run.vcd", save_file=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.vcd"]
