@@ -1,0 +1,19 @@
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef class Counter(Component):
+    cdef public long count
+    cdef public long sent
+    cdef Channel out
+    cpdef long tick(self, long now) except? -2
+
+cdef class Increment(Component):
+    cdef public long additions
+    cdef Channel source
+    cdef Channel out
+    cpdef long tick(self, long now) except? -2
+
+cdef class Total(Component):
+    cdef public long total
+    cdef Channel source
+    cpdef long tick(self, long now) except? -2

@@ -1,0 +1,78 @@
+"""Three small components, compiled for the benchmark of the engine as the blocks of ``hw`` are."""
+
+from __future__ import annotations
+
+from sim.component import Component, Input, Output
+
+
+class Counter(Component):
+    """Sends the numbers from 0 up, one a cycle."""
+
+    PORTS = (Output("out", "number"),)
+
+    def __init__(self, name: str, count: int) -> None:
+        super().__init__(name)
+        self.count = count
+        self.sent = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channel."""
+        self.out = self.channel("out")
+
+    def tick(self, now: int) -> int:
+        """Send one number."""
+        if self.sent == self.count:
+            return self.idle()
+        if not self.out.can_push():
+            return self.wait_output(self.out)
+        self.out.push(0, self.sent, 0, 0.0)
+        self.sent += 1
+        return self.busy(now + 1)
+
+
+class Increment(Component):
+    """Adds one to each number."""
+
+    PORTS = (Input("in", "number"), Output("out", "number"))
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.additions = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.source = self.channel("in")
+        self.out = self.channel("out")
+
+    def tick(self, now: int) -> int:
+        """Pass on one number."""
+        if not self.source.can_pop():
+            return self.idle()
+        if not self.out.can_push():
+            return self.wait_output(self.out)
+        self.out.push(0, self.source.coordinate() + 1, 0, 0.0)
+        self.source.pop()
+        self.additions += 1
+        return self.busy(now + 1)
+
+
+class Total(Component):
+    """Adds all numbers up."""
+
+    PORTS = (Input("in", "number"),)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.total = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channel."""
+        self.source = self.channel("in")
+
+    def tick(self, now: int) -> int:
+        """Take one number."""
+        if not self.source.can_pop():
+            return self.idle()
+        self.total += self.source.coordinate()
+        self.source.pop()
+        return self.busy(now + 1)
