@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from hw.memory import CONSUME, FETCH, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH
 from hw.misses import MissTable
 from hw.tags import TagStore
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
+from sim.errors import SimulationError
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,11 @@ class FiberCacheSpecification:
         line_bytes: bytes of a line.
         misses: misses in flight (miss status holding registers).
         targets: reads that wait for lines in flight.
-        priority_limit: where a line's count of fetches not yet read saturates.
+        priority_limit: where a line's count of fetches not yet read saturates; 0 for SRRIP alone.
         reuse_limit: largest re-reference prediction value of SRRIP, 3 for its two bits.
+
+    Raises:
+        ValueError: if a number is below 1 (``priority_limit`` below 0).
     """
 
     banks: int
@@ -34,6 +38,14 @@ class FiberCacheSpecification:
     targets: int = 64
     priority_limit: int = 15
     reuse_limit: int = 3
+
+    def __post_init__(self) -> None:
+        """Refuse what no cache can have."""
+        for field in fields(self):
+            least = 0 if field.name == "priority_limit" else 1
+            number = getattr(self, field.name)
+            if number < least:
+                raise ValueError(f"FiberCache: {field.name} must be at least {least}, not {number}")
 
 
 class FiberCacheBank(Component):
@@ -63,6 +75,10 @@ class FiberCacheBank(Component):
         name: instance name.
         specification: geometry and policies.
         port: the bank's number on the network to memory.
+
+    Raises:
+        SimulationError: when built, if the channel at ``memory_requests`` has a capacity below 2; in the run,
+            if a request has no known operation or memory sends a line that was not asked for.
     """
 
     PORTS = (
@@ -95,6 +111,11 @@ class FiberCacheBank(Component):
         self.replies = self.channel("replies")
         self.memory_requests = self.channel("memory_requests")
         self.memory_replies = self.channel("memory_replies")
+        if self.memory_requests.capacity < 2:
+            raise SimulationError(
+                f"{self.memory_requests.name}: a bank needs a capacity of at least 2 towards memory, not "
+                f"{self.memory_requests.capacity}: a line read and the victim written back leave together"
+            )
 
     def tick(self, now: int) -> int:
         """Answer a target of a line that came, take a line or serve a request."""
@@ -117,6 +138,8 @@ class FiberCacheBank(Component):
     def _fill(self) -> None:
         """Take a line from memory; its register stays until its targets are answered."""
         miss = self.memory_replies.coordinate() & TAG_MASK
+        if miss >= self.misses.registers or self.misses.lines[miss] < 0:
+            raise SimulationError(f"{self.memory_replies.name}: a line that was not asked for (miss {miss})")
         self.memory_replies.pop()
         place = self.misses.places[miss]
         if place >= 0:
@@ -146,6 +169,8 @@ class FiberCacheBank(Component):
         operation = self.requests.control()
         if operation == WRITE_THROUGH:
             return self._pass_write()
+        if operation < READ or operation > WRITE_THROUGH:
+            raise SimulationError(f"{self.requests.name}: no operation {operation}; see hw.memory.OPERATIONS")
         line = self.requests.reference() // self.line_bytes
         set_index = line // self.banks % self.tags.sets
         place = self.tags.find(set_index, line)
@@ -222,7 +247,7 @@ class FiberCacheBank(Component):
 
     def _miss(self, operation: int, line: int, set_index: int) -> Channel | None:
         """A read, fetch or consume of a line that is not here."""
-        if self.misses.full() or not self.misses.can_wait():
+        if self.misses.full() or (operation != FETCH and not self.misses.can_wait()):
             return self.memory_replies
         place = -1 if operation == CONSUME else self.tags.victim(set_index)
         if place < 0 and operation != CONSUME:

@@ -66,7 +66,7 @@ class TagStore:
         self.lines[place] = line
         self.pending[place] = NONE
         self.dirty[place] = 0
-        self.priorities[place] = priority
+        self.priorities[place] = min(priority, self.priority_limit)
         self.reuse[place] = self.reuse_limit - 1
 
     def _age(self, victim: int) -> None:

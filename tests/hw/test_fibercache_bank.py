@@ -1,0 +1,348 @@
+"""One FiberCache bank, every hit, victim and cycle predicted by hand.
+
+In the runs cycle by cycle: request n is pushed at n, seen at n + 1; a reply pushed at t is seen by the sink
+at t + 1. A line asked for at t is taken by the memory at t + 1 and, with its latency of 10, comes at t + 12.
+"""
+
+from dataclasses import replace
+
+import pytest
+from cache_bench import run_bank
+from fibers import check_accounting_of
+
+from hw.cache import FiberCacheBank, FiberCacheSpecification
+from hw.memory import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH
+from sim import SimulationError
+
+TINY = FiberCacheSpecification(banks=1, sets=1, ways=2, misses=4, targets=4)
+APART = (40,)  # pause that lets each request finish
+
+
+def one_at_a_time(requests, specification=TINY):
+    return run_bank(specification, requests, request_pauses=APART)
+
+
+class TestContents:
+    def test_a_read_misses_then_hits(self):
+        outcome = one_at_a_time([(READ, 6), (READ, 6)])
+        assert outcome.counters == {"read_misses": 1, "read_hits": 1}
+        assert outcome.traffic == [(READ, 6)]
+        assert outcome.answered == [(READ, 6), (READ, 6)]
+        assert outcome.held == {6: False}
+
+    def test_a_fetch_brings_the_line_without_an_answer(self):
+        outcome = one_at_a_time([(FETCH, 6), (READ, 6)])
+        assert outcome.counters == {"fetch_misses": 1, "read_hits": 1}
+        assert outcome.traffic == [(READ, 6)]
+        assert outcome.answered == [(READ, 6)]
+
+    def test_a_write_fetches_nothing_and_a_consume_drops_it_without_writing_back(self):
+        outcome = one_at_a_time([(WRITE, 6), (CONSUME, 6)])
+        assert outcome.counters == {"write_misses": 1, "consume_hits": 1}
+        assert outcome.traffic == []
+        assert outcome.answered == [(WRITE, 6), (CONSUME, 6)]
+        assert outcome.held == {}
+
+    def test_a_write_to_a_line_that_is_here_makes_it_dirty(self):
+        outcome = one_at_a_time([(READ, 6), (WRITE, 6)])
+        assert outcome.counters == {"read_misses": 1, "write_hits": 1}
+        assert outcome.held == {6: True}
+
+    def test_a_dirty_victim_is_written_back_before_the_line_that_takes_its_place_is_read(self):
+        outcome = one_at_a_time([(WRITE, 0), (WRITE, 1), (READ, 2)])
+        # Equal priorities and predictions: the first way goes.
+        assert outcome.traffic == [(WRITE, 0), (READ, 2)]
+        assert outcome.counters == {"write_misses": 2, "read_misses": 1, "evictions": 1, "write_backs": 1}
+        assert outcome.held == {1: True, 2: False}
+
+    def test_a_clean_victim_is_not_written_back(self):
+        outcome = one_at_a_time([(READ, 0), (READ, 1), (WRITE, 2)])
+        assert outcome.traffic == [(READ, 0), (READ, 1)]
+        assert outcome.counters == {"read_misses": 2, "write_misses": 1, "evictions": 1}
+        assert outcome.held == {1: False, 2: True}
+
+    def test_a_consume_of_an_evicted_line_reads_memory_and_takes_no_place(self):
+        outcome = one_at_a_time([(WRITE, 0), (WRITE, 1), (WRITE, 2), (CONSUME, 0)])
+        assert outcome.traffic == [(WRITE, 0), (READ, 0)]
+        assert outcome.counters == {
+            "write_misses": 3, "evictions": 1, "write_backs": 1, "consume_misses": 1
+        }  # fmt: skip
+        assert outcome.held == {1: True, 2: True}
+        assert outcome.answered[-1] == (CONSUME, 0)
+
+    def test_a_consumed_line_makes_room_before_any_other_goes(self):
+        outcome = one_at_a_time([(WRITE, 0), (WRITE, 1), (CONSUME, 1), (WRITE, 2)])
+        assert outcome.held == {0: True, 2: True}
+        assert "evictions" not in outcome.counters
+
+    def test_an_evicted_line_can_be_fetched_again(self):
+        outcome = one_at_a_time([(FETCH, 0), (READ, 0), (READ, 1), (READ, 2), (READ, 3), (FETCH, 0)])
+        # 0: read once, so priority 0 and prediction 0; 1 and 2 stay at 2. Reading 2 evicts 1 (0 ages to 1),
+        # reading 3 evicts 2 (0 ages to 2), fetching 0 is a hit.
+        assert outcome.traffic == [(READ, 0), (READ, 1), (READ, 2), (READ, 3)]
+        again = one_at_a_time([(FETCH, 0), (READ, 0), (READ, 1), (READ, 2), (READ, 3), (READ, 4), (FETCH, 0)])
+        # Reading 4: 0 in the first way and 3 in the second both stand at 2; the first way goes.
+        assert again.traffic == [(READ, line) for line in (0, 1, 2, 3, 4, 0)]
+
+    def test_a_write_through_passes_the_cache_by(self):
+        outcome = one_at_a_time([(WRITE, 0), (WRITE_THROUGH, 0), (WRITE_THROUGH, 7)])
+        assert outcome.traffic == [(WRITE, 0), (WRITE, 7)]
+        assert outcome.counters == {"write_misses": 1, "writes_through": 2}
+        assert outcome.answered == [(WRITE, 0)]
+        assert outcome.held == {0: True}
+
+    def test_lines_go_to_the_set_that_their_number_names(self):
+        # The second of three banks sees lines 1, 4, 7 and 10: its sets 0, 1, 0 and 1.
+        specification = FiberCacheSpecification(banks=3, sets=2, ways=1)
+        outcome = one_at_a_time([(READ, 1), (READ, 4), (READ, 7)], specification)
+        assert outcome.held == {7: False, 4: False}
+
+    def test_tensors_are_told_apart(self):
+        tensor = (3 << 40) // 64
+        outcome = one_at_a_time([(READ, 0), (READ, tensor), (READ, tensor)])
+        assert outcome.counters == {"read_misses": 2, "read_hits": 1}
+        assert outcome.traffic == [(READ, 0), (READ, tensor)]
+
+
+class TestReplacement:
+    def test_a_line_with_reads_to_come_is_kept(self):
+        outcome = one_at_a_time([(FETCH, 0), (READ, 1), (READ, 2), (READ, 3)])
+        assert outcome.held == {0: False, 3: False}
+        assert outcome.priorities == {0: 1, 3: 0}
+
+    def test_a_fetch_counts_up_and_a_read_down(self):
+        outcome = one_at_a_time([(FETCH, 0), (FETCH, 0), (FETCH, 0), (READ, 0)])
+        assert outcome.priorities == {0: 2}
+        assert outcome.counters == {"fetch_misses": 1, "fetch_hits": 2, "read_hits": 1}
+
+    def test_the_lowest_of_several_priorities_goes(self):
+        outcome = one_at_a_time([(FETCH, 0), (FETCH, 0), (FETCH, 1), (READ, 2)])
+        assert outcome.held == {0: False, 2: False}
+
+    def test_priorities_saturate_at_both_ends(self):
+        specification = replace(TINY, priority_limit=2)
+        up = one_at_a_time([(FETCH, 0)] * 5, specification)
+        assert up.priorities == {0: 2}
+        down = one_at_a_time([(FETCH, 0)] * 5 + [(READ, 0)] * 4, specification)
+        assert down.priorities == {0: 0}
+        again = one_at_a_time([(FETCH, 0)] + [(READ, 0)] * 4 + [(FETCH, 0)], specification)
+        assert again.priorities == {0: 1}
+
+    def test_a_limit_of_zero_leaves_srrip_alone(self):
+        specification = replace(TINY, priority_limit=0)
+        outcome = one_at_a_time([(FETCH, 0), (READ, 1), (READ, 2)], specification)
+        assert outcome.held == {2: False, 1: False}
+
+    def test_srrip_among_equals(self):
+        specification = replace(TINY, ways=3)
+        reads = [0, 1, 2, 0, 3]
+        # Predictions: 0, 1 and 2 come in at 2; the hit takes 0 to 0. Reading 3: 1 is the first of the
+        # largest, all age by 1: 0 to 1, 2 to 3; 3 comes in at 2.
+        assert one_at_a_time([(READ, line) for line in reads], specification).held.keys() == {0, 2, 3}
+        # Reading 4: 2 stands at 3 and goes, nobody ages. Ways: 0 (1), 3 (2), 4 (2).
+        reads += [4]
+        assert one_at_a_time([(READ, line) for line in reads], specification).held.keys() == {0, 3, 4}
+        # Reading 5: 3 goes, 0 ages to 2 and 4 to 3. Reading 6: 4 goes, nobody ages. Reading 7: all stand at
+        # 2, and 0 is the first.
+        reads += [5]
+        assert one_at_a_time([(READ, line) for line in reads], specification).held.keys() == {0, 4, 5}
+        reads += [6]
+        assert one_at_a_time([(READ, line) for line in reads], specification).held.keys() == {0, 5, 6}
+        reads += [7]
+        assert one_at_a_time([(READ, line) for line in reads], specification).held.keys() == {5, 6, 7}
+
+    def test_only_lines_of_the_victims_priority_age(self):
+        specification = replace(TINY, ways=3)
+        # 0 and 1 at priority 1 and prediction 2; 2 at priority 0. Reading 3 ages 2 alone, which goes; then
+        # 3 goes for 4. The two fetched lines are read (priority 0, prediction 0), and 4 goes again for 5.
+        requests = [(FETCH, 0), (FETCH, 1), (READ, 2), (READ, 3), (READ, 4), (READ, 0), (READ, 1), (READ, 5)]
+        assert one_at_a_time(requests, specification).held.keys() == {0, 1, 5}
+
+
+class TestTiming:
+    def test_a_miss_and_a_hit(self):
+        outcome = run_bank(TINY, [(READ, 0), (READ, 0)], request_pauses=(20,))
+        assert [cycle for cycle, *_ in outcome.memory] == [2]
+        assert [cycle for cycle, *_ in outcome.replies] == [14, 23]  # the second is pushed at 21
+        # Busy at 1 (miss), 13 (the line comes and is answered), 22 (hit).
+        check_accounting_of(outcome, "bank", busy=3, input_stall={"memory_replies": 11}, output_stall={})
+        assert outcome.run.cycles == 24
+
+    def test_the_latency_is_that_of_the_channels(self):
+        outcome = run_bank(TINY, [(WRITE, 0)], latency=5)
+        assert [cycle for cycle, *_ in outcome.replies] == [10]
+
+    def test_hits_are_served_one_a_cycle(self):
+        outcome = run_bank(TINY, [(WRITE, number % 2) for number in range(300)])
+        assert [cycle for cycle, *_ in outcome.replies] == list(range(2, 302))
+        check_accounting_of(outcome, "bank", busy=300, input_stall={}, output_stall={})
+
+    def test_writes_through_leave_one_a_cycle(self):
+        outcome = run_bank(TINY, [(WRITE_THROUGH, number) for number in range(300)])
+        assert [cycle for cycle, *_ in outcome.memory] == list(range(2, 302))
+
+    def test_misses_leave_one_a_cycle(self):
+        specification = FiberCacheSpecification(banks=1, sets=8, ways=2, misses=16)
+        outcome = run_bank(specification, [(FETCH, line) for line in range(10)])
+        assert [cycle for cycle, *_ in outcome.memory] == list(range(2, 12))
+
+    def test_a_line_that_comes_takes_a_cycle_before_any_request(self):
+        outcome = run_bank(TINY, [(FETCH, 0)] + [(WRITE, 1)] * 20)
+        # Asked for at 1, the line comes at 13, when no write is served.
+        assert [cycle for cycle, *_ in outcome.replies] == [*range(3, 14), *range(15, 24)]
+
+    def test_a_full_reply_channel_is_an_output_stall(self):
+        outcome = run_bank(TINY, [(WRITE, 0)] * 3, capacity=1, reply_pauses=(3,))
+        # The sink takes a reply every fourth cycle, from 2 on; the slot is free a cycle later: served at 1,
+        # 3 (the sink's 6) and 7 (its 10). The requests are pushed at 0, 2 and 4: 4 to 6 are stalls.
+        assert [cycle for cycle, *_ in outcome.replies] == [2, 6, 10]
+        check_accounting_of(outcome, "bank", busy=3, output_stall={"replies": 2})
+
+
+class TestLinesUnderWay:
+    def test_requests_join_and_are_answered_in_order_one_a_cycle(self):
+        outcome = run_bank(TINY, [(READ, 0), (READ, 0), (FETCH, 0), (READ, 0)])
+        assert outcome.traffic == [(READ, 0)]
+        assert [(cycle, number) for cycle, _, number, _ in outcome.replies] == [(14, 0), (15, 1), (16, 3)]
+        assert outcome.counters == {"read_misses": 1, "read_joins": 2, "fetch_hits": 1}
+        assert outcome.priorities == {0: 0}  # the miss 0, the join 0, the fetch +1, the join -1
+
+    def test_a_read_joins_the_fetch_that_runs_ahead_of_it(self):
+        outcome = run_bank(TINY, [(FETCH, 0), (READ, 0)])
+        assert outcome.counters == {"fetch_misses": 1, "read_joins": 1}
+        assert [cycle for cycle, *_ in outcome.replies] == [14]
+        assert outcome.priorities == {0: 0}
+
+    def test_a_consume_that_joins_drops_the_line_once_all_are_answered(self):
+        outcome = run_bank(TINY, [(READ, 0), (CONSUME, 0), (READ, 0)])
+        assert outcome.counters == {"read_misses": 1, "consume_joins": 1, "read_joins": 1}
+        assert outcome.answered == [(READ, 0), (CONSUME, 0), (READ, 0)]
+        assert outcome.held == {}
+
+    def test_a_consume_that_misses_holds_no_place_so_that_a_read_behind_it_asks_again(self):
+        outcome = run_bank(TINY, [(CONSUME, 0), (READ, 0)])
+        assert outcome.traffic == [(READ, 0), (READ, 0)]
+        assert outcome.counters == {"consume_misses": 1, "read_misses": 1}
+        assert outcome.held == {0: False}
+
+    def test_a_write_behind_a_consume_that_misses_stays(self):
+        outcome = run_bank(TINY, [(CONSUME, 0), (WRITE, 0)])
+        assert outcome.held == {0: True}
+        assert outcome.answered == [(WRITE, 0), (CONSUME, 0)]
+
+    def test_a_write_waits_for_the_line(self):
+        outcome = run_bank(TINY, [(READ, 0), (WRITE, 0)])
+        assert outcome.counters == {"read_misses": 1, "write_hits": 1}
+        # The line comes and is answered at 13, the write served at 14.
+        assert [(cycle, operation) for cycle, operation, *_ in outcome.replies] == [(14, READ), (15, WRITE)]
+        assert outcome.held == {0: True}
+        check_accounting_of(outcome, "bank", busy=3, input_stall={"memory_replies": 11})
+
+    def test_a_hit_passes_a_miss(self):
+        outcome = run_bank(TINY, [(WRITE, 1), (READ, 0), (READ, 1)])
+        assert outcome.answered == [(WRITE, 1), (READ, 1), (READ, 0)]
+
+    def test_answers_come_in_the_order_of_memory(self):
+        outcome = run_bank(TINY, [(READ, 0), (READ, 1)], memory_latencies=(30, 5))
+        assert outcome.answered == [(READ, 1), (READ, 0)]
+
+
+class TestLimits:
+    def test_a_miss_waits_for_a_register(self):
+        outcome = run_bank(replace(TINY, misses=1), [(READ, 0), (READ, 1)])
+        # The first line comes at 13; its register is free at 14.
+        assert [cycle for cycle, *_ in outcome.memory] == [2, 15]
+        check_accounting_of(outcome, "bank", busy=4, input_stall={"memory_replies": 22})
+
+    def test_a_read_waits_for_a_target(self):
+        outcome = run_bank(replace(TINY, targets=1), [(READ, 0), (READ, 0), (READ, 1)])
+        # The line comes at 13; the second read is then a hit at 14, the third a miss at 15.
+        assert outcome.counters == {"read_misses": 2, "read_hits": 1}
+        assert [cycle for cycle, *_ in outcome.replies] == [14, 15, 28]
+        assert [cycle for cycle, *_ in outcome.memory] == [2, 16]
+
+    def test_a_fetch_needs_no_target(self):
+        outcome = run_bank(replace(TINY, targets=1), [(READ, 0), (FETCH, 1)])
+        assert [cycle for cycle, *_ in outcome.memory] == [2, 3]
+
+    @pytest.mark.parametrize("operation", [READ, WRITE, FETCH])
+    def test_a_line_waits_for_a_way_when_all_are_under_way(self, operation):
+        outcome = run_bank(replace(TINY, ways=1), [(READ, 0), (operation, 1)])
+        # The line comes at 13 and is the victim at 14.
+        assert outcome.counters["evictions"] == 1
+        assert outcome.held == {1: operation == WRITE}
+        second = outcome.replies[1][0] if operation == WRITE else outcome.memory[1][0]
+        assert second == 15
+
+    def test_a_consume_that_misses_needs_no_way(self):
+        outcome = run_bank(replace(TINY, ways=1), [(READ, 0), (CONSUME, 1)])
+        assert [cycle for cycle, *_ in outcome.memory] == [2, 3]
+
+    def test_a_miss_with_a_dirty_victim_waits_for_two_slots(self):
+        outcome = run_bank(
+            TINY,
+            [(WRITE, 0), (WRITE, 1), (READ, 2), (READ, 3)],
+            memory_capacity=2,
+            memory_pauses=(20,),
+        )
+        # At 3 the write-back of 0 and the read of 2 fill both slots. Memory takes them at 4 and 25; at 26
+        # the write-back of 1 and the read of 3 leave together.
+        assert outcome.traffic == [(WRITE, 0), (READ, 2), (WRITE, 1), (READ, 3)]
+        assert [cycle for cycle, *_ in outcome.memory] == [4, 25, 46, 67]
+        check_accounting_of(outcome, "bank", output_stall={"memory_requests": 22})  # 4 to 25
+
+    def test_a_write_with_a_dirty_victim_waits_for_one_slot(self):
+        requests = [(WRITE, 0), (WRITE, 1), (WRITE_THROUGH, 8), (WRITE_THROUGH, 9), (WRITE, 2)]
+        outcome = run_bank(TINY, requests, memory_capacity=2, memory_pauses=(20,))
+        # The writes through fill both slots at 3 and 4; memory takes them at 4 and 25. The slot of the first
+        # is free at 5, in which the write-back leaves.
+        assert outcome.traffic == [(WRITE, 8), (WRITE, 9), (WRITE, 0)]
+        assert outcome.replies[-1][0] == 6
+
+    def test_lines_are_taken_while_the_memory_queue_is_full(self):
+        requests = [
+            (READ, 0),
+            (WRITE_THROUGH, 7),
+            (WRITE_THROUGH, 8),
+            (WRITE_THROUGH, 9),
+            (WRITE_THROUGH, 10),
+        ]
+        outcome = run_bank(TINY, requests, memory_capacity=2, memory_pauses=(50,))
+        # The fourth write waits for memory, which takes the second request at 53; line 0 comes at 13 all the
+        # same and is answered.
+        assert [cycle for cycle, *_ in outcome.replies] == [14]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        "name", ["banks", "sets", "ways", "line_bytes", "misses", "targets", "reuse_limit"]
+    )
+    def test_nothing_may_be_zero(self, name):
+        with pytest.raises(ValueError, match=f"FiberCache: {name} must be at least 1, not 0"):
+            replace(TINY, **{name: 0})
+
+    def test_the_priority_limit_may_be_zero_and_no_less(self):
+        assert replace(TINY, priority_limit=0).priority_limit == 0
+        with pytest.raises(ValueError, match="FiberCache: priority_limit must be at least 0, not -1"):
+            replace(TINY, priority_limit=-1)
+
+    def test_one_slot_towards_memory_is_too_few(self):
+        with pytest.raises(SimulationError, match=r"memory.requests: .*a capacity of at least 2 .*, not 1"):
+            run_bank(TINY, [], memory_capacity=1)
+
+    @pytest.mark.parametrize("operation", [-1, 5])
+    def test_an_unknown_operation_is_refused(self, operation):
+        with pytest.raises(SimulationError, match=rf"bank.requests: no operation {operation}"):
+            run_bank(TINY, [(operation, 0)])
+
+    def test_a_line_that_was_not_asked_for_is_refused(self):
+        class Forgetful(FiberCacheBank):
+            """Forgets what it asked for."""
+
+            def tick(self, now):
+                if self.misses.used:
+                    self.misses.lines[0] = -1
+                return super().tick(now)
+
+        with pytest.raises(SimulationError, match=r"bank.memory_replies: a line that was not asked for"):
+            run_bank(TINY, [(READ, 0)], make=Forgetful)
