@@ -1,5 +1,6 @@
 """Random networks: the engine against an independent model, and against itself in every way of running."""
 
+import random
 from collections import Counter
 from fractions import Fraction
 
@@ -128,18 +129,24 @@ def test_two_runs_are_the_same(network):
     assert simulate(network) == simulate(network)
 
 
-@EXAMPLES
-@given(networks(), networks(), st.randoms(use_true_random=False))
-def test_two_kernels_interleaved_step_by_step_do_not_disturb_each_other(first, second, random):
-    machines = [build(first), build(second)]
+def check_interleaved(first, second, turns, make=make_component):
+    """Raises AssertionError unless two kernels, stepped in random turns, do what each does alone."""
+    expected = [simulate(network, make=make) for network in (first, second)]
+    machines = [build(network, make=make) for network in (first, second)]
     running = [0, 1]
     while running:
-        chosen = random.choice(running)
+        chosen = turns.choice(running)
         if not machines[chosen][0].step():
             running.remove(chosen)
-    for network, (kernel, components) in zip((first, second), machines, strict=True):
-        expected = simulate(network)
-        assert collect(expected.ended, kernel, components) == expected
+    assert [
+        collect(alone.ended, *machine) for alone, machine in zip(expected, machines, strict=True)
+    ] == expected
+
+
+@EXAMPLES
+@given(networks(), networks(), st.randoms(use_true_random=False))
+def test_two_kernels_interleaved_step_by_step_do_not_disturb_each_other(first, second, turns):
+    check_interleaved(first, second, turns)
 
 
 # Planted faults. Two sources, one of them in a fast clock and behind a delay, meet in an arbiter.
@@ -197,6 +204,13 @@ class LateArbiter(Arbiter):
         return self.busy(now + 1) if now % 4 == 3 and now < 100 else super().tick(now)
 
 
+class SharedArbiter(Arbiter):
+    """Keeps its turn on the class: one for all arbiters of all kernels."""
+
+    turns = [0]  # noqa: RUF012  (the planted fault)
+    turn = property(lambda self: self.turns[0], lambda self, turn: self.turns.__setitem__(0, turn))
+
+
 def with_arbiter(kind):
     """Makes the components of a network, but for the arbiters, which are of this kind."""
     made = []
@@ -213,6 +227,7 @@ def with_arbiter(kind):
 def test_the_sample_passes_both_checks():
     check_against_model(SAMPLE)
     check_laws(SAMPLE)
+    check_interleaved(SAMPLE, SAMPLE, random.Random(1))
     assert Counter(len(arrivals) for arrivals in simulate(SAMPLE).received.values()) == {40: 1}
 
 
@@ -226,3 +241,8 @@ def test_planted_an_arbiter_that_departs_from_its_specification_is_found(kind):
 def test_planted_an_arbiter_that_breaks_a_law_is_found(kind):
     with pytest.raises(AssertionError):
         check_laws(SAMPLE, with_arbiter(kind))
+
+
+def test_planted_state_that_kernels_share_is_found():
+    with pytest.raises(AssertionError):
+        check_interleaved(SAMPLE, SAMPLE, random.Random(1), with_arbiter(SharedArbiter))
