@@ -1,0 +1,85 @@
+"""Runs of every block that are the same each time, as JSON, to compare the compiled and the uncompiled form.
+
+Prints them when run as a script.
+"""
+
+import json
+import random
+import sys
+from array import array
+
+from cache_bench import run_bank
+from cache_network import run_cache
+from streams import run_block
+
+from hw.arithmetic import Accumulator, Multiplier
+from hw.cache import FiberCacheSpecification
+from hw.memory import OPERATIONS, PORT_SHIFT
+from hw.merge import HighRadixMerger
+from hw.network import Crossbar
+from hw.stream import DATA, STOP
+from sim import mode
+
+SPECIFICATION = FiberCacheSpecification(banks=1, sets=2, ways=2, misses=3, targets=4, priority_limit=3)
+
+
+def stream(generator, fibers):
+    """Fibers of random elements with non-decreasing coordinates, references to 4 registers or none."""
+    tokens = []
+    for _ in range(fibers):
+        coordinates = sorted(generator.choices(range(30), k=generator.randrange(12)))
+        tokens += [(DATA, c, generator.randint(-1, 3), generator.uniform(-9, 9)) for c in coordinates]
+        tokens.append((STOP, 0, 0, 0.0))
+    return tokens
+
+
+def requests(generator, count, lines):
+    """Random operations on a few lines."""
+    return [(generator.randrange(len(OPERATIONS)), generator.randrange(lines)) for _ in range(count)]
+
+
+def _multiplier(generator):
+    block = Multiplier("block", array("d", [2.0, -1.0, 0.1, 1e9]))
+    return run_block(block, {"operands": stream(generator, 20)}, ["products"], seed=1)
+
+
+def _accumulator(generator):
+    return run_block(Accumulator("block"), {"products": stream(generator, 20)}, ["sums"], seed=2)
+
+
+def _merger(generator):
+    inputs = {"tasks": [(0, 9, 0, 0.0)] * 10} | {f"ways[{way}]": stream(generator, 10) for way in range(9)}
+    return run_block(HighRadixMerger("block", 9), inputs, ["merged"], seed=3)
+
+
+def _crossbar(generator):
+    inputs = {
+        f"inputs[{i}]": [(0, generator.randrange(3) << PORT_SHIFT | n, n, 0.5) for n in range(50)]
+        for i in range(5)
+    }
+    return run_block(Crossbar("block"), inputs, [f"outputs[{i}]" for i in range(3)], seed=4)
+
+
+def _bank(generator):
+    return run_bank(
+        SPECIFICATION, requests(generator, 400, 12), memory_latencies=(3, 20, 11), reply_pauses=(0, 2)
+    )
+
+
+def _cache(generator):
+    return run_cache(3, [requests(generator, 80, 40) for _ in range(4)], sets=2, ways=2)
+
+
+def _plain(outcome):
+    """An outcome as lists and dictionaries of numbers and strings, as JSON gives them back."""
+    return json.loads(json.dumps(vars(outcome), default=vars))
+
+
+def outcomes():
+    """Every scenario's outcome by its name."""
+    scenarios = (_multiplier, _accumulator, _merger, _crossbar, _bank, _cache)
+    return {scenario.__name__[1:]: _plain(scenario(random.Random(5))) for scenario in scenarios}
+
+
+if __name__ == "__main__":
+    json.dump({"compiled": mode.compiled(), "outcomes": outcomes()}, sys.stdout)

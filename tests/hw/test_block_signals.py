@@ -1,0 +1,88 @@
+"""The waveform signals of the blocks: as many values as signals, within their widths, at every cycle."""
+
+from array import array
+
+import pytest
+from cache_bench import MemoryStub
+from fibers import fiber_tokens
+from streams import StreamSink, StreamSource
+
+from hw.arithmetic import Accumulator, Multiplier
+from hw.cache import FiberCacheBank, FiberCacheSpecification
+from hw.memory import READ, WRITE
+from hw.merge import HighRadixMerger
+from hw.network import Crossbar
+from sim import Kernel
+
+ELEMENTS = fiber_tokens([(1, 0, 1.0), (2, 0, 1.0)])
+REQUESTS = [(WRITE, 0, 0, 0.0), (WRITE, 1, 64, 0.0), (READ, 2, 0, 0.0), (READ, 3, 640, 0.0)]
+SPECIFICATION = FiberCacheSpecification(banks=1, sets=2, ways=1)
+
+# Block, tokens by input, outputs, and what its last sample shows.
+CASES = {
+    "multiplier": (lambda: Multiplier("block", array("d", [2.0])), {"operands": ELEMENTS}, ["products"], ()),
+    "accumulator": (lambda: Accumulator("block"), {"products": ELEMENTS}, ["sums"], ()),
+    "merger": (
+        lambda: HighRadixMerger("block", 1),
+        {"tasks": [(0, 1, 0, 0.0)], "ways[0]": ELEMENTS},
+        ["merged"],
+        (0, 0, -1),
+    ),
+    "crossbar": (lambda: Crossbar("block"), {"inputs[0]": [(0, 0, 0, 0.0)] * 3}, ["outputs[0]"], (3,)),
+    "bank": (
+        lambda: FiberCacheBank("block", SPECIFICATION, 0),
+        {"requests": REQUESTS},
+        ["replies"],
+        (1, 3, 0, 2),  # a read hit, two writes and a read that missed, none under way, two lines
+    ),
+}
+
+
+def check_samples(block, kernel):
+    """Step to the end, looking at every sample."""
+    while kernel.step():
+        values = block.sample()
+        assert len(values) == len(block.signals())
+        for signal, value in zip(block.signals(), values, strict=True):
+            low, high = (-1 << (signal.width - 1), 1 << (signal.width - 1))
+            assert (
+                (low if signal.kind == "integer" else 0)
+                <= value
+                < (high if signal.kind == "integer" else 2 * high)
+            ), signal
+
+
+def build(block, inputs, outputs):
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    kernel.add(block)
+    for port, tokens in inputs.items():
+        kernel.connect(kernel.add(StreamSource(port, tokens)), "out", block, port, capacity=4)
+    for port in outputs:
+        kernel.connect(block, port, kernel.add(StreamSink(f"sink.{port}")), "in", capacity=4)
+    if isinstance(block, FiberCacheBank):
+        memory = kernel.add(MemoryStub("memory", (5,)))
+        kernel.connect(block, "memory_requests", memory, "requests", capacity=4)
+        kernel.connect(memory, "replies", block, "memory_replies", capacity=4)
+    return kernel
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_samples_match_their_signals(name):
+    make, inputs, outputs, last = CASES[name]
+    block = make()
+    check_samples(block, build(block, inputs, outputs))
+    assert tuple(block.sample()) == last
+
+
+def test_planted_a_sample_that_is_too_wide():
+    class TooWide(Accumulator):
+        def signals(self):
+            return Crossbar("other").signals()
+
+        def sample(self):
+            return (1 << 48,)
+
+    block = TooWide("block")
+    with pytest.raises(AssertionError, match="transfers"):
+        check_samples(block, build(block, {"products": ELEMENTS}, ["sums"]))

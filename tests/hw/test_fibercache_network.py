@@ -1,0 +1,90 @@
+"""Several banks behind crossbars: conflicts, back-pressure, and every answer at its requester."""
+
+import random
+
+import pytest
+from cache_network import run_cache
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streams import check_accounting
+
+from hw.memory import CONSUME, FETCH, OPERATIONS, READ, WRITE
+from hw.network import Crossbar
+
+ANSWERED = (READ, WRITE, CONSUME)
+
+
+def check_answers(outcome, requests):
+    """Each requester got the answers to its own requests, once each."""
+    for replies, sequence in zip(outcome.replies, requests, strict=True):
+        expected = [(op, n, line) for n, (op, line) in enumerate(sequence) if op in ANSWERED]
+        assert sorted(reply[1:] for reply in replies) == sorted(expected)
+    check_accounting(outcome.statistics)
+
+
+def last_cycle(outcome):
+    return max(replies[-1][0] for replies in outcome.replies)
+
+
+def test_requesters_at_different_banks_do_not_disturb_each_other():
+    requests = [[(WRITE, bank)] * 100 for bank in range(4)]
+    outcome = run_cache(4, requests)
+    # Four channels and four blocks: the first answer is seen at 4, then one a cycle at each requester.
+    assert [[cycle for cycle, *_ in replies] for replies in outcome.replies] == [list(range(4, 104))] * 4
+    assert outcome.statistics["requests"].counters["conflicts"] == 0
+
+
+def test_requesters_at_one_bank_share_its_one_request_a_cycle():
+    requests = [[(WRITE, 4 * number)] * 50 for number in range(4)]
+    outcome = run_cache(4, requests)
+    assert last_cycle(outcome) == 203
+    # They take turns: after each round all have got as many answers.
+    assert [replies[-1][0] for replies in outcome.replies] == [200, 201, 202, 203]
+    assert outcome.statistics["bank0"].busy == 200
+    assert [outcome.statistics[f"bank{bank}"].idle for bank in (1, 2, 3)] == [outcome.run.cycles] * 3
+
+
+def test_a_slow_bank_holds_up_its_requester_and_nobody_else():
+    # The write to line 0 waits for the line. Two writes behind it fill the queue of the bank, the third heads
+    # its input of the crossbar, where the write to the free bank 1 waits in its turn.
+    slow = [(READ, 0), (WRITE, 0), (WRITE, 2), (WRITE, 2), (WRITE, 2), (WRITE, 1)]
+    outcome = run_cache(2, [slow, [(WRITE, 3)] * 5])
+    first, second = ({number: cycle for cycle, _, number, _ in replies} for replies in outcome.replies)
+    assert list(second.values()) == [4, 5, 6, 7, 8]
+    assert first[0] > 12  # the latency of memory
+    assert [first[number] - first[0] for number in (1, 2, 3, 4)] == [1, 2, 3, 4]
+    assert first[5] > first[1]
+    assert outcome.statistics["requests"].output_stall.keys() == {"outputs[0]"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    banks=st.integers(1, 5), requesters=st.integers(1, 5), queue=st.integers(2, 4), seed=st.integers(0, 10**6)
+)
+def test_every_answer_finds_its_requester(banks, requesters, queue, seed):
+    generator = random.Random(seed)
+    requests = [
+        [
+            (generator.randrange(len(OPERATIONS)), generator.randrange(60))
+            for _ in range(generator.randrange(50))
+        ]
+        for _ in range(requesters)
+    ]
+    size = {"sets": generator.randint(1, 3), "ways": generator.randint(1, 3), "queue": queue}
+    outcome = run_cache(banks, requests, **size)
+    check_answers(outcome, requests)
+    for sleep, order_seed in ((False, None), (True, 1)):
+        assert run_cache(banks, requests, sleep=sleep, order_seed=order_seed, **size) == outcome
+
+
+def test_planted_replies_to_the_wrong_requester():
+    class MixesUpReplies(Crossbar):
+        def elaborate(self):
+            if self.name == "replies":
+                self.connected["outputs"].reverse()
+            super().elaborate()
+
+    requests = [[(WRITE, 0)], [(FETCH, 1), (READ, 1)]]
+    check_answers(run_cache(2, requests), requests)
+    with pytest.raises(AssertionError):
+        check_answers(run_cache(2, requests, crossbar=MixesUpReplies), requests)
