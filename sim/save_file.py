@@ -15,8 +15,8 @@ from sim.waveform import Variable
 SAVE_FILE_ENDING = ".gtkw"
 OPEN_GROUPS = 8  # components whose signals are unfolded at first
 WINDOW = (1400, 900)  # pixels
-SIGNALS_WIDTH = 220
-WAVES_WIDTH = 860  # the whole waveform is to fit into
+SIGNALS_WIDTH = 280
+WAVES_WIDTH = 800  # the whole waveform is to fit into
 ZOOM_WIDTH = 200  # GTKWave's zoom is minus the binary logarithm of the time that it shows on so many pixels
 
 
