@@ -23,7 +23,7 @@ CsrArray: TypeAlias = "sparse.csr_array[Any]"
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
 TOLERANCE = 1e-12  # a few thousand unit roundoffs of a double
-PRODUCTS_A_BLOCK = 1 << 20  # so the reference is never held in full, and checking takes little memory
+PRODUCTS_A_BLOCK = 1 << 18  # so the reference is never held in full, and checking takes little memory
 
 
 @dataclass(frozen=True)

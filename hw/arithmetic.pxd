@@ -1,3 +1,5 @@
+cimport cython
+
 from sim.channel cimport Channel
 from sim.component cimport Component
 
@@ -22,6 +24,9 @@ cdef class Accumulator(Component):
     cdef Channel sums
 
     cpdef long tick(self, long now) except? -2
+    @cython.final
     cdef long _wait_for(self, long slots) except? -2
+    @cython.final
     cdef int _emit(self) except -1
+    @cython.final
     cdef int _hold(self) except -1

@@ -1,3 +1,5 @@
+cimport cython
+
 from hw.misses cimport MissTable
 from hw.tags cimport TagStore
 from sim.channel cimport Channel
@@ -24,15 +26,27 @@ cdef class FiberCacheBank(Component):
     cdef Channel memory_replies
 
     cpdef long tick(self, long now) except? -2
+    @cython.final
     cdef int _fill(self) except -1
+    @cython.final
     cdef long _answer(self, long now) except? -2
+    @cython.final
     cdef Channel _serve(self)
+    @cython.final
     cdef Channel _pass_write(self)
+    @cython.final
     cdef Channel _hit(self, long operation, long place)
+    @cython.final
     cdef int _reply(self, long operation) except -1
+    @cython.final
     cdef Channel _join(self, long operation, long place)
+    @cython.final
     cdef Channel _allocate(self, long line, long set_index)
+    @cython.final
     cdef Channel _miss(self, long operation, long line, long set_index)
+    @cython.final
     cdef int _ask(self, long operation, long miss) except -1
+    @cython.final
     cdef int _evict(self, long place) except -1
+    @cython.final
     cdef Channel _wait_for_memory(self, long slots)

@@ -1,3 +1,5 @@
+cimport cython
+
 from sim.channel cimport Channel
 from sim.component cimport Component
 
@@ -18,9 +20,15 @@ cdef class HighRadixMerger(Component):
     cdef Channel merged
 
     cpdef long tick(self, long now) except? -2
+    @cython.final
     cdef bint _begin(self) except -1
+    @cython.final
     cdef long _see_heads(self) except -2
+    @cython.final
     cdef int _emit(self) except -1
+    @cython.final
     cdef void _sift_up(self, long place, long key) noexcept
+    @cython.final
     cdef void _sift_down(self, long key) noexcept
+    @cython.final
     cdef Channel _way(self, long index)

@@ -1,3 +1,5 @@
+cimport cython
+
 from sim.channel cimport Channel
 from sim.component cimport Component
 
@@ -17,9 +19,15 @@ cdef class Crossbar(Component):
     cdef long[::1] wanted
 
     cpdef long tick(self, long now) except? -2
+    @cython.final
     cdef long _arbitrate(self) except -1
+    @cython.final
     cdef long _route(self, Channel source) except -1
+    @cython.final
     cdef int _grant(self, long output) except -1
+    @cython.final
     cdef int _move(self, Channel source, long output) except -1
+    @cython.final
     cdef Channel _input(self, long index)
+    @cython.final
     cdef Channel _output(self, long index)

@@ -1,3 +1,5 @@
+cimport cython
+
 from sim.clock cimport Clock
 from sim.component cimport Component
 
@@ -25,15 +27,24 @@ cdef class Kernel:
     cdef bint _interrupted
     cdef long _limit
 
+    @cython.final
     cdef long _length_in_ticks(self) noexcept
     cpdef long _advance(self, long until, long steps) except -1
+    @cython.final
     cdef long _next_time(self) noexcept
+    @cython.final
     cdef int _run_time_step(self, long time) except -1
+    @cython.final
     cdef int _tick_domain(self, Clock clock) except -1
+    @cython.final
     cdef int _wake_all(self, Clock clock, long cycle) except -1
+    @cython.final
     cdef Component _component(self, long index)
+    @cython.final
     cdef int _tick(self, Component component, Clock clock, long cycle) except -1
+    @cython.final
     cdef int _sample(self, long time) except -1
+    @cython.final
     cdef int _switch_tracing(self, long time) except -1
 
 cdef Clock _clock_of(Component component)

@@ -115,6 +115,7 @@ class Gamma:
         self.b = self.a if b is a else _rows(b)
         self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix)
         self.partials = PartialStore(parameters.fibercache.line, parameters.format.element)
+        self._product: CsrArray | None = None
         self.kernel = kernel or Kernel()
         self.kernel.clock("core", parameters.clock)
         self.scheduler = self._add_scheduler()
@@ -219,6 +220,12 @@ class Gamma:
 
     def result(self) -> CsrArray:
         """Z as the writers stored it."""
+        if self._product is None:
+            self._product = self._gather()
+        return self._product
+
+    def _gather(self) -> CsrArray:
+        """Bring the rows of Z together; each element's are let go as they are copied."""
         pointers = np.concatenate([[0], np.cumsum(self.table.row_lengths)])
         coordinates = np.empty(pointers[-1], np.int32)
         values = np.empty(pointers[-1], np.float64)
@@ -229,7 +236,7 @@ class Gamma:
             rows = rows[np.argsort(np.asarray(self.table.row_starts)[rows])]
             places = _places(pointers[rows], lengths[rows])
             start = 0
-            for chunk_coordinates, chunk_values, count in element.writer.stored_chunks():
+            for chunk_coordinates, chunk_values, count in element.writer.take_chunks():
                 here = places[start : start + count]
                 coordinates[here] = np.asarray(chunk_coordinates)[:count]
                 values[here] = np.asarray(chunk_values)[:count]

@@ -1,3 +1,5 @@
+cimport cython
+
 from accelerators.gamma.tasks cimport TaskTable
 from sim.channel cimport Channel
 from sim.component cimport Component
@@ -35,10 +37,17 @@ cdef class Prefetcher(Component):
     cdef Channel prefetched
 
     cpdef long tick(self, long now) except? -2
+    @cython.final
     cdef bint _begin(self) except -1
+    @cython.final
     cdef bint _receive(self) except -1
+    @cython.final
     cdef int _hand_on(self) except -1
+    @cython.final
     cdef bint _fetch(self) except -1
+    @cython.final
     cdef int _extent(self) except -1
+    @cython.final
     cdef bint _locate(self) except -1
+    @cython.final
     cdef bint _has_pointers(self, long row) except -1

@@ -1,3 +1,5 @@
+cimport cython
+
 from accelerators.gamma.tasks cimport CompressedRows, PartialStore, TaskTable
 from sim.channel cimport Channel
 from sim.component cimport Component
@@ -40,13 +42,23 @@ cdef class FiberReader(Component):
     cdef Channel output_tasks
 
     cpdef long tick(self, long now) except? -2
+    @cython.final
     cdef bint _begin(self) except -1
+    @cython.final
     cdef int _set_up(self, long task) except -1
+    @cython.final
     cdef bint _ask(self) except -1
+    @cython.final
     cdef long _line_end(self, long way) noexcept
+    @cython.final
     cdef bint _has_room(self, long way) except -1
+    @cython.final
     cdef int _ask_line(self, long way) except -1
+    @cython.final
     cdef int _request(self, long entry, long offset) except -1
+    @cython.final
     cdef bint _receive(self) except -1
+    @cython.final
     cdef int _deliver(self, long way, long entry) except -1
+    @cython.final
     cdef Channel _way(self, long index)

@@ -1,3 +1,5 @@
+cimport cython
+
 from accelerators.gamma.stream cimport StreamOfA
 from accelerators.gamma.tasks cimport CompressedRows, PartialStore, TaskTable
 from sim.channel cimport Channel
@@ -38,21 +40,39 @@ cdef class Scheduler(Component):
     cdef list completions
 
     cpdef long tick(self, long now) except? -2
+    @cython.final
     cdef long _wait(self) except? -2
+    @cython.final
     cdef bint _receive(self) except -1
+    @cython.final
     cdef bint _ask(self) except -1
+    @cython.final
     cdef long _used(self) noexcept
+    @cython.final
     cdef bint _complete(self) except -1
+    @cython.final
     cdef int _finish(self, long task) except -1
+    @cython.final
     cdef int _queue_write(self, long line) except -1
+    @cython.final
     cdef bint _write_pointers(self) except -1
+    @cython.final
     cdef bint _dispatch(self) except -1
+    @cython.final
     cdef long _next_ready(self) noexcept
+    @cython.final
     cdef bint _here(self, long task) noexcept
+    @cython.final
     cdef bint _all_completed(self) noexcept
+    @cython.final
     cdef long _element_with_space(self) except -2
+    @cython.final
     cdef int _take(self, long task) except -1
+    @cython.final
     cdef int _skip_merging(self) except -1
+    @cython.final
     cdef long _bound(self, long task) except -1
+    @cython.final
     cdef Channel _tasks_of(self, long element)
+    @cython.final
     cdef Channel _completions_of(self, long element)

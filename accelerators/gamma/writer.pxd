@@ -1,3 +1,5 @@
+cimport cython
+
 from accelerators.gamma.tasks cimport PartialStore, TaskTable
 from sim.channel cimport Channel
 from sim.component cimport Component
@@ -39,15 +41,27 @@ cdef class FiberWriter(Component):
     cdef Channel completions
 
     cpdef long tick(self, long now) except? -2
+    @cython.final
     cdef long _wait(self) except? -2
+    @cython.final
     cdef bint _begin(self) except -1
+    @cython.final
     cdef int _open(self) except -1
+    @cython.final
     cdef bint _write(self) except -1
+    @cython.final
     cdef bint _store(self) except -1
+    @cython.final
     cdef int _keep(self, long coordinate, double value) except -1
+    @cython.final
     cdef int _turn_chunk(self) except -1
+    @cython.final
     cdef int _send_line(self) except -1
+    @cython.final
     cdef bint _close(self) except -1
+    @cython.final
     cdef bint _flush_z(self) except -1
+    @cython.final
     cdef bint _acknowledge(self) except -1
+    @cython.final
     cdef bint _announce(self) except -1

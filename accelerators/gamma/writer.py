@@ -255,9 +255,10 @@ class FiberWriter(Component):
         self.finishing -= 1
         return True
 
-    def stored_chunks(self) -> list[tuple[array[int], array[float], int]]:
-        """Coordinates, values and count of every chunk of Z, in the order of writing."""
+    def take_chunks(self) -> list[tuple[array[int], array[float], int]]:
+        """Hand over coordinates, values and count of every chunk of Z, in the order of writing."""
         full = [(coordinates, values, CHUNK) for coordinates, values in self.chunks]
+        self.chunks = []
         return [*full, (self.coordinates, self.values, self.stored)]
 
     def counters(self) -> dict[str, int]:
