@@ -1,7 +1,7 @@
 """How many requests a second one DRAM channel serves, through the engine.
 
 Run: ``python benchmarks/memory.py [requests]`` (500,000 by default). One line a trace: requests a second of
-host time, host ns a request, simulated cycles a request, share of the peak bandwidth.
+CPU time, CPU ns a request, simulated cycles a request, share of the peak bandwidth.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from hw.memory import READ, WRITE
 from sim.kernel import Kernel
 from sim.mode import compiled
 
+REPEATS = 3  # the fastest counts
 SPAN = 1 << 28  # bytes that the random requests spread over
 
 
@@ -51,7 +52,7 @@ SPECIFICATIONS = {
 
 
 def measure(specification: DramSpecification, requests: list[Request]) -> tuple[float, int]:
-    """Host seconds and simulated cycles of one trace."""
+    """Host CPU seconds and simulated cycles of one trace."""
     kernel = Kernel()
     kernel.clock("memory", specification.clock_hertz)
     source = kernel.add(TraceSource("source", requests, 1))
@@ -60,9 +61,9 @@ def measure(specification: DramSpecification, requests: list[Request]) -> tuple[
     kernel.connect(source, "requests", dram, "requests", capacity=8)
     kernel.connect(dram, "replies", sink, "replies", capacity=8)
     kernel.build()
-    start = time.perf_counter()
+    start = time.process_time()
     run = kernel.run()
-    return time.perf_counter() - start, run.cycles
+    return time.process_time() - start, run.cycles
 
 
 def main(count: int) -> None:
@@ -72,12 +73,10 @@ def main(count: int) -> None:
         peak = float(specification.bytes_per_second / specification.clock_hertz)  # bytes a cycle
         for name, make in TRACES.items():
             requests = list(make(count, specification.request_bytes))
-            seconds, cycles = measure(specification, requests)
+            seconds, cycles = min(measure(specification, requests) for _ in range(REPEATS))
             share = count * specification.request_bytes / cycles / peak
-            print(
-                f"{title:28} {name:10} {count / seconds / 1e6:6.2f} M/s {seconds / count * 1e9:6.0f} ns/request"
-                f" {cycles / count:6.2f} cycles/request {share:6.1%} of peak"
-            )
+            speed = f"{count / seconds / 1e6:6.2f} M/s {seconds / count * 1e9:6.0f} ns/request"
+            print(f"{title:28} {name:10} {speed} {cycles / count:6.2f} cycles/request {share:6.1%} of peak")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from hw.hbm.returns cimport Returns
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long FAR, NEVER, READ, WRITE, WRITE_THROUGH, TENSOR_SHIFT, TENSORS, READS, WRITES
+cdef long FAR, NEVER, READ, WRITE, WRITE_THROUGH, TENSOR_SHIFT, TENSORS, READS, WRITES, OPENED
 
 cdef class DramChannel(Component):
     cdef readonly object specification

@@ -6,7 +6,7 @@ from array import array
 from typing import ClassVar
 
 from hw.hbm.address import Decoder
-from hw.hbm.commands import COMMANDS, READS, WRITES, Command
+from hw.hbm.commands import COMMANDS, OPENED, READS, WRITES, Command
 from hw.hbm.controller import Controller
 from hw.hbm.returns import Returns
 from hw.hbm.specification import DramSpecification
@@ -236,8 +236,11 @@ class DramChannel(Component):
     def sample(self) -> tuple[int, ...]:
         """Current values of ``signals``."""
         controller = self._controller
+        counts = controller.queues.counts
         return (
-            *controller.queues.counts,
+            counts[READS],
+            counts[WRITES],
+            counts[OPENED],
             self._returns.count,
             controller.row_command,
             controller.row_bank,

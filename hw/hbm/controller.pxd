@@ -39,7 +39,7 @@ cdef class Controller:
     cdef long _row_ready(self, long bank) noexcept
     cdef long _column_ready(self, long entry) noexcept
     cdef int _advance(self, long entry, long now) except -1
-    cdef void _count(self, bint hit, long row) noexcept
+    cdef void _count(self, long entry, long open_row) noexcept
     cdef int _issue_column(self, long which, long entry, long now) except -1
     cdef int _close_row(self, long bank, long now) except -1
     cdef int _open_row(self, long entry, long bank, long now) except -1

@@ -232,21 +232,20 @@ class Controller:
         """Issue a burst's next command."""
         bank = self.queues.bank[entry]
         row = self.device.open_row[bank]
-        hit = row == self.queues.row[entry]
         if not self.queues.counted[entry]:
-            self.queues.counted[entry] = 1
-            self._count(hit, row)
-        if hit:
+            self._count(entry, row)
+        if row == self.queues.row[entry]:
             self._issue_column(self._mode, entry, now)
         elif row == CLOSED:
             self._open_row(entry, bank, now)
         else:
             self._close_row(bank, now)
 
-    def _count(self, hit: bool, row: int) -> None:
-        if hit:
+    def _count(self, entry: int, open_row: int) -> None:
+        self.queues.counted[entry] = 1
+        if open_row == self.queues.row[entry]:
             self.hits += 1
-        elif row == CLOSED:
+        elif open_row == CLOSED:
             self.misses += 1
         else:
             self.conflicts += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,7 +54,7 @@ class SimpleSpecification:
     @staticmethod
     def cycles(nanoseconds: Fraction | int, clock_hertz: Fraction | int) -> int:
         """A latency in ns as cycles of a clock, rounded up."""
-        return -int(-Fraction(nanoseconds) * clock_hertz // 10**9)
+        return math.ceil(Fraction(nanoseconds) * clock_hertz / 10**9)
 
     @property
     def cycles_per_request(self) -> Fraction:
@@ -79,8 +80,9 @@ class SimpleMemory(Component):
         super().__init__(name)
         self.specification = specification
         per_request = specification.cycles_per_request
-        self._parts = per_request.denominator  # of a cycle, in which the transfers are counted
-        self._transfer = per_request.numerator
+        self._parts = per_request.denominator  # of a cycle, in which the ends of transfers are counted
+        self._whole = per_request.numerator // self._parts
+        self._part = per_request.numerator % self._parts
         self._latency = specification.latency
         self._request_bytes = specification.request_bytes
         self._capacity = specification.queue
@@ -90,7 +92,8 @@ class SimpleMemory(Component):
         self._arrival = array("q", bytes(8 * self._capacity))
         self._head = 0
         self._count = 0
-        self._free_at = 0  # when the last transfer ends, in parts of a cycle
+        self._free = 0  # when the last transfer ends: cycle and parts of it
+        self._free_part = 0
         self._reads = self._writes = self._read_latency = 0
         self._read_bytes = array("q", bytes(8 * TENSORS))
         self._write_bytes = array("q", bytes(8 * TENSORS))
@@ -108,10 +111,8 @@ class SimpleMemory(Component):
         return self._rest(now)
 
     def _can_begin(self, now: int) -> bool:
-        """Whether a transfer begins in this cycle: before the next one, the last has ended."""
-        if self._count == self._capacity or not self._requests.can_pop():
-            return False
-        return self._free_at < (now + 1) * self._parts
+        """Whether a transfer begins in this cycle: within it, at the latest, the last has ended."""
+        return self._count < self._capacity and self._free <= now and self._requests.can_pop()
 
     def _begin(self, now: int) -> None:
         operation = self._requests.control()
@@ -121,7 +122,7 @@ class SimpleMemory(Component):
             self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
         if operation not in (READ, WRITE, WRITE_THROUGH):
             self._refuse(f"{OPERATIONS[operation]} is an operation of caches, not of memory")
-        self._free_at = max(self._free_at, now * self._parts) + self._transfer
+        self._transfer(now)
         if operation == READ:
             self._remember(address, now)
             self._reads += 1
@@ -134,12 +135,24 @@ class SimpleMemory(Component):
     def _refuse(self, fault: str) -> None:
         raise SimulationError(f"{self.name}: {fault}")
 
+    def _transfer(self, now: int) -> None:
+        """Occupy the bus for one request, from now or the end of the last transfer."""
+        if self._free < now:
+            self._free = now
+            self._free_part = 0
+        self._free += self._whole
+        self._free_part += self._part
+        if self._free_part >= self._parts:
+            self._free_part -= self._parts
+            self._free += 1
+
     def _remember(self, address: int, now: int) -> None:
         """A read whose transfer has been given its place."""
         tail = self._head + self._count
         if tail >= self._capacity:
             tail -= self._capacity
-        self._due[tail] = (self._free_at + self._parts - 1) // self._parts + self._latency
+        ended = self._free + 1 if self._free_part else self._free
+        self._due[tail] = ended + self._latency
         self._tag[tail] = self._requests.coordinate()
         self._address[tail] = address
         self._arrival[tail] = now
@@ -156,7 +169,7 @@ class SimpleMemory(Component):
 
     def _rest(self, now: int) -> int:
         """Sleep until a reply is due or the next transfer may begin."""
-        free = self._free_at // self._parts
+        free = self._free
         if self._count == 0:
             return self.busy(free) if free > now else self.idle()
         due = self._due[self._head]
@@ -172,7 +185,7 @@ class SimpleMemory(Component):
             "reads": self._reads,
             "writes": self._writes,
             "read_latency": self._read_latency,
-            "data_bus_busy_0": -(-transfers * self._transfer // self._parts),
+            "data_bus_busy_0": math.ceil(transfers * self.specification.cycles_per_request),
         }
         for tensor in range(TENSORS):
             counts[f"read_bytes_{tensor}"] = self._read_bytes[tensor]
