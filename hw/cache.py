@@ -58,7 +58,7 @@ class FiberCacheBank(Component):
     - ``FETCH`` brings the line in without an answer; its priority rises by one.
     - ``WRITE`` puts a whole line into the cache without fetching it, and acknowledges.
     - ``CONSUME`` reads for the last time: the line is dropped and never written back.
-    - ``WRITE_THROUGH`` passes a whole line on to memory.
+    - ``WRITE_THROUGH`` passes a whole line on to memory; a copy in the cache stays as it is.
 
     A miss does not block later requests while a register for misses in flight, a target and a way are to be
     had; requests to a line in flight join it. The victim is the line of the lowest priority, by SRRIP among
@@ -66,7 +66,8 @@ class FiberCacheBank(Component):
 
     Timing: a hit is answered in the cycle in which it is seen; the bank's latency is the latency of the
     channel at ``replies``. A fill takes the cycle in which the line comes back and answers one waiting
-    request a cycle.
+    request a cycle, the first in that same cycle. Lines are taken before requests are served, and only a full
+    channel at ``replies`` holds them up: a requester must take its replies in the end.
 
     Source: Gamma (ASPLOS 2021) for operations, priorities and SRRIP; line size, misses in flight and the
     widths of the counts are choices of this model.
@@ -289,7 +290,7 @@ class FiberCacheBank(Component):
         return self.memory_requests
 
     def counters(self) -> dict[str, int]:
-        """Hits, misses and joins (requests to a line under way) by operation, evictions and write-backs."""
+        """Hits, misses and joins (of a line under way; a fetch then hits) by operation, evictions, writes."""
         return {name: getattr(self, name) for name in COUNTERS}
 
     def signals(self) -> tuple[Signal, ...]:
