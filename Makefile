@@ -66,7 +66,7 @@ types: $(VENV)/tools
 	@$(PY) -m mypy
 
 bench: $(VENV)/built ## Measure the speed of the simulator.
-	@$(PY) -m benchmarks
+	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "$$script"; $(PY) "$$script"; echo; done
 
 clean: ## Remove everything that was made here, the environment too.
 	@rm -rf $(VENV) $(OUT) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

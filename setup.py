@@ -30,10 +30,15 @@ def _extensions() -> list[Extension]:
         Extension(
             ".".join(source.with_suffix("").parts),
             [str(source)],
-            extra_compile_args=["-O2", "-fno-strict-aliasing"],
+            extra_compile_args=["-O2", "-g0", "-fno-strict-aliasing"],  # no symbols: a third of the time
         )
         for source in sources
     ]
 
 
-setup(ext_modules=cythonize(_extensions(), compiler_directives=DIRECTIVES, nthreads=os.cpu_count() or 1))
+CORES = os.cpu_count() or 1
+
+setup(
+    ext_modules=cythonize(_extensions(), compiler_directives=DIRECTIVES, nthreads=CORES),
+    options={"build_ext": {"parallel": CORES}},
+)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(
     r"^(?P<skip><!-- no-run -->[ \t]*\n)?^(?P<indent>[ ]*)```python[ \t]*\n(?P<code>.*?)^(?P=indent)```",
     re.MULTILINE | re.DOTALL,

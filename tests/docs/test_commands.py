@@ -1,0 +1,120 @@
+"""Every command block of the documentation runs, every link leads somewhere, the README's capture is true.
+
+Commands of ``fiberscope`` are run, targets of ``make`` are looked up, and the few others are named here.
+"""
+
+import io
+import os
+import re
+import shlex
+import subprocess
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from fiberscope import cli
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+BLOCK = re.compile(r"^```sh\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
+HEADING = re.compile(r"^#+ (?P<text>.*)$", re.MULTILINE)
+CAPTURE = re.compile(r"^```text\n\$ (?P<command>fiberscope .*)\n(?P<shown>(?:.*\n)*?)```\n", re.MULTILINE)
+NOT_RUN_HERE = (
+    "source .venv/bin/activate",  # changes the reader's shell
+    "FIBERSCOPE_UNCOMPILED=1 .venv/bin/python -m pytest",  # the tests of the engine do it themselves
+    "python benchmarks/",  # measurements take minutes
+)
+
+
+def commands(text: str) -> list[str]:
+    """The lines of all command blocks of a page."""
+    lines = (line for block in BLOCK.finditer(text) for line in block["code"].splitlines())
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def check(command: str) -> None:
+    """Run a command of the documentation, as far as a test can."""
+    if command.startswith(NOT_RUN_HERE):
+        return
+    words = shlex.split(command, comments=True)
+    if words[0] == "make":
+        subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, check=True, capture_output=True)
+        return
+    assert words[0] == "fiberscope", f"a command that no test knows how to run: {command}"
+    assert cli.run(words[1:]) == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_the_commands_of_the_page_work(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    for command in commands(page.read_text(encoding="utf-8")):
+        check(command)
+
+
+@pytest.mark.parametrize(
+    "command", ["make nonsense", "fiberscope nonsense", "fiberscope info nonsense", "rm x"]
+)
+def test_a_planted_command_that_does_not_work_is_found(command: str) -> None:
+    with pytest.raises((AssertionError, subprocess.CalledProcessError)):
+        check(command)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_the_links_of_the_page_lead_somewhere(page: Path) -> None:
+    assert broken_links(page, page.read_text(encoding="utf-8")) == []
+
+
+def test_planted_broken_links_are_found() -> None:
+    text = "[a](none.md) [b](README.md#no-such-heading) [c](LICENSE)"
+    assert broken_links(PAGES[0], text) == ["none.md", "README.md#no-such-heading"]
+
+
+def broken_links(page: Path, text: str) -> list[str]:
+    """The relative links of a page to no file, or to no heading of it."""
+    targets = [link["target"] for link in LINK.finditer(text)]
+    return [target for target in targets if "://" not in target and not _leads_somewhere(page, target)]
+
+
+def _leads_somewhere(page: Path, target: str) -> bool:
+    name, _, anchor = target.partition("#")
+    path = page.parent / name if name else page
+    if not path.exists():
+        return False
+    return not anchor or anchor in map(_anchor, HEADING.findall(path.read_text(encoding="utf-8")))
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.slow
+@pytest.mark.real
+def test_the_capture_in_the_readme_is_what_one_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set FIBERSCOPE_UPDATE_DOCS=1 to write what is seen now into the README."""
+    page = ROOT / "README.md"
+    text = page.read_text(encoding="utf-8")
+    capture = CAPTURE.search(text)
+    assert capture is not None
+    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    with redirect_stdout(io.StringIO()) as shown:
+        assert cli.run(shlex.split(capture["command"])[1:]) == 0
+    seen = "".join(f"{line.rstrip()}\n" for line in shown.getvalue().splitlines())
+    if "surrogate" in seen:
+        pytest.skip("the real matrix is not on FIBERSCOPE_DATA")
+    if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):
+        page.write_text(
+            text[: capture.start("shown")] + seen + text[capture.end("shown") :], encoding="utf-8"
+        )
+        return
+    assert _without_host(seen) == _without_host(capture["shown"])
+
+
+def _without_host(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("Host")]
