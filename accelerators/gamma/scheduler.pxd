@@ -6,7 +6,7 @@ from sim.channel cimport Channel
 from sim.component cimport Component
 
 cdef long READ, WRITE, PORT_SHIFT, TAG_MASK
-cdef long END_OF_WORK, NO_PARENT, Z_POINTERS_BASE
+cdef long END_OF_WORK, NO_PARENT, A_POINTERS_BASE, Z_POINTERS_BASE
 
 cdef class Scheduler(Component):
     cdef TaskTable table
@@ -19,6 +19,7 @@ cdef class Scheduler(Component):
     cdef long line_bytes
     cdef readonly long asked
     cdef readonly long arrived
+    cdef long arrived_nonzeros
     cdef long[::1] here
     cdef long stream_lines
     cdef readonly long next_task

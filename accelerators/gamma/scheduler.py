@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.gamma.layout import COMPLETION, END_OF_WORK, NO_PARENT, TASK, Z_POINTERS_BASE, Sizes
+from accelerators.gamma.layout import (
+    A_POINTERS_BASE,
+    COMPLETION,
+    END_OF_WORK,
+    NO_PARENT,
+    TASK,
+    Z_POINTERS_BASE,
+    Sizes,
+)
 from accelerators.gamma.stream import stream_of, unfinished_rows
 from accelerators.gamma.tasks import CompressedRows, PartialStore, TaskTable
 from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE
@@ -67,6 +75,7 @@ class Scheduler(Component):
         self.line_bytes = sizes.line_bytes
         self.asked = 0  # lines of the stream asked for
         self.arrived = 0  # how many of them are here, without a gap
+        self.arrived_nonzeros = 0  # how many of those are lines of nonzeros
         self.here = array("q", bytes(8 * stream_lines))
         self.stream_lines = stream_lines
         self.next_task = 0  # the next in the table's order; those that merge are skipped
@@ -130,6 +139,8 @@ class Scheduler(Component):
         self.memory_replies.pop()
         while self.here[self.arrived % self.stream_lines]:
             self.here[self.arrived % self.stream_lines] = 0
+            if self.stream.addresses[self.arrived] < A_POINTERS_BASE:
+                self.arrived_nonzeros += 1
             self.arrived += 1
         return True
 
@@ -143,10 +154,11 @@ class Scheduler(Component):
         return True
 
     def _used(self) -> int:
-        """Lines of the stream that no task waits for any more."""
+        """Lines that came and are not held: of row pointers, and of nonzeros that no task waits for."""
         if self.next_task == self.table.count:
             return self.arrived
-        return min(self.arrived, self.stream.first_needed[self.next_task])
+        waiting = self.arrived_nonzeros - self.stream.first_needed[self.next_task]
+        return self.arrived - max(0, waiting)
 
     def _complete(self) -> bool:
         """Take all completions at hand."""

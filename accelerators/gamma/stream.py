@@ -11,10 +11,11 @@ from accelerators.gamma.tasks import CompressedRows, TaskTable
 
 
 class StreamOfA:
-    """Lines of A in the order of use: a line of row pointers goes before the first nonzeros of its rows.
+    """Lines of A in the order of use: a line of row pointers goes before the last nonzeros of the row it ends.
 
-    ``addresses`` has ``count`` lines; task t may run when its first ``needed[t]`` have come; ``first_needed[t]``
-    of them serve only earlier tasks; ``merges[t]`` tells the tasks that combine partial fibers.
+    ``addresses`` has ``count`` lines; task t may run when its first ``needed[t]`` have come; as many lines of
+    nonzeros as ``first_needed[t]`` serve only earlier tasks; ``merges[t]`` tells the tasks that combine partial
+    fibers.
     """
 
     def __init__(
@@ -34,7 +35,8 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
     pointer_lines = -(-(a.rows + 1) * sizes.pointer_bytes // line)
     data_lines = -(-int(pointers[-1]) * sizes.element_bytes // line)
     first_rows = np.minimum(np.arange(pointer_lines) * (line // sizes.pointer_bytes), a.rows)
-    before = pointers[first_rows] * sizes.element_bytes // line  # the line of nonzeros each one precedes
+    ends = pointers[first_rows] * sizes.element_bytes  # of the row before each line of pointers
+    before = np.maximum(ends - 1, 0) // line  # the line of nonzeros each one precedes
     order = np.argsort(np.concatenate([before, np.arange(data_lines)]), kind="stable")
     addresses = np.concatenate(
         [A_POINTERS_BASE + np.arange(pointer_lines) * line, A_BASE + np.arange(data_lines) * line]
@@ -46,7 +48,7 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
     last = np.asarray(table.last_nonzeros)
     needed = np.where(last >= 0, line_places[((last + 1) * sizes.element_bytes - 1) // line] + 1, 0)
     firsts = np.asarray(table.inputs)[np.asarray(table.first_inputs)[:-1]] if table.count else last
-    first_needed = np.where(firsts >= 0, line_places[firsts * sizes.element_bytes // line], 0)
+    first_needed = np.where(firsts >= 0, firsts * sizes.element_bytes // line, 0)
     merges = np.asarray(table.missing) > 0
     return StreamOfA(*(_column(numbers) for numbers in (addresses, needed, first_needed, merges)))
 

@@ -1,0 +1,6 @@
+"""Makes the helpers of this machine's tests importable: ``from gamma_bench import run_gamma``."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))

@@ -1,0 +1,150 @@
+"""Small Gammas on small matrices, and hypothesis strategies for both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy import sparse
+
+from accelerators.configuration import load
+from accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
+from accelerators.gamma.tasks import CompressedRows
+from sim import Kernel, mode
+
+EXAMPLES = 60 if mode.compiled() else 6  # of a property that runs whole machines
+CYCLE_LIMIT = 2_000_000
+
+# A machine that is short of everything: partial fibers spill, misses and queues block.
+TINY: dict[str, Any] = {
+    "pe.count": 2,
+    "pe.radix": 3,
+    "pe.task_queue": 1,
+    "pe.buffer_lines": 1,
+    "fibercache.size": 256,
+    "fibercache.banks": 2,
+    "fibercache.ways": 1,
+    "fibercache.misses": 1,
+    "fibercache.targets": 1,
+    "network.queue": 2,
+    "memory.channels": 2,
+    "memory.model": "simple",
+    "scheduler.stream_lines": 3,
+}
+# A FiberCache that keeps all that small matrices bring.
+AMPLE: dict[str, Any] = {"fibercache.size": "1 MiB", "fibercache.banks": 4, "fibercache.ways": 16}
+
+
+def configured(**settings: Any) -> GammaConfiguration:
+    """The shipped configuration with settings, whose dots are double underscores: ``pe__count=3``."""
+    given = {key.replace("__", "."): value for key, value in settings.items()}
+    return load(GammaConfiguration, ACCELERATOR.shipped, name="gamma", settings=given)
+
+
+def tiny(**settings: Any) -> GammaConfiguration:
+    """``TINY`` with settings."""
+    return configured(**(TINY | {key.replace("__", "."): value for key, value in settings.items()}))
+
+
+def run_gamma(parameters: GammaConfiguration, a: Any, b: Any, *, kernel: Kernel | None = None) -> Gamma:
+    """A Gamma that has run to its end.
+
+    Raises:
+        AssertionError: if it comes to the cycle limit.
+    """
+    machine = Gamma(parameters, a, b, kernel=kernel)
+    run = machine.kernel.run(cycle_limit=CYCLE_LIMIT)
+    assert run.complete, f"not done after {run.cycles} cycles"
+    return machine
+
+
+def cycles(machine: Gamma) -> int:
+    """The length of a machine's run."""
+    return machine.kernel.length(machine.kernel.clocks[0])
+
+
+def counted(machine: Gamma, family: str) -> dict[str, int]:
+    """The counters of all components of a family, ``fibercache.bank`` or ``pe.reader``, added up."""
+    totals: dict[str, int] = {}
+    for name, part in machine.kernel.statistics().items():
+        if ".".join(piece.rstrip("0123456789") for piece in name.split(".")[1:]) == family:
+            for key, count in part.counters.items():
+                totals[key] = totals.get(key, 0) + count
+    assert totals, f"no component of the family {family}"
+    return totals
+
+
+def csr(rows: list[dict[int, float]], columns: int) -> sparse.csr_array:
+    """A matrix from its rows, each as values by column; zeros given are kept."""
+    pointers = np.cumsum([0, *(len(row) for row in rows)])
+    indices = [column for row in rows for column in sorted(row)]
+    values = [float(row[column]) for row in rows for column in sorted(row)]
+    return sparse.csr_array((values, indices, pointers), shape=(len(rows), columns))
+
+
+def stored(matrix: Any) -> CompressedRows:
+    """A matrix as Gamma's parts have it."""
+    return CompressedRows(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float64)
+    )
+
+
+# Small integers, so that sums are exact in any order; they cancel, and zeros are stored as any value.
+VALUES = st.integers(-2, 2)
+
+
+def matrices(rows: int, columns: int) -> st.SearchStrategy[sparse.csr_array]:
+    """Matrices of a shape with empty, sparse and full rows."""
+    column = st.integers(0, max(0, columns - 1))
+    sparse_row = st.dictionaries(column, VALUES, max_size=min(columns, 4))
+    full_row = st.lists(VALUES, min_size=columns, max_size=columns).map(lambda row: dict(enumerate(row)))
+    row = st.one_of(st.just({}), sparse_row, sparse_row, full_row)
+    return st.lists(row, min_size=rows, max_size=rows).map(lambda content: csr(content, columns))
+
+
+@st.composite
+def operands(draw: st.DrawFn, longest: int = 24) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """A and B that can be multiplied, of any small shape."""
+    size = st.one_of(st.integers(0, 3), st.integers(0, longest))
+    m, k, n = draw(size), draw(size), draw(size)
+    return draw(matrices(m, k)), draw(matrices(k, n))
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> GammaConfiguration:
+    """Small machines of every make; many are short of space, misses and queues."""
+    line = draw(st.sampled_from([16, 32, 64]))
+    element, pointer = draw(st.sampled_from([8, 12, 16])), draw(st.sampled_from([4, 8]))
+    radix = draw(st.integers(2, 8))
+    banks, ways, sets = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 4])), draw(st.integers(1, 4))
+    few = st.integers(1, 3)
+    return configured(
+        pe__count=draw(st.integers(1, 5)),
+        pe__radix=radix,
+        pe__task_queue=draw(few),
+        pe__buffer_lines=draw(few),
+        pe__merger_latency=draw(few),
+        pe__multiplier_latency=draw(few),
+        pe__accumulator_latency=draw(few),
+        pe__prefetch=draw(st.booleans()),
+        fibercache__size=banks * ways * sets * line,
+        fibercache__banks=banks,
+        fibercache__ways=ways,
+        fibercache__line=line,
+        fibercache__latency=draw(few),
+        fibercache__misses=draw(few),
+        fibercache__targets=draw(few),
+        fibercache__priority_bits=draw(st.integers(0, 2)),
+        fibercache__reuse_bits=draw(st.integers(1, 2)),
+        network__pe_latency=draw(few),
+        network__memory_latency=draw(few),
+        network__queue=draw(st.integers(2, 4)),
+        memory__model=draw(st.sampled_from(["simple", "simple", "dram"])),
+        memory__channels=draw(few),
+        memory__interleave=max(64, line),
+        scheduler__stream_lines=-(-radix * element // line) + 2 + draw(st.integers(0, 4)),
+        scheduler__output=draw(st.sampled_from(["memory", "memory", "cache"])),
+        format__element=element,
+        format__pointer=pointer,
+    )

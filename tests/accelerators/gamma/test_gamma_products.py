@@ -1,0 +1,217 @@
+"""Whole Gammas on small matrices: the product, the counts of operations, and the traffic, all exact."""
+
+from __future__ import annotations
+
+import gamma_model as model
+import numpy as np
+import pytest
+from gamma_bench import (
+    AMPLE,
+    EXAMPLES,
+    TINY,
+    configurations,
+    configured,
+    counted,
+    csr,
+    cycles,
+    operands,
+    run_gamma,
+    tiny,
+)
+from hypothesis import given, settings
+
+EXHAUSTIVE = settings(max_examples=EXAMPLES, deadline=None)
+
+
+def check_product(machine, a, b):
+    """The product is the one of dense arithmetic, in pattern and in every bit of the values."""
+    found, expected = machine.result(), model.product(a, b)
+    assert found.shape == expected.shape
+    assert found.indptr.tolist() == expected.indptr.tolist()
+    assert found.indices.tolist() == expected.indices.tolist()
+    assert found.data.tolist() == expected.data.tolist()
+
+
+def check_operations(machine, a, b):
+    """Every product, sum and merged element is counted once."""
+    tasks = model.combinations(a, b, machine.parameters.pe.radix)
+    products = model.multiplies(a, b)
+    partial = sum(task.merged for task in tasks)
+    outputs = sum(len(task.output) for task in tasks if task.is_root)
+    assert machine.operations() == {
+        "multiply": products,
+        # Each element that is merged is either the first of its coordinate in its task or added to it; as many
+        # firsts as there are elements of Z and of partial fibers, and the latter are all merged again.
+        "add": products - outputs,
+        "merge": products + partial,
+        "partial_merge": partial,
+        "tasks": len(tasks),
+    }
+    written = counted(machine, "pe.writer")["elements_written"]
+    assert written == outputs + partial
+
+
+def check_traffic(machine, a, b):
+    """A once, B at least once, partial fibers in balance, and Z exactly, line by line."""
+    parameters = machine.parameters
+    element, pointer, line = parameters.format.element, parameters.format.pointer, parameters.fibercache.line
+    traffic = machine.traffic()
+    a_lines = model.lines(a.nnz, element, line) + model.lines(a.shape[0] + 1, pointer, line)
+    assert (traffic["A"].read_bytes, traffic["A"].write_bytes) == (a_lines * line, 0)
+    assert traffic["B"].read_bytes >= model.lines_of_b(a, b, element, pointer, line) * line
+    assert traffic["B"].write_bytes == 0
+    check_partial_fibers(machine, a, b)
+    assert traffic["Z"].read_bytes == 0
+    if parameters.scheduler.output == "memory":
+        assert traffic["Z"].write_bytes == lines_of_z(machine, element, pointer, line) * line
+
+
+def lines_of_z(machine, element, pointer, line):
+    """Each processing element packs its rows and ends in a line that may not be full."""
+    of_element = np.bincount(machine.table.row_writers, machine.table.row_lengths).astype(int)
+    data = sum(model.lines(int(count), element, line) for count in of_element)
+    return data + model.lines(machine.shape[0] + 1, pointer, line)
+
+
+def check_partial_fibers(machine, a, b):
+    """Each line of a partial fiber is written once and consumed once; memory sees those that are evicted."""
+    parameters = machine.parameters
+    element, line = parameters.format.element, parameters.fibercache.line
+    tasks = model.combinations(a, b, parameters.pe.radix)
+    count = sum(model.lines(len(task.output), element, line) for task in tasks if not task.is_root)
+    banks = counted(machine, "fibercache.bank")
+    assert counted(machine, "pe.writer")["partial_lines_written"] == count
+    assert counted(machine, "pe.reader")["lines_consumed"] == count
+    assert banks["consume_hits"] + banks["consume_joins"] + banks["consume_misses"] == count
+    partial = machine.traffic()["partial"]
+    if parameters.scheduler.output == "memory":
+        assert banks["write_hits"] + banks["write_misses"] == count
+        assert banks["write_backs"] * line == partial.write_bytes
+    assert partial.write_bytes <= partial.read_bytes  # what was evicted has to come back
+    assert partial.write_bytes <= count * line
+    assert (partial.read_bytes == 0) == (partial.write_bytes == 0)
+
+
+def check_bounds(machine):
+    """No machine is faster than its mergers and its memory's pins."""
+    assert machine.operations()["merge"] <= cycles(machine) * machine.parameters.pe.count
+    moved = sum(tensor.read_bytes + tensor.write_bytes for tensor in machine.traffic().values())
+    seconds = machine.kernel.end / machine.kernel.base_hertz
+    assert moved <= seconds * machine.memory().peak_bytes_per_second
+
+
+def check_accounting(machine):
+    """Every cycle of every component is counted once."""
+    for name, part in machine.kernel.statistics().items():
+        stalled = sum(part.input_stall.values()) + sum(part.output_stall.values())
+        assert part.busy + part.idle + stalled == part.cycles, name
+        assert min(part.busy, part.idle, stalled) >= 0, name
+
+
+def check_all(machine, a, b):
+    check_product(machine, a, b)
+    check_operations(machine, a, b)
+    check_traffic(machine, a, b)
+    check_bounds(machine)
+    check_accounting(machine)
+
+
+@EXHAUSTIVE
+@given(operands(), configurations())
+def test_any_machine_on_any_matrices(pair, parameters):
+    check_all(run_gamma(parameters, *pair), *pair)
+
+
+@EXHAUSTIVE
+@given(operands(), configurations())
+def test_a_cache_that_holds_all_reads_b_once_and_never_spills(pair, parameters):
+    ample = {"size": 1 << 18, "banks": 4, "ways": 16, "line": parameters.fibercache.line}
+    cache = parameters.fibercache.model_copy(update=ample)
+    scheduler = parameters.scheduler.model_copy(update={"output": "memory"})
+    machine = run_gamma(parameters.model_copy(update={"fibercache": cache, "scheduler": scheduler}), *pair)
+    check_all(machine, *pair)
+    element, pointer = parameters.format.element, parameters.format.pointer
+    lines = model.lines_of_b(*pair, element, pointer, cache.line)
+    assert counted(machine, "fibercache.bank")["evictions"] == 0
+    assert machine.traffic()["B"].read_bytes == lines * cache.line
+    assert machine.traffic()["partial"].read_bytes == 0
+
+
+CROWDED = {"pe.count": 6, "fibercache.banks": 1, "network.queue": 4}  # all at one bank
+
+
+def dense(rows, columns, seed=0):
+    generator = np.random.default_rng(seed)
+    return csr([{k: float(generator.integers(-3, 4)) for k in range(columns)} for _ in range(rows)], columns)
+
+
+@pytest.mark.parametrize("nonzeros", [1, 2, 3, 4, 9, 10, 27, 28, 82])
+def test_a_row_longer_than_powers_of_the_radix(nonzeros):
+    a, b = dense(1, nonzeros), dense(nonzeros, 5, seed=1)
+    machine = run_gamma(tiny(pe__radix=3), a, b)
+    check_all(machine, a, b)
+    assert machine.operations()["tasks"] == max(1, -(-(nonzeros - 1) // 2))
+
+
+def test_partial_fibers_spill_and_come_back():
+    a, b = dense(4, 40), dense(40, 30, seed=1)
+    machine = run_gamma(tiny(), a, b)
+    check_all(machine, a, b)
+    spilled = machine.traffic()["partial"]
+    assert 0 < spilled.write_bytes < spilled.read_bytes
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 0), (0, 5, 3), (4, 0, 3), (4, 5, 0), (1, 1, 1)])
+def test_the_smallest_shapes(shape):
+    m, k, n = shape
+    a, b = csr([{}] * m, k), csr([{}] * k, n)
+    machine = run_gamma(tiny(), a, b)
+    check_all(machine, a, b)
+    assert machine.operations()["multiply"] == 0
+
+
+def test_one_by_one():
+    a = csr([{0: 3.0}], 1)
+    machine = run_gamma(configured(**TINY), a, a)
+    check_all(machine, a, a)
+    assert machine.result().toarray().tolist() == [[9.0]]
+
+
+def test_values_that_cancel_and_stored_zeros_stay_entries_of_the_product():
+    a, b = csr([{0: 1.0, 1: -1.0, 2: 0.0}], 3), csr([{0: 2.0}, {0: 2.0}, {1: 5.0}], 2)
+    machine = run_gamma(tiny(), a, b)
+    check_all(machine, a, b)
+    assert machine.result().data.tolist() == [0.0, 0.0]
+
+
+def test_rows_of_b_that_no_nonzero_selects_are_not_read():
+    b = dense(100, 8)
+    a = csr([{7: 1.0}], 100)
+    machine = run_gamma(configured(**(TINY | AMPLE)), a, b)
+    check_all(machine, a, b)
+    assert machine.traffic()["B"].read_bytes == 64 * (2 + 1)  # 8 nonzeros in 2 lines, 2 pointers in 1
+
+
+def test_empty_rows_between_two_rows_that_share_a_line_of_nonzeros():
+    """A's row pointers between them are many more lines than the scheduler holds."""
+    a = csr([{k: 1.0 for k in range(6)}, *({} for _ in range(3000)), {0: 2.0}], 6)
+    b = dense(6, 4)
+    check_all(run_gamma(tiny(pe__radix=6, scheduler__stream_lines=4), a, b), a, b)
+
+
+def test_no_read_overtakes_the_fetch_of_its_line():
+    """A fetch behind its consume would bring a partial fiber that memory never had, and keep it."""
+    a, b = dense(12, 20), dense(20, 16, seed=1)
+    machine = run_gamma(configured(**(TINY | AMPLE | CROWDED)), a, b)
+    check_all(machine, a, b)
+    banks = counted(machine, "fibercache.bank")
+    assert banks["read_misses"] == model.lines(20 + 1, 4, 64)  # of B's row pointers, which nobody fetches
+    assert banks["consume_misses"] + banks["evictions"] == 0
+    assert machine.traffic()["partial"].read_bytes == 0
+
+
+def test_the_minimum_of_traffic_counts_each_nonzero_and_row_once():
+    a, b = csr([{0: 1.0, 2: 1.0}, {}, {0: 1.0}], 3), dense(3, 4)
+    machine = run_gamma(tiny(), a, b)
+    # 3 nonzeros and 3 rows of A, 2 rows of B with 4 nonzeros each, 8 nonzeros and 3 rows of Z.
+    assert machine.traffic_minimum_bytes() == 12 * (3 + 8 + 8) + 4 * (3 + 2 + 3)
