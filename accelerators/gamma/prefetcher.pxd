@@ -42,7 +42,7 @@ cdef class Prefetcher(Component):
     @cython.final
     cdef bint _receive(self) except -1
     @cython.final
-    cdef int _hand_on(self) except -1
+    cdef long _hand_on(self, long now) except? -2
     @cython.final
     cdef bint _fetch(self) except -1
     @cython.final

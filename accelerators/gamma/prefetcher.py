@@ -15,7 +15,7 @@ WINDOW = 16  # reads of row pointers under way at once
 class Prefetcher(Component):
     """Reads the row pointers of a task's rows of B and fetches the lines of all its fibers.
 
-    Interface: tasks come in on ``tasks`` and, once everything is asked for, leave on ``prefetched``, with their
+    Interface: tasks come in on ``tasks`` and, once their last fetch has left, leave on ``prefetched``, with their
     fibers' extents in the task table; reads of row pointers and fetches go out on ``requests``, row pointers
     come back on ``replies``. One request a cycle; up to 16 reads of row pointers are under way.
 
@@ -82,12 +82,9 @@ class Prefetcher(Component):
         """Take a reply, send a request, hand a finished task on."""
         if not self.working and not self._begin():
             return self.idle()
-        progress = self._receive()
         if self.task == END_OF_WORK or self.fetched == self.last_input:
-            if self.prefetched.can_push():
-                self._hand_on()
-                return self.busy(now + 1)
-            return self.busy(now + 1) if progress else self.wait_output(self.prefetched)
+            return self._hand_on(now)
+        progress = self._receive()
         if not self.requests.can_push():
             return self.busy(now + 1) if progress else self.wait_output(self.requests)
         if self._fetch() or self._locate() or progress:
@@ -117,9 +114,17 @@ class Prefetcher(Component):
             self.arrived += 1
         return True
 
-    def _hand_on(self) -> None:
+    def _hand_on(self, now: int) -> int:
+        """Pass the task on once the last fetch is on its way: no read shall overtake the fetch of its line."""
+        requests = self.requests
+        if requests.space() < requests.capacity:
+            requests.want(requests.capacity)
+            return self.wait_output(requests)
+        if not self.prefetched.can_push():
+            return self.wait_output(self.prefetched)
         self.prefetched.push(0, 0, self.task, 0.0)
         self.working = False
+        return self.busy(now + 1)
 
     def _fetch(self) -> bool:
         """Fetch the next line of the first input that is not in full; says whether it did anything."""
