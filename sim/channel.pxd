@@ -2,6 +2,8 @@ cimport cython
 
 from sim.clock cimport Clock
 
+cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, WORDS
+
 @cython.final
 cdef class Channel:
     cdef readonly str name
@@ -18,11 +20,8 @@ cdef class Channel:
     cdef long _reader_index
     cdef bint _one_clock
     cdef long _head
-    cdef long[::1] _controls
-    cdef long[::1] _coordinates
-    cdef long[::1] _references
+    cdef long[::1] _words
     cdef double[::1] _values
-    cdef long[::1] _arrivals
     cdef long _popped
     cdef long _pop_time
     cdef long _wanted

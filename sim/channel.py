@@ -12,8 +12,12 @@ from sim.clock import Clock
 from sim.errors import ChannelError
 
 
-def _column(capacity: int) -> array[int]:
-    return array("q", bytes(8 * capacity))
+# Words of a token side by side, so that one cache line holds it.
+CONTROL = 0
+COORDINATE = 1
+REFERENCE = 2
+ARRIVAL = 3  # the reader's cycle from which the token is seen
+WORDS = 4
 
 
 class Channel:
@@ -39,11 +43,8 @@ class Channel:
         self.reader_state = 0
         self.writer_state = 0
         self._head = 0
-        self._controls = _column(capacity)
-        self._coordinates = _column(capacity)
-        self._references = _column(capacity)
+        self._words = array("q", bytes(8 * WORDS * capacity))
         self._values = array("d", bytes(8 * capacity))
-        self._arrivals = _column(capacity)  # the reader's cycle from which a token is seen
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
         self._wanted = 1  # slots whose becoming free wakes the writer
@@ -96,11 +97,11 @@ class Channel:
         if tail >= self.capacity:
             tail -= self.capacity
         arrival = self._arrival()
-        self._controls[tail] = control
-        self._coordinates[tail] = coordinate
-        self._references[tail] = reference
+        self._words[WORDS * tail + CONTROL] = control
+        self._words[WORDS * tail + COORDINATE] = coordinate
+        self._words[WORDS * tail + REFERENCE] = reference
+        self._words[WORDS * tail + ARRIVAL] = arrival
         self._values[tail] = value
-        self._arrivals[tail] = arrival
         self.occupancy += 1
         self.pushes += 1
         self._reader_clock.wake(self._reader_index, arrival)
@@ -115,19 +116,19 @@ class Channel:
 
     def can_pop(self) -> bool:
         """Whether the reader sees a token in its current cycle."""
-        return self.occupancy > 0 and self._arrivals[self._head] <= self._reader_clock.cycle
+        return self.occupancy > 0 and self._words[WORDS * self._head + ARRIVAL] <= self._reader_clock.cycle
 
     def control(self) -> int:
         """Control word of the head token; only when ``can_pop``."""
-        return self._controls[self._head]
+        return self._words[WORDS * self._head + CONTROL]
 
     def coordinate(self) -> int:
         """Coordinate of the head token; only when ``can_pop``."""
-        return self._coordinates[self._head]
+        return self._words[WORDS * self._head + COORDINATE]
 
     def reference(self) -> int:
         """Reference of the head token; only when ``can_pop``."""
-        return self._references[self._head]
+        return self._words[WORDS * self._head + REFERENCE]
 
     def value(self) -> float:
         """Value of the head token; only when ``can_pop``."""

@@ -20,7 +20,7 @@ from hw.stream import STOP, STREAM
 from sim.component import Component, Input, Output, Signal
 
 FINISHING = 8  # tasks whose acknowledgements may be under way at once
-CHUNK = 1 << 14  # elements of Z that are stored together
+CHUNK = 1 << 12  # elements of Z that are stored together
 
 
 class FiberWriter(Component):
