@@ -128,7 +128,7 @@ class GammaConfiguration(Configuration):
         needed = -(-self.pe.radix * self.format.element // line) + 2
         if self.scheduler.stream_lines < needed:
             raise ValueError(
-                f"scheduler.stream_lines is {self.scheduler.stream_lines}; a task of {self.pe.radix} nonzeros "
-                f"needs at least {needed}"
+                f"scheduler.stream_lines is {self.scheduler.stream_lines}; a task of {self.pe.radix} "
+                f"nonzeros needs at least {needed}"
             )
         return self

@@ -15,9 +15,9 @@ WINDOW = 16  # reads of row pointers under way at once
 class Prefetcher(Component):
     """Reads the row pointers of a task's rows of B and fetches the lines of all its fibers.
 
-    Interface: tasks come in on ``tasks`` and, once their last fetch has left, leave on ``prefetched``, with their
-    fibers' extents in the task table; reads of row pointers and fetches go out on ``requests``, row pointers
-    come back on ``replies``. One request a cycle; up to 16 reads of row pointers are under way.
+    Interface: tasks come in on ``tasks`` and, once their last fetch has left, leave on ``prefetched``, with
+    their fibers' extents in the task table; reads of row pointers and fetches go out on ``requests``, row
+    pointers come back on ``replies``. One request a cycle; up to 16 reads of row pointers are under way.
 
     Args:
         name: instance name.
@@ -115,7 +115,7 @@ class Prefetcher(Component):
         return True
 
     def _hand_on(self, now: int) -> int:
-        """Pass the task on once the last fetch is on its way: no read shall overtake the fetch of its line."""
+        """Pass the task on once the last fetch has left, so that no read overtakes the fetch of its line."""
         requests = self.requests
         if requests.space() < requests.capacity:
             requests.want(requests.capacity)

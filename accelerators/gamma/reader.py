@@ -19,9 +19,9 @@ class FiberReader(Component):
     """Reads the fibers of one task after another into the merger's ways.
 
     Interface: tasks come in on ``tasks``; ``merge_tasks`` tells the merger how many ways a task has,
-    ``output_tasks`` tells the writer which task the merged stream belongs to; line reads go out on ``requests``
-    (``CONSUME`` for partial fibers), lines come back on ``replies``, in any order; elements leave on
-    ``ways[i]``, with the position in A of their scale as reference, each fiber ended by a stop.
+    ``output_tasks`` tells the writer which task the merged stream belongs to; line reads go out on
+    ``requests`` (``CONSUME`` for partial fibers), lines come back on ``replies``, in any order; elements leave
+    on ``ways[i]``, with the position in A of their scale as reference, each fiber ended by a stop.
 
     Timing: one request and one line a cycle; all elements of a line enter the way's buffer in the cycle in
     which it comes. A line is asked for only when its elements will find space. When all of a task's lines are
@@ -202,7 +202,7 @@ class FiberReader(Component):
             self.lines_read += 1
 
     def _receive(self) -> bool:
-        """Take a line; if it is its way's oldest, put it and those behind it that are here into the buffer."""
+        """Take a line; if it is its way's oldest, it and those behind it that are here enter the buffer."""
         if not self.replies.can_pop():
             return False
         entry = self.replies.coordinate() & TAG_MASK

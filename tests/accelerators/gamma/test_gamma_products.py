@@ -40,8 +40,8 @@ def check_operations(machine, a, b):
     outputs = sum(len(task.output) for task in tasks if task.is_root)
     assert machine.operations() == {
         "multiply": products,
-        # Each element that is merged is either the first of its coordinate in its task or added to it; as many
-        # firsts as there are elements of Z and of partial fibers, and the latter are all merged again.
+        # Each element that is merged is the first of its coordinate in its task, or added to it. There are as
+        # many firsts as elements of Z and of partial fibers, and the latter are all merged again.
         "add": products - outputs,
         "merge": products + partial,
         "partial_merge": partial,
@@ -194,7 +194,7 @@ def test_rows_of_b_that_no_nonzero_selects_are_not_read():
 
 def test_empty_rows_between_two_rows_that_share_a_line_of_nonzeros():
     """A's row pointers between them are many more lines than the scheduler holds."""
-    a = csr([{k: 1.0 for k in range(6)}, *({} for _ in range(3000)), {0: 2.0}], 6)
+    a = csr([dict.fromkeys(range(6), 1.0), *({} for _ in range(3000)), {0: 2.0}], 6)
     b = dense(6, 4)
     check_all(run_gamma(tiny(pe__radix=6, scheduler__stream_lines=4), a, b), a, b)
 
