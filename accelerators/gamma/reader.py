@@ -20,8 +20,8 @@ class FiberReader(Component):
 
     Interface: tasks come in on ``tasks``; ``merge_tasks`` tells the merger how many ways a task has,
     ``output_tasks`` tells the writer which task the merged stream belongs to; line reads go out on
-    ``requests`` (``CONSUME`` for partial fibers), lines come back on ``replies``, in any order; elements leave
-    on ``ways[i]``, with the position in A of their scale as reference, each fiber ended by a stop.
+    ``requests`` (``CONSUME`` for partial fibers), lines come back on ``replies``, in any order; elements
+    leave on ``ways[i]``, with the position in A of their scale as reference, each fiber ended by a stop.
 
     Timing: one request and one line a cycle; all elements of a line enter the way's buffer in the cycle in
     which it comes. A line is asked for only when its elements will find space. When all of a task's lines are

@@ -221,7 +221,7 @@ class Scheduler(Component):
         return True
 
     def _next_ready(self) -> int:
-        """The task to dispatch next: one that merges and is ready, else the next row's; -1 if there is none."""
+        """The task to dispatch next: one that merges and is ready, else the next row's; -1 if none can."""
         if self.ready_count > 0 and self._here(self.ready[self.first_ready]):
             return self.ready[self.first_ready]
         if self.next_task < self.table.count and self._here(self.next_task):

@@ -27,9 +27,9 @@ class FiberWriter(Component):
     """Writes finished rows of Z to memory and partial fibers into the FiberCache.
 
     Interface: ``output_tasks`` says which task the elements on ``elements`` belong to, a stop ends it; lines
-    go out on ``requests`` (``WRITE`` for partial fibers, acknowledged on ``replies``; Z as configured); a task
-    is announced on ``completions`` once all its lines are acknowledged, in order. At the end of work the line
-    of Z that is not full goes out.
+    go out on ``requests`` (``WRITE`` for partial fibers, acknowledged on ``replies``; Z as configured); a
+    task is announced on ``completions`` once all its lines are acknowledged, in order. At the end of work the
+    line of Z that is not full goes out.
 
     Timing: one element a cycle; a line goes out in the cycle in which its last byte comes.
 
