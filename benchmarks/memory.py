@@ -46,8 +46,8 @@ TRACES: dict[str, Callable[[int, int], Iterator[Request]]] = {
 SPECIFICATIONS = {
     "HBM2 32 B RoBaRaCoCh": DramSpecification(request_bytes=32, interleave_bytes=32),
     "HBM2 32 B MOP4CLXOR": DramSpecification(request_bytes=32, interleave_bytes=32, address_map="MOP4CLXOR"),
-    "HBM2 64 B MOP4CLXOR": DramSpecification(address_map="MOP4CLXOR"),
-    "HBM1 64 b, 64 B, MOP4CLXOR": DramSpecification(standard="HBM1_1000", width=64, address_map="MOP4CLXOR"),
+    "HBM2 64 B RoCoBaBgCl": DramSpecification(address_map="RoCoBaBgCl"),
+    "HBM1 x64 64 B RoCoBaBgCl": DramSpecification(standard="HBM1_1000", width=64, address_map="RoCoBaBgCl"),
 }
 
 

@@ -8,7 +8,7 @@ cdef long FAR, NEVER, READ, WRITE, WRITE_THROUGH, TENSOR_SHIFT, TENSORS, READS, 
 
 cdef class DramChannel(Component):
     cdef readonly object specification
-    cdef long _bursts, _burst_bytes, _request_bytes, _requests_per_cycle, _interleave, _stride
+    cdef long _bursts, _burst_shift, _request_bytes, _requests_per_cycle, _interleave, _stride
     cdef long _read_queue, _write_queue
     cdef Decoder _decoder
     cdef Returns _returns

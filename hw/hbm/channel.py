@@ -49,7 +49,7 @@ class DramChannel(Component):
         self.specification = specification
         device = specification.device
         self._bursts = specification.bursts
-        self._burst_bytes = device.organisation.burst_bytes
+        self._burst_shift = device.organisation.burst_bytes.bit_length() - 1  # a power of two, for the maps
         self._request_bytes = specification.request_bytes
         self._requests_per_cycle = specification.requests_per_cycle
         self._read_queue = specification.read_queue
@@ -84,16 +84,16 @@ class DramChannel(Component):
         """One memory clock cycle."""
         controller = self._controller
         controller.begin()
-        if controller.waiting() or self._requests.can_pop():
+        if controller.waiting or self._requests.can_pop():
             controller.catch_up(now)
         more = self._take_requests(now)
         self._reply(now)
-        issued = controller.step(now) if controller.waiting() else False
+        issued = controller.step(now) if controller.waiting else False
         return self._rest(now, issued or more)
 
     def _rest(self, now: int, again: bool) -> int:
         """Say until when nothing can happen, and what the channel does until then."""
-        waiting = self._controller.waiting()
+        waiting = self._controller.waiting
         if not (waiting or again or self._returns.count):
             return self.idle()
         wake = self._controller.wake(now) if waiting else FAR
@@ -124,7 +124,7 @@ class DramChannel(Component):
         tensor = address >> TENSOR_SHIFT
         if tensor < 0 or tensor >= TENSORS:
             self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
-        first = self._local(address) // self._burst_bytes
+        first = self._local(address) >> self._burst_shift
         if operation == READ:
             return self._take_read(first, address, tensor, now)
         if operation not in (WRITE, WRITE_THROUGH):
@@ -160,7 +160,7 @@ class DramChannel(Component):
             if new < self._bursts and self._controller.queues.will_write(line):
                 self._returns.append(request, now)
             else:
-                self._decoder.decode(line * self._burst_bytes)
+                self._decoder.decode(line << self._burst_shift)
                 decoder = self._decoder
                 self._controller.enqueue(READS, decoder.bank, decoder.row, line, request, now)
         self._forwarded += forwarded
@@ -175,7 +175,7 @@ class DramChannel(Component):
             return False
         for line in range(first, first + self._bursts):
             if new == self._bursts or not queues.will_write(line):
-                self._decoder.decode(line * self._burst_bytes)
+                self._decoder.decode(line << self._burst_shift)
                 self._controller.enqueue(WRITES, self._decoder.bank, self._decoder.row, line, 0, now)
         self._coalesced += self._bursts - new
         self._writes += 1

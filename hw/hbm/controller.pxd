@@ -13,6 +13,7 @@ cdef class Controller:
     cdef readonly Device device
     cdef readonly BurstQueues queues
     cdef readonly Returns returns
+    cdef readonly long waiting
     cdef readonly long hits, misses, conflicts, activates, precharges, refreshes
     cdef readonly long[::1] read_bursts
     cdef readonly long[::1] write_bursts
@@ -23,7 +24,6 @@ cdef class Controller:
     cdef long[::1] _held, _held_in
     cdef long _interval, _refresh_due, _owed, _last
 
-    cdef long waiting(self) noexcept
     cdef int enqueue(self, long which, long bank, long row, long line, long request, long cycle) except -1
     cdef void _lower_bound(self, long entry) noexcept
     cdef void recheck(self) noexcept

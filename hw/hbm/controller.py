@@ -47,9 +47,10 @@ class Controller:
         specification: device and policy.
         returns: where the bursts that were read go.
 
-    ``hits``, ``misses``, ``conflicts``, ``activates``, ``precharges``, ``refreshes`` and, by pseudo-channel,
-    ``read_bursts`` and ``write_bursts`` count from the start. ``row_command``, ``row_bank``, ``row``,
-    ``column_command`` and ``column_bank`` are what was issued in the current cycle.
+    ``waiting`` is the bursts that still need a command. ``hits``, ``misses``, ``conflicts``, ``activates``,
+    ``precharges``, ``refreshes`` and, by pseudo-channel, ``read_bursts`` and ``write_bursts`` count from the
+    start. ``row_command``, ``row_bank``, ``row``, ``column_command`` and ``column_bank`` are what was issued
+    in the current cycle.
     """
 
     def __init__(self, specification: DramSpecification, returns: Returns) -> None:
@@ -70,6 +71,7 @@ class Controller:
         self._refresh_due = self._interval
         self._owed = 0  # refreshes due: one for each pseudo-channel in turn
         self._last = -1  # the last cycle carried out
+        self.waiting = 0
         self._reset_counts()
 
     def _reset_counts(self) -> None:
@@ -79,10 +81,6 @@ class Controller:
         self.write_bursts = array("q", bytes(8 * self.device.pseudo_channels))
         self.row_command = self.column_command = NONE
         self.row_bank = self.row = self.column_bank = 0
-
-    def waiting(self) -> int:
-        """Bursts that still need a command."""
-        return self.queues.counts[READS] + self.queues.counts[WRITES] + self.queues.counts[OPENED]
 
     def enqueue(self, which: int, bank: int, row: int, line: int, request: int, cycle: int) -> None:
         """A new burst for the list ``READS`` or ``WRITES``."""
@@ -95,6 +93,7 @@ class Controller:
         queues.arrival[entry] = cycle
         queues.write[entry] = which == WRITES
         queues.append(which, entry)
+        self.waiting += 1
         if which == self._mode:
             self._lower_bound(entry)
 
@@ -266,6 +265,7 @@ class Controller:
         self.column_bank = bank
         self.queues.remove(which, entry)
         self.queues.give_back(entry)
+        self.waiting -= 1
         if which == OPENED:
             self._held[bank] = 0
             self._held_in[pseudo] -= 1

@@ -221,6 +221,17 @@ def test_tensors_share_banks_and_are_told_apart() -> None:
     assert (counters["row_misses"], counters["row_conflicts"], counters["row_hits"]) == (1, 1, 1)
 
 
+def test_an_activate_of_hbm3_takes_two_clocks() -> None:
+    """Deviation 2: the standard has one and a half."""
+    size = 32
+    specification = DramSpecification("HBM3_6400", refresh="off", request_bytes=size, interleave_bytes=size)
+    other = 1 << 10  # the other pseudo-channel: nothing but the row bus between the two
+    commands = replay([(0, READ, 0), (0, READ, other)], specification, 2, log=True).commands
+    activates = [command for command in commands if command.name == "ACT"]
+    assert activates[0].pseudo_channel != activates[1].pseudo_channel
+    assert activates[1].cycle - activates[0].cycle == 2
+
+
 def test_channel_bits_are_taken_out_of_the_address() -> None:
     spread = DramSpecification(refresh="off", channels=3, interleave_bytes=128)
     alone = DramSpecification(refresh="off", interleave_bytes=128)
