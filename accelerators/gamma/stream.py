@@ -11,7 +11,7 @@ from accelerators.gamma.tasks import CompressedRows, TaskTable
 
 
 class StreamOfA:
-    """Lines of A in the order of use: a line of row pointers goes before the last nonzeros that it bounds.
+    """Lines of A in the order of use: a line of row pointers goes before the first nonzeros of the row it ends.
 
     ``addresses`` has ``count`` lines; task t may run when its first ``needed[t]`` have come; as many lines of
     nonzeros as ``first_needed[t]`` serve only earlier tasks; ``merges[t]`` tells the tasks that combine
@@ -34,9 +34,8 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
     line = sizes.line_bytes
     pointer_lines = -(-(a.rows + 1) * sizes.pointer_bytes // line)
     data_lines = -(-int(pointers[-1]) * sizes.element_bytes // line)
-    first_rows = np.minimum(np.arange(pointer_lines) * (line // sizes.pointer_bytes), a.rows)
-    ends = pointers[first_rows] * sizes.element_bytes  # of the row before each line of pointers
-    before = np.maximum(ends - 1, 0) // line  # the line of nonzeros each one precedes
+    rows = np.maximum(np.arange(pointer_lines) * (line // sizes.pointer_bytes) - 1, 0)  # that each one ends
+    before = pointers[rows] * sizes.element_bytes // line  # the line of nonzeros each one precedes
     order = np.argsort(np.concatenate([before, np.arange(data_lines)]), kind="stable")
     addresses = np.concatenate(
         [A_POINTERS_BASE + np.arange(pointer_lines) * line, A_BASE + np.arange(data_lines) * line]

@@ -13,7 +13,7 @@ from accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
 from accelerators.gamma.tasks import CompressedRows
 from sim import Kernel, mode
 
-EXAMPLES = 60 if mode.compiled() else 6  # of a property that runs whole machines
+EXAMPLES = 150 if mode.compiled() else 6  # of a property that runs whole machines
 CYCLE_LIMIT = 2_000_000
 
 # A machine that is short of everything: partial fibers spill, misses and queues block.
