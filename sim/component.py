@@ -60,8 +60,9 @@ class Component:
     """A clocked part. Subclasses declare ``PORTS`` and override ``tick``.
 
     ``tick`` does the work of one cycle and returns the cycle in which it next wants to run, or ``NEVER``. It
-    may be called when nothing has changed, and must then change nothing. It says what the cycle (and every
-    one until the next tick) counts as by returning through one of:
+    may be called when nothing has changed, and must then change nothing; one that did change something
+    returns ``busy``, since a channel wakes for what is new, not for what is left. It says what the
+    cycle (and every one until the next tick) counts as by returning through one of:
 
     - ``busy(until)``: work was done; runs again at cycle ``until``;
     - ``wait_input(channel)``: in the midst of work, and a token is missing;

@@ -15,7 +15,7 @@ cdef class Kernel:
     cdef readonly object tracer
     cdef readonly bint built
     cdef readonly long time
-    cdef readonly long end
+    cdef long _worked
     cdef readonly long ticks
     cdef readonly object base_hertz
     cdef list _ordered
@@ -27,8 +27,6 @@ cdef class Kernel:
     cdef bint _interrupted
     cdef long _limit
 
-    @cython.final
-    cdef long _length_in_ticks(self) noexcept
     cpdef long _advance(self, long until, long steps) except -1
     @cython.final
     cdef long _next_time(self) noexcept

@@ -67,7 +67,7 @@ class Kernel:
         self.tracer: Tracer | None = None
         self.built = False
         self.time = -1
-        self.end = 0  # base ticks: when the last component that was not idle became so
+        self._worked = 0  # base tick up to which some component that has ticked since was not idle
         self._limit = -1  # base tick of the cycle limit at which the run stands still; -1 if it does not
         self.ticks = 0  # component ticks executed
         self.base_hertz = Fraction(1)
@@ -232,27 +232,27 @@ class Kernel:
         return max(self.time, 0) // self.clocks[0].period
 
     def _finished(self, reason: str, *, complete: bool) -> Run:
-        self._settle()
-        time = self._length_in_ticks()
-        seconds = float(Fraction(time) / self.base_hertz)
-        return Run(complete, reason, self.length(self.clocks[0]), time, seconds)
+        end = self.end
+        return Run(complete, reason, self.length(self.clocks[0]), end, float(Fraction(end) / self.base_hertz))
 
-    def _settle(self) -> None:
-        """Let the run last through the current cycle of every component that is not idle.
+    @property
+    def end(self) -> int:
+        """Base tick up to which the run has lasted so far: until the last component became idle.
 
-        One that is in the midst of work may be asleep, and counts its cycles only when it wakes.
+        Each that is not idle makes it last through its current cycle, be it asleep. At a cycle limit: that.
         """
+        if self._limit >= 0:
+            return self._limit
+        end = self._worked
         for component in self.components:
             if component.state != IDLE:
                 period = _clock_of(component).period
-                self.end = max(self.end, (self.time // period + 1) * period)
+                end = max(end, (self.time // period + 1) * period)
+        return end
 
     def length(self, clock: Clock) -> int:
-        """Length of the run so far, in cycles of this clock: until the last component became idle."""
-        return -(-self._length_in_ticks() // clock.period)
-
-    def _length_in_ticks(self) -> int:
-        return self.end if self._limit < 0 else self._limit
+        """Length of the run so far, in cycles of this clock."""
+        return -(-self.end // clock.period)
 
     def _advance(self, until: int, steps: int) -> int:
         """Run at most this many time steps; says why it came back."""
@@ -319,13 +319,11 @@ class Kernel:
         """One tick, with its accounting: the state of the last tick holds for the cycles since."""
         component.cycles[component.state] += cycle - component.since
         component.since = cycle
-        if component.state != IDLE and clock.time > self.end:
-            self.end = clock.time
+        if component.state != IDLE and clock.time > self._worked:
+            self._worked = clock.time
         component.state = IDLE
         self.ticks += 1
         wake = component.tick(cycle)
-        if component.state != IDLE and clock.time + clock.period > self.end:
-            self.end = clock.time + clock.period
         if self._tracing:
             self._ticked.append(component)
         if wake > cycle:
@@ -391,11 +389,13 @@ class Kernel:
 
     def statistics(self) -> dict[str, ComponentStatistics]:
         """Cycle accounting and counters of every component so far, by name, in the order of adding."""
-        self._settle()
-        return {component.name: self._statistics_of(component) for component in self.components}
+        lengths = {clock: self.length(clock) for clock in self.clocks}
+        return {
+            component.name: self._statistics_of(component, lengths[_clock_of(component)])
+            for component in self.components
+        }
 
-    def _statistics_of(self, component: Component) -> ComponentStatistics:
-        length = self.length(_clock_of(component))
+    def _statistics_of(self, component: Component, length: int) -> ComponentStatistics:
         cycles = list(component.cycles)
         cycles[component.state] += length - component.since
         stalls: dict[str, dict[str, int]] = {"input": {}, "output": {}}

@@ -195,6 +195,28 @@ def test_a_writer_that_needs_two_slots_is_woken_when_there_are_two(capacity, ord
     assert len(pushed[0]) == 10
 
 
+class Chooser(PairWriter):
+    """Looks how much space there is before the first pair, and then only whether there is any."""
+
+    def tick(self, now):
+        if not self.pushed:
+            self.pushed.append(self.out.space())
+        if len(self.pushed) == 6:
+            return self.idle()
+        if not self.out.can_push():
+            return self.wait_output(self.out)
+        self.out.push(0, 0, 0, 0.0)
+        self.pushed.append(now)
+        return self.busy(now + 1)
+
+
+@pytest.mark.parametrize("order_seed", [None, 1, 2])
+def test_a_writer_that_asked_for_space_before_is_woken_by_one_slot(order_seed):
+    writer = Chooser("writer", 6)
+    joined(writer, Watcher("watcher", first=9), 2, 1, order_seed=order_seed)[0].run()
+    assert writer.pushed == [2, 0, 1, 10, 11, 12]
+
+
 def test_a_full_channel_wakes_its_writer_once_and_costs_no_ticks_between():
     writer, watcher = Writer("writer", 3), Watcher("watcher", first=100)
     kernel, _ = joined(writer, watcher, 1, 1)

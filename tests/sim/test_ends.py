@@ -222,6 +222,14 @@ def test_a_component_without_tick_says_so():
         machine(Component("blank")).run()
 
 
+def test_a_tick_that_does_not_say_what_it_counts_as_counts_as_idle():
+    kernel = machine(
+        Scripted("worker", lambda self, now: self.busy(9) if now == 0 else 12 if now == 9 else -1)
+    )
+    kernel.run()
+    assert kernel.statistics()["worker"].busy == 9
+
+
 # Cycle limit
 
 
