@@ -51,9 +51,10 @@ class FiberCache(Configuration):
         step = self.banks * self.ways * self.line
         if self.size % step:
             below = self.size // step * step
+            near = f"{below} or {below + step}" if below else f"{step}"
             raise ValueError(
                 f"fibercache.size is {self.size} bytes, which {self.banks} banks of {self.ways} ways of "
-                f"{self.line}-byte lines do not divide; {below or step} or {below + step} bytes would do"
+                f"{self.line}-byte lines do not divide; {near} bytes would do"
             )
         return self
 

@@ -108,7 +108,7 @@ def test_rows_that_wait_by_line_of_pointers(a, radix, rows_per_line):
 
 
 def test_an_example():
-    """Two lines of pointers, the second of which begins with the end of row 15, whose nonzero is number 15."""
+    """Two lines of pointers; the second begins with the end of row 15, whose nonzero is number 15."""
     a = csr([*({0: 1.0} for _ in range(17)), {0: 1.0, 1: 1.0}], 2)
     stream = stream_of(stored(a), table_of(a, 4), Sizes(64, 12, 4))
     pointers, nonzeros = A_POINTERS_BASE // 64, A_BASE // 64
