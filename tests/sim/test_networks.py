@@ -76,7 +76,7 @@ def check_laws(network, make=make_component):
         assert simulate(network, make=make, **options) == expected, options
 
 
-@EXAMPLES
+@settings(EXAMPLES, max_examples=30)
 @given(networks())
 def test_the_engine_agrees_with_the_model(network):
     check_against_model(network)
