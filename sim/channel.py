@@ -11,7 +11,6 @@ from array import array
 from sim.clock import Clock
 from sim.errors import ChannelError
 
-
 # Words of a token side by side, so that one cache line holds it.
 CONTROL = 0
 COORDINATE = 1
