@@ -177,6 +177,23 @@ def test_a_full_output_is_an_output_stall_and_others_go_on():
     assert outcome.received["outputs[1]"] == [(2, to(1, 9))]
 
 
+def test_of_two_full_outputs_the_first_is_blamed():
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    block = kernel.add(crossbar())
+    for index in range(2):
+        tokens = [to(1 - index, 10 * index + step) for step in range(3)]
+        source = kernel.add(StreamSource(f"source{index}", tokens))
+        kernel.connect(source, "out", block, f"inputs[{index}]", capacity=2)
+        sink = kernel.add(StreamSink(f"sink{index}", stalls=(9,)))
+        kernel.connect(block, f"outputs[{index}]", sink, "in", capacity=1)
+    kernel.run()
+    # Both outputs are given a token at 1 and 3, taken at 2 and 12, so the third leave at 13: both are full
+    # at 2 and from 4 to 12.
+    statistics = kernel.statistics()["crossbar"]
+    assert (statistics.busy, statistics.output_stall) == (3, {"outputs[0]": 10})
+
+
 def test_requests_are_interleaved_over_the_outputs_by_address():
     tokens = [(0, n, n * LINE + n, 0.0) for n in range(12)]
     outcome = run_block(

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from cache_bench import run_bank
 from fibers import check_accounting_of
+from streams import run_block
 
 from hw.cache import FiberCacheBank, FiberCacheSpecification
 from hw.memory import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH
@@ -335,14 +336,8 @@ class TestRefusals:
         with pytest.raises(SimulationError, match=rf"bank.requests: no operation {operation}"):
             run_bank(TINY, [(operation, 0)])
 
-    def test_a_line_that_was_not_asked_for_is_refused(self):
-        class Forgetful(FiberCacheBank):
-            """Forgets what it asked for."""
-
-            def tick(self, now):
-                if self.misses.used:
-                    self.misses.lines[0] = -1
-                return super().tick(now)
-
-        with pytest.raises(SimulationError, match=r"bank.memory_replies: a line that was not asked for"):
-            run_bank(TINY, [(READ, 0)], make=Forgetful)
+    @pytest.mark.parametrize("miss", [0, 3, 4, 1000])  # four registers, none in use
+    def test_a_line_that_was_not_asked_for_is_refused(self, miss):
+        inputs = {"requests": [], "memory_replies": [(READ, miss, 0, 0.0)]}
+        with pytest.raises(SimulationError, match=rf"bank.memory_replies: .* not asked for \(miss {miss}\)"):
+            run_block(FiberCacheBank("bank", TINY, 0), inputs, ["replies", "memory_requests"])
