@@ -11,7 +11,7 @@ from accelerators.gamma.tasks import CompressedRows, TaskTable
 
 
 class StreamOfA:
-    """Lines of A in the order of use: a line of row pointers goes before the nonzeros of the row that it ends.
+    """Lines of A in the order of use: a line of row pointers goes before the nonzeros of the row it ends.
 
     ``addresses`` has ``count`` lines; task t may run when its first ``needed[t]`` have come; as many lines of
     nonzeros as ``first_needed[t]`` serve only earlier tasks; ``merges[t]`` tells the tasks that combine

@@ -1,0 +1,116 @@
+"""The laws of the engine, on the whole machine: no order, sleep, mode or neighbour changes a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from gamma_bench import configured, cycles, run_gamma, tiny
+from gamma_reports import SETTINGS, main_report, small_operands
+
+from accelerators.gamma import Gamma
+from hw.arithmetic import Accumulator
+from sim import Kernel, mode
+
+REPORTS = Path(__file__).parent / "support" / "gamma_reports.py"
+MACHINES = {
+    "tiny": tiny(),
+    "tiny, dram": tiny(memory__model="dram"),
+    "tiny, through the cache": tiny(scheduler__output="cache", pe__prefetch=False),
+    "small": configured(**SETTINGS),
+}
+
+
+def outcome(machine):
+    """All that a run leaves behind."""
+    product = machine.result()
+    return {
+        "cycles": cycles(machine),
+        "statistics": {name: asdict(part) for name, part in machine.kernel.statistics().items()},
+        "operations": machine.operations(),
+        "traffic": {name: asdict(part) for name, part in machine.traffic().items()},
+        "memory": asdict(machine.memory()),
+        "product": [product.indptr.tolist(), product.indices.tolist(), product.data.tolist()],
+    }
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_neither_sleep_nor_tick_order_changes_a_run(name):
+    a, b = small_operands()
+    expected = outcome(run_gamma(MACHINES[name], a, b))
+    for options in (
+        {"sleep": False},
+        {"order_seed": 1},
+        {"order_seed": 2},
+        {"sleep": False, "order_seed": 3},
+    ):
+        found = outcome(run_gamma(MACHINES[name], a, b, kernel=Kernel(**options)))
+        assert found == expected, options
+
+
+def test_planted_a_part_that_depends_on_the_tick_order_is_found(monkeypatch):
+    """Accumulators that share a count, and pass their every third product on a cycle late."""
+    shared = [0]
+
+    class Telepathic(Accumulator):
+        def tick(self, now):
+            shared[0] += 1
+            return self.busy(now + 1) if shared[0] % 3 == 0 else super().tick(now)
+
+    monkeypatch.setattr("accelerators.gamma.machine.Accumulator", Telepathic)
+    a, b = small_operands()
+    found = []
+    for seed in (None, 1, 2):
+        shared[0] = 0
+        found.append(outcome(run_gamma(tiny(pe__count=4), a, b, kernel=Kernel(order_seed=seed))))
+    assert found[0] != found[1] or found[0] != found[2]
+
+
+def test_two_machines_step_by_step_in_turn():
+    """Each runs as if it were alone."""
+    a, b = small_operands()
+    expected = [outcome(run_gamma(parameters, *pair)) for parameters, pair in pairs(a, b)]
+    machines = [Gamma(parameters, *pair) for parameters, pair in pairs(a, b)]
+    limit, running = 0, True
+    while running:
+        limit += 7
+        runs = [machine.kernel.run(cycle_limit=limit) for machine in machines]
+        running = not all(run.complete for run in runs)
+        assert limit < 1_000_000
+    assert [outcome(machine) for machine in machines] == expected
+
+
+def pairs(a, b):
+    """Two machines with their operands."""
+    return [(tiny(), (a, b)), (configured(**SETTINGS), (b, a))]
+
+
+def other_mode(path):
+    """The report of the mode in which this process does not run."""
+    environment = {**os.environ, mode.VARIABLE: "0" if mode.uncompiled_requested() else "1"}
+    root = Path(__file__).parents[3]
+    command = [sys.executable, str(REPORTS), str(root), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(path.read_text())
+
+
+def test_compiled_and_uncompiled_give_the_same_report(tmp_path):
+    ours, others = json.loads(main_report()), other_mode(tmp_path / "report.json")
+    hosts = [ours.pop("host"), others.pop("host")]
+    if not any(host["compiled"] for host in hosts):
+        pytest.skip("the engine has not been compiled here")
+    assert {host["compiled"] for host in hosts} == {True, False}
+    assert ours == others
+
+
+def test_two_runs_give_the_same_report_byte_for_byte():
+    documents = [json.loads(main_report()) for _ in range(2)]
+    for document in documents:
+        assert document.pop("host")["seconds"] > 0
+    assert json.dumps(documents[0]) == json.dumps(documents[1])
