@@ -1,6 +1,7 @@
 """A report of one small run, for comparing the compiled machine with the uncompiled.
 
 Run as a script, ``gamma_reports.py ROOT FILE``, it writes the report of the mode the environment chooses.
+"""
 
 from __future__ import annotations
 
