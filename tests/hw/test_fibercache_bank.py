@@ -214,6 +214,11 @@ class TestLinesUnderWay:
         assert [cycle for cycle, *_ in outcome.replies] == [14]
         assert outcome.priorities == {0: 0}
 
+    def test_a_fetch_that_joins_counts_as_a_hit_and_as_a_read_to_come(self):
+        outcome = run_bank(TINY, [(READ, 0), (FETCH, 0), (FETCH, 0)])
+        assert outcome.counters == {"read_misses": 1, "fetch_hits": 2}
+        assert outcome.priorities == {0: 2}
+
     def test_a_consume_that_joins_drops_the_line_once_all_are_answered(self):
         outcome = run_bank(TINY, [(READ, 0), (CONSUME, 0), (READ, 0)])
         assert outcome.counters == {"read_misses": 1, "consume_joins": 1, "read_joins": 1}
