@@ -123,7 +123,7 @@ def _construct(node: yaml.Node) -> object:
 
 
 def _short(node: yaml.Node) -> str:
-    return "a list" if isinstance(node, yaml.SequenceNode) else f"'{str(node.value)[:40]}'"
+    return "a list" if isinstance(node, yaml.SequenceNode) else f"'{' '.join(str(node.value).split())[:40]}'"
 
 
 _COMMENT = re.compile(r"(?:^|\s)#(?P<text>.*)$")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import sparse
 
 from accelerators.gamma.configuration import GammaConfiguration
 from accelerators.gamma.layout import TENSORS
 from accelerators.gamma.prefetcher import Prefetcher
+from accelerators.gamma.product import ProductRows
 from accelerators.gamma.reader import FiberReader
 from accelerators.gamma.scheduler import Scheduler
-from accelerators.gamma.tasks import CompressedRows, Integers, PartialStore, TaskTable
+from accelerators.gamma.tasks import CompressedRows, PartialStore, TaskTable
 from accelerators.gamma.writer import FiberWriter
 from accelerators.machine import CsrArray, MemoryUse, Traffic
 from accelerators.memory import add_channels, memory_use, traffic
@@ -65,6 +65,7 @@ class ProcessingElement:
                 f"{name}.writer",
                 table,
                 machine.partials,
+                machine.product,
                 number,
                 port + 2,
                 sizes=sizes,
@@ -115,6 +116,7 @@ class Gamma:
         self.b = self.a if b is a else _rows(b)
         self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix)
         self.partials = PartialStore(parameters.fibercache.line, parameters.format.element)
+        self.product = ProductRows(self.a, self.b, self.shape[1])
         self._product: CsrArray | None = None
         self.kernel = kernel or Kernel()
         self.kernel.clock("core", parameters.clock)
@@ -221,27 +223,8 @@ class Gamma:
     def result(self) -> CsrArray:
         """Z as the writers stored it."""
         if self._product is None:
-            self._product = self._gather()
+            self._product = self.product.gather(np.asarray(self.table.row_lengths))
         return self._product
-
-    def _gather(self) -> CsrArray:
-        """Bring the rows of Z together; each element's are let go as they are copied."""
-        pointers = np.concatenate([[0], np.cumsum(self.table.row_lengths)])
-        coordinates = np.empty(pointers[-1], np.int32)
-        values = np.empty(pointers[-1], np.float64)
-        writers = np.asarray(self.table.row_writers)
-        lengths = np.asarray(self.table.row_lengths)
-        for number, element in enumerate(self.elements):
-            rows = np.flatnonzero((writers == number) & (lengths > 0))
-            rows = rows[np.argsort(np.asarray(self.table.row_starts)[rows])]
-            places = _places(pointers[rows], lengths[rows])
-            start = 0
-            for chunk_coordinates, chunk_values, count in element.writer.take_chunks():
-                here = places[start : start + count]
-                coordinates[here] = np.asarray(chunk_coordinates)[:count]
-                values[here] = np.asarray(chunk_values)[:count]
-                start += count
-        return sparse.csr_array((values, coordinates, pointers), shape=self.shape)
 
     def operations(self) -> dict[str, int]:
         """Multiplies, additions of products and merged elements.
@@ -288,11 +271,3 @@ def _rows(matrix: CsrArray) -> CompressedRows:
     return CompressedRows(
         matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float64)
     )
-
-
-def _places(starts: Integers, lengths: Integers) -> Integers:
-    """``start, start + 1, ...`` for each row, one behind the other."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    places: Integers = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
-    return places

@@ -22,7 +22,6 @@ cdef class TaskTable:
     cdef public long[::1] output_starts
     cdef public long[::1] output_lengths
     cdef public long[::1] row_writers
-    cdef public long[::1] row_starts
     cdef public long[::1] row_lengths
 
 @cython.final

@@ -60,7 +60,6 @@ class TaskTable:
         self.output_lengths = _zeros(self.count)
         row_count = len(row_pointers) - 1
         self.row_writers = _zeros(row_count)  # the processing element that wrote the row of Z
-        self.row_starts = _zeros(row_count)  # elements, in that element's region
         self.row_lengths = _zeros(row_count)
 
     @property

@@ -1,15 +1,17 @@
 cimport cython
 
+from accelerators.gamma.product cimport ProductRows
 from accelerators.gamma.tasks cimport PartialStore, TaskTable
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long WRITE, WRITE_THROUGH, PORT_SHIFT, TAG_MASK, STOP, FINISHING, CHUNK
+cdef long WRITE, WRITE_THROUGH, PORT_SHIFT, TAG_MASK, STOP, FINISHING
 cdef long END_OF_WORK, NO_PARENT, PARTIAL_BASE, Z_BASE, Z_REGION_SHIFT
 
 cdef class FiberWriter(Component):
     cdef TaskTable table
     cdef PartialStore partials
+    cdef ProductRows product
     cdef long number
     cdef long tag_base
     cdef long line_bytes
@@ -22,10 +24,6 @@ cdef class FiberWriter(Component):
     cdef long base
     cdef long bytes
     cdef long z_bytes
-    cdef int[::1] coordinates
-    cdef double[::1] values
-    cdef long stored
-    cdef list chunks
     cdef long first_finishing
     cdef long finishing
     cdef long[::1] finishing_tasks
@@ -51,10 +49,6 @@ cdef class FiberWriter(Component):
     cdef bint _write(self) except -1
     @cython.final
     cdef bint _store(self) except -1
-    @cython.final
-    cdef int _keep(self, long coordinate, double value) except -1
-    @cython.final
-    cdef int _turn_chunk(self) except -1
     @cython.final
     cdef int _send_line(self) except -1
     @cython.final

@@ -14,13 +14,13 @@ from accelerators.gamma.layout import (
     Z_REGION_SHIFT,
     Sizes,
 )
+from accelerators.gamma.product import ProductRows
 from accelerators.gamma.tasks import PartialStore, TaskTable
 from hw.memory import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH
 from hw.stream import STOP, STREAM
 from sim.component import Component, Input, Output, Signal
 
 FINISHING = 8  # tasks whose acknowledgements may be under way at once
-CHUNK = 1 << 12  # elements of Z that are stored together
 
 
 class FiberWriter(Component):
@@ -37,6 +37,7 @@ class FiberWriter(Component):
         name: instance name.
         table: the tasks.
         partials: the partial fibers.
+        product: the rows of Z.
         number: the processing element's.
         port: number of the requests' port at the FiberCache's network.
         sizes: of lines and elements.
@@ -56,6 +57,7 @@ class FiberWriter(Component):
         name: str,
         table: TaskTable,
         partials: PartialStore,
+        product: ProductRows,
         number: int,
         port: int,
         *,
@@ -65,6 +67,7 @@ class FiberWriter(Component):
         super().__init__(name)
         self.table = table
         self.partials = partials
+        self.product = product
         self.number = number
         self.tag_base = port << PORT_SHIFT
         self.line_bytes = sizes.line_bytes
@@ -77,10 +80,6 @@ class FiberWriter(Component):
         self.base = 0  # address of the fiber's, or of the region's, first byte
         self.bytes = 0  # of the fiber or the region so far
         self.z_bytes = 0
-        self.coordinates = array("i", bytes(4 * CHUNK))
-        self.values = array("d", bytes(8 * CHUNK))
-        self.stored = 0  # elements of Z in the present chunk
-        self.chunks: list[tuple[array[int], array[float]]] = []
         self.first_finishing = 0
         self.finishing = 0
         self.finishing_tasks = array("q", bytes(8 * FINISHING))
@@ -146,7 +145,6 @@ class FiberWriter(Component):
         else:
             self.base = Z_BASE + (self.number << Z_REGION_SHIFT)
             self.bytes = self.z_bytes
-            self.table.row_starts[self.table.rows[self.task]] = self.z_bytes // self.element_bytes
 
     def _write(self) -> bool:
         """Take an element or the stop, or flush at the end of work; says whether it could."""
@@ -170,7 +168,9 @@ class FiberWriter(Component):
             self.partials.coordinates[place] = coordinate
             self.partials.values[place] = value
         else:
-            self._keep(coordinate, value)
+            place = self.product.starts[self.table.rows[self.task]] + self.length
+            self.product.coordinates[place] = coordinate
+            self.product.values[place] = value
         if fills:
             self._send_line()
         self.elements.pop()
@@ -178,20 +178,6 @@ class FiberWriter(Component):
         self.length += 1
         self.elements_written += 1
         return True
-
-    def _keep(self, coordinate: int, value: float) -> None:
-        """Store an element of Z."""
-        if self.stored == CHUNK:
-            self._turn_chunk()
-        self.coordinates[self.stored] = coordinate
-        self.values[self.stored] = value
-        self.stored += 1
-
-    def _turn_chunk(self) -> None:
-        self.chunks.append((self.coordinates, self.values))
-        self.coordinates = array("i", bytes(4 * CHUNK))
-        self.values = array("d", bytes(8 * CHUNK))
-        self.stored = 0
 
     def _send_line(self) -> None:
         """Write the line in which the next byte of the fiber falls."""
@@ -254,12 +240,6 @@ class FiberWriter(Component):
         self.first_finishing = (place + 1) % FINISHING
         self.finishing -= 1
         return True
-
-    def take_chunks(self) -> list[tuple[array[int], array[float], int]]:
-        """Hand over coordinates, values and count of every chunk of Z, in the order of writing."""
-        full = [(coordinates, values, CHUNK) for coordinates, values in self.chunks]
-        self.chunks = []
-        return [*full, (self.coordinates, self.values, self.stored)]
 
     def counters(self) -> dict[str, int]:
         """Elements written, lines of Z and of partial fibers written."""

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import Field, model_validator
 
@@ -172,6 +172,7 @@ def test_a_parameter_missing_from_the_shipped_file(tmp_path: Path) -> None:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@example(text="0\n\n0")  # a scalar over several lines
 @given(text=st.text(max_size=60) | st.text("pe:count buffersz\n-[]{}#&*!|>'\"%@`0123456789.", max_size=60))
 def test_any_text_is_a_configuration_or_one_line(shipped: Path, tmp_path: Path, text: str) -> None:
     mine = tmp_path / "fuzzed.yaml"

@@ -1,0 +1,10 @@
+cimport cython
+
+@cython.final
+cdef class ProductRows:
+    cdef readonly long columns
+    cdef object coordinate_pages
+    cdef object value_pages
+    cdef public long[::1] starts
+    cdef public int[::1] coordinates
+    cdef public double[::1] values
