@@ -19,6 +19,7 @@ cdef class Kernel:
     cdef readonly long ticks
     cdef readonly object base_hertz
     cdef list _ordered
+    cdef list _domains
     cdef list _ticked
     cdef bint _tracing
     cdef long _trace_switch

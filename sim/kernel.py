@@ -72,6 +72,7 @@ class Kernel:
         self.ticks = 0  # component ticks executed
         self.base_hertz = Fraction(1)
         self._ordered: list[Component] = []  # by index
+        self._domains: list[Clock] = []  # in the order of their ticks
         self._ticked: list[Component] = []
         self._tracing = False
         self._trace_switch = FAR  # base tick at which tracing starts or, once it has, ends
@@ -166,8 +167,11 @@ class Kernel:
 
     def _index_components(self) -> None:
         self._ordered = list(self.components)
+        self._domains = list(self.clocks)
         if self.order_seed is not None:
-            random.Random(self.order_seed).shuffle(self._ordered)
+            generator = random.Random(self.order_seed)
+            generator.shuffle(self._ordered)
+            generator.shuffle(self._domains)
         for index, component in enumerate(self._ordered):
             component.index = index
         for clock in self.clocks:
@@ -274,10 +278,10 @@ class Kernel:
     def _next_time(self) -> int:
         """Base tick of the next step; ``FAR`` if nobody wakes any more. Each clock has its own in ``due``."""
         best = FAR
-        for clock in self.clocks:
+        for clock in self._domains:
             best = min(best, _next_wake(clock))
         if not self.sleeps and best < FAR:
-            for clock in self.clocks:
+            for clock in self._domains:
                 best = min(best, _next_edge(clock))
         return best
 
@@ -286,7 +290,7 @@ class Kernel:
         if time >= self._trace_switch:
             self._switch_tracing(time)
         self.time = time
-        for clock in self.clocks:
+        for clock in self._domains:
             if _due(clock) == time:
                 self._tick_domain(clock)
         if self._tracing:

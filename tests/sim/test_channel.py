@@ -60,9 +60,9 @@ class Watcher(Component):
 def joined(writer, reader, capacity, latency, *, writes_at=10**9, reads_at=10**9, **kernel_options):
     """A kernel with one channel between two components, and that channel."""
     kernel = Kernel(**kernel_options)
-    kernel.clock("core", 10**9)
-    kernel.add(writer, kernel.clock("writer's", writes_at))
-    kernel.add(reader, kernel.clock("reader's", reads_at))
+    clock = kernel.clock("writer's", writes_at)
+    kernel.add(writer, clock)
+    kernel.add(reader, clock if reads_at == writes_at else kernel.clock("reader's", reads_at))
     return kernel, kernel.connect(writer, "out", reader, "in", capacity=capacity, latency=latency)
 
 
@@ -215,6 +215,33 @@ def test_a_writer_that_asked_for_space_before_is_woken_by_one_slot(order_seed):
     writer = Chooser("writer", 6)
     joined(writer, Watcher("watcher", first=9), 2, 1, order_seed=order_seed)[0].run()
     assert writer.pushed == [2, 0, 1, 10, 11, 12]
+
+
+class Returner(PairWriter):
+    """Fills the channel, sleeps until cycle 10, and then has one token more."""
+
+    def tick(self, now):
+        if now < 10:
+            for _ in range(self.out.space()):
+                self.out.push(0, 0, 0, 0.0)
+            return self.busy(10)
+        if len(self.pushed) == 1:
+            return self.idle()
+        if not self.out.can_push():
+            return self.wait_output(self.out)
+        self.out.push(0, 0, 0, 0.0)
+        self.pushed.append(now)
+        return self.busy(now + 1)
+
+
+@pytest.mark.parametrize("order_seed", range(4))
+def test_a_writer_that_asks_after_the_pop_of_the_same_cycle_is_woken_in_the_next(order_seed):
+    """The reader pops one token in cycle 10 and the next much later, so that only that pop can wake."""
+    writer, sink = Returner("writer", 1), StreamSink("sink", (40,))
+    kernel, _ = joined(writer, sink, 2, 10, order_seed=order_seed)
+    kernel.run()
+    assert sink.received[0][0] == 10
+    assert writer.pushed == [11]
 
 
 def test_a_full_channel_wakes_its_writer_once_and_costs_no_ticks_between():
