@@ -1,0 +1,169 @@
+"""Planted faults: each is found, by the check or the message that is there to find it."""
+
+from __future__ import annotations
+
+from array import array
+
+import pytest
+from gamma_bench import CYCLE_LIMIT, run_gamma, tiny
+from gamma_checks import check_operations, check_partial_fibers, check_product, check_traffic
+from gamma_reports import SETTINGS, small_operands
+
+import fiberscope
+from accelerators.gamma import Gamma
+from accelerators.gamma.reader import FiberReader
+from accelerators.gamma.scheduler import Scheduler
+from accelerators.gamma.writer import FiberWriter
+from fiberscope.errors import DeadlockedRunError, VerificationError
+from hw.arithmetic import Multiplier
+from hw.cache import FiberCacheBank
+from sim import DeadlockError
+
+
+@pytest.fixture
+def plant(monkeypatch):
+    """Puts a faulty part into the machine."""
+
+    def put(name, part):
+        monkeypatch.setattr(f"accelerators.gamma.machine.{name}", part)
+
+    return put
+
+
+class Amnesic(Scheduler):
+    """Loses the first completion."""
+
+    lost = False
+
+    def tick(self, now):
+        completions = self.channels("completions")[0]
+        if not self.lost and completions.can_pop():
+            completions.pop()
+            self.lost = True
+        return super().tick(now)
+
+
+class Forgetful(FiberReader):
+    """Takes every partial fiber for empty."""
+
+    def __init__(self, name, table, *args, **options):
+        super().__init__(name, table, *args, **options)
+        self.known = table
+
+    def tick(self, now):
+        tasks = self.channel("tasks")
+        if tasks.can_pop() and tasks.reference() >= 0:
+            first, last = (
+                self.known.first_inputs[tasks.reference()],
+                self.known.first_inputs[tasks.reference() + 1],
+            )
+            for i in range(first, last):
+                if self.known.inputs[i] < 0:
+                    self.known.ends[i] = self.known.starts[i]
+        return super().tick(now)
+
+
+class Deaf(FiberCacheBank):
+    """Loses its first request."""
+
+    lost = False
+
+    def tick(self, now):
+        requests = self.channel("requests")
+        if not self.lost and requests.can_pop():
+            requests.pop()
+            self.lost = True
+        return super().tick(now)
+
+
+class Swallowing(FiberWriter):
+    """Loses its first element."""
+
+    lost = False
+
+    def tick(self, now):
+        elements = self.channel("elements")
+        if not self.lost and elements.can_pop() and elements.control() == 0:
+            elements.pop()
+            self.lost = True
+        return super().tick(now)
+
+
+def test_a_lost_completion_is_a_deadlock_that_names_the_scheduler(plant):
+    plant("Scheduler", Amnesic)
+    machine = Gamma(tiny(), *small_operands())
+    with pytest.raises(DeadlockError) as raised:
+        machine.kernel.run(cycle_limit=CYCLE_LIMIT)
+    assert raised.value.blocked == (
+        "gamma.scheduler waits for a token at completions[0]: "
+        "channel gamma.scheduler.completions[0] holds 0 of 4 tokens",
+    )
+
+
+def test_a_lost_request_is_a_deadlock_that_names_who_waits(plant):
+    plant("FiberCacheBank", Deaf)
+    machine = Gamma(tiny(pe__prefetch=False), *small_operands())
+    with pytest.raises(DeadlockError) as raised:
+        machine.kernel.run(cycle_limit=CYCLE_LIMIT)
+    assert any(
+        line.startswith("gamma.pe0.prefetcher waits for a token at replies") for line in raised.value.blocked
+    )
+
+
+def test_a_deadlock_leaves_a_report(plant):
+    plant("Scheduler", Amnesic)
+    with pytest.raises(DeadlockedRunError, match=r"gamma\.scheduler waits") as raised:
+        fiberscope.simulate("gamma", *small_operands(), settings=SETTINGS)
+    report = raised.value.report
+    assert (report.complete, report.ending, report.verification.passed) == (False, "deadlock", None)
+
+
+def test_a_partial_fiber_that_is_not_consumed_is_found(plant):
+    plant("FiberReader", Forgetful)
+    operands = small_operands()
+    machine = run_gamma(tiny(), *operands)
+    for check in (check_product, check_operations, check_partial_fibers):
+        with pytest.raises(AssertionError):
+            check(machine, *operands)
+
+
+def test_an_element_that_is_lost_is_found(plant):
+    plant("FiberWriter", Swallowing)
+    operands = small_operands()
+    machine = run_gamma(tiny(pe__radix=8, scheduler__stream_lines=4), *operands)
+    with pytest.raises(AssertionError):
+        check_product(machine, *operands)
+
+
+def test_a_wrong_scale_is_found(plant):
+    def wrong(name, scales):
+        changed = array("d", scales)
+        changed[0] += 1.0
+        return Multiplier(name, changed)
+
+    plant("Multiplier", wrong)
+    with pytest.raises(VerificationError, match="the machine's product is wrong") as raised:
+        fiberscope.simulate("gamma", *small_operands(), settings=SETTINGS)
+    assert raised.value.report.verification.passed is False
+
+
+def test_a_line_that_is_read_twice_is_found(plant):
+    class Greedy(Scheduler):
+        """Reads A's first line once more."""
+
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            self.again = True
+
+        def tick(self, now):
+            requests = self.channel("memory_requests")
+            if self.again and requests.can_push():
+                requests.push(1, 0, 0, 0.0)  # a write, which nobody answers
+                self.again = False
+            return super().tick(now)
+
+    plant("Scheduler", Greedy)
+    operands = small_operands()
+    machine = run_gamma(tiny(), *operands)
+    with pytest.raises(AssertionError):
+        check_traffic(machine, *operands)

@@ -1,0 +1,99 @@
+"""Counts of published matrices, pinned, and cycles of one small matrix, so that no change goes unseen."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from gamma_bench import configured, csr, cycles, tiny
+from gamma_reports import SETTINGS
+
+from accelerators.gamma import Gamma
+from sim import mode
+from workloads import load, lookup
+from workloads.surrogate import surrogate
+
+GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")
+pytestmark = pytest.mark.skipif(not mode.compiled(), reason="whole matrices take minutes uncompiled")
+
+# (multiply, add, partial_merge, tasks), nonzeros of Z, bytes of A read, bytes at the least. The counts do not
+# depend on timing. Those of wiki-Vote and p2p-Gnutella31 were checked against scipy and a count by hand.
+GOLDEN = {
+    ("wiki-Vote", "real"): ((4_542_805, 2_711_693, 681_669, 6_875), 1_831_112, 1_277_504, 23_988_720),
+    ("wiki-Vote", "surrogate"): ((4_542_796, 2_694_793, 609_079, 6_884), 1_848_003, 1_277_504, 24_191_412),
+    ("p2p-Gnutella31", "real"): ((538_318, 717, 99, 16_389), 537_601, 2_025_088, 10_718_652),
+    ("p2p-Gnutella31", "surrogate"): ((538_320, 834, 100, 16_389), 537_486, 2_025_088, 10_717_272),
+}
+
+
+def check_golden(name, source, matrix):
+    """A times A on the shipped machine."""
+    (multiplies, additions, partial, tasks), nonzeros, a_bytes, minimum = GOLDEN[name, source]
+    machine = Gamma(configured(), matrix, matrix)
+    assert machine.kernel.run().complete
+    assert machine.operations() == {
+        "multiply": multiplies,
+        "add": additions,
+        "merge": multiplies + partial,
+        "partial_merge": partial,
+        "tasks": tasks,
+    }
+    assert machine.result().nnz == nonzeros == multiplies - additions
+    assert machine.traffic()["A"].read_bytes == a_bytes
+    assert machine.traffic_minimum_bytes() == minimum
+    check_z(machine, nonzeros)
+
+
+def check_z(machine, nonzeros):
+    """12 bytes a nonzero in the lines of 32 regions, and 4 bytes a row."""
+    written = machine.traffic()["Z"].write_bytes
+    least = 12 * nonzeros + 4 * (machine.shape[0] + 1)
+    assert least <= written < least + 64 * (32 + 1)
+
+
+def test_counts_of_the_stand_in_for_p2p_gnutella31():
+    check_golden("p2p-Gnutella31", "surrogate", surrogate(lookup("p2p-Gnutella31"))[0])
+
+
+@pytest.mark.slow
+def test_counts_of_the_stand_in_for_wiki_vote():
+    check_golden("wiki-Vote", "surrogate", surrogate(lookup("wiki-Vote"))[0])
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", ["wiki-Vote", "p2p-Gnutella31"])
+def test_counts_of_the_real_matrices(name, monkeypatch):
+    monkeypatch.setenv("FIBERSCOPE_DATA", GIVEN_DATA)
+    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    workload = load(name)
+    if workload.source != "real":
+        pytest.skip(f"{name} is not on FIBERSCOPE_DATA")
+    check_golden(name, "real", workload.matrix)
+
+
+def test_planted_a_count_that_is_off_by_one_is_found(monkeypatch):
+    name = ("p2p-Gnutella31", "surrogate")
+    (multiplies, *others), *rest = GOLDEN[name]
+    monkeypatch.setitem(GOLDEN, name, ((multiplies + 1, *others), *rest))
+    with pytest.raises(AssertionError):
+        check_golden(*name, surrogate(lookup(name[0]))[0])
+
+
+def by_formula():
+    """A matrix of 40 rows with 0 to 16 nonzeros, the same everywhere."""
+    rows = [{(7 * i * i + 13 * j) % 40: 1.0 + (i + j) % 5 for j in range(5 * i % 17)} for i in range(40)]
+    return csr(rows, 40)
+
+
+# A change of the machine's timing, wanted or not, turns these red. If it is wanted, run the test and put the
+# cycles that it found here, and say in the commit why they changed.
+CYCLES = {"tiny": 100_170, "small": 7_419, "shipped": 2_321}
+
+
+@pytest.mark.parametrize("name", CYCLES)
+def test_cycles_of_one_small_matrix(name):
+    parameters = {"tiny": tiny(), "small": configured(**SETTINGS), "shipped": configured()}[name]
+    matrix = by_formula()
+    machine = Gamma(parameters, matrix, matrix)
+    machine.kernel.run()
+    assert cycles(machine) == CYCLES[name]
