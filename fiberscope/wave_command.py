@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +18,7 @@ def show(vcd: Path) -> None:
     """Open a waveform with the save file beside it, and wait until the viewer is closed.
 
     Raises:
-        InputError: there is no such waveform, or GTKWave is not installed.
+        InputError: there is no such waveform, no display, or no GTKWave, or it ends with an error.
     """
     if not vcd.is_file():
         raise InputError(f"{vcd}: there is no such waveform; write one with fiberscope sim ... --vcd {vcd}")
@@ -26,5 +27,11 @@ def show(vcd: Path) -> None:
         raise InputError(
             f"GTKWave is not installed (on Debian: apt install gtkwave); {vcd} is a plain VCD file"
         )
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise InputError(f"there is no display to open GTKWave on; copy {vcd} to a machine that has one")
     save = vcd.with_suffix(".gtkw")
-    subprocess.run([viewer, str(vcd), *([str(save)] if save.is_file() else [])], check=False)
+    code = subprocess.run(
+        [viewer, str(vcd), *([str(save)] if save.is_file() else [])], check=False
+    ).returncode
+    if code != 0:
+        raise InputError(f"GTKWave ended with the exit code {code}; what it said stands above")

@@ -1,6 +1,7 @@
 """The command line as a person meets it: exit codes, one line for each mistake, reports written."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -224,13 +225,25 @@ def test_wave_opens_gtkwave_with_the_save_file(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     viewer = tmp_path / "gtkwave"
-    viewer.write_text('#!/bin/sh\necho "$@" > shown\n')
+    viewer.write_text('#!/bin/sh\necho "$@" > shown\ntest -s "$1"\n')
     viewer.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    Path("out.vcd").write_text("")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("DISPLAY", ":0")
+    Path("out.vcd").write_text("$end")
     Path("out.gtkw").write_text("")
     assert said(capsys, "wave", "out.vcd")[0] == 0
     assert Path("shown").read_text() == "out.vcd out.gtkw\n"
+    Path("empty.vcd").write_text("")
+    code, _out, err = said(capsys, "wave", "empty.vcd")
+    assert (code, err) == (
+        2,
+        "fiberscope: GTKWave ended with the exit code 1; what it said stands above\n",
+    )
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    code, _out, err = said(capsys, "wave", "out.vcd")
+    assert code == 2
+    assert err.startswith("fiberscope: there is no display to open GTKWave on; copy out.vcd to")
 
 
 @pytest.mark.parametrize("command", [[], ["sim"], ["list"], ["info"], ["wave"]])
