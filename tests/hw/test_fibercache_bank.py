@@ -297,6 +297,18 @@ class TestLimits:
         assert [cycle for cycle, *_ in outcome.memory] == [4, 25, 46, 67]
         check_accounting_of(outcome, "bank", output_stall={"memory_requests": 22})  # 4 to 25
 
+    def test_a_miss_with_a_clean_victim_needs_one_slot(self):
+        outcome = run_bank(
+            TINY,
+            [(READ, 0), (READ, 1), (WRITE_THROUGH, 8), (WRITE_THROUGH, 9), (READ, 2)],
+            request_pauses=(40, 40, 0, 0, 0),
+            memory_capacity=2,
+            memory_pauses=(0, 0, 30, 30, 30),
+        )
+        # Memory takes the first write through at 84 and the second at 115; the read leaves beside it at 85.
+        assert [cycle for cycle, *_ in outcome.memory] == [2, 43, 84, 115, 146]
+        check_accounting_of(outcome, "bank", output_stall={})
+
     def test_a_write_with_a_dirty_victim_waits_for_one_slot(self):
         requests = [(WRITE, 0), (WRITE, 1), (WRITE_THROUGH, 8), (WRITE_THROUGH, 9), (WRITE, 2)]
         outcome = run_bank(TINY, requests, memory_capacity=2, memory_pauses=(20,))
