@@ -70,6 +70,17 @@ def test_an_earlier_and_a_later_wake_of_one_component_both_come():
     assert came == [(10, 5), (20, 5), (300, 5), (1000, 5)]
 
 
+@pytest.mark.parametrize("distance", [1, 255, 256, 257, 512])
+def test_a_wake_asked_for_within_a_cycle_does_not_come_in_that_cycle(distance):
+    clock = new_clock()
+    clock.wake(0, 5)
+    clock.advance(5)
+    assert clock.pop() == 0
+    clock.wake(0, 5 + distance)
+    assert clock.pop() == -1
+    assert clock.next_cycle() == 5 + distance
+
+
 def test_a_wake_beyond_the_end_of_time_is_refused():
     clock = new_clock()
     clock.period = 3
