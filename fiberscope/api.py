@@ -16,7 +16,7 @@ from accelerators.machine import Accelerator, CsrArray, Machine
 from fiberscope import collect
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.report import Report, check_writable
-from fiberscope.verification import Comparison, compare
+from fiberscope.verification import Comparison
 from sim import DeadlockError, Kernel, Run, SimulationError
 from workloads import Workload, from_scipy
 from workloads import load as load_workload
@@ -81,14 +81,14 @@ def simulate(
     start = time.perf_counter()
     machine = kind.build(parameters, first.matrix, second.matrix)
     run, deadlock, simulation_seconds = _run(machine, cycle_limit, waveform, tell)
-    comparison = _verify(machine, run, first.matrix, second.matrix, tell)
+    checked = _verify(machine, run, first.matrix, second.matrix, tell)
     timing = collect.Timing(time.perf_counter() - start, simulation_seconds)
     operands = collect.workload(first, None if b is None else second)
-    report = collect.report(kind, parameters, operands, machine, run, comparison, timing)
+    report = collect.report(kind, parameters, operands, machine, run, checked, timing)
     if deadlock is not None:
         raise DeadlockedRunError(str(deadlock), report) from deadlock
-    if comparison is not None and not comparison.passed:
-        raise VerificationError(_wrong(comparison), report)
+    if checked is not None and not checked.comparison.passed:
+        raise VerificationError(_wrong(checked.comparison), report)
     return report
 
 
@@ -170,11 +170,11 @@ def _recording(machine: Machine, waveform: Waveform | None) -> Iterator[None]:
             raise InputError(f"{waveform.path}: cannot write the waveform: {error.strerror}") from error
 
 
-def _verify(machine: Machine, run: Run, a: CsrArray, b: CsrArray, tell: Progress) -> Comparison | None:
+def _verify(machine: Machine, run: Run, a: CsrArray, b: CsrArray, tell: Progress) -> collect.Checked | None:
     if not run.complete:
         return None
     tell("verifying", 0, 0)
-    return compare(a, b, machine.result())
+    return collect.Checked.of(a, b, machine.result())
 
 
 def _wrong(comparison: Comparison) -> str:

@@ -8,15 +8,15 @@ from typing import Any, cast
 
 from accelerators import configuration
 from accelerators.configuration import Configuration
-from accelerators.machine import Accelerator, Machine
+from accelerators.machine import Accelerator, CsrArray, Machine
 from fiberscope import __version__, host
 from fiberscope import report as parts
 from fiberscope.bottleneck import bottleneck
-from fiberscope.verification import TOLERANCE, Comparison
+from fiberscope.verification import TOLERANCE, Comparison, compare
 from sim import ComponentStatistics, Kernel, Run, mode
 from workloads import Workload
 
-__all__ = ["Timing", "report", "workload"]
+__all__ = ["Checked", "Timing", "report", "workload"]
 
 REFERENCE = "scipy"
 
@@ -29,13 +29,28 @@ class Timing:
     simulation_seconds: float
 
 
+@dataclass(frozen=True)
+class Checked:
+    """A product that was compared with the reference; the product itself may be large and is not kept."""
+
+    product: parts.Product
+    comparison: Comparison
+
+    @classmethod
+    def of(cls, a: CsrArray, b: CsrArray, product: CsrArray) -> Checked:
+        """Compare a product of ``a`` and ``b``."""
+        rows, columns = product.shape
+        shape = (int(rows), int(columns))
+        return cls(parts.Product(shape=shape, nonzeros=int(product.nnz)), compare(a, b, product))
+
+
 def report(
     accelerator: Accelerator[Any],
     parameters: Configuration,
     operands: parts.Workload,
     machine: Machine,
     run: Run,
-    comparison: Comparison | None,
+    checked: Checked | None,
     timing: Timing,
 ) -> parts.Report:
     """The report of a run, complete or not."""
@@ -57,8 +72,8 @@ def report(
         traffic=traffic,
         traffic_minimum_bytes=machine.traffic_minimum_bytes(),
         memory=memory,
-        product=_product(machine) if run.complete else None,
-        verification=_verification(comparison),
+        product=checked.product if checked else None,
+        verification=_verification(checked.comparison if checked else None),
         bottleneck=bottleneck(accelerator, components, memory.utilization),
         components=components,
         host=_host(machine.kernel, run, operations.get("multiply", 0), timing),
@@ -82,12 +97,6 @@ def _operand(given: Workload) -> dict[str, Any]:
         "nonzeros": int(given.matrix.nnz),
         "notice": given.notice,
     }
-
-
-def _product(machine: Machine) -> parts.Product:
-    product = machine.result()
-    rows, columns = product.shape
-    return parts.Product(shape=(int(rows), int(columns)), nonzeros=int(product.nnz))
 
 
 def _memory(machine: Machine, traffic: dict[str, parts.TensorTraffic], seconds: float) -> parts.Memory:

@@ -180,12 +180,12 @@ def test_a_waveform_that_cannot_be_written_to_its_end(
 def test_a_programming_mistake_is_not_dressed_up_as_bad_input(
     toy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fiberscope import api
+    from fiberscope import collect
 
     def broken(*_arguments: object) -> None:
         raise ValueError("a mistake of ours")
 
-    monkeypatch.setattr(api, "compare", broken)
+    monkeypatch.setattr(collect, "compare", broken)
     with pytest.raises(ValueError, match="a mistake of ours"):
         cli.run(["sim", toy, SMALL])
 
