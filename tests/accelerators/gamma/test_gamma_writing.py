@@ -1,0 +1,202 @@
+"""Fiber writer and scheduler by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gamma_bench import csr, stored
+from gamma_stubs import MemoryStub, run_part
+from streams import random_stalls
+
+from accelerators.gamma.layout import (
+    COMPLETION,
+    END_OF_WORK,
+    NO_PARENT,
+    PARTIAL_BASE,
+    TASK,
+    Z_BASE,
+    Z_POINTERS_BASE,
+    Z_REGION_SHIFT,
+    Sizes,
+)
+from accelerators.gamma.product import ProductRows
+from accelerators.gamma.scheduler import Scheduler
+from accelerators.gamma.tasks import PartialStore, TaskTable
+from accelerators.gamma.writer import FiberWriter
+from hw.memory import PORT_SHIFT, READ, WRITE, WRITE_THROUGH
+from hw.stream import DATA, STOP
+from sim import Component, Input, Kernel, Output
+
+SIZES = Sizes(64, 12, 4)
+SEEDS = pytest.mark.parametrize("seed", [None, 1, 2, 3])
+PORT, NUMBER = 8, 2
+A = csr([dict.fromkeys(range(7), 1.0), {0: 1.0}, {}, {1: 1.0, 2: 1.0}], 7)  # at radix 3: tasks 0 to 2, 3, 4
+B = csr([dict.fromkeys(range(row, 40, 2), 1.0) for row in range(7)], 40)
+LENGTHS = {0: 11, 1: 0, 3: 9, 4: 5, 2: 16}  # elements of each task, in the order in which it is given
+
+
+def write(seed, *, through_cache=False):
+    table, store = TaskTable(A.indptr.astype(np.int64), 3), PartialStore(64, 12)
+    rows = ProductRows(stored(A), stored(B), 40)
+    elements = []
+    for task, length in LENGTHS.items():
+        if table.parents[task] != NO_PARENT:
+            table.output_starts[task] = store.allocate(40)
+        elements += [(DATA, 2 * i, 0, task + i / 32) for i in range(length)] + [(STOP, 0, 0, 0.0)]
+    writer = FiberWriter("writer", table, store, rows, NUMBER, PORT, sizes=SIZES, through_cache=through_cache)
+    tasks = [(0, 0, task, 0.0) for task in (*LENGTHS, END_OF_WORK)]
+    bench = run_part(
+        writer,
+        {"output_tasks": tasks, "elements": elements},
+        {"completions": 2},
+        seed=seed,
+        silent=() if through_cache else (WRITE_THROUGH,),
+    )
+    return table, store, rows, bench
+
+
+@SEEDS
+@pytest.mark.parametrize("through_cache", [False, True])
+def test_a_writer_packs_rows_of_z_and_gives_each_partial_fiber_lines_of_its_own(seed, through_cache):
+    table, _store, _rows, bench = write(seed, through_cache=through_cache)
+    z = [Z_BASE + (NUMBER << Z_REGION_SHIFT) + 64 * line for line in range(-(-12 * (9 + 5 + 16) // 64))]
+    partial = [PARTIAL_BASE + 12 * table.output_starts[0] + 64 * line for line in range(-(-12 * 11 // 64))]
+    found = [request.address for request in bench.memory.seen]
+    assert sorted(found) == sorted(z + partial)
+    assert bench.addresses(WRITE if through_cache else WRITE_THROUGH)[-len(z) :] == z
+    assert {request.tag >> PORT_SHIFT for request in bench.memory.seen} == {PORT}
+
+
+@SEEDS
+def test_a_writer_stores_what_it_is_given_and_notes_lengths(seed):
+    table, store, rows, _bench = write(seed)
+    start = table.output_starts[0]
+    assert list(store.coordinates[start : start + 11]) == [2 * i for i in range(11)]
+    assert list(store.values[start : start + 11]) == [i / 32 for i in range(11)]
+    assert (table.output_lengths[0], table.output_lengths[1]) == (11, 0)
+    assert list(table.row_lengths) == [16, 9, 0, 5]
+    assert [table.row_writers[row] for row in (0, 1, 3)] == [NUMBER] * 3
+    z = rows.gather(np.asarray(table.row_lengths))
+    assert z.indices.tolist() == [2 * i for length in (16, 9, 5) for i in range(length)]
+    assert z.data.tolist() == [
+        task + i / 32 for task, length in ((2, 16), (3, 9), (4, 5)) for i in range(length)
+    ]
+
+
+@SEEDS
+def test_a_writer_announces_tasks_in_order_once_their_lines_are_acknowledged(seed):
+    _table, _store, _rows, bench = write(seed)
+    assert [token[2] for token in bench.tokens("completions")] == list(LENGTHS)
+    first = bench.received["completions"][0][0]
+    acknowledged = [request.cycle for request in bench.memory.seen if request.operation == WRITE]
+    assert max(acknowledged) < first
+
+
+class WorkerStub(Component):
+    """A processing element that takes some cycles for each task, and notes when each came."""
+
+    PORTS = (Input("tasks", TASK), Output("completions", COMPLETION))
+
+    def __init__(self, name, seed):
+        super().__init__(name)
+        self.pauses = (3,) if seed is None else random_stalls(seed, often=0.8, longest=60)
+        self.begun, self.ended = {}, {}
+        self.task, self.until = None, 0
+
+    def elaborate(self):
+        self.tasks, self.completions = self.channel("tasks"), self.channel("completions")
+
+    def tick(self, now):
+        if self.task is None:
+            if not self.tasks.can_pop():
+                return self.idle()
+            self.task = self.tasks.reference()
+            self.tasks.pop()
+            self.begun[self.task] = now
+            self.until = now + 1 + self.pauses[len(self.begun) % len(self.pauses)]
+        if now < self.until:
+            return self.busy(self.until)
+        if self.task != END_OF_WORK:
+            if not self.completions.can_push():
+                return self.wait_output(self.completions)
+            self.completions.push(0, 0, self.task, 0.0)
+        self.ended[self.task] = now
+        self.task = None
+        return self.busy(now + 1)
+
+
+ROWS = csr(
+    [dict.fromkeys(range(n % 17 if n % 5 else 0), 1.0) for n in range(70)] + [{}] * 200 + [{0: 1.0}], 17
+)
+
+
+def schedule(seed, *, workers=3, stream_lines=4):
+    table, store = TaskTable(ROWS.indptr.astype(np.int64), 4), PartialStore(64, 12)
+    b = csr([{0: 1.0}] * 17, 1)
+    part = Scheduler(
+        "scheduler", table, stored(ROWS), stored(b), 1, store, PORT, stream_lines=stream_lines, sizes=SIZES
+    )
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    kernel.add(part)
+    memory = kernel.add(MemoryStub("memory", seed, silent=(WRITE,)))
+    kernel.connect(part, "memory_requests", memory, "requests", capacity=4)
+    kernel.connect(memory, "replies", part, "memory_replies", capacity=4)
+    elements = [
+        kernel.add(WorkerStub(f"worker{i}", None if seed is None else seed + i)) for i in range(workers)
+    ]
+    for i, element in enumerate(elements):
+        kernel.connect(part, f"tasks[{i}]", element, "tasks", capacity=1)
+        kernel.connect(element, "completions", part, f"completions[{i}]", capacity=2)
+    assert kernel.run(cycle_limit=100_000).complete
+    return table, memory, elements
+
+
+def merged(elements, times):
+    """When each task began, or ended, whoever ran it."""
+    return {
+        task: cycle for element in elements for task, cycle in getattr(element, times).items() if task >= 0
+    }
+
+
+@SEEDS
+def test_a_scheduler_gives_out_each_task_once_and_ends_every_element_once(seed):
+    table, _memory, elements = schedule(seed)
+    given = [task for element in elements for task in element.begun]
+    assert sorted(given) == [*[END_OF_WORK] * 3, *range(table.count)]
+    last = max(merged(elements, "ended").values())
+    assert all(element.begun[END_OF_WORK] > last for element in elements)
+
+
+@SEEDS
+def test_a_scheduler_waits_for_the_children_of_a_task(seed):
+    table, _memory, elements = schedule(seed)
+    begun, ended = merged(elements, "begun"), merged(elements, "ended")
+    children = [task for task in range(table.count) if table.parents[task] != NO_PARENT]
+    assert len(children) > 40
+    assert all(ended[child] < begun[table.parents[child]] for child in children)
+
+
+@SEEDS
+def test_a_scheduler_reads_a_once_and_never_holds_more_than_its_window(seed):
+    _table, memory, _elements = schedule(seed)
+    reads = [request.address for request in memory.seen if request.operation == READ]
+    assert len(reads) == len(set(reads)) == -(-12 * ROWS.nnz // 64) + -(-4 * 272 // 64)
+    assert memory.most_waiting <= 4
+
+
+@SEEDS
+def test_a_scheduler_writes_a_line_of_pointers_once_its_rows_are_finished(seed):
+    table, memory, elements = schedule(seed)
+    writes = {request.address: request.cycle for request in memory.seen if request.operation == WRITE}
+    assert sorted(writes) == [Z_POINTERS_BASE + 64 * line for line in range(-(-4 * 272 // 64))]
+    for task, cycle in merged(elements, "ended").items():
+        if table.parents[task] == NO_PARENT:
+            assert writes[Z_POINTERS_BASE + 64 * (table.rows[task] // 16)] > cycle
+
+
+def test_a_scheduler_takes_turns_among_the_elements():
+    """Three that take equally long get the same number of tasks."""
+    _table, _memory, elements = schedule(None, stream_lines=64)
+    counts = [len(element.begun) for element in elements]
+    assert max(counts) - min(counts) <= 1
