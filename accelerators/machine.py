@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from scipy import sparse
 
 from accelerators.configuration import Configuration
-from sim import Kernel
+from sim import Component, Kernel
 
 __all__ = ["Accelerator", "CsrArray", "Machine", "MemoryUse", "Traffic"]
 
@@ -85,16 +85,18 @@ class Accelerator(Generic[AnyConfiguration]):
         limits: further families of which each component does one thing a cycle, so that one which is always
             busy limits the machine (a cache bank does; a crossbar with many ports does not).
         channels: the family of the memory's channels, busy while they hold a request; empty if there is none.
+        parts: the blocks that ``build`` takes others for, by name, as its argument ``parts``.
     """
 
     name: str
     summary: str
     configuration: type[AnyConfiguration]
     folder: Path
-    build: Callable[[AnyConfiguration, CsrArray, CsrArray], Machine]
+    build: Callable[..., Machine]
     workers: str
     limits: tuple[str, ...] = ()
     channels: str = ""
+    parts: Mapping[str, Callable[..., Component]] = field(default_factory=dict)
 
     @property
     def shipped(self) -> Path:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from accelerators.gamma.configuration import GammaConfiguration
-from accelerators.gamma.machine import Gamma
+from accelerators.gamma.machine import PARTS, Gamma
 from accelerators.machine import Accelerator
 
 __all__ = ["ACCELERATOR", "Gamma", "GammaConfiguration"]
@@ -15,4 +15,5 @@ ACCELERATOR = Accelerator(
     folder=Path(__file__).parent,
     build=Gamma,
     workers="pe.merger",
+    parts=PARTS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -20,8 +20,16 @@ from hw.arithmetic import Accumulator, Multiplier
 from hw.cache import FiberCacheBank
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
-from sim import Component, Kernel
+from sim import Component, Kernel, SimulationError
 
+# The blocks that others can stand in for: made with the same arguments, known by their ports and counters.
+PARTS: Mapping[str, Callable[..., Component]] = {
+    "merger": HighRadixMerger,
+    "multiplier": Multiplier,
+    "accumulator": Accumulator,
+    "bank": FiberCacheBank,
+    "crossbar": Crossbar,
+}
 UNITS = 3  # ports of a processing element at the FiberCache's network: prefetcher, reader, writer
 
 
@@ -34,6 +42,7 @@ class ProcessingElement:
         self.parameters = machine.parameters
         self.kernel = kernel = machine.kernel
         table, sizes, port = machine.table, machine.parameters.sizes, UNITS * number
+        parts = machine.parts
         parameters = machine.parameters.pe
         self.prefetcher = kernel.add(
             Prefetcher(
@@ -57,9 +66,9 @@ class ProcessingElement:
                 sizes=sizes,
             )
         )
-        self.merger = kernel.add(HighRadixMerger(f"{name}.merger", parameters.radix))
-        self.multiplier = kernel.add(Multiplier(f"{name}.multiplier", machine.a.values))
-        self.accumulator = kernel.add(Accumulator(f"{name}.accumulator"))
+        self.merger = kernel.add(parts["merger"](f"{name}.merger", parameters.radix))
+        self.multiplier = kernel.add(parts["multiplier"](f"{name}.multiplier", machine.a.values))
+        self.accumulator = kernel.add(parts["accumulator"](f"{name}.accumulator"))
         self.writer = kernel.add(
             FiberWriter(
                 f"{name}.writer",
@@ -104,13 +113,21 @@ class Gamma:
     Args:
         parameters: the configuration.
         a, b: the operands, CSR with sorted and distinct coordinates.
+        parts: blocks to take in the place of those in ``PARTS``, by the same names.
         kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
     """
 
     def __init__(
-        self, parameters: GammaConfiguration, a: CsrArray, b: CsrArray, *, kernel: Kernel | None = None
+        self,
+        parameters: GammaConfiguration,
+        a: CsrArray,
+        b: CsrArray,
+        *,
+        parts: Mapping[str, Callable[..., Component]] = PARTS,
+        kernel: Kernel | None = None,
     ) -> None:
         self.parameters = parameters
+        self.parts = {**PARTS, **parts}
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.a = _rows(a)
         self.b = self.a if b is a else _rows(b)
@@ -130,6 +147,7 @@ class Gamma:
         self._connect_cache()
         self._connect_memory()
         self.kernel.build()
+        self.operations()  # finds a part without the counters that a report needs now, not after a long run
 
     def _add_scheduler(self) -> Scheduler:
         parameters = self.parameters
@@ -147,13 +165,16 @@ class Gamma:
             )
         )
 
-    def _add_banks(self) -> list[FiberCacheBank]:
+    def _add_banks(self) -> list[Component]:
         specification = self.parameters.fibercache.specification()
         width = len(str(specification.banks - 1))
         return [
-            self.kernel.add(FiberCacheBank(f"gamma.fibercache.bank{i:0{width}d}", specification, i))
+            self.kernel.add(self.parts["bank"](f"gamma.fibercache.bank{i:0{width}d}", specification, i))
             for i in range(specification.banks)
         ]
+
+    def _crossbar(self, name: str, interleave_bytes: int = 0) -> Component:
+        return self.kernel.add(self.parts["crossbar"](f"gamma.network.{name}", interleave_bytes))
 
     def _connect_tasks(self) -> None:
         connect = self.kernel.connect
@@ -165,8 +186,8 @@ class Gamma:
         """The two crossbars between processing elements and FiberCache."""
         network, line = self.parameters.network, self.parameters.fibercache.line
         connect = self.kernel.connect
-        requests = self.kernel.add(Crossbar("gamma.network.pe_requests", line))
-        replies = self.kernel.add(Crossbar("gamma.network.pe_replies"))
+        requests = self._crossbar("pe_requests", line)
+        replies = self._crossbar("pe_replies")
         units = [unit for element in self.elements for unit in element.ports()]
         for i, unit in enumerate(units):
             connect(unit, "requests", requests, f"inputs[{i}]", capacity=network.queue)
@@ -196,8 +217,8 @@ class Gamma:
         """The two crossbars between FiberCache, scheduler and memory."""
         network, memory = self.parameters.network, self.parameters.memory
         connect = self.kernel.connect
-        requests = self.kernel.add(Crossbar("gamma.network.memory_requests", memory.interleave))
-        replies = self.kernel.add(Crossbar("gamma.network.memory_replies"))
+        requests = self._crossbar("memory_requests", memory.interleave)
+        replies = self._crossbar("memory_replies")
         capacity = network.queue + network.memory_latency
         for i, unit in enumerate([*self.banks, self.scheduler]):
             connect(unit, "memory_requests", requests, f"inputs[{i}]", capacity=network.queue)
@@ -232,11 +253,11 @@ class Gamma:
         ``add`` counts additions into elements of Z, whether of products or of partial sums; ``merge`` the
         elements that passed a merger, ``partial_merge`` those of them that came from partial fibers.
         """
-        multiplies = sum(element.multiplier.multiplies for element in self.elements)
-        merged = sum(element.merger.merged_elements for element in self.elements)
+        multiplies = sum(_count(element.multiplier, "multiply") for element in self.elements)
+        merged = sum(_count(element.merger, "merged_elements") for element in self.elements)
         return {
             "multiply": multiplies,
-            "add": sum(element.accumulator.additions for element in self.elements),
+            "add": sum(_count(element.accumulator, "add") for element in self.elements),
             "merge": merged,
             "partial_merge": merged - multiplies,
             "tasks": self.scheduler.completed,
@@ -265,6 +286,13 @@ class Gamma:
     def progress(self) -> tuple[int, int]:
         """Tasks completed, and tasks."""
         return self.scheduler.completed, self.table.count
+
+
+def _count(part: Component, counter: str) -> int:
+    counters = part.counters()
+    if counter not in counters:
+        raise SimulationError(f"{part.name} ({type(part).__name__}) should count {counter} in counters()")
+    return counters[counter]
 
 
 def _rows(matrix: CsrArray) -> CompressedRows:

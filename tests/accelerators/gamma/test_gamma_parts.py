@@ -1,0 +1,96 @@
+"""Blocks of the user's own in the place of Gamma's: a clean seam, and one line for what does not fit it."""
+
+import numpy as np
+import pytest
+from gamma_bench import configured, cycles, operands, run_gamma, tiny
+from hypothesis import given, settings
+from scipy import sparse
+
+from accelerators.gamma import Gamma
+from accelerators.gamma.machine import PARTS
+from hw.arithmetic import Accumulator, Multiplier
+from hw.cache import FiberCacheBank
+from hw.merge import HighRadixMerger
+from hw.network import Crossbar
+from sim import Input, SimulationError
+
+
+class PlainMerger(HighRadixMerger):
+    """The same merger, as a plain Python class."""
+
+
+class PlainMultiplier(Multiplier):
+    """The same multiplier."""
+
+
+class PlainAccumulator(Accumulator):
+    """The same accumulator."""
+
+
+class PlainBank(FiberCacheBank):
+    """The same bank."""
+
+
+class PlainCrossbar(Crossbar):
+    """The same crossbar."""
+
+
+PLAIN = {
+    "merger": PlainMerger,
+    "multiplier": PlainMultiplier,
+    "accumulator": PlainAccumulator,
+    "bank": PlainBank,
+    "crossbar": PlainCrossbar,
+}
+
+
+@given(operands(longest=8))
+@settings(max_examples=10)
+def test_parts_that_do_the_same_change_nothing(given_operands):
+    a, b = given_operands
+    expected = run_gamma(tiny(), a, b)
+    machine = Gamma(tiny(), a, b, parts=PLAIN)
+    assert machine.kernel.run().complete
+    assert cycles(machine) == cycles(expected)
+    assert machine.operations() == expected.operations()
+    assert machine.kernel.statistics() == expected.kernel.statistics()
+
+
+def test_every_part_is_taken_from_what_is_given():
+    a = sparse.csr_array(np.eye(3))
+    made = {type(part) for part in Gamma(tiny(), a, a, parts=PLAIN).kernel.components}
+    assert made >= set(PLAIN.values())
+    assert not made & set(PARTS.values())
+    assert PLAIN.keys() == PARTS.keys()
+
+
+def test_one_element_can_differ_from_the_others():
+    def merger(name, radix):
+        return (PlainMerger if name == "gamma.pe1.merger" else HighRadixMerger)(name, radix)
+
+    a = sparse.csr_array(np.eye(3))
+    machine = Gamma(configured(pe__count=3), a, a, parts={"merger": merger})
+    kinds = [type(element.merger) for element in machine.elements]
+    assert kinds == [HighRadixMerger, PlainMerger, HighRadixMerger]
+
+
+class WithoutCounters(HighRadixMerger):
+    def counters(self):
+        return {}
+
+
+class WithoutOutput(HighRadixMerger):
+    PORTS = tuple(port for port in HighRadixMerger.PORTS if isinstance(port, Input))
+
+
+@pytest.mark.parametrize(
+    ("merger", "message"),
+    [
+        (WithoutCounters, r"gamma\.pe0\.merger \(WithoutCounters\) should count merged_elements in counters"),
+        (WithoutOutput, r"gamma\.pe0\.merger has no output port merged; it has none"),
+    ],
+)
+def test_a_part_that_does_not_fit_is_found_when_the_machine_is_built(merger, message):
+    a = sparse.csr_array(np.eye(3))
+    with pytest.raises(SimulationError, match=message):
+        Gamma(tiny(), a, a, parts={"merger": merger})
