@@ -36,7 +36,8 @@ def _run_once(matrix: str, environment: dict[str, str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.json"
         command = [sys.executable, "-m", "fiberscope", "sim", "gamma", matrix, "--json", str(path), "--quiet"]
-        subprocess.run(command, cwd=ROOT, env=os.environ | environment, check=True, stderr=subprocess.DEVNULL)
+        quiet = subprocess.DEVNULL
+        subprocess.run(command, cwd=ROOT, env=os.environ | environment, check=True, stderr=quiet)
         report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return report
 
@@ -45,7 +46,8 @@ def describe(title: str, report: dict[str, Any]) -> None:
     """Print the figures of one run."""
     host, nonzeros = report["host"], report["workload"]["nonzeros"]
     print(f"{title} ({report['workload']['source']}, {nonzeros:,} nonzeros)")
-    print(f"  in all                      {host['seconds']:.2f} s, of which simulation {host['simulation_seconds']:.2f} s")
+    print(f"  in all                      {host['seconds']:.2f} s")
+    print(f"  of which simulation         {host['simulation_seconds']:.2f} s")
     print(f"  component ticks a second    {host['ticks_per_second']:,.0f}")
     print(f"  cycles a second             {host['cycles_per_second']:,.0f}")
     print(f"  multiplies a second         {host['multiplies_per_second']:,.0f}")
@@ -57,7 +59,7 @@ def compare_modes() -> None:
     """Compiled against uncompiled on one small matrix; the simulated cycles must agree."""
     compiled, uncompiled = run(SMALL), run(SMALL, 1, FIBERSCOPE_UNCOMPILED="1")
     if compiled["cycles"] != uncompiled["cycles"]:
-        raise SystemExit(f"compiled {compiled['cycles']} and uncompiled {uncompiled['cycles']} cycles differ")
+        raise SystemExit(f"cycles differ: compiled {compiled['cycles']}, uncompiled {uncompiled['cycles']}")
     ratio = uncompiled["host"]["simulation_seconds"] / compiled["host"]["simulation_seconds"]
     print(f"\ncompiled against uncompiled ({SMALL}, {compiled['cycles']:,} cycles in both)")
     for name, report in (("compiled", compiled), ("uncompiled", uncompiled)):
@@ -80,15 +82,15 @@ def growth(sizes: tuple[int, ...]) -> None:
         base = base or (nonzeros, memory)
         above = (memory - base[1]) / (nonzeros - base[0]) if nonzeros > base[0] else 0.0
         seconds = host["simulation_seconds"]
-        print(
-            f"{nonzeros:11,} {products:11,} {seconds:9.2f} {seconds / products * 1e9:14.0f} "
-            f"{memory / 1e6:9.0f} {above:12.0f}"
-        )
+        each = seconds / products * 1e9
+        print(f"{nonzeros:11,} {products:11,} {seconds:9.2f} {each:14.0f} {memory / 1e6:9.0f} {above:12.0f}")
 
 
 def main() -> None:
     """Print all figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="leave out the largest matrices")
     quick = parser.parse_args().quick
     describe("Gamma on wiki-Vote", run("wiki-Vote", 1 if quick else ROUNDS))

@@ -15,5 +15,7 @@ ACCELERATOR = Accelerator(
     folder=Path(__file__).parent,
     build=Gamma,
     workers="pe.merger",
+    limits=("fibercache.bank",),
+    channels="memory.channel",
     parts=PARTS,
 )
