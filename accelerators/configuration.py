@@ -81,7 +81,8 @@ def load(
         shipped: its ``config.yaml``.
         name: the machine's name, for messages.
         file: a user's YAML file; it need only give what differs.
-        settings: dotted keys and values, as in ``{"pe.count": 64, "fibercache.size": "1 MiB"}``.
+        settings: dotted keys and values, as in ``{"pe.count": 64, "fibercache.size": "1 MiB"}``; a value may
+            be an ``Entry``, which messages then say the origin of.
 
     Raises:
         ConfigurationError: a key that does not exist, a value that cannot be, or values at odds.
@@ -89,7 +90,8 @@ def load(
     entries = read_yaml(shipped, f"{name}/{shipped.name}")
     if file is not None:
         entries |= read_yaml(Path(file))
-    entries |= {key: Entry(value, "--set") for key, value in (settings or {}).items()}
+    for key, value in (settings or {}).items():
+        entries[key] = value if isinstance(value, Entry) else Entry(value, "settings")
     _check_keys(model, entries, name)
     try:
         return model.model_validate(_nested(entries))
@@ -97,18 +99,18 @@ def load(
         raise ConfigurationError(_explain(error, entries, name)) from error
 
 
-def parse_settings(settings: Iterable[str]) -> dict[str, object]:
-    """Settings written ``key=value``, as ``load`` takes them.
+def parse_settings(settings: Iterable[str]) -> dict[str, Entry]:
+    """Settings of a command line, written ``key=value``, as ``load`` takes them.
 
     Raises:
         ConfigurationError: one without ``=`` or without a key.
     """
-    parsed: dict[str, object] = {}
+    parsed: dict[str, Entry] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
             raise ConfigurationError(f"--set {setting}: write it as key=value, for example pe.count=64")
-        parsed[key.strip()] = read_scalar(value.strip())
+        parsed[key.strip()] = Entry(read_scalar(value.strip()), "--set")
     return parsed
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,9 +18,10 @@ from fiberscope import collect
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.report import Report, check_writable
 from fiberscope.verification import Comparison
-from sim import DeadlockError, Kernel, Run, SimulationError
+from sim import Component, DeadlockError, Kernel, Run, SimulationError
 from workloads import Workload, from_scipy
 from workloads import load as load_workload
+from workloads.errors import nearest
 
 __all__ = ["Progress", "Waveform", "simulate"]
 
@@ -49,8 +51,10 @@ def simulate(
     config: str | Path | None = None,
     exact: bool = False,
     cycle_limit: int | None = None,
-    waveform: Waveform | None = None,
+    waveform: Waveform | str | Path | None = None,
+    parts: Mapping[str, Callable[..., Component]] | None = None,
     progress: Progress | None = None,
+    **parameters: object,
 ) -> Report:
     """Simulate A times B on an accelerator, verify the product and report.
 
@@ -62,8 +66,11 @@ def simulate(
         config: a YAML file of parameters, below the settings and above the accelerator's own.
         exact: refuse a surrogate for a matrix that cannot be had.
         cycle_limit: stop here, with a report marked incomplete.
-        waveform: write a VCD file.
+        waveform: write a VCD file, whole or as the ``Waveform`` says.
+        parts: blocks of one's own in the place of the accelerator's, as in ``{"merger": MyMerger}``; they are
+            made with the same arguments as those they replace, which are in ``Accelerator.parts``.
         progress: called now and then with stage, work done and work in all.
+        parameters: settings as keywords, their dots as double underscores: ``pe__count=64``.
 
     Raises:
         ConfigurationError, WorkloadError, InputError: what was given cannot be simulated.
@@ -72,19 +79,24 @@ def simulate(
     """
     tell = progress or _nobody
     kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
-    parameters = configuration.load(
-        kind.configuration, kind.shipped, name=kind.name, file=config, settings=settings
+    given = {**(settings or {}), **_keywords(kind, parameters)}
+    configured = configuration.load(
+        kind.configuration, kind.shipped, name=kind.name, file=config, settings=given
     )
+    parts = parts or {}
+    _check_parts(kind, parts)
+    if isinstance(waveform, str | Path):
+        waveform = Waveform(Path(waveform))
     if waveform is not None:
         check_writable(waveform.path)
     first, second = _operands(a, b, exact, tell)
     start = time.perf_counter()
-    machine = kind.build(parameters, first.matrix, second.matrix)
+    machine = kind.build(configured, first.matrix, second.matrix, **({"parts": parts} if parts else {}))
     run, deadlock, simulation_seconds = _run(machine, cycle_limit, waveform, tell)
     checked = _verify(machine, run, first.matrix, second.matrix, tell)
     timing = collect.Timing(time.perf_counter() - start, simulation_seconds)
     operands = collect.workload(first, None if b is None else second)
-    report = collect.report(kind, parameters, operands, machine, run, checked, timing)
+    report = collect.report(kind, configured, operands, machine, run, checked, timing, parts)
     if deadlock is not None:
         raise DeadlockedRunError(str(deadlock), report) from deadlock
     if checked is not None and not checked.comparison.passed:
@@ -94,6 +106,27 @@ def simulate(
 
 def _nobody(_stage: str, _done: int, _total: int) -> None:
     """Tell nobody about the progress."""
+
+
+def _keywords(kind: Accelerator[Any], keywords: Mapping[str, object]) -> dict[str, object]:
+    """Settings given as keywords; a keyword that is neither a setting nor an argument is refused here."""
+    keys = (key.replace(".", "__") for key in configuration.leaf_keys(kind.configuration))
+    known = {*keys, *inspect.signature(simulate).parameters} - {"a", "b", "parameters"}
+    for keyword in keywords:
+        if "__" not in keyword and keyword not in known:
+            advice = nearest(keyword, known)
+            raise InputError(
+                f"{keyword} is no argument of simulate and no parameter of {kind.name}; {advice}"
+            )
+    return {keyword.replace("__", "."): value for keyword, value in keywords.items()}
+
+
+def _check_parts(kind: Accelerator[Any], given: Iterable[str]) -> None:
+    for name in given:
+        if name not in kind.parts:
+            raise InputError(
+                f"{kind.name} has no part {name} to replace; {nearest(name, kind.parts) if kind.parts else 'it has none'}"
+            )
 
 
 def _operands(a: object, b: object, exact: bool, tell: Progress) -> tuple[Workload, Workload]:

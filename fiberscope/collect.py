@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from fiberscope import __version__, host
 from fiberscope import report as parts
 from fiberscope.bottleneck import bottleneck
 from fiberscope.verification import TOLERANCE, Comparison, compare
-from sim import ComponentStatistics, Kernel, Run, mode
+from sim import Component, ComponentStatistics, Kernel, Run, mode
 from workloads import Workload
 
 __all__ = ["Checked", "Timing", "report", "workload"]
@@ -52,8 +53,9 @@ def report(
     run: Run,
     checked: Checked | None,
     timing: Timing,
+    replaced: Mapping[str, Callable[..., Component]],
 ) -> parts.Report:
-    """The report of a run, complete or not."""
+    """The report of a run, complete or not; ``replaced`` are the blocks that a user put into the machine."""
     traffic = {name: parts.TensorTraffic(**asdict(part)) for name, part in machine.traffic().items()}
     operations = dict(machine.operations())
     components = {name: _component(part) for name, part in machine.kernel.statistics().items()}
@@ -61,6 +63,7 @@ def report(
     return parts.Report(
         version=__version__,
         accelerator=accelerator.name,
+        parts={name: _origin(factory) for name, factory in replaced.items()},
         complete=run.complete,
         ending=cast(parts.Ending, run.reason),
         workload=operands,
@@ -78,6 +81,11 @@ def report(
         components=components,
         host=_host(machine.kernel, run, operations.get("multiply", 0), timing),
     )
+
+
+def _origin(factory: Callable[..., Component]) -> str:
+    name = getattr(factory, "__qualname__", type(factory).__qualname__)
+    return f"{factory.__module__}.{name}"
 
 
 def workload(first: Workload, second: Workload | None) -> parts.Workload:

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
 
 __all__ = [
     "Component",
@@ -135,6 +139,7 @@ class Report(_Part):
     fidelity: Literal["event"] = "event"
     version: str
     accelerator: str
+    parts: dict[str, str] = {}
     complete: bool
     ending: Ending
     workload: Workload
@@ -151,6 +156,33 @@ class Report(_Part):
     bottleneck: str
     components: dict[str, Component]
     host: Host
+
+    def summary(self, width: int = 100) -> str:
+        """What the command line shows of a run, as plain text of so many columns; ``print`` shows it too."""
+        from fiberscope.summary import as_text  # noqa: PLC0415  (it imports this module)
+
+        return as_text(self, width)
+
+    def __str__(self) -> str:
+        """The summary."""
+        return self.summary()
+
+    def __repr__(self) -> str:
+        """One line, as a whole report would flood a prompt."""
+        ending = "verified" if self.verification.passed else self.ending
+        return f"<Report: {self.accelerator} on {self.workload.name}, {self.cycles:,} cycles, {ending}>"
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """The summary in colours, for rich."""
+        from fiberscope.summary import summary  # noqa: PLC0415
+
+        yield summary(self, width=min(options.max_width, 120), ascii_only=options.ascii_only)
+
+    def _repr_html_(self) -> str:
+        """The summary in colours, for a notebook."""
+        from fiberscope.summary import as_html  # noqa: PLC0415
+
+        return as_html(self)
 
     def to_json(self) -> str:
         """The document as indented JSON with a final newline."""

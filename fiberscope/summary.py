@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -10,10 +12,12 @@ from rich.text import Text
 from fiberscope.families import Family, families
 from fiberscope.report import Memory, Operand, Report
 
-__all__ = ["show", "summary"]
+__all__ = ["as_html", "as_text", "show", "summary"]
 
 MOST_FAMILIES = 16
+WIDTH = 100  # columns where there is no terminal to ask
 LABEL_WIDTH = 24
+HTML = '<pre style="font-family: monospace; line-height: 1.2">{code}</pre>'
 
 # State, what it is called, its colour, and its mark where the terminal can draw it and where it cannot.
 STATES = (
@@ -27,6 +31,21 @@ STATES = (
 def show(report: Report, console: Console) -> None:
     """Print the summary of a report."""
     console.print(summary(report, width=min(console.width, 120), ascii_only=console.options.ascii_only))
+
+
+def as_text(report: Report, width: int = WIDTH) -> str:
+    """The summary as plain text of so many columns, without a final newline."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False, markup=False)
+    with console.capture() as captured:
+        show(report, console)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def as_html(report: Report, width: int = WIDTH) -> str:
+    """The summary as a piece of HTML, colours included, for a notebook."""
+    console = Console(file=io.StringIO(), record=True, width=width, highlight=False, markup=False)
+    show(report, console)
+    return console.export_html(inline_styles=True, code_format=HTML)
 
 
 def summary(report: Report, *, width: int, ascii_only: bool = False) -> RenderableType:
@@ -50,7 +69,9 @@ def summary(report: Report, *, width: int, ascii_only: bool = False) -> Renderab
 def _title(report: Report) -> RenderableType:
     workload = report.workload
     times = "A times A" if workload.b is None else "A times B"
-    title = Text.assemble((report.accelerator, "bold"), " on ", (workload.name, "bold"), f", {times}: ")
+    own = ", ".join(f"{part} {name.rpartition('.')[2]}" for part, name in report.parts.items())
+    machine = f"{report.accelerator} with {own}" if own else report.accelerator
+    title = Text.assemble((machine, "bold"), " on ", (workload.name, "bold"), f", {times}: ")
     title.append(_operand(workload))
     if workload.b is not None:
         title.append(f"; B is {workload.b.name}: {_operand(workload.b)}")

@@ -1,10 +1,14 @@
 """Simulating from Python: operands, endings, and the report that each leaves."""
 
+import html
+import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy import sparse
 
 import fiberscope
@@ -122,3 +126,69 @@ def test_reports_are_read_back(toy: str, tmp_path: Path) -> None:
     report = fiberscope.simulate(toy, SMALL)
     report.write(tmp_path / "out.json")
     assert Report.read(tmp_path / "out.json") == report
+
+
+def test_settings_may_be_keywords(toy: str) -> None:
+    report = fiberscope.simulate(toy, SMALL, lane__count=4, fault="none", settings={"lane.pause": 2})
+    assert report.config["lane"] == {"count": 4, "pause": 2}
+    assert report == _without_host(report, fiberscope.simulate(toy, SMALL, settings=report_settings(report)))
+
+
+def report_settings(report: Report) -> dict[str, object]:
+    return {"lane.count": report.config["lane"]["count"], "lane.pause": report.config["lane"]["pause"]}
+
+
+def _without_host(like: Report, other: Report) -> Report:
+    return other.model_copy(update={"host": like.host})
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        (
+            {"lane__cuont": 3},
+            "settings: toy has no parameter lane.cuont; did you mean lane.count or lane.pause?",
+        ),
+        ({"lane__count": 0}, "settings: lane.count is 0; it should be greater than or equal to 1"),
+        (
+            {"cycle_limt": 3},
+            "cycle_limt is no argument of simulate and no parameter of toy; did you mean cycle_limit?",
+        ),
+        (
+            {"lane_count": 3},
+            "lane_count is no argument of simulate and no parameter of toy; did you mean lane__count or lane__pause?",
+        ),
+        ({"parts": {"merger": object}}, "toy has no part merger to replace; it has none"),
+    ],
+)
+def test_a_mistaken_keyword_costs_one_line(toy: str, keywords: dict[str, object], message: str) -> None:
+    with pytest.raises((fiberscope.ConfigurationError, fiberscope.InputError)) as raised:
+        fiberscope.simulate(toy, SMALL, **keywords)
+    assert str(raised.value) == message
+
+
+def test_a_waveform_may_be_a_path(toy: str, tmp_path: Path) -> None:
+    fiberscope.simulate(toy, SMALL, waveform=tmp_path / "out.vcd", cycle_limit=30)
+    assert (tmp_path / "out.vcd").read_text().startswith("$")
+
+
+def test_a_report_prints_as_its_summary(toy: str) -> None:
+    report = fiberscope.simulate(toy, SMALL)
+    assert str(report) == report.summary()
+    assert report.summary().startswith(f"toy on {report.workload.name}, A times A: 30 x 30, 90 nonzeros")
+    assert f"Cycles      {report.cycles:,} (" in report.summary()
+    assert max(map(len, report.summary(width=70).splitlines())) <= 70
+    assert repr(report) == f"<Report: toy on {report.workload.name}, {report.cycles:,} cycles, verified>"
+    assert repr(fiberscope.simulate(toy, SMALL, cycle_limit=9)).endswith(", 9 cycles, cycle limit>")
+
+
+def test_a_report_shows_itself_to_rich_and_to_a_notebook(toy: str) -> None:
+    report = fiberscope.simulate(toy, np.eye(2))
+    console = Console(file=io.StringIO(), width=100, highlight=False)
+    with console.capture() as captured:
+        console.print(report)
+    assert [line.rstrip() for line in captured.get().splitlines()] == report.summary().splitlines()
+    shown = report._repr_html_()
+    assert shown.startswith("<pre style=")
+    text = html.unescape(re.sub(r"<[^>]*>", "", shown))
+    assert [line.rstrip() for line in text.splitlines()] == report.summary().splitlines()
