@@ -124,9 +124,8 @@ def _keywords(kind: Accelerator[Any], keywords: Mapping[str, object]) -> dict[st
 def _check_parts(kind: Accelerator[Any], given: Iterable[str]) -> None:
     for name in given:
         if name not in kind.parts:
-            raise InputError(
-                f"{kind.name} has no part {name} to replace; {nearest(name, kind.parts) if kind.parts else 'it has none'}"
-            )
+            advice = nearest(name, kind.parts) if kind.parts else "it has none"
+            raise InputError(f"{kind.name} has no part {name} to replace; {advice}")
 
 
 def _operands(a: object, b: object, exact: bool, tell: Progress) -> tuple[Workload, Workload]:

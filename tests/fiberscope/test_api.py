@@ -156,7 +156,8 @@ def _without_host(like: Report, other: Report) -> Report:
         ),
         (
             {"lane_count": 3},
-            "lane_count is no argument of simulate and no parameter of toy; did you mean lane__count or lane__pause?",
+            "lane_count is no argument of simulate and no parameter of toy; "
+            "did you mean lane__count or lane__pause?",
         ),
         ({"parts": {"merger": object}}, "toy has no part merger to replace; it has none"),
     ],
