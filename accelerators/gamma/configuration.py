@@ -85,6 +85,7 @@ class SchedulerParameters(Configuration):
 
     stream_lines: int = Field(ge=1, le=1 << 20)
     output: Literal["memory", "cache"]
+    output_page: Bytes = Field(ge=1)
 
 
 class Format(Configuration):
@@ -98,6 +99,7 @@ class GammaConfiguration(Configuration):
     """All parameters of Gamma."""
 
     clock: Hertz = Field(ge=1)
+    reorder: Literal["none", "affinity"]
     pe: ProcessingElements
     fibercache: FiberCache
     network: Network
@@ -123,6 +125,11 @@ class GammaConfiguration(Configuration):
         if self.memory.interleave % line:
             raise ValueError(
                 f"memory.interleave is {self.memory.interleave} bytes; it should be a multiple of a "
+                f"{line}-byte line"
+            )
+        if self.scheduler.output_page % line:
+            raise ValueError(
+                f"scheduler.output_page is {self.scheduler.output_page} bytes; it should be a multiple of a "
                 f"{line}-byte line"
             )
         # The lines of a whole task must fit, with one of row pointers and one that starts midway.

@@ -1,8 +1,8 @@
 """Where Gamma's tensors lie in memory, and what its parts say to one another.
 
 All are stored as compressed rows: a coordinate and a value for each nonzero, and a pointer for each row.
-The product's rows are written in a region of their own for every processing element, packed one behind the
-other; a row pointer for each says where.
+Every processing element writes its rows of the product in addresses of its own, packed one behind the other;
+a row pointer for each says where. Memory backs these addresses page by page as they are first written.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,6 @@ B_POINTERS_BASE = B_POINTERS << TENSOR_SHIFT
 PARTIAL_BASE = PARTIAL << TENSOR_SHIFT
 Z_BASE = Z << TENSOR_SHIFT
 Z_POINTERS_BASE = Z_POINTERS << TENSOR_SHIFT
-Z_REGION_SHIFT = 32  # each processing element writes its rows of Z in a region of 4 GiB
 
 # What a report calls the tensors, with the numbers that count for each.
 TENSORS = {"A": (A, A_POINTERS), "B": (B, B_POINTERS), "partial": (PARTIAL,), "Z": (Z, Z_POINTERS)}
@@ -44,5 +43,8 @@ TENSORS = {"A": (A, A_POINTERS), "B": (B, B_POINTERS), "partial": (PARTIAL,), "Z
 TASK = "gamma task"
 COMPLETION = "gamma completion"
 END_OF_WORK = -1
+# Protocols: a token asks for a page of Z's memory, one with its number as reference gives it.
+PAGE_REQUEST = "page request"
+PAGE = "page"
 
 NO_PARENT = -1

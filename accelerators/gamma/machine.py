@@ -8,11 +8,13 @@ import numpy as np
 
 from accelerators.gamma.configuration import GammaConfiguration
 from accelerators.gamma.layout import TENSORS
+from accelerators.gamma.pages import PageAllocator
 from accelerators.gamma.prefetcher import Prefetcher
 from accelerators.gamma.product import ProductRows
 from accelerators.gamma.reader import FiberReader
+from accelerators.gamma.reorder import affinity_order, window_rows
 from accelerators.gamma.scheduler import Scheduler
-from accelerators.gamma.tasks import CompressedRows, PartialStore, TaskTable
+from accelerators.gamma.tasks import CompressedRows, Integers, PartialStore, TaskTable
 from accelerators.gamma.writer import FiberWriter
 from accelerators.machine import CsrArray, MemoryUse, Traffic
 from accelerators.memory import add_channels, memory_use, traffic
@@ -78,6 +80,7 @@ class ProcessingElement:
                 number,
                 port + 2,
                 sizes=sizes,
+                page_bytes=machine.parameters.scheduler.output_page,
                 through_cache=machine.parameters.scheduler.output == "cache",
             )
         )
@@ -131,6 +134,9 @@ class Gamma:
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.a = _rows(a)
         self.b = self.a if b is a else _rows(b)
+        self.order = self._order()
+        if parameters.reorder != "none":
+            self.a = _rows(a[self.order])
         self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix)
         self.partials = PartialStore(parameters.fibercache.line, parameters.format.element)
         self.product = ProductRows(self.a, self.b, self.shape[1])
@@ -149,6 +155,13 @@ class Gamma:
         self.kernel.build()
         self.operations()  # finds a part without the counters that a report needs now, not after a long run
 
+    def _order(self) -> Integers:
+        """The rows of A in the order in which they run."""
+        if self.parameters.reorder == "none":
+            return np.arange(self.a.rows)
+        cache, element = self.parameters.fibercache.size, self.parameters.format.element
+        return affinity_order(self.a, self.b.rows, window_rows(self.a, self.b, cache, element))
+
     def _add_scheduler(self) -> Scheduler:
         parameters = self.parameters
         return self.kernel.add(
@@ -161,6 +174,7 @@ class Gamma:
                 self.partials,
                 parameters.fibercache.banks,
                 stream_lines=parameters.scheduler.stream_lines,
+                most_tasks=1 + parameters.pe.task_queue,
                 sizes=parameters.sizes,
             )
         )
@@ -178,9 +192,12 @@ class Gamma:
 
     def _connect_tasks(self) -> None:
         connect = self.kernel.connect
+        pages = self.kernel.add(PageAllocator("gamma.pages"))
         for i, element in enumerate(self.elements):
             connect(self.scheduler, f"tasks[{i}]", element.prefetcher, "tasks", capacity=1)
             connect(element.writer, "completions", self.scheduler, f"completions[{i}]", capacity=4)
+            connect(element.writer, "page_requests", pages, f"page_requests[{i}]", capacity=1)
+            connect(pages, f"pages[{i}]", element.writer, "pages", capacity=1)
 
     def _connect_cache(self) -> None:
         """The two crossbars between processing elements and FiberCache."""
@@ -242,9 +259,11 @@ class Gamma:
             connect(channel, "replies", replies, f"inputs[{i}]", capacity=network.queue)
 
     def result(self) -> CsrArray:
-        """Z as the writers stored it."""
+        """Z as the writers stored it, its rows in the order of A as it was given."""
         if self._product is None:
-            self._product = self.product.gather(np.asarray(self.table.row_lengths))
+            product = self.product.gather(np.asarray(self.table.row_lengths))
+            ordered = self.parameters.reorder == "none"
+            self._product = product if ordered else product[np.argsort(self.order)]
         return self._product
 
     def operations(self) -> dict[str, int]:

@@ -28,6 +28,8 @@ cdef class Scheduler(Component):
     cdef readonly long ready_count
     cdef long processing_elements
     cdef long turn
+    cdef long most_tasks
+    cdef long[::1] tasks_given
     cdef long ended
     cdef readonly long completed
     cdef long rows_per_line

@@ -41,6 +41,7 @@ class Scheduler(Component):
         partials: where partial fibers are allocated.
         port: number of the port at the network to memory.
         stream_lines: lines of A that may be under way or wait.
+        most_tasks: tasks that a processing element may have been given and not completed.
         sizes: of lines, elements and pointers.
     """
 
@@ -62,6 +63,7 @@ class Scheduler(Component):
         port: int,
         *,
         stream_lines: int,
+        most_tasks: int,
         sizes: Sizes,
     ) -> None:
         super().__init__(name)
@@ -84,6 +86,8 @@ class Scheduler(Component):
         self.first_ready = 0
         self.ready_count = 0
         self.processing_elements = 0
+        self.most_tasks = most_tasks
+        self.tasks_given = array("q")  # by processing element: those not completed
         self.turn = 0
         self.ended = 0  # processing elements told the end of work
         self.completed = 0
@@ -103,6 +107,7 @@ class Scheduler(Component):
         self.tasks = self.channels("tasks")
         self.completions = self.channels("completions")
         self.processing_elements = len(self.tasks)
+        self.tasks_given = array("q", bytes(8 * self.processing_elements))
 
     def tick(self, now: int) -> int:
         """Take what came, ask for more of A, write row pointers of Z, dispatch a task."""
@@ -120,6 +125,8 @@ class Scheduler(Component):
     def _wait(self) -> int:
         """Nothing could be done in this cycle: say why."""
         if self._next_ready() >= 0:
+            if self.tasks_given[self.turn] == self.most_tasks:
+                return self.wait_input(self._completions_of(self.turn))
             return self.wait_output(self._tasks_of(self.turn))
         if self._all_completed() and self.ended < self.processing_elements:
             return self.wait_output(self._tasks_of(self.ended))
@@ -166,6 +173,7 @@ class Scheduler(Component):
         for i in range(self.processing_elements):
             channel = self._completions_of(i)
             if channel.can_pop():
+                self.tasks_given[i] -= 1
                 self._finish(channel.reference())
                 channel.pop()
                 progress = True
@@ -216,6 +224,7 @@ class Scheduler(Component):
             self.ended += 1
         else:
             self._take(task)
+            self.tasks_given[element] += 1
             self.turn = element + 1 if element + 1 < self.processing_elements else 0
         self._tasks_of(element).push(0, 0, task if task >= 0 else END_OF_WORK, 0.0)
         return True
@@ -239,7 +248,7 @@ class Scheduler(Component):
         """The next processing element in turn whose queue has space, or -1."""
         element = self.turn
         for _ in range(self.processing_elements):
-            if self._tasks_of(element).can_push():
+            if self.tasks_given[element] < self.most_tasks and self._tasks_of(element).can_push():
                 return element
             element += 1
             if element == self.processing_elements:

@@ -6,7 +6,7 @@ from sim.channel cimport Channel
 from sim.component cimport Component
 
 cdef long WRITE, WRITE_THROUGH, PORT_SHIFT, TAG_MASK, STOP, FINISHING
-cdef long END_OF_WORK, NO_PARENT, PARTIAL_BASE, Z_BASE, Z_REGION_SHIFT
+cdef long END_OF_WORK, NO_PARENT, PARTIAL_BASE, Z_BASE
 
 cdef class FiberWriter(Component):
     cdef TaskTable table
@@ -16,6 +16,7 @@ cdef class FiberWriter(Component):
     cdef long tag_base
     cdef long line_bytes
     cdef long element_bytes
+    cdef long page_bytes
     cdef long z_operation
     cdef readonly long task
     cdef readonly bint working
@@ -24,6 +25,10 @@ cdef class FiberWriter(Component):
     cdef long base
     cdef long bytes
     cdef long z_bytes
+    cdef long page
+    cdef long page_base
+    cdef long next_page
+    cdef bint page_asked
     cdef long first_finishing
     cdef long finishing
     cdef long[::1] finishing_tasks
@@ -37,6 +42,8 @@ cdef class FiberWriter(Component):
     cdef Channel requests
     cdef Channel replies
     cdef Channel completions
+    cdef Channel page_requests
+    cdef Channel pages
 
     cpdef long tick(self, long now) except? -2
     @cython.final
@@ -49,6 +56,12 @@ cdef class FiberWriter(Component):
     cdef bint _write(self) except -1
     @cython.final
     cdef bint _store(self) except -1
+    @cython.final
+    cdef bint _can_send(self) except -1
+    @cython.final
+    cdef int _ask_page(self) except -1
+    @cython.final
+    cdef bint _take_page(self) except -1
     @cython.final
     cdef int _send_line(self) except -1
     @cython.final

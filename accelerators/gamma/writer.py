@@ -8,10 +8,11 @@ from accelerators.gamma.layout import (
     COMPLETION,
     END_OF_WORK,
     NO_PARENT,
+    PAGE,
+    PAGE_REQUEST,
     PARTIAL_BASE,
     TASK,
     Z_BASE,
-    Z_REGION_SHIFT,
     Sizes,
 )
 from accelerators.gamma.product import ProductRows
@@ -29,7 +30,8 @@ class FiberWriter(Component):
     Interface: ``output_tasks`` says which task the elements on ``elements`` belong to, a stop ends it; lines
     go out on ``requests`` (``WRITE`` for partial fibers, acknowledged on ``replies``; Z as configured); a
     task is announced on ``completions`` once all its lines are acknowledged, in order. At the end of work the
-    line of Z that is not full goes out.
+    line of Z that is not full goes out. Pages of Z are asked for on ``page_requests``, one ahead of use, and
+    come on ``pages``.
 
     Timing: one element a cycle; a line goes out in the cycle in which its last byte comes.
 
@@ -41,6 +43,7 @@ class FiberWriter(Component):
         number: the processing element's.
         port: number of the requests' port at the FiberCache's network.
         sizes: of lines and elements.
+        page_bytes: of a page of Z's memory.
         through_cache: whether rows of Z stay in the FiberCache until evicted, instead of going to memory.
     """
 
@@ -50,6 +53,8 @@ class FiberWriter(Component):
         Output("requests", REQUEST),
         Input("replies", REPLY),
         Output("completions", COMPLETION),
+        Output("page_requests", PAGE_REQUEST),
+        Input("pages", PAGE),
     )
 
     def __init__(
@@ -62,6 +67,7 @@ class FiberWriter(Component):
         port: int,
         *,
         sizes: Sizes,
+        page_bytes: int,
         through_cache: bool,
     ) -> None:
         super().__init__(name)
@@ -72,14 +78,19 @@ class FiberWriter(Component):
         self.tag_base = port << PORT_SHIFT
         self.line_bytes = sizes.line_bytes
         self.element_bytes = sizes.element_bytes
+        self.page_bytes = page_bytes
         self.z_operation = WRITE if through_cache else WRITE_THROUGH
         self.task = END_OF_WORK
         self.working = False
         self.is_partial = False
         self.length = 0  # elements of the present task so far
-        self.base = 0  # address of the fiber's, or of the region's, first byte
-        self.bytes = 0  # of the fiber or the region so far
+        self.base = 0  # address of the partial fiber's, or of the present page's, first byte
+        self.bytes = 0  # of the partial fiber, or of all rows of Z, so far
         self.z_bytes = 0
+        self.page = -1  # which of this element's pages of Z is being written
+        self.page_base = 0
+        self.next_page = -1  # the page of memory that comes after it, once given
+        self.page_asked = False
         self.first_finishing = 0
         self.finishing = 0
         self.finishing_tasks = array("q", bytes(8 * FINISHING))
@@ -96,10 +107,14 @@ class FiberWriter(Component):
         self.requests = self.channel("requests")
         self.replies = self.channel("replies")
         self.completions = self.channel("completions")
+        self.page_requests = self.channel("page_requests")
+        self.pages = self.channel("pages")
 
     def tick(self, now: int) -> int:
         """Take an element, an acknowledgement, and announce the oldest task if it is finished."""
         progress = self._acknowledge()
+        if self._take_page():
+            progress = True
         if self._announce():
             progress = True
         if not self.working and self._begin():
@@ -113,6 +128,8 @@ class FiberWriter(Component):
     def _wait(self) -> int:
         """Nothing could be done in this cycle: say why."""
         if self.working and (self.task == END_OF_WORK or self.elements.can_pop()):
+            if self.requests.can_push():
+                return self.wait_input(self.pages)
             return self.wait_output(self.requests)
         if self.finishing > 0 and self.finished[self.first_finishing]:
             if self.unacknowledged[self.first_finishing] > 0:
@@ -143,8 +160,10 @@ class FiberWriter(Component):
             self.base = PARTIAL_BASE + self.table.output_starts[self.task] * self.element_bytes
             self.bytes = 0
         else:
-            self.base = Z_BASE + (self.number << Z_REGION_SHIFT)
+            self.base = self.page_base
             self.bytes = self.z_bytes
+            if not self.page_asked:
+                self._ask_page()
 
     def _write(self) -> bool:
         """Take an element or the stop, or flush at the end of work; says whether it could."""
@@ -159,7 +178,7 @@ class FiberWriter(Component):
     def _store(self) -> bool:
         """An element joins its line, which goes out if it is full."""
         fills = self.bytes % self.line_bytes + self.element_bytes >= self.line_bytes
-        if fills and not self.requests.can_push():
+        if fills and not self._can_send():
             return False
         coordinate = self.elements.coordinate()
         value = self.elements.value()
@@ -179,9 +198,35 @@ class FiberWriter(Component):
         self.elements_written += 1
         return True
 
+    def _can_send(self) -> bool:
+        """Whether the line in which the next byte falls can go out; turns to its page if it is a new one."""
+        if not self.requests.can_push():
+            return False
+        if self.is_partial or self.bytes // self.page_bytes == self.page:
+            return True
+        if self.next_page < 0:
+            return False
+        self.page += 1
+        self.page_base = self.base = Z_BASE + self.next_page * self.page_bytes
+        self.next_page = -1
+        self._ask_page()
+        return True
+
+    def _ask_page(self) -> None:
+        self.page_requests.push(0, 0, 0, 0.0)
+        self.page_asked = True
+
+    def _take_page(self) -> bool:
+        if not self.pages.can_pop():
+            return False
+        self.next_page = self.pages.reference()
+        self.pages.pop()
+        return True
+
     def _send_line(self) -> None:
-        """Write the line in which the next byte of the fiber falls."""
-        address = self.base + self.bytes // self.line_bytes * self.line_bytes
+        """Write the line in which the next byte falls."""
+        line = self.bytes // self.line_bytes * self.line_bytes
+        address = self.base + (line if self.is_partial else line % self.page_bytes)
         if self.is_partial:
             place = (self.first_finishing + self.finishing - 1) % FINISHING
             self.unacknowledged[place] += 1
@@ -210,11 +255,11 @@ class FiberWriter(Component):
 
     def _flush_z(self) -> bool:
         if self.z_bytes % self.line_bytes > 0:
-            if not self.requests.can_push():
-                return False
             self.is_partial = False
-            self.base = Z_BASE + (self.number << Z_REGION_SHIFT)
+            self.base = self.page_base
             self.bytes = self.z_bytes
+            if not self._can_send():
+                return False
             self._send_line()
         self.working = False
         return True

@@ -16,9 +16,9 @@ from accelerators.gamma.layout import (
     TASK,
     Z_BASE,
     Z_POINTERS_BASE,
-    Z_REGION_SHIFT,
     Sizes,
 )
+from accelerators.gamma.pages import PageAllocator
 from accelerators.gamma.product import ProductRows
 from accelerators.gamma.scheduler import Scheduler
 from accelerators.gamma.tasks import PartialStore, TaskTable
@@ -30,9 +30,16 @@ from sim import Component, Input, Kernel, Output
 SIZES = Sizes(64, 12, 4)
 SEEDS = pytest.mark.parametrize("seed", [None, 1, 2, 3])
 PORT, NUMBER = 8, 2
+PAGE_BYTES, PAGES_GONE = 128, 5  # bytes of a page, and pages that others were given before
 A = csr([dict.fromkeys(range(7), 1.0), {0: 1.0}, {}, {1: 1.0, 2: 1.0}], 7)  # at radix 3: tasks 0 to 2, 3, 4
 B = csr([dict.fromkeys(range(row, 40, 2), 1.0) for row in range(7)], 40)
 LENGTHS = {0: 11, 1: 0, 3: 9, 4: 5, 2: 16}  # elements of each task, in the order in which it is given
+
+
+def wire_pages(kernel, writer):
+    pages = kernel.add(PageAllocator("pages", first=PAGES_GONE))
+    kernel.connect(writer, "page_requests", pages, "page_requests[0]", capacity=1)
+    kernel.connect(pages, "pages[0]", writer, "pages", capacity=1)
 
 
 def write(seed, *, through_cache=False):
@@ -43,7 +50,17 @@ def write(seed, *, through_cache=False):
         if table.parents[task] != NO_PARENT:
             table.output_starts[task] = store.allocate(40)
         elements += [(DATA, 2 * i, 0, task + i / 32) for i in range(length)] + [(STOP, 0, 0, 0.0)]
-    writer = FiberWriter("writer", table, store, rows, NUMBER, PORT, sizes=SIZES, through_cache=through_cache)
+    writer = FiberWriter(
+        "writer",
+        table,
+        store,
+        rows,
+        NUMBER,
+        PORT,
+        sizes=SIZES,
+        page_bytes=PAGE_BYTES,
+        through_cache=through_cache,
+    )
     tasks = [(0, 0, task, 0.0) for task in (*LENGTHS, END_OF_WORK)]
     bench = run_part(
         writer,
@@ -51,6 +68,7 @@ def write(seed, *, through_cache=False):
         {"completions": 2},
         seed=seed,
         silent=() if through_cache else (WRITE_THROUGH,),
+        wire=wire_pages,
     )
     return table, store, rows, bench
 
@@ -59,7 +77,7 @@ def write(seed, *, through_cache=False):
 @pytest.mark.parametrize("through_cache", [False, True])
 def test_a_writer_packs_rows_of_z_and_gives_each_partial_fiber_lines_of_its_own(seed, through_cache):
     table, _store, _rows, bench = write(seed, through_cache=through_cache)
-    z = [Z_BASE + (NUMBER << Z_REGION_SHIFT) + 64 * line for line in range(-(-12 * (9 + 5 + 16) // 64))]
+    z = [Z_BASE + PAGES_GONE * PAGE_BYTES + 64 * line for line in range(-(-12 * (9 + 5 + 16) // 64))]
     partial = [PARTIAL_BASE + 12 * table.output_starts[0] + 64 * line for line in range(-(-12 * 11 // 64))]
     found = [request.address for request in bench.memory.seen]
     assert sorted(found) == sorted(z + partial)
@@ -130,11 +148,20 @@ ROWS = csr(
 )
 
 
-def schedule(seed, *, workers=3, stream_lines=4):
+def schedule(seed, *, workers=3, stream_lines=4, most_tasks=1000):
     table, store = TaskTable(ROWS.indptr.astype(np.int64), 4), PartialStore(64, 12)
     b = csr([{0: 1.0}] * 17, 1)
     part = Scheduler(
-        "scheduler", table, stored(ROWS), stored(b), 1, store, PORT, stream_lines=stream_lines, sizes=SIZES
+        "scheduler",
+        table,
+        stored(ROWS),
+        stored(b),
+        1,
+        store,
+        PORT,
+        stream_lines=stream_lines,
+        most_tasks=most_tasks,
+        sizes=SIZES,
     )
     kernel = Kernel()
     kernel.clock("core", 10**9)
@@ -193,6 +220,15 @@ def test_a_scheduler_writes_a_line_of_pointers_once_its_rows_are_finished(seed):
     for task, cycle in merged(elements, "ended").items():
         if table.parents[task] == NO_PARENT:
             assert writes[Z_POINTERS_BASE + 64 * (table.rows[task] // 16)] > cycle
+
+
+@SEEDS
+def test_a_scheduler_gives_an_element_no_more_tasks_at_a_time_than_it_may(seed):
+    _table, _memory, elements = schedule(seed, most_tasks=1)
+    for element in elements:
+        ends = [element.ended[task] for task in element.begun if task != END_OF_WORK]
+        begins = [element.begun[task] for task in element.begun if task != END_OF_WORK]
+        assert all(begin > end + 1 for begin, end in zip(begins[1:], ends, strict=False))
 
 
 def test_a_scheduler_takes_turns_among_the_elements():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from streams import StreamSink, StreamSource, Token, random_stalls
@@ -87,6 +87,7 @@ def run_part(
     seed: int | None,
     ports: tuple[str, str] = ("requests", "replies"),
     silent: Iterable[int] = (),
+    wire: Callable[[Kernel, Component], None] | None = None,
 ) -> Bench:
     """Run a part between sources, sinks and a memory; with a seed all of them stall at random.
 
@@ -97,6 +98,7 @@ def run_part(
         seed: of stalls and answering times.
         ports: the part's ports for requests and replies.
         silent: operations that memory does not answer.
+        wire: adds and connects what else the part needs.
     """
     kernel = Kernel()
     kernel.clock("core", 10**9)
@@ -107,6 +109,8 @@ def run_part(
     for number, (port, tokens) in enumerate(inputs.items()):
         source = kernel.add(StreamSource(f"source.{port}", tokens, _stalls(seed, number)))
         kernel.connect(source, "out", part, port, capacity=2)
+    if wire is not None:
+        wire(kernel, part)
     sinks = {}
     for number, (port, capacity) in enumerate(outputs.items()):
         sinks[port] = kernel.add(StreamSink(f"sink.{port}", _stalls(seed, ~number)))

@@ -1,0 +1,66 @@
+"""Where Z's pages lie in memory: the next one goes to whoever asks first."""
+
+from __future__ import annotations
+
+from accelerators.gamma.layout import PAGE, PAGE_REQUEST
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+
+class PageAllocator(Component):
+    """Gives the processing elements pages of memory for Z, one behind the other.
+
+    The rows that a processing element writes follow one another in addresses of its own, which memory backs
+    page by page as they are first written: how long the product will be, and which element will write how
+    much of it, nobody knows beforehand. So what is written at about the same time lies close together.
+
+    Interface: a token on ``page_requests[i]`` asks for a page, its number comes as reference on ``pages[i]``.
+
+    Timing: any number of requests a cycle, the lower number first; a page is given in the cycle in which the
+    request is seen.
+
+    Args:
+        name: instance name.
+        first: number of the first page it gives.
+    """
+
+    PORTS = (Input("page_requests", PAGE_REQUEST, array=True), Output("pages", PAGE, array=True))
+
+    def __init__(self, name: str, first: int = 0) -> None:
+        super().__init__(name)
+        self.first = first
+        self.given = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.page_requests = self.channels("page_requests")
+        self.pages = self.channels("pages")
+
+    def tick(self, now: int) -> int:
+        """Give a page to everyone who asks."""
+        given = self.given
+        for i in range(len(self.page_requests)):
+            if self._asks(i).can_pop():
+                self._asks(i).pop()
+                # There is space: each asks for one at a time.
+                self._gets(i).push(0, 0, self.first + self.given, 0.0)
+                self.given += 1
+        return self.busy(now + 1) if self.given > given else self.idle()
+
+    def _asks(self, index: int) -> Channel:
+        return self.page_requests[index]
+
+    def _gets(self, index: int) -> Channel:
+        return self.pages[index]
+
+    def counters(self) -> dict[str, int]:
+        """Pages given."""
+        return {"pages": self.given}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Pages given so far."""
+        return (Signal("pages", 32),)
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return (self.given,)
