@@ -16,7 +16,8 @@ SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 # What others rely on; a key that goes away or is renamed needs a new schema.
 KEYS = {
     "": "schema fidelity version accelerator parts complete ending workload config config_digest "
-    "cycles seconds operations traffic traffic_minimum_bytes memory product verification bottleneck components host",
+    "cycles seconds operations traffic traffic_minimum_bytes memory product verification bottleneck "
+    "components host",
     "workload": "name source origin digest shape nonzeros notice b",
     "product": "shape nonzeros",
     "traffic.A": "read_bytes write_bytes",
