@@ -14,8 +14,8 @@ from sim.clock import Clock  # noqa: E402
 from sim.component import ANY, Component, Input, Output, Port, Signal  # noqa: E402
 from sim.constants import NEVER  # noqa: E402
 from sim.errors import BuildError, ChannelError, DeadlockError, SimulationError  # noqa: E402
-from sim.kernel import Kernel, Run  # noqa: E402
-from sim.statistics import ComponentStatistics  # noqa: E402
+from sim.kernel import Kernel  # noqa: E402
+from sim.statistics import ComponentStatistics, Run  # noqa: E402
 
 __all__ = [
     "ANY",

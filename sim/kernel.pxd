@@ -4,7 +4,7 @@ from sim.clock cimport Clock
 from sim.component cimport Component
 
 cdef long FAR, NEVER, QUIET, LIMIT, STOPPED, INTERRUPTED, CHUNK
-cdef int BUSY, IDLE, FIRST_STALL
+cdef int IDLE
 
 cdef class Kernel:
     cdef readonly object order_seed

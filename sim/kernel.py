@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,10 +12,10 @@ from sim.channel import Channel
 from sim.clock import Clock
 from sim.component import Component
 from sim.connect import Wiring
-from sim.constants import BUSY, FAR, FIRST_STALL, IDLE, NEVER
+from sim.constants import FAR, IDLE, NEVER
 from sim.errors import DeadlockError, SimulationError
 from sim.interrupt import give_way, on_interrupt
-from sim.statistics import ComponentStatistics
+from sim.statistics import ComponentStatistics, Run, blocked_by, statistics_of
 
 if TYPE_CHECKING:
     from sim.trace import Tracer
@@ -32,21 +31,6 @@ LIMIT = 1
 STOPPED = 2
 INTERRUPTED = 3
 CHUNK = 4
-
-
-@dataclass(frozen=True)
-class Run:
-    """How a run ended.
-
-    ``reason`` is ``"done"``, ``"cycle limit"``, ``"interrupted"``; ``cycles`` its length in cycles of
-    the first clock, ``time`` in base ticks, ``seconds`` in simulated time.
-    """
-
-    complete: bool
-    reason: str
-    cycles: int
-    time: int
-    seconds: float
 
 
 class Kernel:
@@ -368,49 +352,17 @@ class Kernel:
             self._trace_switch = FAR
 
     def _require_drained(self) -> None:
-        blocked = [line for component in self.components for line in self._blocked(component)]
+        blocked = [line for component in self.components for line in blocked_by(component, self.wiring)]
         if blocked:
             raise DeadlockError(self.cycle, blocked)
-
-    def _blocked(self, component: Component) -> Iterator[str]:
-        """Lines of the deadlock report about one component."""
-        if component.state >= FIRST_STALL:
-            port, channel, stall = self.wiring.stalls(component)[component.state - FIRST_STALL]
-            need = "a token" if stall == "input" else "space"
-            yield (
-                f"{component.name} waits for {need} at {port}: channel {channel.name} holds "
-                f"{channel.occupancy} of {channel.capacity} tokens"
-            )
-        elif component.state == BUSY:
-            yield f"{component.name} says that it is busy, yet asked for no further tick"
-        else:
-            for port, channel, stall in self.wiring.stalls(component):
-                if stall == "input" and channel.occupancy:
-                    yield (
-                        f"{component.name} is idle, yet leaves tokens at {port}: channel {channel.name} "
-                        f"holds {channel.occupancy} of {channel.capacity} tokens"
-                    )
 
     def statistics(self) -> dict[str, ComponentStatistics]:
         """Cycle accounting and counters of every component so far, by name, in the order of adding."""
         lengths = {clock: self.length(clock) for clock in self.clocks}
         return {
-            component.name: self._statistics_of(component, lengths[_clock_of(component)])
+            component.name: statistics_of(component, self.wiring, lengths[_clock_of(component)])
             for component in self.components
         }
-
-    def _statistics_of(self, component: Component, length: int) -> ComponentStatistics:
-        cycles = list(component.cycles)
-        cycles[component.state] += length - component.since
-        stalls: dict[str, dict[str, int]] = {"input": {}, "output": {}}
-        for (port, _channel, direction), count in zip(
-            self.wiring.stalls(component), cycles[FIRST_STALL:], strict=True
-        ):
-            if count:
-                stalls[direction][port] = count
-        return ComponentStatistics(
-            length, cycles[BUSY], cycles[IDLE], stalls["input"], stalls["output"], component.counters()
-        )
 
     def channels(self) -> list[Channel]:
         """All channels, in the order of connecting."""

@@ -1,8 +1,28 @@
-"""Where the cycles of every component went, as a tree shaped like the design."""
+"""What a run reports: how it ended, where every component's cycles went, and what it waits for now."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from sim.component import Component
+from sim.connect import Wiring
+from sim.constants import BUSY, FIRST_STALL, IDLE
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run ended.
+
+    ``reason`` is ``"done"``, ``"cycle limit"``, ``"interrupted"``; ``cycles`` its length in cycles of
+    the first clock, ``time`` in base ticks, ``seconds`` in simulated time.
+    """
+
+    complete: bool
+    reason: str
+    cycles: int
+    time: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -19,3 +39,38 @@ class ComponentStatistics:
     input_stall: dict[str, int] = field(default_factory=dict)
     output_stall: dict[str, int] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
+
+
+def statistics_of(component: Component, wiring: Wiring, length: int) -> ComponentStatistics:
+    """The statistics of one component after so many cycles of its clock."""
+    cycles = list(component.cycles)
+    cycles[component.state] += length - component.since
+    stalls: dict[str, dict[str, int]] = {"input": {}, "output": {}}
+    for (port, _channel, direction), count in zip(
+        wiring.stalls(component), cycles[FIRST_STALL:], strict=True
+    ):
+        if count:
+            stalls[direction][port] = count
+    return ComponentStatistics(
+        length, cycles[BUSY], cycles[IDLE], stalls["input"], stalls["output"], component.counters()
+    )
+
+
+def blocked_by(component: Component, wiring: Wiring) -> Iterator[str]:
+    """The lines of a deadlock report about one component; none if it is idle and has nothing left to do."""
+    if component.state >= FIRST_STALL:
+        port, channel, stall = wiring.stalls(component)[component.state - FIRST_STALL]
+        need = "a token" if stall == "input" else "space"
+        yield (
+            f"{component.name} waits for {need} at {port}: channel {channel.name} holds "
+            f"{channel.occupancy} of {channel.capacity} tokens"
+        )
+    elif component.state == BUSY:
+        yield f"{component.name} says that it is busy, yet asked for no further tick"
+    else:
+        for port, channel, stall in wiring.stalls(component):
+            if stall == "input" and channel.occupancy:
+                yield (
+                    f"{component.name} is idle, yet leaves tokens at {port}: channel {channel.name} "
+                    f"holds {channel.occupancy} of {channel.capacity} tokens"
+                )
