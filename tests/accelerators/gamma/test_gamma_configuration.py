@@ -12,12 +12,12 @@ from accelerators.gamma import ACCELERATOR, GammaConfiguration
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"pe.cuont": 3}, "--set: gamma has no parameter pe.cuont; did you mean pe.count?"),
-        ({"pe": 3}, "--set: pe is a section; set pe.count, pe.radix, "),
-        ({"pe.count": 0}, "--set: pe.count is 0; it should be greater than or equal to 1"),
-        ({"pe.count": 257}, "--set: pe.count is 257; it should be less than or equal to 256"),
-        ({"pe.radix": 1}, "--set: pe.radix is 1; it should be greater than or equal to 2"),
-        ({"pe.radix": 512}, "--set: pe.radix is 512; it should be less than or equal to 256"),
+        ({"pe.cuont": 3}, "settings: gamma has no parameter pe.cuont; did you mean pe.count?"),
+        ({"pe": 3}, "settings: pe is a section; set pe.count, pe.radix, "),
+        ({"pe.count": 0}, "settings: pe.count is 0; it should be greater than or equal to 1"),
+        ({"pe.count": 257}, "settings: pe.count is 257; it should be less than or equal to 256"),
+        ({"pe.radix": 1}, "settings: pe.radix is 1; it should be greater than or equal to 2"),
+        ({"pe.radix": 512}, "settings: pe.radix is 512; it should be less than or equal to 256"),
         (
             {"fibercache.size": "1 MB"},
             "gamma: fibercache.size is 1000000 bytes, which 48 banks of 16 ways of 64-byte lines do not "
@@ -29,20 +29,23 @@ from accelerators.gamma import ACCELERATOR, GammaConfiguration
             "49152 bytes would do",
         ),
         ({"fibercache.line": 48}, "gamma: fibercache.line is 48 bytes; it should be a power of two"),
-        ({"network.queue": 1}, "--set: network.queue is 1; it should be greater than or equal to 2"),
-        ({"memory.model": "fast"}, "--set: memory.model is fast; it should be 'dram' or 'simple'"),
+        ({"network.queue": 1}, "settings: network.queue is 1; it should be greater than or equal to 2"),
+        ({"memory.model": "fast"}, "settings: memory.model is fast; it should be 'dram' or 'simple'"),
         (
             {"memory.interleave": 96},
             "gamma: memory.interleave is 96 bytes; it should be a multiple of a 64-byte line",
         ),
-        ({"scheduler.output": "disk"}, "--set: scheduler.output is disk; it should be 'memory' or 'cache'"),
+        (
+            {"scheduler.output": "disk"},
+            "settings: scheduler.output is disk; it should be 'memory' or 'cache'",
+        ),
         (
             {"scheduler.stream_lines": 13},
             "gamma: scheduler.stream_lines is 13; a task of 64 nonzeros needs at least 14",
         ),
         ({"format.element": 65}, "gamma: format.element is 65 bytes; a line of 64 bytes should hold one"),
         ({"format.pointer": 12}, "gamma: format.pointer is 12 bytes; it should divide a 64-byte line"),
-        ({"clock": "fast"}, "--set: clock is fast; it should be a frequency, such as "),
+        ({"clock": "fast"}, "settings: clock is fast; it should be a frequency, such as "),
     ],
 )
 def test_a_mistake_costs_one_line(settings, message):

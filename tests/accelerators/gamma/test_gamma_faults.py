@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from gamma_bench import CYCLE_LIMIT, run_gamma, tiny
@@ -10,7 +12,7 @@ from gamma_checks import check_operations, check_partial_fibers, check_product, 
 from gamma_reports import SETTINGS, small_operands
 
 import fiberscope
-from accelerators.gamma import Gamma
+from accelerators.gamma import ACCELERATOR, Gamma
 from accelerators.gamma.reader import FiberReader
 from accelerators.gamma.scheduler import Scheduler
 from accelerators.gamma.writer import FiberWriter
@@ -22,7 +24,7 @@ from sim import DeadlockError
 
 @pytest.fixture
 def plant(monkeypatch):
-    """Puts a faulty part into the machine."""
+    """Puts a faulty part in the place of one that is not among the machine's ``parts``."""
 
     def put(name, part):
         monkeypatch.setattr(f"accelerators.gamma.machine.{name}", part)
@@ -100,9 +102,8 @@ def test_a_lost_completion_is_a_deadlock_that_names_the_scheduler(plant):
     )
 
 
-def test_a_lost_request_is_a_deadlock_that_names_who_waits(plant):
-    plant("FiberCacheBank", Deaf)
-    machine = Gamma(tiny(pe__prefetch=False), *small_operands())
+def test_a_lost_request_is_a_deadlock_that_names_who_waits():
+    machine = Gamma(tiny(pe__prefetch=False), *small_operands(), parts={"bank": Deaf})
     with pytest.raises(DeadlockError) as raised:
         machine.kernel.run(cycle_limit=CYCLE_LIMIT)
     assert any(
@@ -135,15 +136,15 @@ def test_an_element_that_is_lost_is_found(plant):
         check_product(machine, *operands)
 
 
-def test_a_wrong_scale_is_found(plant):
+def test_a_wrong_scale_is_found():
     def wrong(name, scales):
         changed = array("d", scales)
         changed[0] += 1.0
         return Multiplier(name, changed)
 
-    plant("Multiplier", wrong)
+    broken = replace(ACCELERATOR, build=partial(Gamma, parts={"multiplier": wrong}))
     with pytest.raises(VerificationError, match="the machine's product is wrong") as raised:
-        fiberscope.simulate("gamma", *small_operands(), settings=SETTINGS)
+        fiberscope.simulate(broken, *small_operands(), settings=SETTINGS)
     assert raised.value.report.verification.passed is False
 
 

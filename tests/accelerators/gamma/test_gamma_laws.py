@@ -53,7 +53,7 @@ def test_neither_sleep_nor_tick_order_changes_a_run(name):
         assert found == expected, options
 
 
-def test_planted_a_part_that_depends_on_the_tick_order_is_found(monkeypatch):
+def test_planted_a_part_that_depends_on_the_tick_order_is_found():
     """Accumulators that share a count, and pass their every third product on a cycle late."""
     shared = [0]
 
@@ -62,12 +62,12 @@ def test_planted_a_part_that_depends_on_the_tick_order_is_found(monkeypatch):
             shared[0] += 1
             return self.busy(now + 1) if shared[0] % 3 == 0 else super().tick(now)
 
-    monkeypatch.setattr("accelerators.gamma.machine.Accumulator", Telepathic)
     a, b = small_operands()
     found = []
     for seed in (None, 1, 2):
         shared[0] = 0
-        found.append(outcome(run_gamma(tiny(pe__count=4), a, b, kernel=Kernel(order_seed=seed))))
+        kernel, parts = Kernel(order_seed=seed), {"accumulator": Telepathic}
+        found.append(outcome(run_gamma(tiny(pe__count=4), a, b, kernel=kernel, parts=parts)))
     assert found[0] != found[1] or found[0] != found[2]
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from accelerators.configuration import load
 from accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
 from accelerators.gamma.tasks import CompressedRows
-from sim import Kernel, mode
+from sim import mode
 
 EXAMPLES = 150 if mode.compiled() else 6  # of a property that runs whole machines
 CYCLE_LIMIT = 2_000_000
@@ -47,13 +47,13 @@ def tiny(**settings: Any) -> GammaConfiguration:
     return configured(**(TINY | {key.replace("__", "."): value for key, value in settings.items()}))
 
 
-def run_gamma(parameters: GammaConfiguration, a: Any, b: Any, *, kernel: Kernel | None = None) -> Gamma:
-    """A Gamma that has run to its end.
+def run_gamma(parameters: GammaConfiguration, a: Any, b: Any, **options: Any) -> Gamma:
+    """A Gamma that has run to its end, in a kernel or with parts of one's own if they are given.
 
     Raises:
         AssertionError: if it comes to the cycle limit.
     """
-    machine = Gamma(parameters, a, b, kernel=kernel)
+    machine = Gamma(parameters, a, b, **options)
     run = machine.kernel.run(cycle_limit=CYCLE_LIMIT)
     assert run.complete, f"not done after {run.cycles} cycles"
     return machine
