@@ -43,6 +43,11 @@ from accelerators.gamma import ACCELERATOR, GammaConfiguration
             {"scheduler.stream_lines": 13},
             "gamma: scheduler.stream_lines is 13; a task of 64 nonzeros needs at least 14",
         ),
+        (
+            {"scheduler.output_page": 100},
+            "gamma: scheduler.output_page is 100 bytes; it should be a multiple of a 64-byte line",
+        ),
+        ({"reorder": "random"}, "settings: reorder is random; it should be 'none' or 'affinity'"),
         ({"format.element": 65}, "gamma: format.element is 65 bytes; a line of 64 bytes should hold one"),
         ({"format.pointer": 12}, "gamma: format.pointer is 12 bytes; it should divide a 64-byte line"),
         ({"clock": "fast"}, "settings: clock is fast; it should be a frequency, such as "),

@@ -120,6 +120,7 @@ def configurations(draw: st.DrawFn) -> GammaConfiguration:
     banks, ways, sets = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 4])), draw(st.integers(1, 4))
     few = st.integers(1, 3)
     return configured(
+        reorder=draw(st.sampled_from(["none", "affinity"])),
         pe__count=draw(st.integers(1, 5)),
         pe__radix=radix,
         pe__task_queue=draw(few),
@@ -145,6 +146,7 @@ def configurations(draw: st.DrawFn) -> GammaConfiguration:
         memory__interleave=max(64, line),
         scheduler__stream_lines=-(-radix * element // line) + 2 + draw(st.integers(0, 4)),
         scheduler__output=draw(st.sampled_from(["memory", "memory", "cache"])),
+        scheduler__output_page=line * draw(few),
         format__element=element,
         format__pointer=pointer,
     )
