@@ -52,6 +52,7 @@ _Settings = Annotated[
 ]
 _Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
 _Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here.")]
+_Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
 _Vcd = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a waveform here.")]
 _VcdWindow = Annotated[
     str | None, typer.Option(metavar="START:END", help="Cycles in the waveform, the end excluded.")
@@ -187,6 +188,60 @@ def sim(
             quiet=quiet,
         )
     )
+
+
+@app.command()
+def compare(
+    accelerator: _Accelerator,
+    matrices: Annotated[list[str] | None, typer.Argument(help="Published matrices; all by default.")] = None,
+    settings: _Settings = None,
+    surrogates: Annotated[
+        bool, typer.Option("--surrogates", help="Take surrogates for matrices that cannot be had.")
+    ] = False,
+    markdown: _Markdown = False,
+    json: _Json = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the tables into this page, between its markers."),
+    ] = None,
+) -> int:
+    """Compare an accelerator with what was published of it.
+
+    Runs the published matrices with the options of the published runs, with both models of memory.
+
+    \b
+    Examples:
+      fiberscope compare gamma
+      fiberscope compare gamma wiki-Vote --set memory.refresh=off
+      fiberscope compare gamma --write docs/accuracy.md
+    """
+    from fiberscope import compare_command
+
+    request = compare_command.Request(
+        accelerator, matrices or [], settings or [], surrogates, markdown, json, write
+    )
+    return compare_command.run(request)
+
+
+@app.command()
+def ablate(
+    accelerator: _Accelerator,
+    matrix: _Matrix,
+    b: _SecondMatrix = None,
+    settings: _Settings = None,
+    markdown: _Markdown = False,
+    json: _Json = None,
+) -> int:
+    """Find what holds an accelerator back: each of its parts made ideal, one at a time, then all.
+
+    \b
+    Examples:
+      fiberscope ablate gamma wiki-Vote
+      fiberscope ablate gamma wiki-Vote --set reorder=affinity
+    """
+    from fiberscope import ablate_command
+
+    return ablate_command.run(ablate_command.Request(accelerator, matrix, b, settings or [], markdown, json))
 
 
 @app.command(name="list")

@@ -30,6 +30,7 @@ __all__ = [
     "Verification",
     "Workload",
     "check_writable",
+    "write_text",
 ]
 
 SCHEMA: Final = "fiberscope-report-1"
@@ -208,19 +209,27 @@ class Report(_Part):
         Raises:
             InputError: the file cannot be written.
         """
-        path = Path(path)
-        try:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        except OSError as error:
-            raise _unwritable(path, error) from error
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.to_json())
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except OSError as error:
-            os.unlink(temporary)
-            raise _unwritable(path, error) from error
+        write_text(Path(path), self.to_json())
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file at once: a reader sees the old one or the new one, never a part.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        os.unlink(temporary)
+        raise _unwritable(path, error) from error
 
 
 def check_writable(path: Path) -> None:
@@ -238,7 +247,7 @@ def check_writable(path: Path) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path}: cannot write the report: {error.strerror}")
+    return InputError(f"{path}: cannot write it: {error.strerror}")
 
 
 def _umask() -> int:

@@ -79,7 +79,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(
     path = tmp_path / "out.json"
     path.write_text("old")
     monkeypatch.setattr(os, "replace", full_disk)
-    with pytest.raises(InputError, match=r"out\.json: cannot write the report: No space left on device"):
+    with pytest.raises(InputError, match=r"out\.json: cannot write it: No space left on device"):
         report.write(path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["out.json"]

@@ -1,0 +1,107 @@
+"""The bottleneck study: what a run gains when one part of the machine is made ideal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+import accelerators
+from accelerators.machine import Accelerator
+from fiberscope.api import simulate
+from fiberscope.errors import InputError
+
+__all__ = ["Ablation", "Outcome", "ablate", "ablations"]
+
+AS_CONFIGURED = "as configured"
+ALL = "all together"
+
+
+class Ablation(BaseModel):
+    """One part made ideal: by which settings, and what the gain tells."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1)
+    settings: dict[str, str | int] = Field(min_length=1)
+    tells: str = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Cycles of one run; ``saved`` against the run as configured, ``share`` of its cycles."""
+
+    name: str
+    cycles: int
+    saved: int
+    share: float
+    tells: str
+
+    def document(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def ablations(kind: Accelerator[Any]) -> list[Ablation]:
+    """The table of a machine.
+
+    Raises:
+        InputError: it has none, or the file is not as it should be.
+    """
+    path = kind.folder / "ablations.yaml"
+    if not path.is_file():
+        raise InputError(f"{kind.name} cannot be taken apart yet; its folder has no ablations.yaml")
+    try:
+        rows = TypeAdapter(list[Ablation]).validate_python(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in fault["loc"])
+        raise InputError(f"{kind.name}/ablations.yaml: {key}: {fault['msg']}") from error
+    together = {key: value for row in rows for key, value in row.settings.items()}
+    return [*rows, Ablation(name=ALL, settings=together, tells="what the rest of the machine needs")]
+
+
+def ablate(
+    accelerator: str,
+    matrix: object,
+    b: object = None,
+    *,
+    settings: Mapping[str, object] | None = None,
+    tell: Callable[[str], None] = lambda _line: None,
+) -> list[Outcome]:
+    """Run as configured, with each part made ideal, and with all of them.
+
+    Args:
+        accelerator: its name.
+        matrix, b: the operands, as ``simulate`` takes them.
+        settings: parameters of the run as configured.
+        tell: called with the name of each run that begins.
+
+    Raises:
+        InputError: the machine has no table of ablations.
+    """
+    kind = accelerators.find(accelerator)
+    rows = ablations(kind)
+    base = _cycles(kind, matrix, b, settings, None, tell)
+    outcomes = [Outcome(AS_CONFIGURED, base, 0, 0.0, "")]
+    for row in rows:
+        cycles = _cycles(kind, matrix, b, settings, row, tell)
+        saved = base - cycles
+        outcomes.append(Outcome(row.name, cycles, saved, saved / base if base else 0.0, row.tells))
+    return outcomes
+
+
+def _cycles(
+    kind: Accelerator[Any],
+    matrix: object,
+    b: object,
+    settings: Mapping[str, object] | None,
+    row: Ablation | None,
+    tell: Callable[[str], None],
+) -> int:
+    tell(row.name if row else AS_CONFIGURED)
+    ideal = row.settings if row else {}
+    return simulate(kind, matrix, b, settings={**(settings or {}), **ideal}).cycles

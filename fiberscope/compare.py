@@ -1,0 +1,201 @@
+"""A machine against what was published of it: cycles, and traffic by tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import accelerators
+from accelerators.machine import Accelerator
+from fiberscope.api import simulate
+from fiberscope.errors import InputError
+from fiberscope.report import Report
+from workloads import Workload, WorkloadError
+from workloads import load as load_workload
+
+__all__ = ["MODELS", "Figures", "Published", "Run", "TensorTraffic", "compare", "published"]
+
+# The models of memory that a comparison runs, by settings.
+MODELS: Mapping[str, Mapping[str, object]] = {
+    "dram": {"memory.model": "dram"},
+    "simple": {"memory.model": "simple"},
+}
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Figures(_Row):
+    """What one source says of one run.
+
+    ``traffic`` is in bytes, or in the unit in which the algorithmic minimum of all traffic is ``minimum``.
+    """
+
+    matrix: str
+    by: Literal["reported", "TeAAL"]
+    cycles: float = Field(gt=0)
+    traffic: dict[str, float]
+    minimum: float | None = Field(default=None, gt=0)
+    source: str = Field(min_length=20)
+
+
+class Published(_Row):
+    """All that was published of a machine, and the settings of the published runs."""
+
+    settings: dict[str, str | int]
+    figures: list[Figures]
+
+    @property
+    def matrices(self) -> list[str]:
+        """The matrices, in their order."""
+        return list(dict.fromkeys(figures.matrix for figures in self.figures))
+
+    def find(self, matrix: str, by: str) -> Figures | None:
+        """The figures of one matrix by one source."""
+        return next((row for row in self.figures if (row.matrix, row.by) == (matrix, by)), None)
+
+
+@dataclass(frozen=True)
+class TensorTraffic:
+    """Bytes of one tensor; ``difference`` is ours less the reported, as a part of all reported traffic."""
+
+    tensor: str
+    reported: float | None
+    teaal: float | None
+    ours: int
+    difference: float | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run beside what was published of it; errors are ours over theirs, less 1."""
+
+    matrix: str
+    source: str
+    model: str
+    cycles: int
+    reported: float | None
+    error: float | None
+    teaal: float | None
+    teaal_error: float | None
+    traffic: tuple[TensorTraffic, ...]
+
+    def document(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def published(kind: Accelerator[Any]) -> Published:
+    """The figures of a machine.
+
+    Raises:
+        InputError: it has none, or the file is not as it should be.
+    """
+    path = kind.folder / "published.yaml"
+    if not path.is_file():
+        raise InputError(f"nothing published of {kind.name} is on file; its folder has no published.yaml")
+    try:
+        return Published.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        raise InputError(f"{kind.name}/published.yaml: {_explain(error)}") from error
+
+
+def _explain(error: ValidationError) -> str:
+    fault = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in fault["loc"])
+    return f"{key}: {fault['msg']}"
+
+
+def compare(
+    accelerator: str,
+    matrices: Sequence[str] = (),
+    *,
+    settings: Mapping[str, object] | None = None,
+    models: Sequence[str] = tuple(MODELS),
+    surrogates: bool = False,
+    tell: Callable[[str], None] = lambda _line: None,
+) -> list[Run]:
+    """Run the published matrices, with the options of the published runs.
+
+    Args:
+        accelerator: its name.
+        matrices: names; all that were published by default, of which those not at hand are left out.
+        settings: parameters over those of the published runs.
+        models: which of ``MODELS`` to run.
+        surrogates: take a surrogate for a matrix that is not at hand.
+        tell: called with a line about each run that begins, and each matrix left out.
+
+    Raises:
+        InputError: of a matrix nothing was published.
+        WorkloadError: a matrix asked for by name is not at hand.
+    """
+    kind = accelerators.find(accelerator)
+    known = published(kind)
+    for name in matrices:
+        if name not in known.matrices:
+            raise InputError(
+                f"nothing is published of {accelerator} on {name}; {', '.join(known.matrices)} are"
+            )
+    runs = []
+    for name in matrices or known.matrices:
+        workload = _workload(name, surrogates, bool(matrices), tell)
+        for model in models if workload else ():
+            tell(f"{name}, {model} memory")
+            chosen = {**known.settings, **MODELS[model], **(settings or {})}
+            runs.append(_beside(known, model, simulate(kind, workload, settings=chosen)))
+    return runs
+
+
+def _listed(known: Published) -> str:
+    return ", ".join(known.matrices)
+
+
+def _workload(name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]) -> Workload | None:
+    try:
+        return load_workload(name, exact=not surrogates)
+    except WorkloadError as error:
+        if demanded:
+            raise
+        tell(f"{name} is left out: {error}")
+        return None
+
+
+def _beside(known: Published, model: str, report: Report) -> Run:
+    name = report.workload.name
+    reported, teaal = known.find(name, "reported"), known.find(name, "TeAAL")
+    return Run(
+        matrix=name,
+        source=report.workload.source,
+        model=model,
+        cycles=report.cycles,
+        reported=reported.cycles if reported else None,
+        error=report.cycles / reported.cycles - 1 if reported else None,
+        teaal=teaal.cycles if teaal else None,
+        teaal_error=teaal.cycles / reported.cycles - 1 if teaal and reported else None,
+        traffic=tuple(_traffic(tensor, report, reported, teaal) for tensor in report.traffic),
+    )
+
+
+def _traffic(tensor: str, report: Report, reported: Figures | None, teaal: Figures | None) -> TensorTraffic:
+    ours = report.traffic[tensor].read_bytes + report.traffic[tensor].write_bytes
+    theirs = _bytes(tensor, reported, report)
+    difference = None
+    if reported is not None and theirs is not None:
+        total = sum(reported.traffic.values()) * _unit(reported, report)
+        difference = (ours - theirs) / total
+    return TensorTraffic(tensor, theirs, _bytes(tensor, teaal, report), ours, difference)
+
+
+def _bytes(tensor: str, figures: Figures | None, report: Report) -> float | None:
+    """Traffic of a tensor in bytes; a tensor that is not listed has none."""
+    return None if figures is None else figures.traffic.get(tensor, 0) * _unit(figures, report)
+
+
+def _unit(figures: Figures, report: Report) -> float:
+    """Bytes of the unit that a source gives traffic in, by the minimum that it shares with the report."""
+    return 1.0 if figures.minimum is None else report.traffic_minimum_bytes / figures.minimum

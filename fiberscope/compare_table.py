@@ -1,0 +1,71 @@
+"""Small tables that go to a terminal or into a Markdown page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich import box
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from fiberscope.errors import InputError
+
+__all__ = ["Table", "percent", "replace_between"]
+
+
+@dataclass
+class Table:
+    """Cells as text, row by row; the first ``labels`` columns are set left, the others right."""
+
+    title: str
+    columns: Sequence[str]
+    labels: int = 1
+    rows: list[Sequence[str]] = field(default_factory=list)
+
+    def add(self, *cells: str) -> None:
+        """Append a row."""
+        self.rows.append(cells)
+
+    def rich(self) -> RichTable:
+        """For the terminal."""
+        table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title=self.title)
+        for place, column in enumerate(self.columns):
+            table.add_column(column, justify="left" if place < self.labels else "right", overflow="fold")
+        for row in self.rows:
+            table.add_row(*(Text(cell) for cell in row))
+        return table
+
+    def markdown(self) -> str:
+        """As Markdown, with the title as a line above."""
+        rules = ["---" if place < self.labels else "---:" for place in range(len(self.columns))]
+        lines = [_line(row) for row in (self.columns, rules, *self.rows)]
+        return "\n".join([f"{self.title}:", "", *lines, ""])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def percent(share: float, *, signed: bool = True) -> str:
+    """A share as a percentage of one decimal."""
+    return f"{share:+.1%}" if signed else f"{share:.1%}"
+
+
+def replace_between(path: Path, marker: str, text: str) -> str:
+    """The page with ``text`` between the lines that begin and end the part called ``marker``.
+
+    Raises:
+        InputError: the page cannot be read, or has no such part.
+    """
+    try:
+        page = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the page: {error.strerror}") from error
+    begin, end = f"<!-- {marker}: begin -->", f"<!-- {marker}: end -->"
+    pattern = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", flags=re.DOTALL)
+    if not pattern.search(page):
+        raise InputError(f"{path}: has no lines '{begin}' and '{end}', between which to write")
+    return pattern.sub(lambda match: match[1] + text + match[2], page, count=1)
