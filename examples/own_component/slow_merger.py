@@ -1,0 +1,75 @@
+"""A merger of one's own: it compares once in ``PERIOD`` cycles, where Gamma's does in every cycle.
+
+It has the ports, the arguments and the counter ``merged_elements`` of the merger that it stands in for. It
+takes the ends of its ways all at once, when every way shows one.
+"""
+
+from hw.merge import MERGE_TASK
+from hw.stream import DATA, STOP, STREAM
+from sim.component import Component, Input, Output
+
+PERIOD = 2  # cycles an element
+NO_MERGE = -1
+
+
+class SlowMerger(Component):
+    """Merges fibers into one stream ordered by coordinate, an element in ``PERIOD`` cycles."""
+
+    PORTS = (Input("tasks", MERGE_TASK), Input("ways", STREAM, array=True), Output("merged", STREAM))
+
+    def __init__(self, name, radix):
+        super().__init__(name)
+        self.radix = radix
+        self.fan_in = NO_MERGE  # ways of the present merge
+        self.ready = 0
+        self.merged_elements = 0
+
+    def elaborate(self):
+        self.tasks = self.channel("tasks")
+        self.ways = self.channels("ways")
+        self.merged = self.channel("merged")
+
+    def tick(self, now):
+        if now < self.ready:
+            return self.busy(self.ready)
+        if self.fan_in == NO_MERGE and not self._begin():
+            return self.idle()
+        first = -1
+        for i in range(self.fan_in):
+            way = self._way(i)
+            if not way.can_pop():
+                return self.wait_input(way)
+            if way.control() == DATA and (first < 0 or way.coordinate() < self._way(first).coordinate()):
+                first = i
+        if not self.merged.can_push():
+            return self.wait_output(self.merged)
+        if first < 0:
+            self._end()
+        else:
+            self._emit(self._way(first))
+        self.ready = now + PERIOD
+        return self.busy(self.ready)
+
+    def _begin(self):
+        if not self.tasks.can_pop():
+            return False
+        self.fan_in = self.tasks.coordinate()
+        self.tasks.pop()
+        return True
+
+    def _emit(self, way):
+        self.merged.push(DATA, way.coordinate(), way.reference(), way.value())
+        way.pop()
+        self.merged_elements += 1
+
+    def _end(self):
+        for i in range(self.fan_in):
+            self._way(i).pop()
+        self.merged.push(STOP, 0, 0, 0.0)
+        self.fan_in = NO_MERGE
+
+    def _way(self, i):
+        return self.ways[i]
+
+    def counters(self):
+        return {"merged_elements": self.merged_elements}
