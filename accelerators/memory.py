@@ -16,6 +16,10 @@ from sim import Kernel
 
 __all__ = ["MemoryChannel", "MemoryParameters", "add_channels", "memory_use", "traffic"]
 
+SLOWEST, FASTEST = (
+    10**6,
+    10**11,
+)  # Hz of a memory clock: wide enough for any device, and times stay whole numbers
 MemoryChannel: TypeAlias = DramChannel | SimpleMemory
 
 
@@ -49,7 +53,25 @@ class MemoryParameters(Configuration):
                 raise ValueError(f"memory.{key} is {value}; it should be one of {', '.join(known)}")
         if self.width & (self.width - 1):
             raise ValueError(f"memory.width is {self.width} bits; it should be a power of two")
+        if not SLOWEST <= self.hertz <= FASTEST:
+            clock = f"a clock of {float(self.hertz):g} Hz at {self.width} bits"
+            raise ValueError(
+                f"memory.bandwidth is {self.bandwidth} bytes a second, {clock}; "
+                f"{float(SLOWEST):g} to {float(FASTEST):g} Hz would do"
+            )
         return self
+
+    def check(self, request_bytes: int) -> None:
+        """Refuse what a channel for requests of this size cannot be built from.
+
+        Raises:
+            ValueError: naming the parameter.
+        """
+        if self.model == "dram":
+            try:
+                self.dram(request_bytes)
+            except ValueError as error:
+                raise ValueError(f"memory.{str(error).removeprefix('DramSpecification: ')}") from error
 
     @property
     def hertz(self) -> Fraction:

@@ -13,12 +13,13 @@ from typing import Any, TypeAlias
 
 import accelerators
 from accelerators import configuration
+from accelerators.configuration import Configuration
 from accelerators.machine import Accelerator, CsrArray, Machine
 from fiberscope import collect
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.report import Report, check_writable
 from fiberscope.verification import Comparison
-from sim import Component, DeadlockError, Kernel, Run, SimulationError
+from sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from workloads import Workload, from_scipy
 from workloads import load as load_workload
 from workloads.errors import nearest
@@ -91,7 +92,7 @@ def simulate(
         check_writable(waveform.path)
     first, second = _operands(a, b, exact, tell)
     start = time.perf_counter()
-    machine = kind.build(configured, first.matrix, second.matrix, **({"parts": parts} if parts else {}))
+    machine = _build(kind, configured, first.matrix, second.matrix, parts)
     run, deadlock, simulation_seconds = _run(machine, cycle_limit, waveform, tell)
     checked = _verify(machine, run, first.matrix, second.matrix, tell)
     timing = collect.Timing(time.perf_counter() - start, simulation_seconds)
@@ -126,6 +127,25 @@ def _check_parts(kind: Accelerator[Any], given: Iterable[str]) -> None:
         if name not in kind.parts:
             advice = nearest(name, kind.parts) if kind.parts else "it has none"
             raise InputError(f"{kind.name} has no part {name} to replace; {advice}")
+
+
+def _build(
+    kind: Accelerator[Any],
+    configured: Configuration,
+    a: CsrArray,
+    b: CsrArray,
+    parts: Mapping[str, Callable[..., Component]],
+) -> Machine:
+    """The machine, its kernel built; parameters that only the engine finds at odds are the user's to mend."""
+    try:
+        machine = kind.build(configured, a, b, **({"parts": parts} if parts else {}))
+        if not machine.kernel.built:
+            machine.kernel.build()
+    except BuildError:
+        raise
+    except SimulationError as error:
+        raise InputError(f"{kind.name}: {error}") from error
+    return machine
 
 
 def _operands(a: object, b: object, exact: bool, tell: Progress) -> tuple[Workload, Workload]:
@@ -164,8 +184,6 @@ def _run(
     kernel = machine.kernel
     start = time.perf_counter()
     deadlock = None
-    if not kernel.built:
-        kernel.build()
     with _recording(machine, waveform):
         try:
             run = kernel.run(

@@ -109,6 +109,9 @@ def _warn(
 
 
 def _complain(message: str, code: int) -> int:
+    """Say what was wrong; bad input is one line, whatever characters it holds."""
+    if code == BAD_INPUT:
+        message = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
     print(f"fiberscope: {message}", file=sys.stderr)
     return code
 

@@ -215,10 +215,16 @@ class Report(_Part):
 def write_text(path: Path, text: str) -> None:
     """Write a file at once: a reader sees the old one or the new one, never a part.
 
+    A link stays a link to the new file; a device or a pipe is written to and not replaced.
+
     Raises:
         InputError: the file cannot be written.
     """
     try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
+        path = path.resolve()
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     except OSError as error:
         raise _unwritable(path, error) from error

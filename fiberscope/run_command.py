@@ -48,6 +48,7 @@ def run(request: Request) -> int:
     """
     if request.json is not None:
         check_writable(request.json)
+        _check_distinct(request)
     try:
         report = _simulate(request)
     except FailedRunError as failed:
@@ -111,6 +112,11 @@ def _window(text: str | None) -> tuple[int, int] | None:
     if not (start.isdecimal() and end.isdecimal() and int(start) < int(end)):
         raise InputError(f"--vcd-window {text}: write it as START:END in cycles, for example 1000:5000")
     return int(start), int(end)
+
+
+def _check_distinct(request: Request) -> None:
+    if request.vcd is not None and request.json in (request.vcd, request.vcd.with_suffix(".gtkw")):
+        raise InputError(f"{request.json}: cannot be both the report and the waveform; give two names")
 
 
 @contextmanager

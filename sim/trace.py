@@ -153,7 +153,7 @@ def _base_ticks(kernel: Kernel, window: tuple[int, int] | None) -> tuple[int, in
     period = kernel.clocks[0].period
     if end * period <= now:
         raise SimulationError(f"the window {start}:{end} is past: the run is at cycle {kernel.cycle} already")
-    return max(start * period, now), min(end * period, FAR)
+    return min(max(start * period, now), FAR), min(end * period, FAR)
 
 
 def _clock_lines(kernel: Kernel) -> Iterator[str]:

@@ -47,8 +47,8 @@ class VcdFile:
         self._broken = False
         self.span = (0, 0)
         try:
-            if path.is_dir():
-                raise IsADirectoryError(0, "it is a folder")
+            if path.exists() and not path.is_file():
+                raise OSError(0, "it is a folder" if path.is_dir() else "it is no file")
             self._file = self._partial.open("w", BUFFER_BYTES, encoding="utf-8", newline="\n")
         except OSError as error:
             raise SimulationError(f"the waveform {path} cannot be written: {error.strerror}") from None

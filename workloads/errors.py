@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 __all__ = ["WorkloadError"]
 
+MOST_NAMED = 20
+
 
 class WorkloadError(ValueError):
     """A workload that cannot be had: one line that says what is wrong, where, and what would be right.
@@ -27,10 +29,11 @@ class WorkloadError(ValueError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Advice naming what of `known` looks most like `word`, or all of it where nothing does."""
+    """Advice naming what of `known` looks most like `word`, or all (of many the first) where nothing does."""
     choices = sorted(known)
     close = difflib.get_close_matches(word.lower(), [choice.lower() for choice in choices], n=3, cutoff=0.5)
     named = [choice for low in close for choice in choices if choice.lower() == low]
     if named:
         return "did you mean " + " or ".join(dict.fromkeys(named)) + "?"
-    return "known: " + ", ".join(choices)
+    rest = [f"and {len(choices) - MOST_NAMED} more"] if len(choices) > MOST_NAMED else []
+    return "known: " + ", ".join([*choices[:MOST_NAMED], *rest])

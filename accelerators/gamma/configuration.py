@@ -12,6 +12,8 @@ from accelerators.memory import MemoryParameters
 from hw.cache import FiberCacheSpecification
 from hw.merge import MAXIMUM_RADIX
 
+MOST_ENTRIES = 1 << 22  # of one kind in a machine: some hundred bytes each
+
 
 class ProcessingElements(Configuration):
     """Number and make of the processing elements."""
@@ -107,6 +109,19 @@ class GammaConfiguration(Configuration):
     scheduler: SchedulerParameters
     format: Format
 
+    def _check_state(self) -> None:
+        """Refuse a machine whose state alone would fill the host's memory."""
+        pe, cache = self.pe, self.fibercache
+        for keys, size in (
+            ("pe.count, radix and buffer_lines", pe.count * pe.radix * pe.buffer_lines),
+            ("fibercache.banks, misses and targets", cache.banks * (cache.misses + cache.targets)),
+            ("fibercache.size and line", cache.size // cache.line),
+        ):
+            if size > MOST_ENTRIES:
+                raise ValueError(
+                    f"{keys} make {size} entries to simulate; at most {MOST_ENTRIES} fit in memory"
+                )
+
     @property
     def sizes(self) -> Sizes:
         """Bytes of lines, elements and pointers."""
@@ -127,11 +142,13 @@ class GammaConfiguration(Configuration):
                 f"memory.interleave is {self.memory.interleave} bytes; it should be a multiple of a "
                 f"{line}-byte line"
             )
+        self.memory.check(line)
         if self.scheduler.output_page % line:
             raise ValueError(
                 f"scheduler.output_page is {self.scheduler.output_page} bytes; it should be a multiple of a "
                 f"{line}-byte line"
             )
+        self._check_state()
         # The lines of a whole task must fit, with one of row pointers and one that starts midway.
         needed = -(-self.pe.radix * self.format.element // line) + 2
         if self.scheduler.stream_lines < needed:
