@@ -1,6 +1,9 @@
 """Compiles the engine and the blocks: every Python file that has a ``.pxd`` of C types beside it."""
 
 import os
+import shutil
+import sys
+import sysconfig
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -35,6 +38,27 @@ def _extensions() -> list[Extension]:
         for source in sources
     ]
 
+
+COMPILING = {"build", "build_ext", "bdist_wheel", "editable_wheel", "install", "develop"}
+
+
+def _require_compiler() -> None:
+    """Say in one line what is missing, before anything is made."""
+    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    if shutil.which(compiler) is None:
+        sys.exit(
+            f"fiberscope: compiling needs a C compiler, and there is no {compiler} "
+            "(on Debian: apt install gcc); to use another, set CC, as in CC=clang"
+        )
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        sys.exit(
+            f"fiberscope: compiling needs the headers of {sys.executable} "
+            "(on Debian: apt install python3-dev)"
+        )
+
+
+if COMPILING & set(sys.argv):
+    _require_compiler()
 
 CORES = os.cpu_count() or 1
 
