@@ -108,5 +108,5 @@ $(VENV)/built: $(VENV)/installed $(COMPILED)
 
 $(VENV)/tools: $(VENV)/installed
 	@echo 'Installing the tools for the tests ...'
-	@$(PIP) --no-build-isolation --editable '.[dev]' || $(OFFLINE)
+	@$(PIP) --no-build-isolation --editable '.[dev,rtl]' || $(OFFLINE)
 	@touch $@

@@ -17,6 +17,7 @@ import typer
 
 from fiberscope import __version__
 from fiberscope.errors import FailedRunError, InputError
+from fiberscope.rtl_cli import rtl
 
 __all__ = ["main", "run"]
 
@@ -34,6 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(rtl, name="rtl")
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,163 @@
+"""The high-radix merger as RTL: the twin of ``hw.merge.HighRadixMerger``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyrtl
+
+from hw.rtl.interface import Interface, Stream, streams
+from hw.rtl.parameters import Parameters, check_range, check_value_bits
+from hw.rtl.twin import InputStream, Signal, Streams
+
+
+@dataclass(frozen=True)
+class MergerParameters(Parameters):
+    """What a merger is made for; widths in bits.
+
+    Args:
+        radix: number of ways, 2 to 64.
+        coordinate_bits: 1 to 55, as in the component.
+        reference_bits: 1 to 64.
+        value_bits: 32 or 64.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    radix: int = 64
+    coordinate_bits: int = 32
+    reference_bits: int = 64
+    value_bits: int = 64
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        check_range("merger", "radix", self.radix, 2, 64)
+        check_range("merger", "coordinate_bits", self.coordinate_bits, 1, 55)
+        check_range("merger", "reference_bits", self.reference_bits, 1, 64)
+        check_value_bits("merger", self.value_bits)
+
+
+def interface(parameters: MergerParameters) -> Interface:
+    """Ports: ``tasks``, whose coordinate is the number of ways, the ``ways``, and ``merged``."""
+    element = {
+        "control": 1,
+        "coordinate": parameters.coordinate_bits,
+        "reference": parameters.reference_bits,
+        "value": parameters.value_bits,
+    }
+    return Interface(
+        "merger",
+        (
+            Stream("tasks", "tasks", "input", {"coordinate": parameters.radix.bit_length()}),
+            *streams("ways", "input", element, parameters.radix),
+            Stream("merged", "merged", "output", element),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A node of the tree: whether it has an element, the element's fields, and the way it came from."""
+
+    present: Signal
+    fields: dict[str, Signal]
+    way: Signal
+
+
+def design(parameters: MergerParameters, between: Streams) -> None:
+    """One element a cycle, by a balanced tree of comparators over the heads of the ways.
+
+    Two registers say that a merge is under way and of how many ways; one bit a way says that the way's stop
+    has been taken. The tree is combinational: the first task, its heads and the smallest of them pass in one
+    cycle. A task of more ways than there are is for the sender to avoid.
+    """
+    tasks, merged = between.inputs["tasks"], between.outputs["merged"]
+    ways = [between.inputs[f"ways[{i}]"] for i in range(parameters.radix)]
+    merging: Signal = pyrtl.Register(1, "merging")
+    fan_in_held: Signal = pyrtl.Register(len(tasks.fields["coordinate"]), "fan_in_held")
+    stopped: Signal = pyrtl.Register(parameters.radix, "stopped")
+
+    active = _named("active", merging | tasks.valid)
+    fan_in = _named("fan_in", pyrtl.select(merging, fan_in_held, tasks.fields["coordinate"]))
+    awaited = [
+        _named(f"awaited_{i:02}", active & (fan_in > i) & ~stopped[i]) for i in range(parameters.radix)
+    ]
+    shown = _all_up_to(ways, awaited)
+    stops = [
+        awaited[i] & shown[i] & way.valid & way.fields["control"]  # a stop waits for the heads before it
+        for i, way in enumerate(ways)
+    ]
+    leaves = [
+        _Node(awaited[i] & way.valid & ~way.fields["control"], _payload(way), pyrtl.Const(i, _bits(ways)))
+        for i, way in enumerate(ways)
+    ]
+    root = _tree(leaves)
+
+    valid = _named("all_heads_shown", active & shown[-1])
+    sent = _named("sent", valid & merged.ready)
+    finished = _named("finished", sent & ~root.present)
+    for i, way in enumerate(ways):
+        way.accept(stops[i] | (sent & root.present & (root.way == i)))
+    tasks.accept(~merging)
+    merged.send(valid, {"control": ~root.present} | _blank_unless(root))
+
+    merging.next <<= active & ~finished
+    fan_in_held.next <<= fan_in
+    stopped.next <<= pyrtl.select(finished, pyrtl.Const(0, len(stopped)), stopped | pyrtl.concat_list(stops))
+
+
+def _all_up_to(ways: Sequence[InputStream], awaited: Sequence[Signal]) -> list[Signal]:
+    """For each way whether it and all before it show a head or need none."""
+    shown = [way.valid | ~awaited[i] for i, way in enumerate(ways)]
+    for i in range(1, len(shown)):
+        shown[i] = _named(f"shown_to_{i:02}", shown[i - 1] & shown[i])
+    return shown
+
+
+def _tree(nodes: list[_Node]) -> _Node:
+    """The root over these leaves: the smallest coordinate, the lowest way among equals."""
+    level = 0
+    while len(nodes) > 1:
+        level += 1
+        above = [
+            _smaller(nodes[i], nodes[i + 1], f"level{level}_{i // 2:02}") for i in range(0, len(nodes) - 1, 2)
+        ]
+        nodes = above + nodes[2 * len(above) :]
+    return nodes[0]
+
+
+def _smaller(left: _Node, right: _Node, name: str) -> _Node:
+    """One comparator."""
+    less = right.fields["coordinate"] < left.fields["coordinate"]
+    right_wins = _named(f"{name}_right_wins", right.present & (~left.present | less))
+    fields = {
+        field: _named(f"{name}_{field}", pyrtl.select(right_wins, right.fields[field], left.fields[field]))
+        for field in left.fields
+    }
+    way = _named(f"{name}_way", pyrtl.select(right_wins, right.way, left.way))
+    return _Node(_named(f"{name}_present", left.present | right.present), fields, way)
+
+
+def _payload(way: InputStream) -> dict[str, Signal]:
+    return {field: wire for field, wire in way.fields.items() if field != "control"}
+
+
+def _blank_unless(node: _Node) -> dict[str, Signal]:
+    """The node's element; zeros where it has none, for a stop carries nothing."""
+    return {
+        field: pyrtl.select(node.present, wire, pyrtl.Const(0, len(wire)))
+        for field, wire in node.fields.items()
+    }
+
+
+def _bits(ways: Sequence[InputStream]) -> int:
+    return (len(ways) - 1).bit_length()
+
+
+def _named(name: str, wire: Signal) -> Signal:
+    """The same wire under a name that the Verilog keeps."""
+    named: Signal = pyrtl.WireVector(len(wire), name)
+    named <<= wire
+    return named

@@ -1,0 +1,120 @@
+"""A twin: an interface, and a block of PyRTL that was designed between its streams."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyrtl
+
+from hw.rtl.interface import Interface, Stream
+
+Signal: TypeAlias = Any  # a pyrtl.WireVector; PyRTL has no types
+
+
+class InputStream:
+    """The wires of a stream that the module receives.
+
+    Attributes are ``valid`` and each field of its tokens; ``accept`` drives ``ready``.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self.valid: Signal = pyrtl.Input(1, stream.wire("valid"))
+        self.fields: dict[str, Signal] = {
+            field: pyrtl.Input(width, stream.wire(field)) for field, width in stream.widths.items()
+        }
+        self._ready: Signal = pyrtl.Output(1, stream.wire("ready"))
+
+    def accept(self, ready: Signal) -> None:
+        """Say when a token that is valid is taken."""
+        self._ready <<= ready
+
+
+class OutputStream:
+    """The wires of a stream that the module sends; ``send`` drives all but ``ready``."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.ready: Signal = pyrtl.Input(1, stream.wire("ready"))
+        self._valid: Signal = pyrtl.Output(1, stream.wire("valid"))
+        self._fields: dict[str, Signal] = {
+            field: pyrtl.Output(width, stream.wire(field)) for field, width in stream.widths.items()
+        }
+
+    def send(self, valid: Signal, fields: Mapping[str, Signal]) -> None:
+        """Offer a token while ``valid`` is high.
+
+        Raises:
+            ValueError: if the fields are not those of the stream, or one is not as wide as its port.
+        """
+        if fields.keys() != self._fields.keys():
+            raise ValueError(f"fields {sorted(fields)} given, {sorted(self._fields)} needed")
+        self._valid <<= valid
+        for field, port in self._fields.items():
+            if len(fields[field]) != len(port):
+                raise ValueError(f"{port.name} has {len(port)} bits, not {len(fields[field])}")
+            port <<= fields[field]  # noqa: PLW2901  (PyRTL connects wires by this operator)
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The streams between which a block is designed, by the labels of the component's ports."""
+
+    inputs: Mapping[str, InputStream]
+    outputs: Mapping[str, OutputStream]
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A block of PyRTL and its interface."""
+
+    interface: Interface
+    block: pyrtl.Block
+
+
+def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
+    """A twin from its design; the same one every time, down to the names of its wires."""
+    block = pyrtl.Block()
+    with pyrtl.set_working_block(block, no_sanity_check=True):
+        pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks
+        inputs = {s.label: InputStream(s) for s in interface.streams if s.direction == "input"}
+        outputs = {s.label: OutputStream(s) for s in interface.streams if s.direction == "output"}
+        design(Streams(inputs, outputs))
+    block.sanity_check()
+    return Twin(interface, block)
+
+
+def verilog(twin: Twin, heading: str) -> str:
+    """A twin as one module of Verilog.
+
+    Args:
+        twin: what to write.
+        heading: lines for a comment at the top.
+    """
+    text = io.StringIO()
+    pyrtl.output_to_verilog(text, add_reset=True, block=twin.block, module_name=twin.interface.module)
+    module = text.getvalue()
+    comment = "".join(f"// {line}\n" for line in heading.splitlines())
+    return f"{comment}\n{module[module.index('module ') :]}"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all, making its folder if need be.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,117 @@
+"""``fiberscope rtl``: what it writes, and one line for each mistake."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fiberscope import cli
+
+pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command line."""
+    code = cli.run(["rtl", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_blocks_are_listed_with_their_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = said(capsys, "list")
+    assert code == 0
+    assert "merger       merges up to radix fibers" in out
+    assert "radix=64 coordinate_bits=32" in out
+
+
+def test_nothing_more_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = said(capsys)
+    assert code == 0
+    assert "fiberscope rtl export merger" in out
+
+
+def test_the_verilog_has_the_parameters_and_readable_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "export", "merger", "--set", "radix=12", "-o", "some/where") == (
+        0,
+        "Verilog: some/where/merger.v\n",
+        "",
+    )
+    text = Path("some/where/merger.v").read_text()
+    assert text.startswith("// merger: merges up to radix fibers")
+    assert "// radix=12 coordinate_bits=32 reference_bits=64 value_bits=64" in text
+    assert "module merger(clk, rst, " in text
+    assert "input[31:0] ways_11_coordinate;" in text
+    assert "level1_05_right_wins" in text
+    assert [path.name for path in Path("some/where").iterdir()] == ["merger.v"]
+
+
+def test_the_verilog_is_the_same_in_another_process_and_after_other_blocks() -> None:
+    code = (
+        "from hw.rtl.catalogue import BLOCKS; b = BLOCKS['merger']; "
+        "[b.verilog(b.parameters(radix=n)) for n in (3, 4)]; print(b.verilog(b.parameters(radix=5)), end='')"
+    )
+    texts = set()
+    for seed in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])}
+        printed = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        )
+        texts.add(printed.stdout)
+    assert cli.run(["rtl", "export", "merger", "--set", "radix=5"]) == 0
+    assert texts == {Path("build/merger.v").read_text()}
+
+
+def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path("build/merger.v")
+    path.parent.mkdir()
+    path.write_text("older")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("os.replace", full)
+        assert cli.run(["rtl", "export", "merger"]) == 2
+    assert path.read_text() == "older"
+    assert cli.run(["rtl", "export", "merger"]) == 0
+    assert "module merger" in path.read_text()
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["mergr"], "no block mergr exists as RTL; did you mean merger?"),
+        (["merger", "--set", "radx=4"], "merger has no parameter radx; did you mean radix?"),
+        (["merger", "--set", "depth=4"], "merger has no parameter depth; it has radix, coordinate_bits,"),
+        (["merger", "--set", "radix=65"], "merger: radix must be from 2 to 64, not 65"),
+        (["merger", "--set", "value_bits=16"], "merger: value_bits must be 32 or 64, not 16"),
+        (["merger", "--set", "radix"], "--set radix: write name=number, as in radix=64"),
+        (["merger", "--set", "radix=-3"], "--set radix=-3: write name=number, as in radix=64"),
+        (["merger", "-o", "file"], "file/merger.v: cannot be written: File exists"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("file").touch()
+    code, out, err = said(capsys, "export", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"fiberscope: {line}")
+    assert err.count("\n") == 1
+
+
+def test_without_the_extra_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("hw.rtl")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyrtl", None)
+    code, _out, err = said(capsys, "export", "merger")
+    assert code == 2
+    assert err == ("fiberscope: pyrtl is not installed, which RTL needs: pip install 'fiberscope[rtl]'\n")

@@ -1,0 +1,11 @@
+"""Makes the helpers of this room's tests importable: ``from pairs import check_pair``."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+collect_ignore_glob = (
+    [] if importlib.util.find_spec("pyrtl") else ["test_*.py"]
+)  # the extra `rtl` is not installed

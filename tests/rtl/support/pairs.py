@@ -1,0 +1,117 @@
+"""A component and its twin side by side in one kernel, given the same streams and stalls.
+
+    check_pair(Pair(component, stand_in, inputs, outputs, seed))
+
+Cycles, tokens and accounting must be equal, of the blocks and of every source and sink around them. Where
+they are not, the run is repeated with a waveform that shows both, under the scopes ``event`` and ``rtl``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streams import StreamSink, StreamSource, Token, random_stalls
+
+from sim import Component, Kernel, SimulationError
+from sim.trace import write_vcd
+
+WAVEFORMS = Path(os.environ.get("FIBERSCOPE_OUT", "out"))
+CYCLE_LIMIT = 100_000
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two blocks that should be one, made afresh for every run, and what is done to them.
+
+    ``capacities`` and ``latencies`` are drawn from the seed for each port, as are the stalls.
+    """
+
+    name: str
+    event: Callable[[str], Component]
+    rtl: Callable[[str], Component]
+    inputs: Mapping[str, Sequence[Token]]
+    outputs: Sequence[str]
+    seed: int
+    kernel_options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass
+class _Side:
+    """One of the two, with its sources and sinks."""
+
+    sinks: dict[str, StreamSink]
+    parts: list[Component]
+
+    def seen(self, kernel: Kernel) -> dict[str, object]:
+        """Everything that must be equal: accounting and counters of every part, tokens and their cycles."""
+        statistics = kernel.statistics()
+        found: dict[str, object] = {part.name.partition(".")[2]: statistics[part.name] for part in self.parts}
+        return found | {f"tokens at {port}": sink.received for port, sink in self.sinks.items()}
+
+
+def check_pair(pair: Pair) -> int:
+    """Run both to the end; gives the cycles that took.
+
+    Raises:
+        AssertionError: naming the seed, the first difference and the waveform that shows it.
+    """
+    kernel, sides = _build(pair)
+    difference = _run(kernel, sides)
+    if difference is None:
+        return kernel.length(kernel.clocks[0])
+    path = WAVEFORMS / f"{pair.name}-{pair.seed}.vcd"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kernel, sides = _build(pair)
+    with write_vcd(kernel, path):
+        _run(kernel, sides)
+    raise AssertionError(f"{pair.name}, seed {pair.seed}: {difference}; both are in the waveform {path}")
+
+
+def _run(kernel: Kernel, sides: Sequence[_Side]) -> str | None:
+    try:
+        run = kernel.run(cycle_limit=CYCLE_LIMIT)
+    except SimulationError as error:
+        return str(error)
+    event, rtl = (side.seen(kernel) for side in sides)
+    for part in event:
+        if event[part] != rtl[part]:
+            return f"{part} differs: {event[part]} of the component, {rtl[part]} of the RTL"
+    return None if run.complete else f"not done after {CYCLE_LIMIT} cycles"
+
+
+def _build(pair: Pair) -> tuple[Kernel, list[_Side]]:
+    kernel = Kernel(**pair.kernel_options)
+    kernel.clock("core", 10**9)
+    sides = [_add(kernel, pair, scope, make) for scope, make in (("event", pair.event), ("rtl", pair.rtl))]
+    return kernel, sides
+
+
+def _add(kernel: Kernel, pair: Pair, scope: str, make: Callable[[str], Component]) -> _Side:
+    generator = random.Random(pair.seed)
+    block = kernel.add(make(f"{scope}.block"))
+    parts, sinks = [block], {}
+    for port, tokens in pair.inputs.items():
+        source = kernel.add(StreamSource(f"{scope}.source_{_plain(port)}", tokens, _stalls(generator)))
+        kernel.connect(source, "out", block, port, **_channel(generator))
+        parts.append(source)
+    for port in pair.outputs:
+        sinks[port] = kernel.add(StreamSink(f"{scope}.sink_{_plain(port)}", _stalls(generator)))
+        kernel.connect(block, port, sinks[port], "in", **_channel(generator))
+    return _Side(sinks, [*parts, *sinks.values()])
+
+
+def _plain(port: str) -> str:
+    return port.replace("[", "_").replace("]", "")
+
+
+def _channel(generator: random.Random) -> dict[str, int]:
+    return {"capacity": generator.randint(1, 5), "latency": generator.randint(1, 3)}
+
+
+def _stalls(generator: random.Random) -> tuple[int, ...]:
+    often = generator.choice([0.0, 0.1, 0.5])
+    return random_stalls(generator.randrange(1 << 30), often=often, longest=generator.choice([2, 6, 40]))
