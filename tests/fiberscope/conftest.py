@@ -1,4 +1,4 @@
-"""The toy accelerator, found as every accelerator is."""
+"""The toy accelerator, found as every accelerator is; the helpers of these tests are importable."""
 
 import sys
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ import pytest
 import accelerators
 
 MACHINES = Path(__file__).parent.parent / "support" / "machines"
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 
 @pytest.fixture
