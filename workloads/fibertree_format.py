@@ -1,0 +1,100 @@
+"""How many bits a fiber tree takes, in a format chosen for each rank (TeAAL, MICRO 2023, Section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from workloads.fibertree import FiberTree, Integers
+
+__all__ = ["RankFormat", "fiber_bits", "footprint", "subtree_bits"]
+
+
+@dataclass(frozen=True)
+class RankFormat:
+    """How the fibers of a rank are stored. All sizes are in bits.
+
+    Args:
+        kind: ``U``, uncompressed: a payload for each coordinate of the shape, and no coordinates; ``C``,
+            compressed: a coordinate and a payload for each element; ``B``, bitmask: one bit for each
+            coordinate of the shape, and a payload for each element.
+        coordinate: bits of a coordinate; only ``C`` stores them.
+        payload: bits of a payload.
+        header: bits that each fiber takes before its elements.
+        layout: ``structs``: coordinate and payload of an element lie side by side, and each such pair fills
+            whole words; ``arrays``: all coordinates, then all payloads of a fiber, each array in whole words.
+        word: bits of a word; 1 pads nothing.
+
+    Raises:
+        ValueError: a size below 0, or a word below 1.
+    """
+
+    kind: Literal["U", "C", "B"]
+    coordinate: int = 0
+    payload: int = 0
+    header: int = 0
+    layout: Literal["structs", "arrays"] = "structs"
+    word: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that cannot be."""
+        for name, least in (("coordinate", 0), ("payload", 0), ("header", 0), ("word", 1)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} should be at least {least} bits, not {getattr(self, name)}")
+
+    def bits(self, occupancy: Integers, shape: int) -> Integers:
+        """Bits of fibers with so many elements, coordinates below ``shape``."""
+        everywhere = np.full_like(occupancy, shape)
+        if self.kind == "U":
+            return self.header + self._padded(everywhere * self.payload)
+        if self.kind == "B":
+            return self.header + self._padded(everywhere) + self._padded(occupancy * self.payload)
+        if self.layout == "structs":
+            return self.header + occupancy * self._padded(np.int64(self.coordinate + self.payload))
+        return (
+            self.header + self._padded(occupancy * self.coordinate) + self._padded(occupancy * self.payload)
+        )
+
+    def _padded(self, bits: Integers | np.int64) -> Integers:
+        return np.asarray(-(-bits // self.word) * self.word)
+
+
+def fiber_bits(tree: FiberTree, name: str, chosen: RankFormat) -> Integers:
+    """Bits of each fiber of a rank, without what is below it.
+
+    Raises:
+        ValueError: there is no such rank.
+    """
+    level = tree.level(name)
+    return chosen.bits(np.diff(tree.segments[level]), tree.ranks[level].shape)
+
+
+def footprint(tree: FiberTree, formats: Mapping[str, RankFormat]) -> dict[str, int]:
+    """Bits of each rank; ranks without a format are not stored.
+
+    Raises:
+        ValueError: a format for a rank that the tree does not have.
+    """
+    return {name: int(fiber_bits(tree, name, chosen).sum()) for name, chosen in formats.items()}
+
+
+def subtree_bits(tree: FiberTree, name: str, formats: Mapping[str, RankFormat]) -> Integers:
+    """For each element of a rank the bits of all that is below it; ranks without a format are not stored.
+
+    Raises:
+        ValueError: there is no such rank, or a format is for one that the tree does not have.
+    """
+    for other in formats:
+        tree.level(other)
+    top = tree.level(name)
+    below = np.zeros(tree.nonzeros, dtype=np.int64)
+    for level in range(len(tree.ranks) - 1, top, -1):
+        segments, chosen = tree.segments[level], formats.get(tree.ranks[level].name)
+        sums = np.concatenate([[0], np.cumsum(below)])
+        below = sums[segments[1:]] - sums[segments[:-1]]
+        if chosen is not None:
+            below += fiber_bits(tree, tree.ranks[level].name, chosen)
+    return below
