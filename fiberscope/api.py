@@ -18,6 +18,7 @@ from accelerators.machine import Accelerator, CsrArray, Machine
 from fiberscope import collect
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.report import Report, check_writable
+from fiberscope.report import Workload as OperandsOfReport
 from fiberscope.verification import Comparison
 from sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from workloads import Workload, from_scipy
@@ -84,19 +85,33 @@ def simulate(
     configured = configuration.load(
         kind.configuration, kind.shipped, name=kind.name, file=config, settings=given
     )
-    parts = parts or {}
-    _check_parts(kind, parts)
+    _check_parts(kind, parts or {})
     if isinstance(waveform, str | Path):
         waveform = Waveform(Path(waveform))
     if waveform is not None:
         check_writable(waveform.path)
     first, second = _operands(a, b, exact, tell)
-    start = time.perf_counter()
-    machine = _build(kind, configured, first.matrix, second.matrix, parts)
-    run, deadlock, simulation_seconds = _run(machine, cycle_limit, waveform, tell)
-    checked = _verify(machine, run, first.matrix, second.matrix, tell)
-    timing = collect.Timing(time.perf_counter() - start, simulation_seconds)
     operands = collect.workload(first, None if b is None else second)
+    matrices = (first.matrix, second.matrix)
+    return _simulate(kind, configured, operands, matrices, parts or {}, cycle_limit, waveform, tell)
+
+
+def _simulate(
+    kind: Accelerator[Any],
+    configured: Configuration,
+    operands: OperandsOfReport,
+    matrices: tuple[CsrArray, CsrArray],
+    parts: Mapping[str, Callable[..., Component]],
+    cycle_limit: int | None,
+    waveform: Waveform | None,
+    tell: Progress,
+) -> Report:
+    """Build, run, verify, report; a machine that went wrong is raised with its report."""
+    start = time.perf_counter()
+    machine = _build(kind, configured, *matrices, parts)
+    run, deadlock, simulation_seconds = _run(machine, cycle_limit, waveform, tell)
+    checked = _verify(machine, run, *matrices, tell)
+    timing = collect.Timing(time.perf_counter() - start, simulation_seconds)
     report = collect.report(kind, configured, operands, machine, run, checked, timing, parts)
     if deadlock is not None:
         raise DeadlockedRunError(str(deadlock), report) from deadlock
