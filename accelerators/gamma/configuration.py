@@ -21,6 +21,7 @@ class ProcessingElements(Configuration):
     count: int = Field(ge=1, le=256)
     radix: int = Field(ge=2, le=MAXIMUM_RADIX)
     task_queue: int = Field(ge=1, le=1024)
+    partial_queue: int = Field(ge=0, le=1024)
     buffer_lines: int = Field(ge=1, le=1024)
     merger_latency: int = Field(ge=1, le=1000)
     multiplier_latency: int = Field(ge=1, le=1000)

@@ -175,6 +175,7 @@ class Gamma:
                 parameters.fibercache.banks,
                 stream_lines=parameters.scheduler.stream_lines,
                 most_tasks=1 + parameters.pe.task_queue,
+                most_partial_tasks=1 + parameters.pe.partial_queue,
                 sizes=parameters.sizes,
             )
         )

@@ -29,6 +29,7 @@ cdef class Scheduler(Component):
     cdef long processing_elements
     cdef long turn
     cdef long most_tasks
+    cdef long most_partial_tasks
     cdef long[::1] tasks_given
     cdef long ended
     cdef readonly long completed
@@ -68,7 +69,9 @@ cdef class Scheduler(Component):
     @cython.final
     cdef bint _all_completed(self) noexcept
     @cython.final
-    cdef long _element_with_space(self) except -2
+    cdef long _least_loaded(self, long task) except -2
+    @cython.final
+    cdef long _most(self, long task) except -2
     @cython.final
     cdef int _take(self, long task) except -1
     @cython.final

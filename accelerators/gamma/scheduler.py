@@ -31,7 +31,7 @@ class Scheduler(Component):
     task every processing element is told the end of work.
 
     Timing: a cycle takes one line of A, all completions at hand, one read or write, and one dispatch, to the
-    next processing element in turn whose queue has space.
+    processing element with the fewest tasks.
 
     Args:
         name: instance name.
@@ -42,6 +42,7 @@ class Scheduler(Component):
         port: number of the port at the network to memory.
         stream_lines: lines of A that may be under way or wait.
         most_tasks: tasks that a processing element may have been given and not completed.
+        most_partial_tasks: the same, when one that writes a partial fiber is to be given.
         sizes: of lines, elements and pointers.
     """
 
@@ -64,6 +65,7 @@ class Scheduler(Component):
         *,
         stream_lines: int,
         most_tasks: int,
+        most_partial_tasks: int,
         sizes: Sizes,
     ) -> None:
         super().__init__(name)
@@ -87,6 +89,7 @@ class Scheduler(Component):
         self.ready_count = 0
         self.processing_elements = 0
         self.most_tasks = most_tasks
+        self.most_partial_tasks = most_partial_tasks
         self.tasks_given = array("q")  # by processing element: those not completed
         self.turn = 0
         self.ended = 0  # processing elements told the end of work
@@ -125,7 +128,7 @@ class Scheduler(Component):
     def _wait(self) -> int:
         """Nothing could be done in this cycle: say why."""
         if self._next_ready() >= 0:
-            if self.tasks_given[self.turn] == self.most_tasks:
+            if self.tasks_given[self.turn] >= self._most(self._next_ready()):
                 return self.wait_input(self._completions_of(self.turn))
             return self.wait_output(self._tasks_of(self.turn))
         if self._all_completed() and self.ended < self.processing_elements:
@@ -217,7 +220,7 @@ class Scheduler(Component):
         task = self._next_ready()
         if task < 0 and (not self._all_completed() or self.ended == self.processing_elements):
             return False
-        element = self.ended if task < 0 else self._element_with_space()
+        element = self.ended if task < 0 else self._least_loaded(task)
         if element < 0 or not self._tasks_of(element).can_push():
             return False
         if task < 0:
@@ -244,16 +247,23 @@ class Scheduler(Component):
     def _all_completed(self) -> bool:
         return self.completed == self.table.count
 
-    def _element_with_space(self) -> int:
-        """The next processing element in turn whose queue has space, or -1."""
+    def _least_loaded(self, task: int) -> int:
+        """The element with the fewest tasks, the next in turn among equals; -1 if none may have this one."""
+        fewest = self._most(task)
+        best = -1
         element = self.turn
         for _ in range(self.processing_elements):
-            if self.tasks_given[element] < self.most_tasks and self._tasks_of(element).can_push():
-                return element
+            if self.tasks_given[element] < fewest and self._tasks_of(element).can_push():
+                best = element
+                fewest = self.tasks_given[element]
             element += 1
             if element == self.processing_elements:
                 element = 0
-        return -1
+        return best
+
+    def _most(self, task: int) -> int:
+        """Tasks that an element may have with this one."""
+        return self.most_tasks if self.table.parents[task] == NO_PARENT else self.most_partial_tasks
 
     def _take(self, task: int) -> None:
         """A task leaves the queue that it stood in; a partial fiber is given space."""
