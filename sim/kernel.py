@@ -326,27 +326,28 @@ class Kernel:
             self.tracer.sample(time, self._ticked)
         self._ticked.clear()
 
-    def trace(self, tracer: Tracer | None, start: int = 0, end: int = FAR) -> None:
+    def trace(self, tracer: Tracer | None, start: int = 0) -> None:
         """Attach a tracer, given the components that ticked after every time step; None detaches it.
 
         Args:
-            tracer: its ``begin`` is called once, before the first time step from ``start`` on; then its
-                ``sample`` after each.
-            start: base tick from which to trace.
-            end: base tick before which tracing ends. Outside of this window a run is as fast as untraced.
+            tracer: its ``begin`` is called before the first time step from ``start`` on. It gives the base
+                tick at which to ask again, or one that is not in the future, and from then on its ``sample``
+                is called after each time step before its ``end``. Else a run is as fast as untraced.
+            start: base tick from which to ask.
         """
         self.tracer = tracer
         self._tracing = False
         self._ticked.clear()
         self._trace_switch = FAR if tracer is None else start
-        self._trace_end = end
+        self._trace_end = FAR
 
     def _switch_tracing(self, time: int) -> None:
         """Begin or end tracing, before anything ticks at this time; both where the window lies in a jump."""
         if not self._tracing and self.tracer is not None:
-            self.tracer.begin(time)
-            self._tracing = True
-            self._trace_switch = self._trace_end
+            self._trace_switch = self.tracer.begin(time)
+            if self._trace_switch <= time:
+                self._tracing = True
+                self._trace_switch = self._trace_end = self.tracer.end
         if time >= self._trace_end:
             self._tracing = False
             self._trace_switch = FAR

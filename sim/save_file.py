@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
 from vcd.gtkw import GTKWColor, GTKWFlag, GTKWSave
 
 from sim.vcd_file import VcdFile
-from sim.waveform import Variable
+from sim.waveform import STATE, Variable
 
 SAVE_FILE_ENDING = ".gtkw"
-OPEN_GROUPS = 8  # components whose signals are unfolded at first
+OPEN_LINES = 80  # groups that begin further down are folded at first
 WINDOW = (1400, 900)  # pixels
 SIGNALS_WIDTH = 280
 WAVES_WIDTH = 800  # the whole waveform is to fit into
@@ -21,7 +23,7 @@ ZOOM_WIDTH = 200  # GTKWave's zoom is minus the binary logarithm of the time tha
 
 
 def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable]) -> None:
-    """Write it with one group a component, in the order of the variables.
+    """Write it: the states of all components, by kind; then a group a component, within that of its scope.
 
     Args:
         path: where to.
@@ -38,22 +40,109 @@ def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable]) -> 
         save.signals_width(SIGNALS_WIDTH)
         for machine in dict.fromkeys(variable.scope.partition(".")[0] for variable in variables):
             save.treeopen(machine)
-        for position, (scope, signals) in enumerate(groupby(variables, key=lambda variable: variable.scope)):
-            with save.group(scope, closed=position >= OPEN_GROUPS):
+        view = _View(save)
+        view.states([variable for variable in variables if variable.name == STATE])
+        for scope in _scopes(variables):
+            view.scope(scope)
+
+
+@dataclass
+class _Scope:
+    """A scope with the variables that are its own and the scopes within it."""
+
+    name: str
+    variables: list[Variable] = field(default_factory=list)
+    parts: dict[str, _Scope] = field(default_factory=dict)
+
+
+def _scopes(variables: Sequence[Variable]) -> list[_Scope]:
+    """The machine's parts; a machine that is a single component is its own."""
+    root = _Scope("")
+    for variable in variables:
+        scope = root
+        for part in variable.scope.split("."):
+            name = f"{scope.name}.{part}" if scope.name else part
+            scope = scope.parts.setdefault(part, _Scope(name))
+        scope.variables.append(variable)
+    tops = list(root.parts.values())
+    return [part for top in tops for part in ([top] if top.variables else top.parts.values())]
+
+
+class _View:
+    """Writes groups and signals; ``lines`` is how many of the window's lines they take."""
+
+    def __init__(self, save: GTKWSave) -> None:
+        self.save = save
+        self.lines = 0
+
+    def states(self, variables: Sequence[Variable]) -> None:
+        """The state of every component: a machine's many alike folded into one line."""
+        with self.save.group("states"):
+            self.lines += 2
+            kinds: dict[str, list[Variable]] = {}
+            for variable in variables:
+                kinds.setdefault(_kind(variable.scope), []).append(variable)
+            for kind, members in kinds.items():
+                self.lines += 1
+                if len(members) == 1:
+                    self._state(members[0])
+                    continue
+                with self.save.group(f"{kind} x{len(members)}", closed=True):
+                    for member in members:
+                        self._state(member)
+
+    def _state(self, variable: Variable) -> None:
+        name = f"{variable.scope}.{STATE}"
+        alias = _without_machine(variable.scope).replace(".", " ")  # GTKWave shows what follows the last dot
+        self.save.trace(name, alias=alias, datafmt="ascii", color=GTKWColor.yellow)
+
+    def scope(self, scope: _Scope) -> None:
+        """A component, or a scope with its parts; folded if it begins too far down."""
+        closed = self.lines >= OPEN_LINES
+        with self.save.group(scope.name, closed=closed):
+            self.lines += 1 if closed else 2
+            for array, signals in groupby(scope.variables, key=lambda variable: variable.array):
+                self._ports(scope.name, array, list(signals), closed)
+            for part in scope.parts.values():
+                before = self.lines
+                self.scope(part)
+                self.lines = before if closed else self.lines
+
+    def _ports(self, scope: str, array: str, signals: Sequence[Variable], hidden: bool) -> None:
+        """Signals that follow one another; those at an array of ports are folded."""
+        if not array:
+            for signal in signals:
+                _show(self.save, signal)
+            shown = sum(2 if signal.kind == "occupancy" else 1 for signal in signals)
+        else:
+            with self.save.group(f"{scope}.{array} x{len(signals)}", closed=True):
                 for signal in signals:
-                    _show(save, signal)
+                    _show(self.save, signal)
+            shown = 1
+        self.lines += 0 if hidden else shown
+
+
+def _kind(scope: str) -> str:
+    """The name of all components that are alike: without the numbers that end its parts."""
+    return ".".join(re.sub(r"_?\d+$", "", part) or part for part in _without_machine(scope).split("."))
+
+
+def _without_machine(scope: str) -> str:
+    return scope.partition(".")[2] or scope
 
 
 def _show(save: GTKWSave, signal: Variable) -> None:
     name = f"{signal.scope}.{signal.name}"
     if signal.kind == "occupancy":
-        save.trace(name, datafmt="dec", extraflags=GTKWFlag.analog_step | GTKWFlag.analog_fullscale)
+        alias = f"{signal.name} of {signal.capacity}"
+        steps = GTKWFlag.analog_step | GTKWFlag.analog_fullscale
+        save.trace(name, alias=alias, datafmt="dec", extraflags=steps)
         save.blank(analog_extend=True)
     elif signal.kind == "text":
-        save.trace(name, datafmt="ascii", color=GTKWColor.yellow if signal.name == "state" else None)
+        save.trace(name, datafmt="ascii", color=GTKWColor.yellow if signal.name == STATE else None)
     elif signal.kind == "integer":
         save.trace(name, datafmt="signed")
     elif signal.width == 1:
         save.trace(name, datafmt="bin")
-    else:
-        save.trace(f"{name}[{signal.width - 1}:0]", datafmt="dec")  # a vector's bare name is not found
+    else:  # a vector's bare name is not found
+        save.trace(f"{name}[{signal.width - 1}:0]", alias=signal.name, datafmt="dec")

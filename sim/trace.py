@@ -16,8 +16,11 @@ from sim.constants import FAR
 from sim.errors import SimulationError
 from sim.kernel import Kernel
 from sim.save_file import SAVE_FILE_ENDING, write_save_file
+from sim.trigger import Trigger
 from sim.vcd_file import VcdFile
 from sim.waveform import Waveform
+
+CHECK_CYCLES = 16  # of the first clock between two looks at a trigger
 
 
 @contextmanager
@@ -27,7 +30,10 @@ def write_vcd(
     *,
     window: tuple[int, int] | None = None,
     scopes: Sequence[str] = (),
+    trigger: str | None = None,
+    cycles: int | None = None,
     save_file: bool = True,
+    colours: bool = True,
 ) -> Iterator[Tracer]:
     """Write a waveform of what the kernel runs within the ``with`` block; builds the machine if need be.
 
@@ -36,23 +42,31 @@ def write_vcd(
 
     Args:
         kernel: the machine, with all its parts added and connected.
-        path: the VCD file; replaced if it exists.
+        path: the VCD file; replaced if it exists. A name that ends in ``.fst`` gives an FST file, by way of
+            ``vcd2fst``.
         window: cycles of the first clock, ``[start, end)``; outside of it a run is as fast as untraced.
         scopes: shell patterns on instance names, with or without the machine's leading name, as in
             ``pe0[0-3]``; a scope is shown with all that is within it. Empty for all.
+        trigger: a condition as in ``pe07 input_stall > 100`` (see ``sim.trigger``), looked at every
+            ``CHECK_CYCLES`` cycles of the first clock from the window's start on; the waveform begins when it
+            holds.
+        cycles: how many cycles of the first clock the waveform lasts at the most, from where it begins.
         save_file: whether to write a GTKWave save file beside it, under the same name with ``.gtkw``.
+        colours: whether the states carry GTKWave's marks of colour, as in ``?firebrick?wait:ways_03``.
 
     Raises:
         SimulationError: if the file cannot be written, the window is empty or past, a scope matches nothing,
-            or the kernel is traced already.
+            the trigger is no condition on the machine, or the kernel is traced already.
         OSError: in the midst of the run, as when the disk is full; no file is left then.
     """
     if kernel.tracer is not None:
         raise SimulationError(f"the waveform {path}: the kernel is traced already")
     if not kernel.built:
         kernel.build()
-    tracer = Tracer(kernel, Path(path), window, scopes, save_file)
-    kernel.trace(tracer, tracer.start, tracer.end)
+    waveform = Waveform(kernel.components, kernel.wiring, scopes, colours=colours)
+    start = Start(kernel, window, trigger, cycles)
+    tracer = Tracer(kernel, Path(path), waveform, start, save_file)
+    kernel.trace(tracer, tracer.start)
     finished = False
     try:
         yield tracer
@@ -62,36 +76,87 @@ def write_vcd(
         tracer.close(finished)
 
 
-class Tracer:
-    """Samples a machine into one VCD file; made by ``write_vcd``.
+class Start:
+    """Where a waveform begins and ends, in base ticks: a window's, or from when a trigger holds.
 
-    ``start`` and ``end`` are its window in base ticks, ``changes`` the value changes written so far, apart
-    from the values at the window's start, and ``begun`` says whether the run has reached the window.
+    Args:
+        kernel: the machine, built.
+        window, trigger, cycles: as given to ``write_vcd``.
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        path: Path,
-        window: tuple[int, int] | None,
-        scopes: Sequence[str],
-        save_file: bool,
+        self, kernel: Kernel, window: tuple[int, int] | None, trigger: str | None, cycles: int | None
     ) -> None:
         self.start, self.end = _base_ticks(kernel, window)
+        self.trigger = None if trigger is None else Trigger(trigger, kernel)
+        period = kernel.clocks[0].period
+        if cycles is not None and cycles < 1:
+            raise SimulationError(f"a waveform of {cycles} cycles: at least 1 is needed")
+        self._longest = FAR if cycles is None else cycles * period
+        self._step = CHECK_CYCLES * period
+        if self.trigger is None:
+            self._fix(self.start)
+
+    def _fix(self, time: int) -> None:
+        self.start = time
+        self.end = min(self.end, time + self._longest)
+
+    def give_up(self, time: int) -> None:
+        """The run ended at this base tick, and the trigger never held."""
+        if self.trigger is not None:
+            self.start = time
+
+    def ask(self, time: int) -> int:
+        """When to ask again: not in the future if the waveform begins at ``start``, now or since last asked.
+
+        All that is between two time steps is looked at, so that it begins at the same cycle if nobody sleeps.
+        """
+        while self.trigger is not None and self.start <= time:
+            if self.start >= self.end:
+                return FAR
+            if self.trigger.holds(self.start):
+                self._fix(self.start)
+                self.trigger = None
+            else:
+                self.start += self._step
+        return self.start
+
+
+class Tracer:
+    """Samples a machine into one VCD file; made by ``write_vcd``.
+
+    ``changes`` is the value changes written so far, apart from the values at the beginning; ``begun`` says
+    whether the run has come to that.
+    """
+
+    def __init__(self, kernel: Kernel, path: Path, waveform: Waveform, start: Start, save_file: bool) -> None:
         self.changes = 0
         self.begun = False
-        self._latest = self.start  # time of the last change
+        self._start = start
+        self._latest = start.start  # time of the last change
         self._kernel = kernel
-        self._waveform = Waveform(kernel.components, kernel.wiring, scopes)
+        self._waveform = waveform
         self._save_path = path.with_suffix(SAVE_FILE_ENDING) if save_file else None
         if path == self._save_path:
             raise SimulationError(f"the waveform {path} cannot end in {SAVE_FILE_ENDING}: its save file does")
         self._file = VcdFile(path, 1 / kernel.base_hertz, list(_clock_lines(kernel)))
 
-    def begin(self, time: int) -> None:
-        """The kernel is about to run the window's first time step, at this base tick."""
-        if time > self.start:
-            self._write_start()  # nothing has changed since the window's start
+    @property
+    def start(self) -> int:
+        """Base tick at which the waveform begins, or at which its trigger is looked at next."""
+        return self._start.start
+
+    @property
+    def end(self) -> int:
+        """Base tick before which it ends."""
+        return self._start.end
+
+    def begin(self, time: int) -> int:
+        """The kernel is about to run a time step from ``start`` on; gives the base tick to ask again at."""
+        again = self._start.ask(time)
+        if again < time:
+            self._write_start()  # nothing has changed since
+        return again
 
     def sample(self, time: int, ticked: list[Component]) -> None:
         """Write what has changed in a time step, given the components that ticked in it."""
@@ -108,6 +173,7 @@ class Tracer:
     def _write_start(self) -> None:
         probes = self._waveform.probes
         probes.collect_all()
+        self._latest = self.start
         self._file.begin(self.start, self._waveform.variables, probes.values)
         self.begun = True
 
@@ -116,6 +182,7 @@ class Tracer:
         try:
             if finished and not self.begun:
                 self._warn()
+                self._start.give_up(self._kernel.end)
                 self._write_start()
             if self.begun:
                 self._file.keep(min(self._last_time(finished), self.end))
@@ -134,10 +201,14 @@ class Tracer:
             write_save_file(self._save_path, self._file, self._waveform.variables)
 
     def _warn(self) -> None:
-        period = self._kernel.clocks[0].period
+        kernel, period = self._kernel, self._kernel.clocks[0].period
+        trigger = self._start.trigger
+        why = f"before its window from {self.start // period}"
+        if trigger is not None:
+            why = f"and until then its trigger {trigger.text!r} never held"
         warnings.warn(
             f"the waveform {self._file.path} shows only the end state: the run ended at cycle "
-            f"{self._kernel.length(self._kernel.clocks[0])}, before its window from {self.start // period}",
+            f"{kernel.length(kernel.clocks[0])}, {why}",
             stacklevel=5,  # where write_vcd's with block stands
         )
 

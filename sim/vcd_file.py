@@ -13,6 +13,7 @@ from typing import Any
 from vcd import VCDWriter
 from vcd.writer import Variable as Output
 
+from sim import fst
 from sim.errors import SimulationError
 from sim.waveform import Variable
 
@@ -25,7 +26,8 @@ BUFFER_BYTES = 1 << 20
 class VcdFile:
     """A VCD file under construction, beside its final place until ``keep``.
 
-    ``units`` are the file's units of time in a base tick, ``span`` its first and last time in them.
+    ``scale`` is the file's units of time in a base tick, ``span`` its first and last time in them. Where no
+    unit that VCD has is exact, times are rounded down to femtoseconds; what happens within one is one change.
 
     Args:
         path: its final place; what stands there is replaced, and only by a whole file.
@@ -38,9 +40,11 @@ class VcdFile:
 
     def __init__(self, path: Path, tick: Fraction, comment: Sequence[str]) -> None:
         self.path = path
-        scale = timescale(tick)
-        self._timescale, self.units = scale or ("1 s", 1)
-        self._comment = "\n".join((*comment, _meaning_of_time(tick, scale)))
+        exact = timescale(tick)
+        self.scale: Fraction
+        self._timescale, self.scale = exact or ("1 fs", tick * 10**-FINEST)
+        self._comment = "\n".join((*comment, _meaning_of_time(self._timescale, exact is not None)))
+        self._converter = fst.converter(path) if path.suffix == fst.ENDING else None
         self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         self._variables: Sequence[Variable] = ()
         self._lines: list[Callable[[int], str]] = []  # the line of a value, by variable
@@ -60,7 +64,7 @@ class VcdFile:
             SimulationError: if a variable cannot have its value.
         """
         self._variables = variables
-        self.span = (time * self.units, time * self.units)
+        self.span = (self._stamp(time), self._stamp(time))
         writer = VCDWriter(
             self._file,
             self._timescale,
@@ -105,13 +109,17 @@ class VcdFile:
 
     def _write(self, time: int, text: str) -> None:
         start, last = self.span
-        now = time * self.units
+        now = self._stamp(time)
         try:
             self._file.write(f"#{now}\n{text}" if now > last else text)
             self.span = start, now
         except OSError:
             self._broken = True
             raise
+
+    def _stamp(self, time: int) -> int:
+        """A base tick in the file's units."""
+        return time * self.scale.numerator // self.scale.denominator
 
     def _first_misfit(self, positions: Sequence[int], values: array[int]) -> SimulationError:
         for position in positions:
@@ -123,11 +131,15 @@ class VcdFile:
 
     def keep(self, time: int) -> None:
         """End the file at this base tick and, if it is whole, give it its name."""
-        if time * self.units > self.span[1]:
+        if self._stamp(time) > self.span[1]:
             self._write(time, "")
         self._file.close()
-        if not self._broken:
+        if self._broken:
+            return
+        if self._converter is None:
             self._partial.replace(self.path)
+        else:
+            fst.convert(self._converter, self._partial, self.path)
 
     def discard(self) -> None:
         """Leave nothing behind but what was kept."""
@@ -167,7 +179,7 @@ def _misfit(variable: Variable, value: int) -> SimulationError:
     return SimulationError(f"{variable.scope}.{variable.name}: {value!r} is not {can}")
 
 
-def timescale(tick: Fraction) -> tuple[str, int] | None:
+def timescale(tick: Fraction) -> tuple[str, Fraction] | None:
     """The coarsest timescale of which a tick of this many seconds is a whole number, and that number.
 
     None if there is none, as for a third of a nanosecond: VCD ends at femtoseconds.
@@ -175,11 +187,9 @@ def timescale(tick: Fraction) -> tuple[str, int] | None:
     for exponent in range(COARSEST, FINEST - 1, -1):
         units = tick / Fraction(10) ** exponent
         if units.denominator == 1:
-            return f"{10 ** (exponent % 3)} {UNITS[-(exponent // 3)]}", units.numerator
+            return f"{10 ** (exponent % 3)} {UNITS[-(exponent // 3)]}", units
     return None
 
 
-def _meaning_of_time(tick: Fraction, scale: tuple[str, int] | None) -> str:
-    if scale is None:
-        return f"time is in base ticks of {tick} s each, not in seconds: no timescale of VCD is exact"
-    return f"time is exact, in units of {scale[0]}"
+def _meaning_of_time(unit: str, exact: bool) -> str:
+    return f"time is {'exact' if exact else 'rounded down'}, in units of {unit}"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Literal
 
+from sim.channel import Channel
 from sim.component import Component, Signal
 from sim.connect import Wiring
 from sim.errors import SimulationError
 from sim.probe import Probe, Probes
+from sim.scopes import choose
 
 STATE = "state"  # the signal that every component has: what its cycles count as
 OCCUPANCY_BITS = 32
@@ -23,6 +23,7 @@ _INDEXED = re.compile(r"(?P<array>.+)\[(?P<index>\d+)\]")
 
 Kind = Literal["wire", "integer", "text", "occupancy"]
 KINDS: dict[str, Kind] = {"wire": "wire", "integer": "integer", "state": "text"}
+COLOURS = {"busy": "DarkGreen", "idle": "black", "wait": "firebrick", "full": "DarkOrchid4"}  # X11's names
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Variable:
         kind: ``"wire"`` (bits), ``"integer"`` (a signed number), ``"text"`` or ``"occupancy"`` (tokens).
         width: bits.
         texts: for kind ``"text"``, what stands for each number from 0.
+        capacity: for kind ``"occupancy"``, how many tokens the channel can hold.
+        array: the array of ports that the channel is at, if it is.
     """
 
     scope: str
@@ -42,6 +45,8 @@ class Variable:
     kind: Kind
     width: int
     texts: tuple[str, ...] = ()
+    capacity: int = 0
+    array: str = ""
 
 
 class Waveform:
@@ -52,18 +57,21 @@ class Waveform:
     Args:
         components: all of the machine.
         wiring: their channels.
-        scopes: shell patterns; a component is shown if one matches its name or a scope around it, with or
-            without the machine's leading name. Empty for all.
+        scopes: shell patterns on instance names, see ``sim.scopes.choose``. Empty for all.
+        colours: whether the states carry GTKWave's marks of colour, as in ``?firebrick?wait:ways_03``.
 
     Raises:
         SimulationError: if a pattern matches nothing, or a signal cannot stand in a waveform.
     """
 
-    def __init__(self, components: Sequence[Component], wiring: Wiring, scopes: Sequence[str]) -> None:
+    def __init__(
+        self, components: Sequence[Component], wiring: Wiring, scopes: Sequence[str], *, colours: bool = False
+    ) -> None:
+        self._colours = colours
         self.variables: list[Variable] = []
         self._wiring = wiring
         self._occupancies: dict[int, int] = {}  # position of each shown channel, by its identity
-        own = {component.index: self._add(component) for component in _choose(components, scopes)}
+        own = {component.index: self._add(component) for component in choose(components, scopes)}
         ordered = sorted(components, key=lambda component: component.index)
         probes = [self._probe(component, own.get(component.index, range(0))) for component in ordered]
         self.probes = Probes(len(self.variables), probes)
@@ -78,16 +86,21 @@ class Waveform:
         for label, channel, direction in self._wiring.stalls(component):
             if direction == "input":
                 self._occupancies[id(channel)] = len(self.variables)
-                name = _port_signal(component, label)
-                self.variables.append(Variable(component.name, name, "occupancy", OCCUPANCY_BITS))
+                self.variables.append(_occupancy(component, label, channel))
         _check_names(component, self.variables[first:])
         return own
 
     def _states(self, component: Component) -> Iterator[str]:
         """Texts of the accounting states; the stalls name the port as its occupancy signal does."""
-        yield from ("busy", "idle")
+        yield self._state("busy")
+        yield self._state("idle")
         for label, _channel, direction in self._wiring.stalls(component):
-            yield f"{'wait' if direction == 'input' else 'full'}:{_port_signal(component, label)}"
+            yield self._state(
+                "wait" if direction == "input" else "full", f":{_port_signal(component, label)}"
+            )
+
+    def _state(self, kind: str, port: str = "") -> str:
+        return f"?{COLOURS[kind]}?{kind}{port}" if self._colours else f"{kind}{port}"
 
     def _probe(self, component: Component, own: range) -> Probe | None:
         channels = {
@@ -107,6 +120,18 @@ def _variable(component: Component, signal: Signal) -> Variable:
     if (signal.kind == "state") != bool(signal.states):
         raise SimulationError(f"{name}: a signal of kind state, and no other, names its states")
     return Variable(component.name, signal.name, KINDS[signal.kind], signal.width, signal.states)
+
+
+def _occupancy(component: Component, label: str, channel: Channel) -> Variable:
+    match = _INDEXED.fullmatch(label)
+    return Variable(
+        component.name,
+        _port_signal(component, label),
+        "occupancy",
+        OCCUPANCY_BITS,
+        capacity=channel.capacity,
+        array=match["array"] if match else "",
+    )
 
 
 def _port_signal(component: Component, label: str) -> str:
@@ -129,33 +154,3 @@ def _check_names(component: Component, variables: Sequence[Variable]) -> None:
                 f"{component.name}: {part!r} cannot name a scope or a signal of a waveform; "
                 "printable ASCII without spaces can"
             )
-
-
-def _choose(components: Sequence[Component], scopes: Sequence[str]) -> list[Component]:
-    for pattern in scopes:
-        if not any(_matches(component.name, pattern) for component in components):
-            raise SimulationError(f"no component matches the scope {pattern}; {_hint(components, pattern)}")
-    return [
-        component
-        for component in components
-        if not scopes or any(_matches(component.name, pattern) for pattern in scopes)
-    ]
-
-
-def _matches(name: str, pattern: str) -> bool:
-    without_machine = name.partition(".")[2]
-    return any(
-        fnmatchcase(candidate, form)
-        for candidate in (name, without_machine)
-        if candidate
-        for form in (pattern, f"{pattern}.*")
-    )
-
-
-def _hint(components: Sequence[Component], pattern: str) -> str:
-    known: dict[str, None] = {}  # every scope, in order: a machine, its parts, their parts, ...
-    for component in components:
-        parts = component.name.split(".")
-        known.update({".".join(parts[:depth]): None for depth in range(1, len(parts) + 1)})
-    near = difflib.get_close_matches(pattern, known, n=3, cutoff=0.4)
-    return f"near it: {', '.join(near)}" if near else f"it has {', '.join(list(known)[:5])}"

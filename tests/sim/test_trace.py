@@ -1,5 +1,7 @@
 """Waveforms: what is in the file, compared with what the simulation had; time, window, scopes, save file."""
 
+import re
+from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -34,6 +36,11 @@ def snapshot(kernel):
     return shown
 
 
+def file_time(kernel, base_tick):
+    """A base tick in the file's units: ns with a clock of 1 GHz, fs where no unit is exact."""
+    return base_tick if kernel.base_hertz == 10**9 else int(base_tick * 10**15 / kernel.base_hertz)
+
+
 def signal_name(component, label):
     array, _, rest = label.partition("[")
     more_than_ten = len(component.connected[array]) > 10
@@ -52,9 +59,9 @@ def signal_name(component, label):
 def test_every_signal_reads_back_as_it_was_in_every_cycle(tmp_path, network):
     kernel = watched(network, sleep=False)
     seen = {}
-    with write_vcd(kernel, tmp_path / "run.vcd"):
+    with write_vcd(kernel, tmp_path / "run.vcd", colours=False):
         while kernel.step():
-            seen[kernel.time] = snapshot(kernel)
+            seen[file_time(kernel, kernel.time)] = snapshot(kernel)
     wave = read_vcd(tmp_path / "run.vcd")
     assert len(seen) > 10
     for time, expected in seen.items():
@@ -88,7 +95,7 @@ def test_a_tracer_attached_in_the_midst_of_a_run_starts_there(tmp_path):
     for _ in range(4):
         kernel.step()
     now, expected = kernel.time, snapshot(kernel)
-    with write_vcd(kernel, tmp_path / "run.vcd"):
+    with write_vcd(kernel, tmp_path / "run.vcd", colours=False):
         kernel.run()
     wave = read_vcd(tmp_path / "run.vcd")
     assert wave.start == now > 0
@@ -125,10 +132,22 @@ def test_times_are_in_the_unit_of_the_header(tmp_path):
         assert slow.signals[name].changes == [(125 * time, value) for time, value in signal.changes]
 
 
-def test_a_tick_that_is_no_whole_femtosecond_is_not_rounded_but_said(tmp_path):
+def test_a_tick_that_is_no_whole_femtosecond_is_rounded_down_and_that_is_said(tmp_path):
     wave = trace(tmp_path / "run.vcd", funnel((Node("source", 0, 3),), frequencies=THIRD))
-    assert "base ticks of 1/3000000000 s each" in wave.header["comment"]
+    assert wave.header["timescale"] == "1 fs"
+    assert "time is rounded down, in units of 1 fs" in wave.header["comment"]
     assert "clock clock0: 1000000000 Hz, a cycle is 3 base ticks" in wave.header["comment"]
+    changes = wave.signals["toy.source0.sent"].changes
+    assert [time for time, _sent in changes] == [0, 10**6, 2 * 10**6]  # at 1 GHz a cycle is exact
+    times = {time % 10**6 for signal in wave.signals.values() for time, _value in signal.changes}
+    assert times == {0, 333333, 666666}  # at 1.5 GHz it is not
+
+
+def test_what_happens_within_a_femtosecond_is_one_change(tmp_path):
+    fast = (Fraction(4 * 10**15),)
+    wave = trace(tmp_path / "run.vcd", funnel((Node("source", 0, 9),), frequencies=fast))
+    assert wave.header["timescale"] == "1 fs"
+    assert [time for time, _sent in wave.signals["toy.source0.sent"].changes][:3] == [0, 0, 0]
 
 
 # Window.
@@ -140,11 +159,12 @@ def test_a_window_shows_what_the_whole_waveform_shows_there(tmp_path, window, fr
     network = funnel((Node("source", 0, 4, stalls=(9, 2)), Node("source", 0, 2)), frequencies=frequencies)
     whole = trace(tmp_path / "whole.vcd", network)
     part = trace(tmp_path / "part.vcd", network, window=window)
-    period = 1 if len(frequencies) == 1 else 3
+    period = 1 if len(frequencies) == 1 else 10**6
     assert part.start == window[0] * period
     assert part.end == min(window[1] * period, whole.end)
     for name, signal in whole.signals.items():
-        for time in range(part.start, part.end):
+        times = {change[0] for change in signal.changes if part.start < change[0] < part.end}
+        for time in (part.start, *times):
             assert part.signals[name].at(time) == signal.at(time), (name, time)
         assert part.signals[name].changes[-1][0] < part.end or part.end == whole.end
 
@@ -209,13 +229,69 @@ def test_only_the_chosen_scopes_are_shown_and_those_exactly(tmp_path, scopes, ex
 # The save file.
 
 
-def test_the_save_file_shows_every_signal_once_in_the_form_gtkwave_finds(tmp_path):
+def shown_in(save_file):
+    """Names of the signals that a save file shows, in its order, without their aliases."""
+    lines = save_file.read_text().splitlines()
+    names = [line.rpartition("} ")[2] for line in lines if line[:1] not in ("[", "*", "@", "-", "#")]
+    return [name for name in names if name]
+
+
+def groups_in(save_file):
+    """(Depth, name, whether it is open) of each group of a save file, in its order."""
+    depth, groups, flags = 0, [], 0
+    for line in save_file.read_text().splitlines():
+        if line.startswith("@"):
+            flags = int(line[1:], 16)
+        elif line.startswith("-") and flags & 0x800000:
+            groups.append((depth, line[1:], not flags & 0x400000))
+            depth += 1
+        elif line.startswith("-") and flags & 0x1000000:
+            depth -= 1
+    assert depth == 0
+    return groups
+
+
+def test_the_save_file_shows_every_signal_in_the_form_gtkwave_finds_and_the_states_at_the_top_too(tmp_path):
     wave = trace(tmp_path / "run.vcd")
-    lines = (tmp_path / "run.gtkw").read_text().splitlines()
+    shown = Counter(shown_in(tmp_path / "run.gtkw"))
     for name, signal in wave.signals.items():
-        shown = f"{name}[{signal.width - 1}:0]" if signal.type == "wire" and signal.width > 1 else name
-        assert lines.count(shown) == 1, shown
-    assert str(tmp_path) not in "".join(lines)
+        vector = signal.type == "wire" and signal.width > 1
+        count = shown.pop(f"{name}[{signal.width - 1}:0]" if vector else name)
+        assert count == (2 if name.endswith(".state") else 1), name
+    assert not shown
+    assert str(tmp_path) not in (tmp_path / "run.gtkw").read_text()
+
+
+def test_components_of_a_kind_and_arrays_of_ports_are_folded(tmp_path):
+    trace(tmp_path / "run.vcd", funnel(tuple(Node("source", 0, 1) for _ in range(11)), "join"))
+    groups = groups_in(tmp_path / "run.gtkw")
+    assert groups[:2] == [(0, "states", True), (1, "source x11", False)]
+    assert (0, "toy.source0", True) in groups
+    assert (1, "toy.join11.in x11", False) in groups
+
+
+def test_what_is_far_down_is_folded(tmp_path):
+    trace(tmp_path / "run.vcd", funnel(tuple(Node("source", 0, 1) for _ in range(60)), "join"))
+    are_open = [is_open for depth, _name, is_open in groups_in(tmp_path / "run.gtkw") if depth == 0]
+    assert are_open[:10] == [True] * 10
+    assert are_open[20:] == [False] * (len(are_open) - 20)
+    assert are_open == sorted(are_open, reverse=True)
+
+
+def test_an_occupancy_is_labelled_with_the_capacity(tmp_path):
+    trace(tmp_path / "run.vcd", funnel((Node("source", 0, 1),), capacity=7))
+    assert "+{in_0 of 7} toy.arbiter1.in_0" in (tmp_path / "run.gtkw").read_text().splitlines()
+
+
+def test_states_have_gtkwaves_marks_of_colour_unless_they_are_unwanted(tmp_path):
+    plain = trace(tmp_path / "plain.vcd", colours=False)
+    marked = trace(tmp_path / "marked.vcd", colours=True)
+    for name, signal in plain.signals.items():
+        changes = [
+            (time, re.sub(r"^\?\w+\?", "", str(value))) for time, value in marked.signals[name].changes
+        ]
+        assert changes == [(time, str(value)) for time, value in signal.changes]
+    assert "?DarkOrchid4?full:out_0" in dict(map(reversed, marked.signals["toy.arbiter2.state"].changes))
 
 
 def test_no_save_file_when_none_is_wanted(tmp_path):

@@ -95,8 +95,8 @@ def watched(network: Network = SMALL, *, make=make_watched, **kernel_options) ->
 
 
 def trace(path: Path, network: Network = SMALL, *, make=make_watched, cycle_limit=None, **options) -> Vcd:
-    """Run the network traced; gives the waveform."""
+    """Run the network traced, without marks of colour unless they are asked for; gives the waveform."""
     kernel = watched(network, make=make)
-    with write_vcd(kernel, path, **options):
+    with write_vcd(kernel, path, **{"colours": False, **options}):
         kernel.run(cycle_limit=cycle_limit)
     return read_vcd(path)

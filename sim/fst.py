@@ -1,0 +1,48 @@
+"""FST, GTKWave's compressed waveforms, by way of its ``vcd2fst``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from sim.errors import SimulationError
+
+ENDING = ".fst"
+CONVERTER = "vcd2fst"
+
+
+def converter(path: Path) -> str:
+    """Where the converter is that will write this file.
+
+    Raises:
+        SimulationError: if there is none.
+    """
+    found = shutil.which(CONVERTER)
+    if found is None:
+        raise SimulationError(
+            f"the waveform {path} needs {CONVERTER}, which comes with GTKWave (on Debian: apt install "
+            f"gtkwave); without it, write {path.with_suffix('.vcd').name}"
+        )
+    return found
+
+
+def convert(program: str, vcd: Path, path: Path) -> None:
+    """Write a whole VCD file as FST; what stood under the name before is replaced at once.
+
+    Raises:
+        OSError: if the converter fails, as when the disk is full.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.fst.partial")
+    try:
+        result = subprocess.run(
+            [program, str(vcd), str(partial)], capture_output=True, text=True, check=False
+        )
+        if result.returncode != 0 or not partial.exists():
+            raise OSError(
+                result.returncode, f"{CONVERTER} failed: {result.stderr.strip() or 'no reason given'}"
+            )
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,159 @@
+"""Triggers: where a waveform begins, in every way of running; what a condition may say; what it is told."""
+
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from networks import Node
+from vcd_reader import read_vcd
+from watched import funnel, trace, watched
+
+from sim import DeadlockError, SimulationError
+from sim.statistics import statistics_of
+from sim.trace import CHECK_CYCLES, write_vcd
+from sim.trigger import Trigger
+
+BUSY_FUNNEL = funnel((Node("source", 0, 40, stalls=(3, 0, 90)), Node("source", 0, 30)), pauses=(0, 5, 300))
+TWO_CLOCKS = funnel(
+    (Node("source", 0, 40, stalls=(0, 7)),),
+    frequencies=(Fraction(10**9), Fraction(10**9, 3)),
+    pauses=(0, 300),
+)
+WAYS_OF_RUNNING = ({}, {"sleep": False}, {"order_seed": 1}, {"order_seed": 3, "sleep": False})
+CONDITIONS = (
+    "cycle >= 100",
+    "source0 output_stall > 100",
+    "sink* busy > 150 and delay* output_stall>=40",
+    "source0 idle > 100000 or cycle == 48",
+)
+
+
+def first_cycle(network, condition):
+    """The first looked at in which the condition holds, told by looking at the machine in every cycle."""
+    kernel = watched(network, sleep=False)
+    kernel.build()
+    trigger = Trigger(condition, kernel)
+    period = kernel.clocks[0].period
+    cycle = 0
+    while not trigger.holds(cycle * period):
+        cycle += CHECK_CYCLES
+        while kernel.time < cycle * period - 1 and kernel.step():
+            pass  # all before this cycle have ticked
+    return cycle
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("network", [BUSY_FUNNEL, TWO_CLOCKS], ids=["one clock", "two clocks"])
+def test_the_waveform_begins_where_the_condition_first_holds_however_the_machine_runs(
+    tmp_path, network, condition
+):
+    found = set()
+    for number, way in enumerate(WAYS_OF_RUNNING):
+        kernel = watched(network, **way)
+        path = tmp_path / str(number) / "run.vcd"
+        path.parent.mkdir()
+        with write_vcd(kernel, path, trigger=condition):
+            kernel.run()
+        found.add(path.read_bytes() + path.with_suffix(".gtkw").read_bytes())
+    assert len(found) == 1
+    start = read_vcd(path).start
+    assert start == first_cycle(network, condition) > 0
+    whole = trace(tmp_path / "whole.vcd", network, colours=True)
+    for name, signal in read_vcd(path).signals.items():
+        kept = [change for change in whole.signals[name].changes if change[0] > start]
+        assert signal.changes == [(start, whole.signals[name].at(start)), *kept]
+
+
+def test_accounts_are_those_of_the_report_and_counters_those_of_the_component():
+    kernel = watched(BUSY_FUNNEL)
+    kernel.run(cycle_limit=200)
+    for component in kernel.components:
+        counted = statistics_of(component, kernel.wiring, 200)
+        accounts = {
+            "busy": counted.busy,
+            "idle": counted.idle,
+            "input_stall": sum(counted.input_stall.values()),
+            "output_stall": sum(counted.output_stall.values()),
+        }
+        assert sum(accounts.values()) == 200
+        for name, cycles in accounts.items():
+            for sign, holds in (("==", True), (">", False), ("<=", True), ("!=", False)):
+                trigger = Trigger(f"{component.name} {name} {sign} {cycles}", kernel)
+                assert trigger.holds(200) == holds, trigger.text
+
+
+def test_a_counter_can_be_watched():
+    kernel = watched(BUSY_FUNNEL)
+    kernel.components[0].counters = lambda: {"sent": 7}
+    kernel.build()
+    assert Trigger("* sent == 7", kernel).holds(0)
+    assert not Trigger("source0 sent>7", kernel).holds(0)
+
+
+def test_a_window_and_a_length_bound_what_is_recorded(tmp_path):
+    def span(**options):
+        wave = trace(tmp_path / "run.vcd", BUSY_FUNNEL, **options)
+        return wave.start, wave.end
+
+    assert span(trigger="cycle > 20", cycles=30) == (32, 62)
+    assert span(trigger="cycle > 20", window=(100, 150)) == (100, 150)
+    assert span(window=(101, 200), cycles=9) == (101, 110)
+
+
+@pytest.mark.filterwarnings("ignore:the waveform:UserWarning")
+def test_a_trigger_that_holds_only_outside_the_window_does_not_count(tmp_path):
+    wave = trace(tmp_path / "run.vcd", BUSY_FUNNEL, window=(10, 20), trigger="cycle > 20 and cycle < 40")
+    assert wave.start == wave.end == trace(tmp_path / "whole.vcd", BUSY_FUNNEL).end
+
+
+def test_a_trigger_that_never_holds_is_said_and_the_file_shows_the_end_state(tmp_path):
+    with pytest.warns(
+        UserWarning, match=r"ended at cycle \d+, and until then its trigger 'cycle > 99999' never"
+    ):
+        wave = trace(tmp_path / "run.vcd", trigger="cycle > 99999")
+    assert wave.start == wave.end == 18
+
+
+def test_nothing_is_looked_at_before_the_window_nor_after_the_trigger_held(tmp_path, monkeypatch):
+    times = []
+    holds = Trigger.holds
+    monkeypatch.setattr(Trigger, "holds", lambda self, time: times.append(time) or holds(self, time))
+    trace(tmp_path / "run.vcd", BUSY_FUNNEL, trigger="cycle > 230", window=(200, 1000))
+    assert times == [200, 216, 232]
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("", r"'': nothing is no comparison; write it as in pe07 input_stall > 100"),
+        ("source0 input_stall", "source0 input_stall is no comparison"),
+        ("source0 busy > 3 or", "nothing is no comparison"),
+        ("source0 busy > many", "many is no whole number"),
+        ("source0 busy > -1", "-1 is no whole number"),
+        ("source0 busy => 1", "= 1 is not understood|=> 1"),
+        ("busy > 3", "busy of which component"),
+        ("source0 output_stal > 3", "source0 has no output_stal; near it: output_stall"),
+        ("sorce0 busy > 3", r"no component matches the scope sorce0; near it: .*source0"),
+    ],
+)
+def test_what_is_no_condition_is_refused_in_one_line_before_the_run(tmp_path, condition, message):
+    with pytest.raises(SimulationError, match=message) as refused:
+        trace(tmp_path / "run.vcd", trigger=condition)
+    assert "\n" not in str(refused.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_length_below_one_cycle_is_refused(tmp_path):
+    with pytest.raises(SimulationError, match="a waveform of 0 cycles: at least 1"):
+        trace(tmp_path / "run.vcd", cycles=0)
+
+
+def test_the_waveform_of_a_deadlock_can_be_triggered_too():
+    network = funnel((Node("source", 0, 60), Node("source", 0, 40)), "join")
+    kernel = watched(network)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.vcd"
+        with pytest.raises(DeadlockError), write_vcd(kernel, path, trigger="join* output_stall > 20"):
+            kernel.run()
+        assert read_vcd(path).start > 0
