@@ -4,9 +4,9 @@ A fiber is a list of elements with increasing coordinates; an element's payload 
 or a value at the last (Sze et al., "Efficient Processing of Deep Neural Networks", chapter 8; TeAAL, MICRO
 2023, Section 2.1). All fibers of a rank lie behind one another in two arrays: the coordinates of their
 elements, and the place where each fiber begins, as in compressed sparse rows. Every transformation works on
-whole arrays and gives a new tree; what does not change is shared. For ten million nonzeros, measured on one
-core, what sorts (``from_coo``, ``swizzle``) takes 3 s, a partition 0.2 s, one that follows a leader of a million
-fibers 4 s, ``flatten`` and ``to_coo`` below 0.1 s.
+whole arrays and gives a new tree; what does not change is shared. For ten million nonzeros, on one
+core, what sorts (``from_coo``, ``swizzle``) takes 3 s, a partition 0.2 s, one that follows a leader of a
+million fibers 4 s, ``flatten`` and ``to_coo`` below 0.1 s.
 """
 
 from __future__ import annotations
