@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 
 from hw.stream import DATA, STOP, STREAM
-from sim.component import Component, Input, Output
+from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
 
 
@@ -64,6 +64,14 @@ class Multiplier(Component):
     def counters(self) -> dict[str, int]:
         """Multiplies done."""
         return {"multiply": self.multiplies}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Multiplies done so far."""
+        return (Signal("multiplies", 48),)
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return (self.multiplies,)
 
 
 class Accumulator(Component):
@@ -138,3 +146,11 @@ class Accumulator(Component):
     def counters(self) -> dict[str, int]:
         """Additions done and sums emitted."""
         return {"add": self.additions, "emitted": self.emitted}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """The coordinate whose sum is held, -1 if there is none."""
+        return (Signal("coordinate", 56, "integer"),)
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return (self.coordinate if self.holding else -1,)

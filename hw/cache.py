@@ -294,14 +294,33 @@ class FiberCacheBank(Component):
         return {name: getattr(self, name) for name in COUNTERS}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Hits and misses so far, misses in flight, lines held."""
-        return (Signal("hits", 48), Signal("misses", 48), Signal("in_flight", 16), Signal("held", 32))
+        """Requests so far by what they found, misses in flight, lines.
+
+        - ``hits``, ``joins``, ``misses``: the line was here, under way, or had to be asked for;
+        - ``in_flight``: misses that hold a register; ``answering``: one whose line came answers its targets;
+        - ``held``: lines, those under way included; ``evictions``: lines that had to leave, so far.
+        """
+        return (
+            Signal("hits", 48),
+            Signal("joins", 48),
+            Signal("misses", 48),
+            Signal("in_flight", 16),
+            Signal("answering", 1),
+            Signal("held", 32),
+            Signal("evictions", 48),
+        )
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        hits = self.read_hits + self.fetch_hits + self.consume_hits + self.write_hits
-        misses = self.read_misses + self.fetch_misses + self.consume_misses + self.write_misses
-        return hits, misses, self.misses.used, self.tags.held
+        return (
+            self.read_hits + self.fetch_hits + self.consume_hits + self.write_hits,
+            self.read_joins + self.consume_joins,
+            self.read_misses + self.fetch_misses + self.consume_misses + self.write_misses,
+            self.misses.used,
+            int(self.answering >= 0),
+            self.tags.held,
+            self.evictions,
+        )
 
 
 COUNTERS = (

@@ -5,9 +5,12 @@ from sim.component cimport Component
 
 cdef long DATA, STOP, WAY_BITS, WAY_MASK
 
+cdef long IDLE_PHASE, LOADING, EMITTING, ENDING
+
 cdef class HighRadixMerger(Component):
     cdef readonly long radix
     cdef readonly bint merging
+    cdef readonly long task
     cdef readonly long fan_in
     cdef readonly long loaded
     cdef readonly long emptied
@@ -31,4 +34,10 @@ cdef class HighRadixMerger(Component):
     @cython.final
     cdef void _sift_down(self, long key) noexcept
     @cython.final
+    cdef long _phase(self) noexcept
+    @cython.final
+    cdef long _head(self, long place) noexcept
+    @cython.final
     cdef Channel _way(self, long index)
+
+cdef long _way_of(long key) noexcept

@@ -9,10 +9,14 @@ from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
 
-MERGE_TASK = "merge task"  # protocol: coordinate = number of ways that take part, from way 0 on
+# Protocol: coordinate = number of ways that take part, from way 0 on; reference = the task, for waveforms.
+MERGE_TASK = "merge task"
 WAY_BITS = 8  # low bits of a comparison key, which hold the way
 MAXIMUM_RADIX = 1 << WAY_BITS
 WAY_MASK = MAXIMUM_RADIX - 1
+
+PHASES = ("idle", "loading", "merging", "ending")
+IDLE_PHASE, LOADING, EMITTING, ENDING = range(len(PHASES))
 
 
 class HighRadixMerger(Component):
@@ -48,6 +52,7 @@ class HighRadixMerger(Component):
             raise ValueError(f"{name}: radix must be from 1 to {MAXIMUM_RADIX}, not {radix}")
         self.radix = radix
         self.merging = False
+        self.task = -1  # as the one who gives the tasks numbers them
         self.fan_in = 0
         self.loaded = 0  # ways whose first head has been seen
         self.emptied = -1  # the way whose head left last, and shows no new one yet
@@ -88,6 +93,7 @@ class HighRadixMerger(Component):
         self.fan_in = self.tasks.coordinate()
         if self.fan_in < 0 or self.fan_in > self.radix:
             raise SimulationError(f"{self.name}: a task of {self.fan_in} ways, but it has {self.radix}")
+        self.task = self.tasks.reference()
         self.tasks.pop()
         self.merges += 1
         self.merging = True
@@ -161,9 +167,53 @@ class HighRadixMerger(Component):
         return {"merges": self.merges, "merged_elements": self.merged_elements}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Whether a merge is under way, how many ways are alive, and the way that left last."""
-        return (Signal("merging", 1), Signal("alive", 9), Signal("way", 9, "integer"))
+        """What it merges, and the two smallest heads.
+
+        - ``phase``: of the merge: its first heads come, elements leave, or but the stop is left;
+        - ``task``, ``fan_in``: the task and its ways; ``alive``: those of them that have not ended;
+        - ``way``, ``coordinate``: the smallest head, which left in this cycle or, at a stall, leaves next;
+        - ``rival_way``, ``rival``: the smallest head of the other ways.
+
+        Numbers are -1 where there is no such thing.
+        """
+        return (
+            Signal("phase", 2, "state", PHASES),
+            Signal("task", 48, "integer"),
+            Signal("fan_in", 9),
+            Signal("alive", 9),
+            Signal("way", 9, "integer"),
+            Signal("coordinate", 56, "integer"),
+            Signal("rival_way", 9, "integer"),
+            Signal("rival", 56, "integer"),
+        )
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return (int(self.merging), self.size, self.emptied)
+        if not self.merging:
+            return (IDLE_PHASE, -1, 0, 0, -1, -1, -1, -1)
+        smallest, rival = self._head(0), self._head(1)
+        if self.size > 2 and self.heap[2] < rival:
+            rival = self._head(2)
+        return (
+            self._phase(),
+            self.task,
+            self.fan_in,
+            self.size,
+            _way_of(smallest),
+            smallest >> WAY_BITS,
+            _way_of(rival),
+            rival >> WAY_BITS,
+        )
+
+    def _phase(self) -> int:
+        if self.loaded < self.fan_in:
+            return LOADING
+        return EMITTING if self.size > 0 else ENDING
+
+    def _head(self, place: int) -> int:
+        """A key of the tree, -1 where it has none."""
+        return self.heap[place] if place < self.size else -1
+
+
+def _way_of(key: int) -> int:
+    return key & WAY_MASK if key >= 0 else -1

@@ -120,9 +120,9 @@ class Crossbar(Component):
         return {"transfers": self.transfers, "conflicts": self.conflicts}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Tokens moved so far."""
-        return (Signal("transfers", 48),)
+        """Tokens moved so far, and how often a head lost to another input."""
+        return (Signal("transfers", 48), Signal("conflicts", 48))
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return (self.transfers,)
+        return (self.transfers, self.conflicts)

@@ -240,9 +240,19 @@ class FiberReader(Component):
         return {"lines_read": self.lines_read, "lines_consumed": self.lines_consumed}
 
     def signals(self) -> tuple[Signal, ...]:
-        """The task whose lines are asked for, ways with lines to ask for, lines under way."""
-        return (Signal("task", 32, "integer"), Signal("unasked", 16), Signal("under_way", 16))
+        """The task and its row of A, its fibers that are not empty, those to ask more of, lines under way.
+
+        Task and row are -1 at the end of work.
+        """
+        return (
+            Signal("task", 32, "integer"),
+            Signal("row", 32, "integer"),
+            Signal("fan_in", 16),
+            Signal("unasked", 16),
+            Signal("under_way", 16),
+        )
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return self.task, self.unasked, self.under_way
+        row = self.table.rows[self.task] if self.task >= 0 else -1
+        return self.task, row, self.fan_in, self.unasked, self.under_way

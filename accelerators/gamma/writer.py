@@ -295,9 +295,21 @@ class FiberWriter(Component):
         }
 
     def signals(self) -> tuple[Signal, ...]:
-        """The task whose elements come, and how many have."""
-        return (Signal("task", 32, "integer"), Signal("length", 32))
+        """The task whose elements come, the row of A it is of, where to, and how many have come.
+
+        ``finishing`` is tasks that wait for acknowledgements. Task and row are -1 where there is none.
+        """
+        return (
+            Signal("task", 32, "integer"),
+            Signal("row", 32, "integer"),
+            Signal("writes", 2, "state", ("nothing", "Z", "partial")),
+            Signal("length", 32),
+            Signal("finishing", 8),
+        )
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return (self.task, self.length) if self.working else (END_OF_WORK, 0)
+        if not self.working or self.task == END_OF_WORK:
+            return (END_OF_WORK, -1, 0, 0, self.finishing)
+        row = self.table.rows[self.task]
+        return (self.task, row, 2 if self.is_partial else 1, self.length, self.finishing)

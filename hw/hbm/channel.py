@@ -220,17 +220,23 @@ class DramChannel(Component):
         return counts
 
     def signals(self) -> tuple[Signal, ...]:
-        """Occupancies in bursts; the commands of the cycle with their bank and row."""
+        """Occupancies in bursts; what is served; the commands of the cycle with their bank and its open row.
+
+        A row is -1 where the bank is closed. Of a cycle without a command, bank and row are the last one's.
+        """
         return (
             Signal("read_queue", 16, "integer"),
             Signal("write_queue", 16, "integer"),
             Signal("opened", 16, "integer"),
             Signal("returning", 16, "integer"),
+            Signal("serving", 1, "state", ("reads", "writes")),
+            Signal("refreshes_due", 16, "integer"),
             Signal("row_command", 3, "state", COMMANDS),
             Signal("row_bank", 8, "integer"),
             Signal("row", 48, "integer"),
             Signal("column_command", 3, "state", COMMANDS),
             Signal("column_bank", 8, "integer"),
+            Signal("column_row", 48, "integer"),
         )
 
     def sample(self) -> tuple[int, ...]:
@@ -242,11 +248,14 @@ class DramChannel(Component):
             counts[WRITES],
             counts[OPENED],
             self._returns.count,
+            controller.mode,
+            controller.owed,
             controller.row_command,
             controller.row_bank,
             controller.row,
             controller.column_command,
             controller.column_bank,
+            controller.device.open_row[controller.column_bank],
         )
 
 

@@ -18,11 +18,12 @@ cdef class Controller:
     cdef readonly long[::1] read_bursts
     cdef readonly long[::1] write_bursts
     cdef readonly long row_command, row_bank, row, column_command, column_bank
-    cdef long _read_latency, _write_high, _write_low, _mode
+    cdef long _read_latency, _write_high, _write_low
     cdef bint _in_order, _two_buses
     cdef long _opened_bound, _column_bound, _row_bound
     cdef long[::1] _held, _held_in
-    cdef long _interval, _refresh_due, _owed, _last
+    cdef long _interval, _refresh_due, _last
+    cdef readonly long mode, owed
 
     cdef int enqueue(self, long which, long bank, long row, long line, long request, long cycle) except -1
     cdef void _lower_bound(self, long entry) noexcept

@@ -49,7 +49,8 @@ class Controller:
 
     ``waiting`` is the bursts that still need a command. ``hits``, ``misses``, ``conflicts``, ``activates``,
     ``precharges``, ``refreshes`` and, by pseudo-channel, ``read_bursts`` and ``write_bursts`` count from the
-    start. ``row_command``, ``row_bank``, ``row``, ``column_command`` and ``column_bank`` are what was issued
+    start. ``mode`` is what is served, ``READS`` or ``WRITES``, ``owed`` the refreshes that are due.
+    ``row_command``, ``row_bank``, ``row``, ``column_command`` and ``column_bank`` are what was issued
     in the current cycle.
     """
 
@@ -63,13 +64,13 @@ class Controller:
         self._two_buses = standard.command_buses == 2
         self._write_high = math.floor(specification.write_high * specification.write_queue)
         self._write_low = math.ceil(specification.write_low * specification.write_queue)
-        self._mode = READS
+        self.mode = READS
         self._opened_bound = self._column_bound = self._row_bound = FAR
         self._held = array("q", bytes(8 * self.device.banks))  # FAR for a bank with an opened burst, else 0
         self._held_in = array("q", bytes(8 * self.device.pseudo_channels))
         self._interval = standard.timing.refi if specification.refresh == "all_bank" else FAR
         self._refresh_due = self._interval
-        self._owed = 0  # refreshes due: one for each pseudo-channel in turn
+        self.owed = 0  # refreshes due: one for each pseudo-channel in turn
         self._last = -1  # the last cycle carried out
         self.waiting = 0
         self._reset_counts()
@@ -94,7 +95,7 @@ class Controller:
         queues.write[entry] = which == WRITES
         queues.append(which, entry)
         self.waiting += 1
-        if which == self._mode:
+        if which == self.mode:
             self._lower_bound(entry)
 
     def _lower_bound(self, entry: int) -> None:
@@ -118,7 +119,7 @@ class Controller:
         self._last = now
         self._fall_due(now)
         issued = self._serve_opened(now)
-        if self._owed:
+        if self.owed:
             if issued and not self._two_buses:
                 return True
             return self._serve_refresh(now) or issued
@@ -131,7 +132,7 @@ class Controller:
     def wake(self, now: int) -> int:
         """The next cycle in which something may be issued, while nothing arrives."""
         wake = min(self._opened_bound, self._refresh_due)
-        if self._owed:
+        if self.owed:
             wake = min(wake, self._refresh_ready())
         elif not (self._in_order and self.queues.counts[OPENED]):
             wake = min(wake, self._bound(ANY_KIND))
@@ -182,18 +183,18 @@ class Controller:
         """Reads first, unless there are none or many writes; writes then go on until few are left."""
         reads = self.queues.counts[READS]
         writes = self.queues.counts[WRITES]
-        if self._mode == READS:
+        if self.mode == READS:
             if writes > self._write_high or reads == 0:
-                self._mode = WRITES
+                self.mode = WRITES
                 self.recheck()
         elif writes < self._write_low and reads:
-            self._mode = READS
+            self.mode = READS
             self.recheck()
 
     def _first_ready(self, now: int, kind: int) -> int:
         """The oldest burst whose next command is of this kind and ready; else sets the bound."""
         earliest = FAR
-        entry = self.queues.heads[self._mode]
+        entry = self.queues.heads[self.mode]
         while entry != NOBODY:
             ready = self._ready(entry, kind)
             if ready <= now:
@@ -234,7 +235,7 @@ class Controller:
         if not self.queues.counted[entry]:
             self._count(entry, row)
         if row == self.queues.row[entry]:
-            self._issue_column(self._mode, entry, now)
+            self._issue_column(self.mode, entry, now)
         elif row == CLOSED:
             self._open_row(entry, bank, now)
         else:
@@ -285,7 +286,7 @@ class Controller:
         self.device.activate(bank, row, now)
         self.activates += 1
         self._show_row(ACTIVATE, bank, row)
-        self.queues.remove(self._mode, entry)
+        self.queues.remove(self.mode, entry)
         self.queues.append(OPENED, entry)
         self._held[bank] = FAR
         self._held_in[self.device.pseudo_channel(bank)] += 1
@@ -309,13 +310,13 @@ class Controller:
             cycle = self._next_refresh_step()
 
     def _next_refresh_step(self) -> int:
-        step = self._refresh_ready() if self._owed else self._refresh_due
+        step = self._refresh_ready() if self.owed else self._refresh_due
         return max(step, self._last + 1)
 
     def _fall_due(self, now: int) -> None:
         while self._refresh_due <= now:
             self._refresh_due += self._interval
-            self._owed += self.device.pseudo_channels
+            self.owed += self.device.pseudo_channels
 
     def _refresh_ready(self) -> int:
         """Earliest cycle of the next command towards the refresh that is owed."""
@@ -338,8 +339,8 @@ class Controller:
             return True
         self.device.refresh(pseudo, now)
         self.refreshes += 1
-        self._owed -= 1
+        self.owed -= 1
         self._show_row(REFRESH, 0, CLOSED)
-        if self._owed == 0:
+        if self.owed == 0:
             self.recheck()
         return True

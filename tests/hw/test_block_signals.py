@@ -20,20 +20,20 @@ SPECIFICATION = FiberCacheSpecification(banks=1, sets=2, ways=1)
 
 # Block, tokens by input, outputs, and what its last sample shows.
 CASES = {
-    "multiplier": (lambda: Multiplier("block", array("d", [2.0])), {"operands": ELEMENTS}, ["products"], ()),
-    "accumulator": (lambda: Accumulator("block"), {"products": ELEMENTS}, ["sums"], ()),
+    "multiplier": (lambda: Multiplier("block", array("d", [2.0])), {"operands": ELEMENTS}, ["products"], (2,)),
+    "accumulator": (lambda: Accumulator("block"), {"products": ELEMENTS}, ["sums"], (-1,)),
     "merger": (
         lambda: HighRadixMerger("block", 1),
         {"tasks": [(0, 1, 0, 0.0)], "ways[0]": ELEMENTS},
         ["merged"],
-        (0, 0, -1),
+        (0, -1, 0, 0, -1, -1, -1, -1),
     ),
-    "crossbar": (lambda: Crossbar("block"), {"inputs[0]": [(0, 0, 0, 0.0)] * 3}, ["outputs[0]"], (3,)),
+    "crossbar": (lambda: Crossbar("block"), {"inputs[0]": [(0, 0, 0, 0.0)] * 3}, ["outputs[0]"], (3, 0)),
     "bank": (
         lambda: FiberCacheBank("block", SPECIFICATION, 0),
         {"requests": REQUESTS},
         ["replies"],
-        (1, 3, 0, 2),  # a read hit, two writes and a read that missed, none under way, two lines
+        (1, 0, 3, 0, 0, 2, 1),  # a read hit, two writes and a read that missed, two lines, one evicted
     ),
 }
 
@@ -78,7 +78,7 @@ def test_samples_match_their_signals(name):
 def test_planted_a_sample_that_is_too_wide():
     class TooWide(Accumulator):
         def signals(self):
-            return Crossbar("other").signals()
+            return Crossbar("other").signals()[:1]
 
         def sample(self):
             return (1 << 48,)
