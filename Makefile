@@ -17,15 +17,22 @@ MTX   ?=
 B     ?=
 SET   ?=
 VCD   ?=
+WINDOW  ?=
+SCOPE   ?=
+TRIGGER ?=
 EXACT ?=
 NAME   = $(ACC)-$(call slug,$(MTX))$(if $(B),-$(call slug,$(B)))
 slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|csv|el)$$//; s/[^A-Za-z0-9._=-]/_/g')
+
+# make cosim: a block that has a twin (default: all), and the HDL simulator.
+BLOCK ?=
+SIM   ?= icarus
 
 # What the engine is compiled from: every file of C types and the Python file beside it.
 TYPED    := $(shell find sim hw accelerators -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 
-.PHONY: help sim wave which test test-all check lint types bench clean
+.PHONY: help sim wave which cosim test test-all check lint types bench clean
 .NOTPARALLEL:
 
 help: ## Show the targets.
@@ -36,12 +43,15 @@ help: ## Show the targets.
 	@echo 'Examples:'
 	@echo '  make sim ACC=gamma MTX=wiki-Vote'
 	@echo '  make sim ACC=gamma MTX=my_matrix.mtx B=other.mtx SET="pe.count=64" VCD=1'
+	@echo "  make sim ACC=gamma MTX=wiki-Vote VCD=1 SCOPE='pe0[0-3]' TRIGGER='pe00 input_stall > 100'"
 	@echo '  make test PYTHON=python3.12'
 
-sim: which $(VENV)/built ## Simulate: ACC= MTX= [B=] [SET="key=value ..."] [VCD=1] [EXACT=1]
+sim: which $(VENV)/built ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE= TRIGGER=].
 	@mkdir -p $(OUT)
 	@$(VENV)/bin/fiberscope sim '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') $(foreach setting,$(SET),--set '$(setting)') \
-	    $(if $(VCD),--vcd '$(OUT)/$(NAME).vcd') $(if $(EXACT),--exact) --json '$(OUT)/$(NAME).json'
+	    $(if $(VCD),--vcd '$(OUT)/$(NAME).vcd') $(if $(WINDOW),--vcd-window '$(WINDOW)') \
+	    $(foreach pattern,$(SCOPE),--vcd-scope '$(pattern)') $(if $(TRIGGER),--vcd-trigger '$(TRIGGER)') \
+	    $(if $(EXACT),--exact) --json '$(OUT)/$(NAME).json'
 
 which:
 	@test -n '$(ACC)' && test -n '$(MTX)' || { \
@@ -49,6 +59,9 @@ which:
 
 wave: which $(VENV)/built ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
+
+cosim: $(VENV)/built $(VENV)/tools ## Run blocks as Verilog in an HDL simulator, beside their components: [BLOCK=] [SIM=]
+	@FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
 test: $(VENV)/built $(VENV)/tools ## Run the tests, without the slow ones.
 	@$(PY) -m pytest -q -n auto -m 'not slow'

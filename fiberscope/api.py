@@ -35,13 +35,21 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 class Waveform:
     """Where to write a waveform, and what of the run goes into it.
 
-    ``window`` is the first cycle and the one it ends before, ``scopes`` are patterns of instance names
-    (``pe0[0-3]``), each with all that is within it.
+    Args:
+        path: the file; one that ends in ``.fst`` is written as FST, by ``vcd2fst``.
+        window: the first cycle and the one it ends before.
+        scopes: patterns of instance names (``pe0[0-3]``), each with all that is within it.
+        trigger: a condition from which it begins, as in ``pe07 input_stall > 100``; see ``sim.trigger``.
+        cycles: how many it lasts at the most, from where it begins.
+        colours: whether the states carry GTKWave's marks of colour.
     """
 
     path: Path
     window: tuple[int, int] | None = None
     scopes: Sequence[str] = ()
+    trigger: str | None = None
+    cycles: int | None = None
+    colours: bool = True
 
 
 def simulate(
@@ -225,7 +233,15 @@ def _recording(machine: Machine, waveform: Waveform | None) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             stack.enter_context(
-                write_vcd(machine.kernel, waveform.path, window=waveform.window, scopes=waveform.scopes)
+                write_vcd(
+                    machine.kernel,
+                    waveform.path,
+                    window=waveform.window,
+                    scopes=waveform.scopes,
+                    trigger=waveform.trigger,
+                    cycles=waveform.cycles,
+                    colours=waveform.colours,
+                )
             )
         except SimulationError as error:
             raise InputError(str(error)) from error

@@ -55,13 +55,25 @@ _Settings = Annotated[
 _Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
 _Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here.")]
 _Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
-_Vcd = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a waveform here.")]
+_Vcd = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write a waveform here; as FST if it ends in .fst.")
+]
 _VcdWindow = Annotated[
     str | None, typer.Option(metavar="START:END", help="Cycles in the waveform, the end excluded.")
 ]
 _VcdScope = Annotated[
     list[str] | None,
     typer.Option(metavar="PATTERN", help="Components in the waveform, as in 'pe0[0-3]'; repeatable."),
+]
+_VcdTrigger = Annotated[
+    str | None,
+    typer.Option(metavar="CONDITION", help="Begin the waveform when 'pe07 input_stall > 100' or the like."),
+]
+_VcdCycles = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Length of the waveform at the most, from its begin.")
+]
+_VcdPlain = Annotated[
+    bool, typer.Option("--vcd-plain", help="No colours in the waveform, for viewers other than GTKWave.")
 ]
 _Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
 _CycleLimit = Annotated[
@@ -159,6 +171,9 @@ def sim(
     vcd: _Vcd = None,
     vcd_window: _VcdWindow = None,
     vcd_scope: _VcdScope = None,
+    vcd_trigger: _VcdTrigger = None,
+    vcd_cycles: _VcdCycles = None,
+    vcd_plain: _VcdPlain = False,
     exact: _Exact = False,
     cycle_limit: _CycleLimit = None,
     quiet: _Quiet = False,
@@ -174,6 +189,7 @@ def sim(
       fiberscope sim gamma a.mtx --b b.mtx --json out.json
       fiberscope sim gamma uniform:rows=1000,cols=1000,nonzeros=5000
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
+      fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
     """
     from fiberscope import run_command
 
@@ -188,6 +204,9 @@ def sim(
             vcd=vcd,
             vcd_window=vcd_window,
             vcd_scopes=vcd_scope or [],
+            vcd_trigger=vcd_trigger,
+            vcd_cycles=vcd_cycles,
+            vcd_plain=vcd_plain,
             exact=exact,
             cycle_limit=cycle_limit,
             quiet=quiet,

@@ -34,6 +34,9 @@ class Request:
     vcd: Path | None
     vcd_window: str | None
     vcd_scopes: Sequence[str]
+    vcd_trigger: str | None
+    vcd_cycles: int | None
+    vcd_plain: bool
     exact: bool
     cycle_limit: int | None
     quiet: bool
@@ -99,10 +102,24 @@ def _warn(report: Report) -> None:
 
 def _waveform(request: Request) -> api.Waveform | None:
     if request.vcd is None:
-        if request.vcd_window or request.vcd_scopes:
-            raise InputError("--vcd-window and --vcd-scope need --vcd FILE, the waveform to write")
+        given = {
+            "--vcd-window": request.vcd_window,
+            "--vcd-scope": request.vcd_scopes,
+            "--vcd-trigger": request.vcd_trigger,
+            "--vcd-cycles": request.vcd_cycles,
+            "--vcd-plain": request.vcd_plain,
+        }
+        for option in (option for option, value in given.items() if value):
+            raise InputError(f"{option} needs --vcd FILE, the waveform to write")
         return None
-    return api.Waveform(request.vcd, _window(request.vcd_window), tuple(request.vcd_scopes))
+    return api.Waveform(
+        request.vcd,
+        _window(request.vcd_window),
+        tuple(request.vcd_scopes),
+        request.vcd_trigger,
+        request.vcd_cycles,
+        colours=not request.vcd_plain,
+    )
 
 
 def _window(text: str | None) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from vcd_reader import read_vcd
 
 from fiberscope import cli
 
@@ -82,7 +83,13 @@ def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["sim", "toy", SMALL, "--json", "none/out.json"], "none/out.json: there is no folder none; make it"),
         (["sim", "toy", SMALL, "--vcd", "none/out.vcd"], "none/out.vcd: there is no folder none; make it"),
-        (["sim", "toy", SMALL, "--vcd-window", "1:5"], "--vcd-window and --vcd-scope need --vcd FILE"),
+        (["sim", "toy", SMALL, "--vcd-window", "1:5"], "--vcd-window needs --vcd FILE"),
+        (["sim", "toy", SMALL, "--vcd-trigger", "cycle > 9"], "--vcd-trigger needs --vcd FILE"),
+        (["sim", "toy", SMALL, "--vcd-plain"], "--vcd-plain needs --vcd FILE"),
+        (
+            ["sim", "toy", SMALL, "--vcd", "o.vcd", "--vcd-trigger", "lane00 bussy > 9"],
+            "the trigger 'lane00 bussy > 9': lane00 has no bussy; near it: busy",
+        ),
         (
             ["sim", "toy", SMALL, "--vcd", "o.vcd", "--vcd-window", "5:1"],
             "--vcd-window 5:1: write it as START",
@@ -155,6 +162,25 @@ def test_a_waveform_and_its_save_file(toy: str, capsys: pytest.CaptureFixture[st
     assert "lane01" in Path("out.vcd").read_text()
     assert "lane00" not in Path("out.vcd").read_text()
     assert Path("out.gtkw").is_file()
+
+
+def test_a_waveform_from_a_condition_on(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--vcd", "out.vcd", "--vcd-trigger", "cycle >= 20", "--vcd-cycles", "7", "--vcd-plain"]
+    assert said(capsys, "sim", toy, SMALL, "-q", *options) == (0, "", "")
+    wave = read_vcd(Path("out.vcd"))
+    assert wave.end / wave.start == 39 / 32  # looked at in cycle 32
+    assert "?" not in Path("out.vcd").read_text().partition("$enddefinitions")[2]
+
+
+def test_an_fst_without_its_converter_is_one_line(
+    toy: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    code, _out, err = said(capsys, "sim", toy, SMALL, "--vcd", "out.fst")
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith("fiberscope: the waveform out.fst needs vcd2fst, which comes with GTKWave")
+    assert err.endswith("without it, write out.vcd\n")
+    assert not list(Path().glob("*out.*"))
 
 
 def test_a_window_after_the_end_is_one_line_of_warning(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
