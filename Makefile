@@ -28,6 +28,10 @@ slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|
 BLOCK ?=
 SIM   ?= icarus
 
+# make cosim: a block that has a twin (default: all), and the HDL simulator.
+BLOCK ?=
+SIM   ?= icarus
+
 # What the engine is compiled from: every file of C types and the Python file beside it.
 TYPED    := $(shell find sim hw accelerators -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
@@ -61,6 +65,9 @@ wave: which $(VENV)/built ## Open the waveform of a run with VCD=1: ACC= MTX= [B
 	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
 
 cosim: $(VENV)/built $(VENV)/tools ## Run blocks as Verilog in an HDL simulator, beside their components: [BLOCK=] [SIM=]
+	@FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
+
+cosim: $(VENV)/built $(VENV)/tools ## Run blocks as Verilog in an HDL simulator: [BLOCK=] [SIM=].
 	@FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
 test: $(VENV)/built $(VENV)/tools ## Run the tests, without the slow ones.

@@ -31,7 +31,7 @@ class Wire:
     """One port of a module: its name, direction as the module sees it, and width in bits."""
 
     name: str
-    direction: Direction
+    direction: Literal["input", "output", "inout"]
     width: int
 
     def __str__(self) -> str:

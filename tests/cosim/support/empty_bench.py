@@ -1,0 +1,1 @@
+"""A bench without tests, which must count as a failure."""

@@ -1,0 +1,23 @@
+"""cocotb tests, run by ``test_blocks.py``: a module beside its component, given the same streams."""
+
+from functools import partial
+
+import cocotb
+from cocotb.task import bridge
+from pairs import check_pair
+from scenarios import SCENARIOS
+
+from hw.rtl.catalogue import BLOCKS
+from hw.rtl.cocotb_backend import CocotbBackend
+from hw.rtl.hdl import read_order
+
+
+@cocotb.test()
+async def the_module_is_the_component(dut):
+    order = read_order()
+    block = BLOCKS[order["block"]]
+    parameters = block.parameters(**order["parameters"])
+    backend = partial(CocotbBackend, dut, block.interface(parameters))
+    for seed in order["seeds"]:
+        cycles = await bridge(check_pair)(SCENARIOS[block.name].pair(seed, parameters, backend))
+        assert cycles > 0

@@ -1,0 +1,40 @@
+"""Every twin: cycle by cycle its component, for many parameters, streams and stalls."""
+
+import pytest
+from pairs import check_pair
+from scenarios import SCENARIOS
+
+from hw.rtl.catalogue import BLOCKS
+
+SEEDS = range(20)
+
+
+def test_every_block_is_tried():
+    assert SCENARIOS.keys() == BLOCKS.keys()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("block", SCENARIOS)
+def test_the_twin_is_the_component(block, seed):
+    assert check_pair(SCENARIOS[block].pair(seed)) > 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1200))
+@pytest.mark.parametrize("block", SCENARIOS)
+def test_the_twin_is_the_component_for_many_seeds(block, seed):
+    check_pair(SCENARIOS[block].pair(seed))
+
+
+@pytest.mark.parametrize("block", SCENARIOS)
+def test_the_seeds_reach_thousands_of_cycles_and_many_parameters(block):
+    pairs = [SCENARIOS[block].pair(seed) for seed in SEEDS]
+    assert sum(len(tokens) for pair in pairs for tokens in pair.inputs.values()) > 5000
+    assert len({SCENARIOS[block].drawn(seed) for seed in SEEDS}) > len(SEEDS) // 2
+
+
+@pytest.mark.parametrize("options", [{"sleep": False}, {"order_seed": 1}, {"sleep": False, "order_seed": 2}])
+@pytest.mark.parametrize("block", SCENARIOS)
+def test_neither_sleep_nor_order_changes_anything(block, options):
+    scenario = SCENARIOS[block]
+    assert check_pair(scenario.pair(3)) == check_pair(scenario.pair(3, **options))
