@@ -101,7 +101,7 @@ class Format(Configuration):
 class GammaConfiguration(Configuration):
     """All parameters of Gamma."""
 
-    clock: Hertz = Field(ge=1)
+    clock: Hertz = Field(ge=10**6)  # far slower than its memory, a cycle is millions of the memory's
     reorder: Literal["none", "affinity"]
     pe: ProcessingElements
     fibercache: FiberCache
