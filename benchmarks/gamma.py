@@ -69,7 +69,7 @@ def compare_modes() -> None:
 
 
 def growth(sizes: tuple[int, ...]) -> None:
-    """Time and memory over power-law matrices; both should grow with the products and nonzeros, not faster."""
+    """Time and memory over power-law matrices; they should grow with products and nonzeros, not faster."""
     print(f"\ngrowth over Chung-Lu matrices, exponent {EXPONENT}, 10 nonzeros a row")
     print("   nonzeros    products   seconds   ns a product   peak MB   B a nonzero above the smallest")
     base: tuple[int, int] | None = None
