@@ -127,11 +127,10 @@ def add_channels(
 
 def traffic(channels: Sequence[MemoryChannel], tensors: Mapping[str, Sequence[int]]) -> dict[str, Traffic]:
     """Bytes read and written by tensor, each of which has one or more tensor numbers in its addresses."""
-    counts = [channel.counters() for channel in channels]
     return {
         name: Traffic(
-            sum(count[f"read_bytes_{number}"] for count in counts for number in numbers),
-            sum(count[f"write_bytes_{number}"] for count in counts for number in numbers),
+            sum(channel.read_bytes(number) for number in numbers for channel in channels),
+            sum(channel.write_bytes(number) for number in numbers for channel in channels),
         )
         for name, numbers in tensors.items()
     }

@@ -15,10 +15,11 @@ import accelerators
 from accelerators import configuration
 from accelerators.configuration import Configuration
 from accelerators.machine import Accelerator, CsrArray, Machine
-from fiberscope import collect
+from fiberscope import collect, timeline
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.report import Report, check_writable
 from fiberscope.report import Workload as OperandsOfReport
+from fiberscope.timeline import Watch
 from fiberscope.verification import Comparison
 from sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from workloads import Workload, from_scipy
@@ -63,6 +64,7 @@ def simulate(
     cycle_limit: int | None = None,
     waveform: Waveform | str | Path | None = None,
     parts: Mapping[str, Callable[..., Component]] | None = None,
+    histograms: bool = False,
     progress: Progress | None = None,
     **parameters: object,
 ) -> Report:
@@ -79,6 +81,7 @@ def simulate(
         waveform: write a VCD file, whole or as the ``Waveform`` says.
         parts: blocks of one's own in the place of the accelerator's, as in ``{"merger": MyMerger}``; they are
             made with the same arguments as those they replace, which are in ``Accelerator.parts``.
+        histograms: report how full the channels of each kind were.
         progress: called now and then with stage, work done and work in all.
         parameters: settings as keywords, their dots as double underscores: ``pe__count=64``.
 
@@ -101,7 +104,18 @@ def simulate(
     first, second = _operands(a, b, exact, tell)
     operands = collect.workload(first, None if b is None else second)
     matrices = (first.matrix, second.matrix)
-    return _simulate(kind, configured, operands, matrices, parts or {}, cycle_limit, waveform, tell)
+    course = _Course(cycle_limit, waveform, histograms, tell)
+    return _simulate(kind, configured, operands, matrices, parts or {}, course)
+
+
+@dataclass(frozen=True)
+class _Course:
+    """How a machine is run."""
+
+    cycle_limit: int | None
+    waveform: Waveform | None
+    histograms: bool
+    tell: Progress
 
 
 def _simulate(
@@ -110,17 +124,16 @@ def _simulate(
     operands: OperandsOfReport,
     matrices: tuple[CsrArray, CsrArray],
     parts: Mapping[str, Callable[..., Component]],
-    cycle_limit: int | None,
-    waveform: Waveform | None,
-    tell: Progress,
+    course: _Course,
 ) -> Report:
     """Build, run, verify, report; a machine that went wrong is raised with its report."""
     start = time.perf_counter()
     machine = _build(kind, configured, *matrices, parts)
-    run, deadlock, simulation_seconds = _run(machine, cycle_limit, waveform, tell)
-    checked = _verify(machine, run, *matrices, tell)
+    watch = Watch(machine, histograms=course.histograms)
+    run, deadlock, simulation_seconds = _run(machine, watch, course)
+    checked = _verify(machine, run, *matrices, course.tell)
     timing = collect.Timing(time.perf_counter() - start, simulation_seconds)
-    report = collect.report(kind, configured, operands, machine, run, checked, timing, parts)
+    report = collect.report(kind, configured, operands, machine, run, checked, timing, watch, parts)
     if deadlock is not None:
         raise DeadlockedRunError(str(deadlock), report) from deadlock
     if checked is not None and not checked.comparison.passed:
@@ -200,18 +213,18 @@ def _check_shapes(first: Workload, second: Workload, *, given: bool) -> None:
     raise InputError(f"{first.name} is {a[0]} x {a[1]}, so A times A does not exist; give a second matrix")
 
 
-def _run(
-    machine: Machine, cycle_limit: int | None, waveform: Waveform | None, tell: Progress
-) -> tuple[Run, DeadlockError | None, float]:
+def _run(machine: Machine, watch: Watch, course: _Course) -> tuple[Run, DeadlockError | None, float]:
     """Run the machine; gives how it ended, the deadlock if it is one, and the seconds it took."""
     kernel = machine.kernel
     start = time.perf_counter()
     deadlock = None
-    with _recording(machine, waveform):
+
+    def progress(_cycle: int) -> None:
+        course.tell("simulating", *machine.progress())
+
+    with _recording(machine, course.waveform):
         try:
-            run = kernel.run(
-                cycle_limit=cycle_limit, progress=lambda _cycle: tell("simulating", *machine.progress())
-            )
+            run = timeline.run(machine, watch, course.cycle_limit, progress)
         except DeadlockError as error:
             deadlock = error
             run = _standstill(kernel)

@@ -76,6 +76,9 @@ _VcdPlain = Annotated[
     bool, typer.Option("--vcd-plain", help="No colours in the waveform, for viewers other than GTKWave.")
 ]
 _Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
+_Histograms = Annotated[
+    bool, typer.Option("--histograms", help="Report how full the channels were, for 'fiberscope plot'.")
+]
 _CycleLimit = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Stop at this cycle, with an incomplete report.")
 ]
@@ -175,6 +178,7 @@ def sim(
     vcd_cycles: _VcdCycles = None,
     vcd_plain: _VcdPlain = False,
     exact: _Exact = False,
+    histograms: _Histograms = False,
     cycle_limit: _CycleLimit = None,
     quiet: _Quiet = False,
 ) -> int:
@@ -208,6 +212,7 @@ def sim(
             vcd_cycles=vcd_cycles,
             vcd_plain=vcd_plain,
             exact=exact,
+            histograms=histograms,
             cycle_limit=cycle_limit,
             quiet=quiet,
         )

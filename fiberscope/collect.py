@@ -13,6 +13,7 @@ from accelerators.machine import Accelerator, CsrArray, Machine
 from fiberscope import __version__, host
 from fiberscope import report as parts
 from fiberscope.bottleneck import bottleneck
+from fiberscope.timeline import Watch
 from fiberscope.verification import TOLERANCE, Comparison, compare
 from sim import Component, ComponentStatistics, Kernel, Run, mode
 from workloads import Workload
@@ -53,6 +54,7 @@ def report(
     run: Run,
     checked: Checked | None,
     timing: Timing,
+    watch: Watch,
     replaced: Mapping[str, Callable[..., Component]],
 ) -> parts.Report:
     """The report of a run, complete or not; ``replaced`` are the blocks that a user put into the machine."""
@@ -79,6 +81,8 @@ def report(
         verification=_verification(checked.comparison if checked else None),
         bottleneck=bottleneck(accelerator, components, memory.utilization),
         components=components,
+        timeline=watch.timeline(run.cycles),
+        occupancies=watch.occupancies(),
         host=_host(machine.kernel, run, operations.get("multiply", 0), timing),
     )
 

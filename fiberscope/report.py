@@ -23,10 +23,12 @@ __all__ = [
     "Component",
     "Host",
     "Memory",
+    "Occupancy",
     "Operand",
     "Product",
     "Report",
     "TensorTraffic",
+    "Timeline",
     "Verification",
     "Workload",
     "check_writable",
@@ -84,6 +86,27 @@ class Component(_Part):
     input_stall_by_port: dict[str, int] = {}
     output_stall_by_port: dict[str, int] = {}
     counters: dict[str, int] = {}
+
+
+class Timeline(_Part):
+    """What was done over time: in every ``interval`` cycles of the first clock; the last may be shorter."""
+
+    interval: int
+    read_bytes: list[int]
+    write_bytes: list[int]
+    multiply: list[int]
+
+
+class Occupancy(_Part):
+    """How full the channels of a family were: cycles, over all of them, by the tokens that one held.
+
+    From what they held when looked at, at the end of each interval of the timeline or more often;
+    ``capacity`` is the largest of them.
+    """
+
+    channels: int
+    capacity: int
+    cycles: dict[int, int]
 
 
 class Memory(_Part):
@@ -156,6 +179,8 @@ class Report(_Part):
     verification: Verification
     bottleneck: str
     components: dict[str, Component]
+    timeline: Timeline | None = None
+    occupancies: dict[str, Occupancy] = {}
     host: Host
 
     def summary(self, width: int = 100) -> str:

@@ -38,6 +38,7 @@ class Request:
     vcd_cycles: int | None
     vcd_plain: bool
     exact: bool
+    histograms: bool
     cycle_limit: int | None
     quiet: bool
 
@@ -72,6 +73,7 @@ def _simulate(request: Request) -> Report:
             exact=request.exact,
             cycle_limit=request.cycle_limit,
             waveform=_waveform(request),
+            histograms=request.histograms,
             progress=progress,
         )
 

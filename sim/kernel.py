@@ -191,7 +191,7 @@ class Kernel:
         return self._finished("done", complete=True)
 
     def _run_in_chunks(self, until: int, progress: Callable[[int], None] | None) -> int:
-        with on_interrupt(self._interrupt):
+        with on_interrupt(self.interrupt):
             reason = CHUNK
             while reason == CHUNK:
                 reason = self._advance(until, STEPS_PER_CHUNK)
@@ -201,7 +201,8 @@ class Kernel:
         self._interrupted = False
         return reason
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
+        """End the run, incomplete, before the next time step, as Ctrl-C does; or the next run, if none is on."""
         self._interrupted = True
 
     def step(self) -> bool:

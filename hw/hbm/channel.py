@@ -194,6 +194,14 @@ class DramChannel(Component):
                 self._replies.push(READ, returns.tag[request], returns.address[request], 0.0)
                 self._read_latency += now + 1 - returns.arrival[request]
 
+    def read_bytes(self, tensor: int) -> int:
+        """Bytes of this tensor read so far."""
+        return self._read_bytes[tensor]
+
+    def write_bytes(self, tensor: int) -> int:
+        """Bytes of this tensor written so far."""
+        return self._write_bytes[tensor]
+
     def counters(self) -> dict[str, int]:
         """Event counts, see ``docs/memory.md``; bursts, not requests, are counted as hits and so on."""
         controller = self._controller

@@ -178,6 +178,14 @@ class SimpleMemory(Component):
         self.wait_output(self._replies)
         return free if free > now else NEVER
 
+    def read_bytes(self, tensor: int) -> int:
+        """Bytes of this tensor read so far."""
+        return self._read_bytes[tensor]
+
+    def write_bytes(self, tensor: int) -> int:
+        """Bytes of this tensor written so far."""
+        return self._write_bytes[tensor]
+
     def counters(self) -> dict[str, int]:
         """Event counts so far; the data bus is busy for the transfers, in whole cycles."""
         transfers = self._reads + self._writes

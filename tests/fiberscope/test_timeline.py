@@ -1,0 +1,144 @@
+"""What a machine did over time: the sums, the intervals, and that nothing of how it runs shows in it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from accelerators import configuration, find
+from fiberscope import timeline
+from fiberscope.report import Timeline
+from fiberscope.timeline import Watch
+from sim import Kernel, mode
+from workloads import load
+
+MATRIX = "uniform:rows=60,cols=60,nonzeros=600,seed=3"
+SETTINGS = {"pe.count": 4, "pe.radix": 4, "fibercache.banks": 4, "fibercache.size": "8 KiB"}
+
+
+def watched_gamma(cycle_limit=None, **kernel_options):
+    kind = find("gamma")
+    parameters = configuration.load(kind.configuration, kind.shipped, name="gamma", settings=SETTINGS)
+    matrix = load(MATRIX).matrix
+    machine = kind.build(parameters, matrix, matrix, kernel=Kernel(**kernel_options))
+    watch = Watch(machine, histograms=True)
+    run = timeline.run(machine, watch, cycle_limit, lambda _cycle: None)
+    return machine, run, watch
+
+
+def test_the_sums_are_those_of_the_run():
+    machine, run, watch = watched_gamma()
+    seen = watch.timeline(run.cycles)
+    traffic = machine.traffic().values()
+    assert sum(seen.read_bytes) == sum(part.read_bytes for part in traffic) > 0
+    assert sum(seen.write_bytes) == sum(part.write_bytes for part in traffic) > 0
+    assert sum(seen.multiply) == machine.operations()["multiply"] > 0
+    assert (
+        len(seen.read_bytes) == len(seen.write_bytes) == len(seen.multiply) == -(-run.cycles // seen.interval)
+    )
+
+
+def test_each_interval_is_what_a_run_stopped_there_has_more_than_one_stopped_before():
+    _machine, run, watch = watched_gamma()
+    seen = watch.timeline(run.cycles)
+    ends = [seen.interval * number for number in range(1, 4)]
+    totals = [0]
+    for end in ends:
+        machine, stopped, _watch = watched_gamma(cycle_limit=end)
+        assert (stopped.reason, stopped.cycles) == ("cycle limit", end)
+        totals.append(machine.operations()["multiply"])
+    assert seen.multiply[:3] == [after - before for before, after in pairwise(totals)]
+    assert seen.multiply[1] > 0
+
+
+@pytest.mark.parametrize("way", [{"sleep": False}, {"order_seed": 5}], ids=["never asleep", "shuffled"])
+def test_it_does_not_depend_on_how_the_machine_runs(way):
+    _machine, run, watch = watched_gamma()
+    _other, other_run, other_watch = watched_gamma(**way)
+    assert other_run == run
+    assert other_watch.timeline(run.cycles) == watch.timeline(run.cycles)
+    assert other_watch.occupancies() == watch.occupancies() != {}
+
+
+def test_watching_changes_nothing_of_the_run():
+    machine, run, _watch = watched_gamma()
+    kind = find("gamma")
+    matrix = load(MATRIX).matrix
+    alone = kind.build(machine.parameters, matrix, matrix)
+    assert alone.kernel.run() == run
+    assert alone.kernel.statistics() == machine.kernel.statistics()
+
+
+def test_a_long_run_has_a_bounded_number_of_intervals(monkeypatch):
+    monkeypatch.setattr(timeline, "FIRST_INTERVAL", 8)
+    fine_machine, run, fine = watched_gamma()
+    monkeypatch.setattr(timeline, "MOST_INTERVALS", 8)
+    _machine, _run, coarse = watched_gamma()
+    few, many = coarse.timeline(run.cycles), fine.timeline(run.cycles)
+    assert 4 <= len(few.multiply) <= 8 < len(many.multiply)
+    ratio = few.interval // many.interval
+    assert few.multiply == [sum(many.multiply[i : i + ratio]) for i in range(0, len(many.multiply), ratio)]
+    assert sum(few.multiply) == fine_machine.operations()["multiply"]
+
+
+def test_occupancies_cover_all_channels_of_a_kind_within_their_capacity():
+    machine, run, watch = watched_gamma()
+    seen = watch.occupancies()
+    ways = seen["pe.merger.ways"]
+    assert ways.channels == 4 * 4
+    assert max(ways.cycles) <= ways.capacity
+    looked = run.cycles // watch.timeline(run.cycles).interval * watch.timeline(run.cycles).interval
+    for name, part in seen.items():
+        assert sum(part.cycles.values()) == part.channels * looked, name
+    assert sum(part.channels for part in seen.values()) == len(machine.kernel.channels())
+
+
+def test_histograms_are_in_the_report_only_when_asked_for(toy):
+    plain = fiberscope.simulate(toy, MATRIX)
+    asked = fiberscope.simulate(toy, MATRIX, histograms=True)
+    assert plain.occupancies == {}
+    assert asked.occupancies
+    assert plain.timeline == asked.timeline
+    assert isinstance(plain.timeline, Timeline)
+
+
+ONE_RUN = """
+import sys, fiberscope
+report = fiberscope.simulate("gamma", sys.argv[1], histograms=True, settings={settings!r})
+print(report.model_dump_json(include={{"timeline", "occupancies"}}))
+"""
+
+
+@pytest.mark.skipif(not mode.compiled(), reason="compares the compiled engine with its sources")
+def test_the_uncompiled_engine_sees_the_same():
+    outcomes = []
+    for uncompiled in ("0", "1"):
+        environment = {
+            **os.environ,
+            mode.VARIABLE: uncompiled,
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        }
+        command = [sys.executable, "-c", ONE_RUN.format(settings=SETTINGS), MATRIX]
+        shown = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+        outcomes.append(json.loads(shown))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_an_interrupt_between_two_looks_ends_the_run_cleanly(monkeypatch):
+    look = Watch.look
+
+    def look_and_interrupt(self, cycle):
+        look(self, cycle)
+        if cycle == 512:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Watch, "look", look_and_interrupt)
+    _machine, run, watch = watched_gamma()
+    assert (run.reason, run.complete) == ("interrupted", False)
+    assert len(watch.timeline(run.cycles).multiply) in (2, 3)
