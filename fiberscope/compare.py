@@ -17,13 +17,7 @@ from fiberscope.report import Report
 from workloads import Workload, WorkloadError
 from workloads import load as load_workload
 
-__all__ = ["MODELS", "Figures", "Published", "Run", "TensorTraffic", "compare", "published"]
-
-# The models of memory that a comparison runs, by settings.
-MODELS: Mapping[str, Mapping[str, object]] = {
-    "dram": {"memory.model": "dram"},
-    "simple": {"memory.model": "simple"},
-}
+__all__ = ["Figures", "Published", "Run", "TensorTraffic", "compare", "published"]
 
 
 class _Row(BaseModel):
@@ -45,15 +39,25 @@ class Figures(_Row):
 
 
 class Published(_Row):
-    """All that was published of a machine, and the settings of the published runs."""
+    """All that was published of a machine.
+
+    ``settings`` are those of the published runs, ``models`` the models of memory that are compared, each by
+    its settings.
+    """
 
     settings: dict[str, str | int]
+    models: dict[str, dict[str, str | int]] = Field(min_length=1)
     figures: list[Figures]
 
     @property
     def matrices(self) -> list[str]:
         """The matrices, in their order."""
         return list(dict.fromkeys(figures.matrix for figures in self.figures))
+
+    @property
+    def listed(self) -> str:
+        """The matrices, for a message."""
+        return ", ".join(self.matrices)
 
     def find(self, matrix: str, by: str) -> Figures | None:
         """The figures of one matrix by one source."""
@@ -116,7 +120,6 @@ def compare(
     matrices: Sequence[str] = (),
     *,
     settings: Mapping[str, object] | None = None,
-    models: Sequence[str] = tuple(MODELS),
     surrogates: bool = False,
     tell: Callable[[str], None] = lambda _line: None,
 ) -> list[Run]:
@@ -126,7 +129,6 @@ def compare(
         accelerator: its name.
         matrices: names; all that were published by default, of which those not at hand are left out.
         settings: parameters over those of the published runs.
-        models: which of ``MODELS`` to run.
         surrogates: take a surrogate for a matrix that is not at hand.
         tell: called with a line about each run that begins, and each matrix left out.
 
@@ -138,15 +140,13 @@ def compare(
     known = published(kind)
     for name in matrices:
         if name not in known.matrices:
-            raise InputError(
-                f"nothing is published of {accelerator} on {name}; {', '.join(known.matrices)} are"
-            )
+            raise InputError(f"nothing was published of {accelerator} on {name}, but on {known.listed}")
     runs = []
     for name in matrices or known.matrices:
         workload = _workload(name, surrogates, bool(matrices), tell)
-        for model in models if workload else ():
+        for model, changed in known.models.items() if workload else ():
             tell(f"{name}, {model} memory")
-            chosen = {**known.settings, **MODELS[model], **(settings or {})}
+            chosen = {**known.settings, **changed, **(settings or {})}
             runs.append(_beside(known, model, simulate(kind, workload, settings=chosen)))
     return runs
 

@@ -1,0 +1,62 @@
+"""``fiberscope ablate``: every ideal is a setting that the machine takes; gains are against the base."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+import accelerators
+from accelerators import configuration
+from fiberscope import cli
+from fiberscope.ablate import ablate, ablations
+from fiberscope.errors import InputError
+
+SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
+WITH_TABLE = [
+    name for name in accelerators.names() if (accelerators.find(name).folder / "ablations.yaml").is_file()
+]
+
+
+def test_gains_are_against_the_run_as_configured(toy: str) -> None:
+    base, *ideal, together = ablate(toy, SMALL, settings={"lane.pause": 5})
+    assert (base.name, base.saved, base.share) == ("as configured", 0, 0.0)
+    assert [one.name for one in ideal] == ["many lanes", "no pause"]
+    for one in (*ideal, together):
+        assert one.saved == base.cycles - one.cycles > 0
+        assert one.share == pytest.approx(one.saved / base.cycles)
+    assert together.cycles < min(one.cycles for one in ideal)
+
+
+def test_the_command_prints_a_table_and_writes_json(
+    toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "out.json"
+    assert cli.run(["ablate", toy, SMALL, "--markdown", "--json", str(path)]) == 0
+    out = capsys.readouterr().out
+    document = json.loads(path.read_text())
+    assert [one["name"] for one in document] == ["as configured", "many lanes", "no pause", "all together"]
+    for one in document:
+        assert f"| {one['name']} | {one['cycles']:,} |" in out
+
+
+@pytest.mark.parametrize("name", WITH_TABLE)
+def test_every_ideal_is_a_setting_of_the_machine(name: str) -> None:
+    kind = accelerators.find(name)
+    rows = ablations(kind)
+    assert len({row.name for row in rows}) == len(rows) > 2
+    for row in rows:
+        configuration.load(kind.configuration, kind.shipped, name=name, settings=row.settings)
+
+
+def test_a_machine_without_a_table_is_refused(toy: str, tmp_path: Path) -> None:
+    kind = dataclasses.replace(accelerators.find(toy), folder=tmp_path)
+    with pytest.raises(InputError, match=r"its folder has no ablations\.yaml"):
+        ablations(kind)
+
+
+def test_a_mistake_in_a_table_is_named(toy: str, tmp_path: Path) -> None:
+    kind = dataclasses.replace(accelerators.find(toy), folder=tmp_path)
+    (tmp_path / "ablations.yaml").write_text("- {name: x, settings: {}, tells: y}\n")
+    with pytest.raises(InputError, match=r"toy/ablations\.yaml: 0\.settings"):
+        ablations(kind)

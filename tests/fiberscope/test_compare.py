@@ -1,0 +1,128 @@
+"""``fiberscope compare``: figures with sources, errors that are right, pages written between markers."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+import accelerators
+from fiberscope import cli
+from fiberscope.compare import Published, compare, published
+from fiberscope.compare_table import Table, replace_between
+from fiberscope.errors import InputError
+from workloads import WorkloadError
+
+TINY = """%%MatrixMarket matrix coordinate real general
+4 4 6
+1 1 2.0
+1 3 1.0
+2 2 3.0
+3 1 1.0
+4 3 2.0
+4 4 5.0
+"""
+PAGE = "before\n<!-- compare toy: begin -->\nold\n<!-- compare toy: end -->\nafter\n"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tiny.mtx").write_text(TINY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path))
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
+
+
+def test_errors_are_ours_over_theirs(toy: str) -> None:
+    runs = compare(toy, ["tiny"])
+    assert [run.model for run in runs] == ["plain", "slow"]
+    for run in runs:
+        assert run.source == "real"
+        assert run.error == pytest.approx(run.cycles / 20 - 1)
+        assert run.teaal_error == pytest.approx(15 / 20 - 1)
+    assert runs[0].cycles < runs[1].cycles, "the settings of a model must reach the run"
+
+
+def test_reported_traffic_is_in_parts_of_the_minimum_and_differences_in_parts_of_all(toy: str) -> None:
+    run = compare(toy, ["tiny"])[0]
+    reported = {one.tensor: one.reported for one in run.traffic}
+    minimum = sum(value for value in reported.values() if value is not None)
+    assert reported["A"] == pytest.approx(minimum / 4)
+    assert reported["Z"] == pytest.approx(minimum / 2)
+    for one in run.traffic:
+        assert one.reported is not None
+        assert one.difference == pytest.approx((one.ours - one.reported) / minimum)
+        assert one.teaal == (200 if one.tensor == "Z" else 100)
+
+
+def test_settings_win_over_those_of_the_published_runs(toy: str) -> None:
+    few, many = compare(toy, ["tiny"], settings={"lane.count": 1})[0], compare(toy, ["tiny"])[0]
+    assert few.cycles > many.cycles
+
+
+def test_matrices_that_are_not_at_hand_are_left_out_unless_asked_for(toy: str) -> None:
+    said: list[str] = []
+    assert {run.matrix for run in compare(toy, tell=said.append)} == {"tiny"}
+    assert any("not-at-hand is left out" in line for line in said)
+    with pytest.raises(WorkloadError, match="not-at-hand"):
+        compare(toy, ["not-at-hand"])
+    with pytest.raises(InputError, match="nothing was published of toy on wiki-Vote, but on tiny, not-"):
+        compare(toy, ["wiki-Vote"])
+
+
+def test_a_page_gets_the_tables_between_its_markers(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path("page.md")
+    page.write_text(PAGE)
+    assert cli.run(["compare", toy, "tiny", "--write", "page.md", "--json", "out.json", "--markdown"]) == 0
+    text = page.read_text()
+    assert text.startswith("before\n<!-- compare toy: begin -->\n")
+    assert text.endswith("<!-- compare toy: end -->\nafter\n")
+    assert "old" not in text
+    assert "| tiny | plain |" in text
+    assert "| tiny | plain |" in capsys.readouterr().out
+    assert [run["matrix"] for run in json.loads(Path("out.json").read_text())] == ["tiny", "tiny"]
+    assert cli.run(["compare", toy, "tiny", "--write", "page.md"]) == 0
+    assert page.read_text() == text, "writing again must change nothing"
+
+
+def test_a_page_without_markers_is_refused_before_the_runs(
+    toy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("page.md").write_text("nothing here\n")
+    assert cli.run(["compare", toy, "tiny", "--write", "page.md"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("fiberscope: page.md: has no lines '<!-- compare toy: begin -->'")
+    assert error.count("\n") == 1
+
+
+def test_a_page_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match=r"nowhere\.md: cannot read the page"):
+        replace_between(Path("nowhere.md"), "compare toy", "")
+
+
+def test_a_table_is_valid_markdown_whatever_its_cells_hold() -> None:
+    table = Table("T", ("a", "b"))
+    table.add("x|y", "1")
+    assert table.markdown() == "T:\n\n| a | b |\n| --- | ---: |\n| x/y | 1 |\n"
+
+
+@pytest.mark.parametrize("name", accelerators.names())
+def test_every_published_figure_has_a_source(name: str) -> None:
+    kind = accelerators.find(name)
+    if not (kind.folder / "published.yaml").is_file():
+        with pytest.raises(InputError, match=f"nothing published of {name}"):
+            published(kind)
+        return
+    figures = published(kind).figures
+    assert figures
+    assert all("20" in one.source for one in figures), "a source names its year"
+
+
+def test_a_figure_without_a_source_is_refused(toy: str) -> None:
+    text = (accelerators.find(toy).folder / "published.yaml").read_text()
+    document = yaml.safe_load(text)
+    Published.model_validate(document)
+    del document["figures"][0]["source"]
+    with pytest.raises(ValueError, match=r"figures\.0\.source"):
+        Published.model_validate(document)
