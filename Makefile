@@ -28,15 +28,11 @@ slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|
 BLOCK ?=
 SIM   ?= icarus
 
-# make cosim: a block that has a twin (default: all), and the HDL simulator.
-BLOCK ?=
-SIM   ?= icarus
-
 # What the engine is compiled from: every file of C types and the Python file beside it.
 TYPED    := $(shell find sim hw accelerators -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 
-.PHONY: help sim wave which cosim test test-all check lint types bench clean
+.PHONY: help sim wave which cosim test test-all check lint types docs bench clean
 .NOTPARALLEL:
 
 help: ## Show the targets.
@@ -64,9 +60,6 @@ which:
 wave: which $(VENV)/built ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
 
-cosim: $(VENV)/built $(VENV)/tools ## Run blocks as Verilog in an HDL simulator, beside their components: [BLOCK=] [SIM=]
-	@FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
-
 cosim: $(VENV)/built $(VENV)/tools ## Run blocks as Verilog in an HDL simulator: [BLOCK=] [SIM=].
 	@FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
@@ -84,6 +77,10 @@ lint: $(VENV)/tools
 
 types: $(VENV)/tools
 	@$(PY) -m mypy
+
+docs: $(VENV)/tools ## Build the documentation as a site in out/site, which needs no network to be read.
+	@$(PY) -m mkdocs build --strict --quiet
+	@echo 'The site is in $(OUT)/site: open index.html, or for the search too: $(PY) -m http.server -d $(OUT)/site'
 
 bench: $(VENV)/built ## Measure the speed of the simulator.
 	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "$$script"; $(PY) "$$script"; echo; done
@@ -128,5 +125,5 @@ $(VENV)/built: $(VENV)/installed $(COMPILED)
 
 $(VENV)/tools: $(VENV)/installed
 	@echo 'Installing the tools for the tests ...'
-	@$(PIP) --no-build-isolation --editable '.[dev,rtl]' || $(OFFLINE)
+	@$(PIP) --no-build-isolation --editable '.[dev,docs,rtl]' || $(OFFLINE)
 	@touch $@

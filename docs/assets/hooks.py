@@ -1,0 +1,45 @@
+"""Makes one site of the documentation and the pages beside it; links to sources become names of files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+BESIDE = {
+    "README.md": "readme.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "DEVIATIONS.md": "deviations.md",
+    "CHANGELOG.md": "changelog.md",
+}
+LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]*)\]\((?P<target>[^)\s]+)\)")
+
+
+def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 - mkdocs has no public type for it
+    """Take in the pages beside ``docs/``."""
+    for name, page in BESIDE.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_others: object) -> str:  # noqa: ANN401
+    """Turn the links of a page, which fit the repository, into links that fit the site."""
+    home = ROOT if page.file.src_uri in BESIDE.values() else DOCS
+    return LINK.sub(lambda link: _fitting(link["text"], link["target"], home), markdown)
+
+
+def _fitting(text: str, target: str, home: Path) -> str:
+    name, hash_mark, anchor = target.partition("#")
+    path = (home / name).resolve()
+    if "://" in target or not name or not path.exists():
+        return f"[{text}]({target})"
+    if path.is_relative_to(DOCS):
+        return f"[{text}]({path.relative_to(DOCS).as_posix()}{hash_mark}{anchor})"
+    inside = path.relative_to(ROOT).as_posix()
+    if inside in BESIDE:
+        return f"[{text}]({BESIDE[inside]}{hash_mark}{anchor})"
+    return text if inside in text else f"{text} (`{inside}`)"

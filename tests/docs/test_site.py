@@ -1,0 +1,83 @@
+"""The documentation as a site: it builds, its navigation leads to every page, and it needs no network."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"((?:https?:)?//[^\"]+)\"")
+IMPORTED = re.compile(r"@import[^;]*;|url\(\s*[\"']?(?:https?:)?//[^)]*\)")
+
+
+def pages_of(branch: object) -> Iterator[str]:
+    """The pages that a branch of the navigation names."""
+    if isinstance(branch, str):
+        yield branch
+    elif isinstance(branch, dict):
+        for twig in branch.values():
+            yield from pages_of(twig)
+    elif isinstance(branch, list):
+        for twig in branch:
+            yield from pages_of(twig)
+
+
+def missing_pages(navigation: object) -> set[str]:
+    """Pages of docs/ that a navigation does not lead to."""
+    folder = ROOT / "docs"
+    return {page.relative_to(folder).as_posix() for page in folder.rglob("*.md")} - set(pages_of(navigation))
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    assert missing_pages(navigation) == set()
+
+
+def test_planted_a_page_that_nothing_leads_to_is_found() -> None:
+    navigation = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    assert missing_pages([branch for branch in navigation if "Tour" not in branch]) == {"tour.md"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+    pytest.importorskip("mkdocstrings", reason="the extra docs is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def loaded_from_elsewhere(folder: Path) -> list[str]:
+    """What pages and style sheets would load from a network."""
+    pages = [found for file in folder.rglob("*.html") for found in LOADED.findall(file.read_text("utf-8"))]
+    styles = [found for file in folder.rglob("*.css") for found in IMPORTED.findall(file.read_text("utf-8"))]
+    return pages + styles
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    assert (site / "index.html").is_file()
+    assert loaded_from_elsewhere(site) == []
+
+
+def test_planted_a_font_from_a_network_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<link rel="stylesheet" href="https://fonts.example/a.css">')
+    (tmp_path / "a.css").write_text("@import 'b.css'; p { background: url(//img.example/x.png) }")
+    assert len(loaded_from_elsewhere(tmp_path)) == 3
+
+
+def test_the_api_page_has_the_docstrings(site: Path) -> None:
+    text = re.sub(r"<[^>]+>", "", (site / "api.html").read_text(encoding="utf-8"))
+    assert "Simulate A times B on an accelerator, verify the product and report." in text
+    assert text.count("Raises:") > 5
+
+
+def test_links_between_pages_and_to_what_is_beside_them(site: Path) -> None:
+    index = (site / "index.html").read_text(encoding="utf-8")
+    assert 'href="readme.html"' in index
+    assert "accelerators/gamma/config.yaml" not in re.findall(r'href="([^"]*)"', index)
