@@ -89,7 +89,11 @@ class Component(_Part):
 
 
 class Timeline(_Part):
-    """What was done over time: in every ``interval`` cycles of the first clock; the last may be shorter."""
+    """What was done over time: in every ``interval`` cycles of the first clock; the last may be shorter.
+
+    A request's bytes count when the memory takes it, so that an interval may hold more than the pins can move
+    in it, by what the memory's queues hold.
+    """
 
     interval: int
     read_bytes: list[int]
@@ -273,6 +277,8 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path}: is a folder; give the name of a file")
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.exists() and not path.is_file():
+        return  # a device or a pipe is written to where it is
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"{path}: the folder {path.parent} cannot be written to")
 

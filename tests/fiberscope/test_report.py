@@ -1,5 +1,6 @@
 """The report as a document: its keys, and writing it at once or not at all."""
 
+import fcntl
 import json
 import os
 import stat
@@ -100,3 +101,23 @@ def test_what_is_no_report_is_not_read(tmp_path: Path) -> None:
         Report.read(path)
     with pytest.raises(InputError, match="cannot read the report: No such file"):
         Report.read(tmp_path / "none.json")
+
+
+def test_a_pipe_is_written_to_and_not_replaced(toy: str, tmp_path: Path) -> None:
+    report = fiberscope.simulate(toy, SMALL)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 1 << 20)
+    report.write(pipe)
+    assert os.read(reader, 1 << 20).decode() == report.to_json()
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_a_link(toy: str, tmp_path: Path) -> None:
+    report = fiberscope.simulate(toy, SMALL)
+    (tmp_path / "link.json").symlink_to("real.json")
+    report.write(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert Report.read(tmp_path / "real.json") == report
