@@ -310,3 +310,45 @@ def wave(vcd: Annotated[Path, typer.Argument(metavar="FILE", help="A waveform wr
     from fiberscope import wave_command
 
     wave_command.show(vcd)
+
+
+@app.command()
+def plot(
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A report written with --json.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A .png or .svg file.")
+    ] = None,
+) -> None:
+    """Draw a report: where cycles went, traffic, both over time, how full channels were.
+
+    The last only if the run was made with --histograms. Needs matplotlib: pip install 'fiberscope[plots]'.
+
+    \b
+    Examples:
+      fiberscope sim gamma wiki-Vote --histograms --json out.json
+      fiberscope plot out.json
+      fiberscope plot out.json -o out.svg
+    """
+    from fiberscope import report_command
+
+    report_command.show_pictures(report, output)
+
+
+@app.command()
+def diff(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A report written with --json.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another one.")],
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all changes here; - for the terminal.")
+    ] = None,
+) -> None:
+    """Say what changed between two runs, the largest effects first.
+
+    \b
+    Examples:
+      fiberscope diff before.json after.json
+      fiberscope diff before.json after.json --json changes.json
+    """
+    from fiberscope import report_command
+
+    report_command.show_difference(before, after, json)

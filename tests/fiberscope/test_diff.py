@@ -1,0 +1,144 @@
+"""What changed between two runs: which things are told, in which order, with which numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from fiberscope import cli
+from fiberscope.diff import compare
+from fiberscope.report import Report, TensorTraffic
+
+MATRIX = "uniform:rows=60,cols=60,nonzeros=400,seed=5"
+
+
+@pytest.fixture
+def before(toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    report = fiberscope.simulate(toy, MATRIX)
+    report.write("before.json")
+    return report
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.run(arguments)
+    return code, *capsys.readouterr()
+
+
+def test_a_run_does_not_differ_from_itself_repeated(before, toy):
+    difference = compare(before, fiberscope.simulate(toy, MATRIX))
+    assert (difference.settings, difference.changes) == ((), ())
+
+
+def test_the_settings_that_differ_are_told_by_key(before, toy):
+    after = fiberscope.simulate(toy, "uniform:rows=60,cols=60,nonzeros=400,seed=6", lane__count=4)
+    settings = {setting.name: (setting.before, setting.after) for setting in compare(before, after).settings}
+    assert settings.pop("lane.count") == (before.config["lane"]["count"], 4)
+    assert [(name, first != second) for name, (first, second) in settings.items()] == [("A", True)]
+
+
+def test_changes_are_ranked_by_effect(before):
+    doubled = before.operations | {"multiply": 4 * before.operations["multiply"]}
+    after = before.model_copy(update={"cycles": 2 * before.cycles, "operations": doubled})
+    changes = compare(before, after).changes
+    assert [(change.name, change.effect) for change in changes] == [
+        ("operations multiply", 0.75),
+        ("cycles", 0.5),
+    ]
+    assert (changes[1].before, changes[1].after, changes[1].unit) == (
+        before.cycles,
+        2 * before.cycles,
+        "count",
+    )
+
+
+def test_traffic_counts_by_its_part_of_all_bytes(before):
+    def moving(**tensors):
+        traffic = {name: TensorTraffic(read_bytes=read, write_bytes=0) for name, read in tensors.items()}
+        return before.model_copy(update={"traffic": traffic})
+
+    changes = compare(moving(A=100, B=700), moving(A=200, B=600, Z=200)).changes
+    assert [(change.name, change.effect) for change in changes] == [
+        ("traffic Z read", 0.2),
+        ("traffic A read", 0.1),
+        ("traffic B read", 0.1),
+    ]
+
+
+def test_families_count_by_the_time_spent_otherwise(before):
+    components = {
+        name: part.model_copy(update={"busy": part.busy + part.idle // 2, "idle": part.idle - part.idle // 2})
+        for name, part in before.components.items()
+    }
+    changes = compare(before, before.model_copy(update={"components": components})).changes
+    assert {change.name.split()[-1] for change in changes} == {"busy", "idle"}
+    busy = next(change for change in changes if change.name == "lane.multiplier busy")
+    idle = next(change for change in changes if change.name == "lane.multiplier idle")
+    assert busy.effect == pytest.approx(busy.after - busy.before) == pytest.approx(idle.effect)
+    assert busy.effect > 0
+
+
+def test_a_family_that_only_one_run_has_is_told(before):
+    some = {name: part for name, part in before.components.items() if "multiplier" not in name}
+    names = [
+        change.name for change in compare(before, before.model_copy(update={"components": some})).changes
+    ]
+    assert "lane.multiplier busy" in names
+
+
+def test_the_terminal_shows_the_headline_settings_and_ranked_changes(before, toy, capsys):
+    fiberscope.simulate(toy, MATRIX, lane__count=1).write("after.json")
+    code, out, err = said(capsys, "diff", "before.json", "after.json")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith(f"Cycles: {before.cycles:,} before, ")
+    assert lines[0].endswith("slower")
+    assert any(line.split() == ["lane.count", str(before.config["lane"]["count"]), "1"] for line in lines)
+    assert max(map(len, lines)) <= 80
+    told = [line.split()[0] for line in lines if line.endswith("points")]
+    assert len(told) == len(set(told)) > 0
+
+
+def test_nothing_changed_is_said(before, capsys):
+    code, out, _err = said(capsys, "diff", "before.json", "before.json")
+    assert (code, out.splitlines()[-1]) == (0, "Nothing changed.")
+
+
+def test_json_has_all_changes(before, toy, capsys):
+    after = fiberscope.simulate(toy, MATRIX, lane__count=1)
+    after.write("after.json")
+    assert (
+        said(capsys, "diff", "before.json", "after.json", "--json", "-")[1]
+        == compare(before, after).to_json()
+    )
+    assert said(capsys, "diff", "before.json", "after.json", "--json", "changes.json")[0] == 0
+    document = json.loads(Path("changes.json").read_text())
+    assert document["schema"] == "fiberscope-diff-1"
+    effects = [change["effect"] for change in document["changes"]]
+    assert effects == sorted(effects, reverse=True)
+    assert len(effects) > 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"schema": "fiberscope-report-9"}', "other.json: not a report of the schema fiberscope-report-1"),
+        ("[]", "other.json: not a report"),
+        ("\x00", "other.json: not a report"),
+        (None, "other.json: cannot read the report: No such file or directory"),
+    ],
+)
+def test_what_is_no_report_is_refused_in_one_line(before, capsys, text, message):
+    if text is not None:
+        Path("other.json").write_text(text)
+    for command in (["diff", "before.json", "other.json"], ["plot", "other.json"]):
+        code, out, err = said(capsys, *command)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith(f"fiberscope: {message}")
+
+
+def test_a_place_that_cannot_be_written_is_one_line(before, capsys):
+    code, _out, err = said(capsys, "diff", "before.json", "before.json", "--json", "none/x.json")
+    assert (code, err) == (2, "fiberscope: none/x.json: there is no folder none; make it first\n")
