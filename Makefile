@@ -69,6 +69,16 @@ test: $(VENV)/built $(VENV)/tools ## Run the tests, without the slow ones.
 test-all: $(VENV)/built $(VENV)/tools ## Run all tests.
 	@$(PY) -m pytest -q -n auto
 
+# The same sources compiled with bounds, null and overflow checks on, in a copy of their own.
+CHECKED := build/checked
+test-checked: $(VENV)/tools ## Run the tests of engine, blocks and machines on a build that checks every access.
+	@rm -rf $(CHECKED) && mkdir -p $(CHECKED)
+	@git ls-files -z | xargs -0 cp --parents -t $(CHECKED)
+	@echo 'Compiling with every check on, some minutes ...'
+	@cd $(CHECKED) && FIBERSCOPE_CHECKED_BUILD=1 $(CURDIR)/$(PY) setup.py --quiet build_ext --inplace > build.log 2>&1 \
+	    || { tail -n 30 build.log >&2; echo 'make: compiling failed; all of it is in $(CHECKED)/build.log' >&2; exit 1; }
+	@cd $(CHECKED) && $(CURDIR)/$(PY) -m pytest -q -n auto -m 'not slow' tests/sim tests/hw tests/accelerators
+
 check: lint types test ## Lint, check types and run the tests: the gate, here and in CI.
 
 lint: $(VENV)/tools
