@@ -124,7 +124,7 @@ $(VENV)/created:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/created pyproject.toml setup.py
-	@echo 'Installing the libraries and compiling the engine, a minute or two ...'
+	@echo 'Installing the libraries and compiling the engine, some minutes ...'
 	@$(PIP) --no-build-isolation --editable . || $(OFFLINE)
 	@touch $@
 
