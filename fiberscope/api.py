@@ -97,10 +97,7 @@ def simulate(
         kind.configuration, kind.shipped, name=kind.name, file=config, settings=given
     )
     _check_parts(kind, parts or {})
-    if isinstance(waveform, str | Path):
-        waveform = Waveform(Path(waveform))
-    if waveform is not None:
-        check_writable(waveform.path)
+    waveform = _writable(waveform)
     first, second = _operands(a, b, exact, tell)
     operands = collect.workload(first, None if b is None else second)
     matrices = (first.matrix, second.matrix)
@@ -139,6 +136,14 @@ def _simulate(
     if checked is not None and not checked.comparison.passed:
         raise VerificationError(_wrong(checked.comparison), report)
     return report
+
+
+def _writable(waveform: Waveform | str | Path | None) -> Waveform | None:
+    if isinstance(waveform, str | Path):
+        waveform = Waveform(Path(waveform))
+    if waveform is not None:
+        check_writable(waveform.path)
+    return waveform
 
 
 def _nobody(_stage: str, _done: int, _total: int) -> None:
