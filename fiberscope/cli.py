@@ -182,13 +182,10 @@ def sim(
     cycle_limit: _CycleLimit = None,
     quiet: _Quiet = False,
 ) -> int:
-    """Simulate a product of matrices on an accelerator.
-
-    A times A by default, A times B with --b. The product is verified against scipy on every run.
+    """Simulate A times A, or A times B, on an accelerator; the product is verified against scipy.
 
     \b
     Examples:
-      fiberscope sim gamma wiki-Vote
       fiberscope sim gamma wiki-Vote --set pe.count=64 --set fibercache.size=1MiB
       fiberscope sim gamma a.mtx --b b.mtx --json out.json
       fiberscope sim gamma uniform:rows=1000,cols=1000,nonzeros=5000

@@ -202,7 +202,7 @@ class Kernel:
         return reason
 
     def interrupt(self) -> None:
-        """End the run, incomplete, before the next time step, as Ctrl-C does; or the next run, if none is on."""
+        """End the run, or the next one, incomplete before its next time step, as Ctrl-C does."""
         self._interrupted = True
 
     def step(self) -> bool:

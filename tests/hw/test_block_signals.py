@@ -20,7 +20,12 @@ SPECIFICATION = FiberCacheSpecification(banks=1, sets=2, ways=1)
 
 # Block, tokens by input, outputs, and what its last sample shows.
 CASES = {
-    "multiplier": (lambda: Multiplier("block", array("d", [2.0])), {"operands": ELEMENTS}, ["products"], (2,)),
+    "multiplier": (
+        lambda: Multiplier("block", array("d", [2.0])),
+        {"operands": ELEMENTS},
+        ["products"],
+        (2,),
+    ),
     "accumulator": (lambda: Accumulator("block"), {"products": ELEMENTS}, ["sums"], (-1,)),
     "merger": (
         lambda: HighRadixMerger("block", 1),
