@@ -24,9 +24,17 @@ EXACT ?=
 NAME   = $(ACC)-$(call slug,$(MTX))$(if $(B),-$(call slug,$(B)))
 slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|csv|el)$$//; s/[^A-Za-z0-9._=-]/_/g')
 
-# make cosim: a block that has a twin (default: all), and the HDL simulator.
-BLOCK ?=
-SIM   ?= icarus
+# make cosim: a block that has a twin (default: all), and the HDL simulator. With ACC and MTX: that block in the
+# loop of an accelerator, at an instance (default: the first), with Verilog of one's own (default: the twin's).
+BLOCK   ?=
+SIM     ?= icarus
+AT      ?=
+VERILOG ?=
+MODULE  ?=
+LOOP     = $(VENV)/bin/fiberscope rtl loop '$(BLOCK)' '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') \
+    $(foreach setting,$(SET),--set '$(setting)') $(if $(AT),--at '$(AT)') --sim '$(SIM)' \
+    $(foreach source,$(VERILOG),--verilog '$(source)') $(if $(MODULE),--module '$(MODULE)') -o '$(OUT)/$(NAME)-$(BLOCK)'
+BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
 # What the engine is compiled from: every file of C types and the Python file beside it.
 TYPED    := $(shell find sim hw accelerators -name '*.pxd')
@@ -60,8 +68,8 @@ which:
 wave: which $(VENV)/built ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
 
-cosim: $(VENV)/built $(VENV)/tools ## Run blocks as Verilog in an HDL simulator: [BLOCK=] [SIM=].
-	@FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
+cosim: $(VENV)/built $(VENV)/tools ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE=].
+	@$(if $(ACC)$(MTX),$(LOOP),$(BENCHES))
 
 test: $(VENV)/built $(VENV)/tools ## Run the tests, without the slow ones.
 	@$(PY) -m pytest -q -n auto -m 'not slow'

@@ -15,6 +15,21 @@ _Block = Annotated[str, typer.Argument(help="Name of the block; see 'fiberscope 
 _Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
 ]
+_Accelerator = Annotated[str, typer.Argument(help="Name of the accelerator; see 'fiberscope list'.")]
+_Matrix = Annotated[str, typer.Argument(help="A: a file, a known name, or a generator.")]
+_SecondMatrix = Annotated[
+    str | None, typer.Option("--b", metavar="MATRIX", help="B, where it is not A again.")
+]
+_Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the accelerator; repeatable."),
+]
+_At = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The component to replace; the first by default.")
+]
+_Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]
+_Module = Annotated[str | None, typer.Option(metavar="NAME", help="The module in it; BLOCK by default.")]
+_Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, or pyrtl for none.")]
 _Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]
 
 
@@ -26,6 +41,7 @@ def _top(context: typer.Context) -> None:
     Examples:
       fiberscope rtl list
       fiberscope rtl export merger --set radix=64 -o build/
+      fiberscope rtl loop merger gamma uniform:rows=60,cols=60,nonzeros=300
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -52,3 +68,42 @@ def export(block: _Block, settings: _Settings = None, output: _Folder = Path("bu
     from fiberscope import rtl_command
 
     rtl_command.export(block, settings or [], output)
+
+
+@rtl.command()
+def loop(
+    block: _Block,
+    accelerator: _Accelerator,
+    matrix: _Matrix,
+    b: _SecondMatrix = None,
+    settings: _Parameters = None,
+    at: _At = None,
+    verilog: _Verilog = None,
+    module: _Module = None,
+    simulator: _Simulator = "icarus",
+    output: _Folder = Path("build/loop"),
+) -> int:
+    """Run an accelerator with one component replaced by RTL, and compare the reports.
+
+    \b
+    Examples:
+      fiberscope rtl loop merger gamma uniform:rows=60,cols=60,nonzeros=300
+      fiberscope rtl loop merger gamma my.mtx --set pe.radix=8 --at gamma.pe01.merger
+      fiberscope rtl loop merger gamma my.mtx --verilog mine.v --module my_merger
+    """
+    from fiberscope import rtl_command
+
+    return rtl_command.loop(
+        rtl_command.LoopRequest(
+            block=block,
+            accelerator=accelerator,
+            a=matrix,
+            b=b,
+            settings=tuple(settings or ()),
+            at=at,
+            sources=tuple(verilog or ()),
+            module=module,
+            simulator=simulator,
+            folder=output,
+        )
+    )

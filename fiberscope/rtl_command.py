@@ -1,13 +1,15 @@
-"""``fiberscope rtl``: the blocks as RTL, listed and exported."""
+"""``fiberscope rtl``: the blocks as RTL, listed, exported, and in the loop of an accelerator."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fiberscope.errors import InputError
+from fiberscope.report import write_text
 from workloads.errors import nearest
 
 if TYPE_CHECKING:
@@ -16,7 +18,26 @@ if TYPE_CHECKING:
     from hw.rtl.catalogue import RtlBlock
     from hw.rtl.parameters import Parameters
 
-__all__ = ["export", "show_blocks"]
+__all__ = ["LoopRequest", "export", "loop", "show_blocks"]
+
+MACHINE_WRONG = 3  # exit code: RTL and component are not the same
+MOST_SHOWN = 10  # entries of a report that differ
+
+
+@dataclass(frozen=True)
+class LoopRequest:
+    """The command line of ``fiberscope rtl loop``; see ``fiberscope.rtl_loop.Loop``."""
+
+    block: str
+    accelerator: str
+    a: str
+    b: str | None
+    settings: tuple[str, ...]
+    at: str | None
+    sources: tuple[str, ...]
+    module: str | None
+    simulator: str
+    folder: Path
 
 
 def show_blocks() -> None:
@@ -34,15 +55,54 @@ def export(name: str, settings: Sequence[str], folder: Path) -> None:
         InputError: for an unknown block or parameter, or a folder that cannot be written to.
     """
     block = _block(name)
-    from hw.rtl.twin import write_text  # noqa: PLC0415  (_block has made sure that it can be)
-
     text = block.verilog(_parameters(block, settings))
     path = folder / f"{block.name}.v"
     try:
-        write_text(path, text)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+        raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
+    write_text(path, text)
     print(f"Verilog: {path}")
+
+
+def loop(request: LoopRequest) -> int:
+    """Run an accelerator with and without RTL in it, and say whether that makes a difference.
+
+    Returns:
+        The exit code: 3 if it does.
+
+    Raises:
+        InputError: for what the user can put right.
+        FailedRunError: the accelerator itself went wrong.
+    """
+    _block(request.block)
+    from fiberscope import rtl_loop  # noqa: PLC0415  (_block has made sure that it can be)
+
+    given = asdict(request)
+    simulator, folder = given.pop("simulator"), given.pop("folder")
+    try:
+        outcome = rtl_loop.compare(rtl_loop.Loop(**given), simulator, folder)
+    except InputError as error:
+        raise _in_one_line(error) from error
+    print(f"{request.accelerator} on {outcome.component.workload.name}, RTL in {simulator} at {outcome.at}")
+    print(f"cycles with the component  {outcome.component.cycles:>12,}")
+    print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
+    different = outcome.differences()
+    if not different:
+        print(f"identical in all {outcome.entries():,} entries of the report")
+        return 0
+    print(f"DIFFERENT in {len(different)} of {outcome.entries():,} entries of the report:")
+    for line in different[:MOST_SHOWN]:
+        print(f"  {line}")
+    return MACHINE_WRONG
+
+
+def _in_one_line(error: InputError) -> InputError:
+    """The same error in its first line, the others (ports, a compiler's complaints) being said before it."""
+    first, *others = str(error).splitlines()
+    for line in others:
+        print(line, file=sys.stderr)
+    return InputError(first.removesuffix(":") + (", see above" if others else ""))
 
 
 def _parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:

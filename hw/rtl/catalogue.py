@@ -22,6 +22,7 @@ class RtlBlock:
         name: as on the command line.
         summary: one line.
         parameters: the dataclass of its parameters.
+        matching: parameters that suit a component, from the arguments with which that is made.
         interface: the module's ports for some parameters.
         design: what is between them.
         stand_in: the adapter that puts a module with these ports into the component's place.
@@ -30,6 +31,7 @@ class RtlBlock:
     name: str
     summary: str
     parameters: type[Parameters]
+    matching: Callable[..., Parameters]
     interface: Callable[[Any], Interface]
     design: Callable[[Any, Streams], None]
     stand_in: Callable[..., Adapter]
@@ -51,6 +53,7 @@ BLOCKS: Mapping[str, RtlBlock] = {
             "merger",
             "merges up to radix fibers into one, ordered by coordinate, one element a cycle",
             merger.MergerParameters,
+            lambda radix: merger.MergerParameters(radix=radix),
             merger.interface,
             merger.design,
             MergerStandIn,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -35,13 +36,15 @@ class HdlError(SimulationError):
 
 
 def require(simulator: str) -> None:
-    """Make sure that a simulator is there.
+    """Make sure that a simulator is there, and cocotb.
 
     Raises:
         HdlError: saying how to get it, or which there are.
     """
     if simulator not in SIMULATORS:
         raise HdlError(f"no HDL simulator {simulator}; known: {', '.join(SIMULATORS)}")
+    if importlib.util.find_spec("cocotb") is None:
+        raise HdlError("cocotb is not installed, which benches need: pip install 'fiberscope[rtl]'")
     missing = [program for program in SIMULATORS[simulator] if shutil.which(program) is None]
     if missing:
         raise HdlError(

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyrtl
@@ -100,21 +97,3 @@ def verilog(twin: Twin, heading: str) -> str:
     module = text.getvalue()
     comment = "".join(f"// {line}\n" for line in heading.splitlines())
     return f"{comment}\n{module[module.index('module ') :]}"
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all, making its folder if need be.
-
-    Raises:
-        OSError: if it cannot be written.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

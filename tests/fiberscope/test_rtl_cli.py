@@ -95,7 +95,7 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
         (["merger", "--set", "value_bits=16"], "merger: value_bits must be 32 or 64, not 16"),
         (["merger", "--set", "radix"], "--set radix: write name=number, as in radix=64"),
         (["merger", "--set", "radix=-3"], "--set radix=-3: write name=number, as in radix=64"),
-        (["merger", "-o", "file"], "file/merger.v: cannot be written: File exists"),
+        (["merger", "-o", "file"], "file: cannot be made: File exists"),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,12 +4,11 @@ from dataclasses import asdict
 
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.hdl import Bench
-from hw.rtl.twin import write_text
 
 
 def bench(block, parameters, folder, seeds, *, spoil=lambda text: text):
     """The Verilog of a block in a folder, to be run with the streams of these seeds; ``spoil`` breaks it."""
     path = folder / f"{block}.v"
-    write_text(path, spoil(BLOCKS[block].verilog(parameters)))
+    path.write_text(spoil(BLOCKS[block].verilog(parameters)))
     order = {"block": block, "parameters": asdict(parameters), "seeds": list(seeds)}
     return Bench((path,), BLOCKS[block].interface(parameters), "pair_bench", order, folder / "bench")

@@ -1,0 +1,18 @@
+"""The cocotb test that runs in an HDL simulator with a block in the loop; see ``fiberscope.rtl_loop``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import cocotb
+from cocotb.task import bridge
+
+from fiberscope.rtl_loop import simulate_in_bench
+from hw.rtl.cocotb_backend import CocotbBackend
+
+
+@cocotb.test()
+async def the_accelerator_runs_with_the_module_in_it(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
+    """Fails with whatever the run fails with."""
+    await bridge(simulate_in_bench)(partial(CocotbBackend, dut))

@@ -1,0 +1,71 @@
+"""Gamma with one merger in an HDL simulator: the report is that of Gamma itself; a user's own Verilog too."""
+
+from pathlib import Path
+
+import pytest
+
+from fiberscope import cli
+
+MATRIX = "uniform:rows=40,cols=40,nonzeros=200"
+SMALL = ["--set=pe.count=2", "--set=pe.radix=4"]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def loop(simulator, *arguments):
+    """Exit code of a small Gamma on a small matrix."""
+    return cli.run(["rtl", "loop", "merger", "gamma", MATRIX, f"--sim={simulator}", *SMALL, *arguments])
+
+
+def own_verilog(old, new):
+    """The merger of ``loop`` under another name and with one text in the place of another."""
+    assert cli.run(["rtl", "export", "merger", "--set", "radix=4"]) == 0
+    text = Path("build/merger.v").read_text().replace("module merger", "module mine")
+    assert old in text
+    Path("mine.v").write_text(text.replace(old, new))
+    return ["--verilog=mine.v", "--module=mine"]
+
+
+@pytest.mark.parametrize("block", ["merger"])
+def test_the_report_is_the_same_in_every_entry(block, simulator, capsys):
+    assert loop(simulator) == 0
+    title, component, rtl, verdict = capsys.readouterr().out.splitlines()
+    assert title.endswith(f"RTL in {simulator} at gamma.pe0.merger")
+    assert component.split()[-1] == rtl.split()[-1]
+    assert verdict.startswith("identical in all ")
+    assert Path("build/loop/merger.v").is_file()
+
+
+def test_verilog_written_by_hand_takes_the_place(simulator, capsys):
+    source = Path(__file__).parents[2] / "docs" / "two_way_merger.v"
+    arguments = [
+        "--set=pe.radix=2",
+        f"--verilog={source}",
+        "--module=two_way_merger",
+        "--at=gamma.pe1.merger",
+    ]
+    assert loop(simulator, *arguments) == 0
+    assert "identical" in capsys.readouterr().out
+
+
+def test_planted_verilog_that_drops_the_payload_is_found(simulator, capsys):
+    spoilt = own_verilog("assign merged_value = ", "assign merged_value = 0 & ")
+    assert loop(simulator, *spoilt) == 3
+    assert "with RTL at gamma.pe0.merger: the machine's product is wrong" in capsys.readouterr().err
+
+
+def test_ports_that_do_not_match_are_listed(simulator, capsys):
+    capsys.readouterr()
+    assert loop(simulator, *own_verilog("ways_3_ready", "ways_3_rdy")) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == ["  missing  output ways_3_ready", "  unknown  output ways_3_rdy"]
+    assert lines[2].startswith(
+        "expected: input clk, input rst, input tasks_valid, input [2:0] tasks_coordinate"
+    )
+    assert lines[3].startswith("found:    input clk, input rst, input merged_ready")
+    assert lines[4:] == [
+        "fiberscope: the ports of module mine do not match those of its component, see above"
+    ]
