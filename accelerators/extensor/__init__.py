@@ -1,0 +1,19 @@
+"""ExTensor (MICRO 2019): tiled sparse matrix multiplication with intersection at every level."""
+
+from pathlib import Path
+
+from accelerators.extensor.configuration import ExTensorConfiguration
+from accelerators.extensor.machine import ExTensor
+from accelerators.machine import Accelerator
+
+__all__ = ["ACCELERATOR", "ExTensor", "ExTensorConfiguration"]
+
+ACCELERATOR = Accelerator(
+    name="extensor",
+    summary="tiled inner product: 128 PEs that intersect by skipping ahead, a 30 MiB buffer (MICRO 2019)",
+    configuration=ExTensorConfiguration,
+    folder=Path(__file__).parent,
+    build=ExTensor,
+    workers="pe.core",
+    channels="memory.channel",
+)

@@ -1,0 +1,114 @@
+"""ExTensor's parameters; ``config.yaml`` has their defaults, units and sources."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from accelerators.configuration import Bytes, Configuration, Hertz
+from accelerators.memory import MemoryParameters
+from workloads.fibertree_format import RankFormat
+
+
+class ProcessingElements(Configuration):
+    """Number and make of the processing elements."""
+
+    count: int = Field(ge=1, le=1024)
+    buffer: Bytes = Field(ge=1)
+    tile: int = Field(ge=1, le=1024)
+    task_queue: int = Field(ge=1, le=1024)
+
+
+class LastLevelBuffer(Configuration):
+    """The last-level buffer and what reads it."""
+
+    size: Bytes = Field(ge=1)
+    intersectors: int = Field(ge=1, le=1024)
+    port: Bytes = Field(ge=1)
+
+
+class Tile(Configuration):
+    """Shape of a tile of the last-level buffer, in microtiles; 0 leaves it to ``tiles.choose``."""
+
+    m: int = Field(ge=0, le=1 << 20)
+    k: int = Field(ge=0, le=1 << 20)
+    n: int = Field(ge=0, le=1 << 20)
+
+
+class Network(Configuration):
+    """The wires and crossbars."""
+
+    pe_latency: int = Field(ge=1, le=1000)
+    memory_latency: int = Field(ge=1, le=1000)
+    queue: int = Field(ge=2, le=1024)
+
+
+class Stream(Configuration):
+    """The streams between memory and the last-level buffer."""
+
+    line: Bytes = Field(ge=16, le=4096)
+    lines: int = Field(ge=1, le=1 << 16)
+
+
+class Format(Configuration):
+    """Bits of the stored tensors' parts."""
+
+    a_microtile: int = Field(ge=0, le=1024)
+    b_row: int = Field(ge=0, le=1024)
+    b_microtile: int = Field(ge=0, le=1024)
+    fiber: int = Field(ge=0, le=1024)
+    element: int = Field(ge=1, le=1024)
+    output: int = Field(ge=8, le=1024)
+
+    @property
+    def a(self) -> dict[str, RankFormat]:
+        """Formats of A's ranks; those above lie with the sequencer."""
+        return {"K1": _list(self.a_microtile), "M0": _list(self.fiber), "K0": _list(self.element)}
+
+    @property
+    def b(self) -> dict[str, RankFormat]:
+        """Formats of B's ranks; those above lie with the sequencer."""
+        return {
+            "N1": _list(self.b_row),
+            "K1": _list(self.b_microtile),
+            "N0": _list(self.fiber),
+            "K0": _list(self.element),
+        }
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        for key, bits in self:
+            if bits % 8:
+                raise ValueError(f"format.{key} is {bits} bits; it should be whole bytes")
+        return self
+
+
+class ExTensorConfiguration(Configuration):
+    """All parameters of ExTensor."""
+
+    clock: Hertz = Field(ge=1)
+    pe: ProcessingElements
+    llb: LastLevelBuffer
+    tile: Tile
+    network: Network
+    stream: Stream
+    memory: MemoryParameters
+    format: Format
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.memory.interleave % self.stream.line:
+            raise ValueError(
+                f"memory.interleave is {self.memory.interleave} bytes; it should be a multiple of a "
+                f"{self.stream.line}-byte line"
+            )
+        chosen = (self.tile.m, self.tile.k, self.tile.n)
+        if any(chosen) and not all(chosen):
+            raise ValueError(f"tile.m, tile.k, tile.n are {chosen}; give all three, or 0 for all three")
+        return self
+
+
+def _list(bits: int) -> RankFormat:
+    """A compressed rank whose coordinate and payload take so many bits together."""
+    return RankFormat("C", payload=bits)

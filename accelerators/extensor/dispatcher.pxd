@@ -1,0 +1,69 @@
+cimport cython
+
+from accelerators.extensor.operand cimport TiledOperand
+from accelerators.extensor.output cimport OutputRow
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long HALVES, TILE, NOTHING, WORKING, MATCHED
+
+cdef class Dispatcher(Component):
+    cdef TiledOperand a
+    cdef TiledOperand b
+    cdef list output_rows
+    cdef long intersectors
+    cdef long microtile
+    cdef long rows
+    cdef long columns
+    cdef readonly long pairs
+    cdef long half
+    cdef long[::1] held
+    cdef readonly bint open
+    cdef readonly long steps
+    cdef readonly long products
+    cdef long row
+    cdef long last_row
+    cdef long first_column
+    cdef long column
+    cdef long last_column
+    cdef long[::1] lane_state
+    cdef long[::1] lane_a
+    cdef long[::1] lane_a_end
+    cdef long[::1] lane_b
+    cdef long[::1] lane_b_end
+    cdef long[::1] lane_row
+    cdef long[::1] lane_column
+    cdef long[::1] row_left
+    cdef long[::1] row_products
+    cdef readonly long working
+    cdef bint all_full
+    cdef long elements
+    cdef long[::1] served
+    cdef list tasks
+    cdef Channel loaded
+    cdef Channel drained
+    cdef Channel row_tokens
+
+    cpdef long tick(self, long now) except? -2
+    @cython.final
+    cdef long _between_pairs(self, long now) except? -2
+    @cython.final
+    cdef int _begin(self) except -1
+    @cython.final
+    cdef bint _step(self, long lane, long now) except -1
+    @cython.final
+    cdef int _assign(self, long lane) except -1
+    @cython.final
+    cdef int _compare(self, long lane) except -1
+    @cython.final
+    cdef bint _deliver(self, long lane, long now) except -1
+    @cython.final
+    cdef int _close(self, long lane) except -1
+    @cython.final
+    cdef int _leave(self, long row) except -1
+    @cython.final
+    cdef long _element_for(self, long microtile, long now) except -2
+    @cython.final
+    cdef OutputRow _output_row(self, long row)
+    @cython.final
+    cdef Channel _tasks_of(self, long element)

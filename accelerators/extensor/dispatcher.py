@@ -1,0 +1,249 @@
+"""Intersects the K1 coordinates of two tiles and deals the microtile products out to the PEs."""
+
+from __future__ import annotations
+
+from array import array
+
+from accelerators.extensor.layout import HALVES, PAIR, PRODUCT, ROW, SIGNAL, TILE
+from accelerators.extensor.operand import TiledOperand
+from accelerators.extensor.output import OutputRow
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+# States of an intersector.
+NOTHING = 0
+WORKING = 1
+MATCHED = 2  # its heads are equal and the product waits for a processing element
+
+
+class Dispatcher(Component):
+    """Works through a pair of tiles: M1, N1, K1.
+
+    Interface: pairs that are in the last-level buffer come in on ``loaded``. For every row M1 of A's tile and
+    N1 of B's an intersector walks the two lists of microtiles; where their K1 coordinates are equal there is
+    a microtile product, which goes out on ``tasks[i]``. A microtile of A has a processing element of its own,
+    so that it need not be moved again for the next N1, and neighbours in K1 have neighbours; where that one's
+    queue is full, the product goes to the next that has space. On ``rows`` goes how many rows M1 a tile has
+    and, of each that is through, how many products it took. A pair begins when its half of the output tiles
+    is free: ``drained`` says that one has become so.
+
+    Timing: an intersector makes a step a cycle: the heads are equal, or the one behind skips to the first
+    coordinate not below the other; or it takes the next (M1, N1) and makes its first step. A processing
+    element is given one product a cycle.
+
+    Args:
+        name: instance name.
+        a, b: the operands.
+        output_rows: those of the output tile's first half, then those of the second.
+        intersectors: that walk in parallel.
+        microtile: coordinates of a microtile.
+        shape: of an output tile, in microtiles.
+    """
+
+    PORTS = (
+        Input("loaded", PAIR),
+        Input("drained", SIGNAL),
+        Output("tasks", PRODUCT, array=True),
+        Output("rows", ROW),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        a: TiledOperand,
+        b: TiledOperand,
+        output_rows: list[OutputRow],
+        *,
+        intersectors: int,
+        microtile: int,
+        shape: tuple[int, int],
+    ) -> None:
+        super().__init__(name)
+        self.a = a
+        self.b = b
+        self.output_rows = output_rows
+        self.intersectors = intersectors
+        self.microtile = microtile
+        self.rows, self.columns = shape
+        self.pairs = 0  # begun
+        self.half = 0  # of the output tiles, the present pair's
+        self.held = array("q", bytes(8 * HALVES))  # halves in use
+        self.open = False  # whether a pair is being worked on
+        self.steps = 0
+        self.products = 0
+        self.row = self.last_row = 0  # M1: the present one and where the tile ends
+        self.first_column = self.column = self.last_column = 0  # N1
+        self.lane_state = array("q", bytes(8 * intersectors))
+        self.lane_a = array("q", bytes(8 * intersectors))  # heads and ends of the two lists
+        self.lane_a_end = array("q", bytes(8 * intersectors))
+        self.lane_b = array("q", bytes(8 * intersectors))
+        self.lane_b_end = array("q", bytes(8 * intersectors))
+        self.lane_row = array("q", bytes(8 * intersectors))  # of the output tile
+        self.lane_column = array("q", bytes(8 * intersectors))
+        self.working = 0  # intersectors that are
+        self.row_left = array("q", bytes(8 * self.rows))  # by row: N1 that are not through
+        self.row_products = array("q", bytes(8 * self.rows))
+        self.all_full = False  # no processing element has space in this cycle
+        self.elements = 0
+        self.served = array("q")  # by processing element: the cycle in which it was given a product
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.loaded = self.channel("loaded")
+        self.drained = self.channel("drained")
+        self.tasks = self.channels("tasks")
+        self.row_tokens = self.channel("rows")
+        self.elements = len(self.tasks)
+        self.served = array("q", [-1] * self.elements)
+
+    def tick(self, now: int) -> int:
+        """Advance every intersector by a step."""
+        progress = False
+        if self.drained.can_pop():
+            self.held[self.drained.control()] = 0
+            self.drained.pop()
+            progress = True
+        if not self.open:
+            return self.busy(now + 1) if progress else self._between_pairs(now)
+        self.all_full = False
+        for lane in range(self.intersectors):
+            if self._step(lane, now):
+                progress = True
+        if self.working == 0 and self.row == self.last_row:
+            self.open = False
+        return self.busy(now + 1) if progress else self.wait_output(self._tasks_of(0))
+
+    def _between_pairs(self, now: int) -> int:
+        if not self.loaded.can_pop():
+            return self.idle()
+        if self.held[self.pairs % HALVES]:
+            return self.wait_input(self.drained)
+        self._begin()
+        return self.busy(now + 1)
+
+    def _begin(self) -> None:
+        tile_a, tile_b = self.loaded.coordinate(), self.loaded.reference()
+        self.loaded.pop()
+        self.row, self.last_row = self.a.tile_rows[tile_a], self.a.tile_rows[tile_a + 1]
+        self.first_column = self.column = self.b.tile_rows[tile_b]
+        self.last_column = self.b.tile_rows[tile_b + 1]
+        self.half = self.pairs % HALVES
+        self.pairs += 1
+        self.held[self.half] = 1
+        self.row_tokens.push(self.half, TILE, self.last_row - self.row, 0.0)
+        self.open = True
+
+    def _step(self, lane: int, now: int) -> bool:
+        """One cycle of an intersector; says whether it did anything."""
+        if self.lane_state[lane] == NOTHING:
+            if self.row == self.last_row:
+                return False
+            self._assign(lane)
+        if self.lane_state[lane] == MATCHED:
+            return self._deliver(lane, now)
+        self._compare(lane)
+        if self.lane_state[lane] == MATCHED:
+            self._deliver(lane, now)
+        return True
+
+    def _assign(self, lane: int) -> None:
+        """Take the next row of A's tile and of B's."""
+        self.lane_a[lane] = self.a.row_microtiles[self.row]
+        self.lane_a_end[lane] = self.a.row_microtiles[self.row + 1]
+        self.lane_b[lane] = self.b.row_microtiles[self.column]
+        self.lane_b_end[lane] = self.b.row_microtiles[self.column + 1]
+        m = self.a.fiber_coordinates[self.a.microtile_fibers[self.lane_a[lane]]]
+        n = self.b.fiber_coordinates[self.b.microtile_fibers[self.lane_b[lane]]]
+        row = m // self.microtile % self.rows
+        self.lane_row[lane] = row
+        self.lane_column[lane] = n // self.microtile % self.columns
+        self.lane_state[lane] = WORKING
+        self.working += 1
+        if self.column == self.first_column:
+            self.row_left[row] = self.last_column - self.first_column
+        self.column += 1
+        if self.column == self.last_column:
+            self.column = self.first_column
+            self.row += 1
+
+    def _compare(self, lane: int) -> None:
+        """One step: the heads meet, or the one behind skips."""
+        a, b = self.lane_a[lane], self.lane_b[lane]
+        k_of_a, k_of_b = self.a.microtile_k[a], self.b.microtile_k[b]
+        self.steps += 1
+        if k_of_a == k_of_b:
+            self.lane_state[lane] = MATCHED
+            self._output_row(self.lane_row[lane]).visit(self.lane_column[lane])
+        elif k_of_a < k_of_b:
+            while a < self.lane_a_end[lane] and self.a.microtile_k[a] < k_of_b:
+                a += 1
+            self.lane_a[lane] = a
+            self._close(lane)
+        else:
+            while b < self.lane_b_end[lane] and self.b.microtile_k[b] < k_of_a:
+                b += 1
+            self.lane_b[lane] = b
+            self._close(lane)
+
+    def _deliver(self, lane: int, now: int) -> bool:
+        """Give the product at the heads to a processing element, if one has space."""
+        a = self.lane_a[lane]
+        element = self._element_for(a, now)
+        if element < 0:
+            return False
+        self._tasks_of(element).push(self.half, a, self.lane_b[lane], 0.0)
+        self.served[element] = now
+        self.products += 1
+        self.row_products[self.lane_row[lane]] += 1
+        self.lane_a[lane] += 1
+        self.lane_b[lane] += 1
+        self.lane_state[lane] = WORKING
+        self._close(lane)
+        return True
+
+    def _close(self, lane: int) -> None:
+        """An intersector is done when one of its lists is; a row when it has met all of B's."""
+        if self.lane_a[lane] == self.lane_a_end[lane] or self.lane_b[lane] == self.lane_b_end[lane]:
+            self.lane_state[lane] = NOTHING
+            self.working -= 1
+            self._leave(self.lane_row[lane])
+
+    def _leave(self, row: int) -> None:
+        """One more of B's rows is through with this one; tells when all are."""
+        self.row_left[row] -= 1
+        if self.row_left[row] == 0:
+            # There is space: for all rows of both halves.
+            self.row_tokens.push(self.half, row, self.row_products[row], 0.0)
+            self.row_products[row] = 0
+
+    def _element_for(self, microtile: int, now: int) -> int:
+        """The processing element of a microtile of A, or the next one with space; -1 if there is none."""
+        if self.all_full:
+            return -1
+        element = microtile % self.elements
+        for _ in range(self.elements):
+            if self.served[element] != now and self._tasks_of(element).can_push():
+                return element
+            element += 1
+            if element == self.elements:
+                element = 0
+        self.all_full = True
+        return -1
+
+    def _output_row(self, row: int) -> OutputRow:
+        return self.output_rows[self.half * self.rows + row]
+
+    def _tasks_of(self, element: int) -> Channel:
+        return self.tasks[element]
+
+    def counters(self) -> dict[str, int]:
+        """Steps of the intersections of K1, microtile products and pairs begun."""
+        return {"intersect_k1": self.steps, "products": self.products, "pairs": self.pairs}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Pairs begun, intersectors at work, products so far."""
+        return (Signal("pairs", 32), Signal("working", 16), Signal("products", 32))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return self.pairs, self.working, self.products

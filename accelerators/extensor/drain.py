@@ -1,0 +1,159 @@
+"""Takes complete rows of output tiles out of the last-level buffer and merges them with memory."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from accelerators.extensor.layout import DONE, HALVES, JOB, ROW, SIGNAL, TILE
+from accelerators.extensor.output import OutputRow
+from accelerators.extensor.product import StoredProduct
+from sim.component import Component, Input, Output, Signal
+
+
+class Drain(Component):
+    """Empties output tiles, a row of microtiles behind the other, each as soon as it is complete.
+
+    Interface: ``finished`` announces a tile and how many rows it has, and each row that is complete. Of every
+    microtile of it that was visited, what memory holds already is read (``read_jobs``, ``read_done``),
+    merged, and written back (``partial_jobs``, ``partial_done``); elements that memory did not hold are
+    written behind it (``new_jobs``, ``new_done``). ``drained`` says when all rows of a tile are on their way
+    to memory.
+
+    Timing: a cycle takes a row and asks for what memory holds of it, as far ahead as the stream takes jobs,
+    and writes one that was read. The merger keeps pace with memory.
+
+    Args:
+        name: instance name.
+        output_rows: those of the first half, then those of the second.
+        places: for each pair in order, the first row M1 of its output tile and its N2, counted from 0.
+        product: Z in memory.
+        element_bytes: of an element of Z.
+    """
+
+    PORTS = (
+        Input("finished", ROW),
+        Output("drained", SIGNAL),
+        Output("read_jobs", JOB),
+        Input("read_done", DONE),
+        Output("partial_jobs", JOB),
+        Input("partial_done", DONE),
+        Output("new_jobs", JOB),
+        Input("new_done", DONE),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        output_rows: list[OutputRow],
+        places: list[tuple[int, int]],
+        product: StoredProduct,
+        element_bytes: int,
+    ) -> None:
+        super().__init__(name)
+        self.output_rows = output_rows
+        self.height = len(output_rows) // HALVES
+        self.places = places
+        self.product = product
+        self.element_bytes = element_bytes
+        self.pairs = 0  # begun
+        self.tiles = 0  # drained
+        self.place = [(0, 0)] * HALVES  # of the tile in each half
+        self.missing = [0] * HALVES  # rows that are not drained
+        self.reading: deque[tuple[int, int, int]] = deque()  # half, bytes that memory holds, new bytes
+        self.writing: deque[int] = deque()  # half
+        self.read = 0  # rows read and not written
+        self.written = [0, 0]  # of ``writing``: those whose old, and whose new elements are written
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.finished = self.channel("finished")
+        self.drained = self.channel("drained")
+        self.read_jobs = self.channel("read_jobs")
+        self.read_done = self.channel("read_done")
+        self.write_jobs = (self.channel("partial_jobs"), self.channel("new_jobs"))
+        self.write_done = (self.channel("partial_done"), self.channel("new_done"))
+
+    def tick(self, now: int) -> int:
+        """Note what is done; take a row or a tile; write a row."""
+        progress = self._receive()
+        progress = self._take() or progress
+        progress = self._write() or progress
+        return self.busy(now + 1) if progress else self._wait()
+
+    def _receive(self) -> bool:
+        progress = False
+        if self.read_done.can_pop():
+            self.read_done.pop()
+            self.read += 1
+            progress = True
+        for i, channel in enumerate(self.write_done):
+            if channel.can_pop():
+                channel.pop()
+                self.written[i] += 1
+                progress = True
+        if all(self.written):
+            self._end_row()
+        return progress
+
+    def _end_row(self) -> None:
+        """The row that was first to be written is; there is space to say so of both halves."""
+        self.written = [count - 1 for count in self.written]
+        half = self.writing.popleft()
+        self.missing[half] -= 1
+        if self.missing[half] == 0:
+            self.drained.push(half, 0, 0, 0.0)
+            self.tiles += 1
+
+    def _take(self) -> bool:
+        """A tile that begins, or a row that is complete: ask for what memory holds of it."""
+        if not self.finished.can_pop() or not self.read_jobs.can_push():
+            return False
+        half, row = self.finished.control(), self.finished.coordinate()
+        if row == TILE:
+            self.place[half] = self.places[self.pairs]
+            self.missing[half] = self.finished.reference()
+            self.pairs += 1
+        else:
+            first, n2 = self.place[half]
+            taken = self.output_rows[half * self.height + row].take()
+            held, new = self.product.merge((first + row, n2), *taken)
+            self.read_jobs.push(0, held * self.element_bytes, 0, 0.0)
+            self.reading.append((half, held * self.element_bytes, new * self.element_bytes))
+        self.finished.pop()
+        return True
+
+    def _write(self) -> bool:
+        """Write the next row that was read."""
+        if not self.read or not all(channel.can_push() for channel in self.write_jobs):
+            return False
+        half, *sizes = self.reading.popleft()
+        for channel, size in zip(self.write_jobs, sizes, strict=True):
+            channel.push(0, size, 0, 0.0)
+        self.writing.append(half)
+        self.read -= 1
+        return True
+
+    def _wait(self) -> int:
+        if self.read:
+            return self.wait_output(next(jobs for jobs in self.write_jobs if not jobs.can_push()))
+        if self.reading:
+            return self.wait_input(self.read_done)
+        if self.writing:
+            return self.wait_input(self.write_done[1 if self.written[0] else 0])
+        return self.wait_input(self.finished) if any(self.missing) else self.idle()
+
+    def counters(self) -> dict[str, int]:
+        """Tiles drained, nonzeros of Z so far, and elements added to one in memory."""
+        return {
+            "tiles": self.tiles,
+            "output_nonzeros": self.product.nonzeros,
+            "add": self.product.additions,
+        }
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Tiles drained, rows that are read and that are written."""
+        return (Signal("tiles", 32), Signal("reading", 16), Signal("writing", 16))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return self.tiles, len(self.reading), len(self.writing)

@@ -1,0 +1,116 @@
+"""Brings pairs of tiles into the last-level buffer, the next one while one is worked on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accelerators.extensor.layout import DONE, HALVES, JOB, PAIR, SIGNAL
+from accelerators.extensor.operand import TiledOperand
+from sim.component import Component, Input, Output, Signal
+
+
+class Loader(Component):
+    """Fills the halves of the last-level buffer in turn.
+
+    Interface: pairs come in on ``pairs``; their bytes are asked for on ``a_jobs`` and ``b_jobs`` and reported
+    on ``a_done`` and ``b_done``; a pair that is there goes out on ``loaded``. A token on ``released`` frees a
+    half. Of A's tile only the microtiles come whose K1 coordinate B's tile has too: the others cannot meet
+    anything. A tile of B that is there already, for another tile of A, is not brought again.
+
+    Args:
+        name: instance name.
+        a, b: the operands.
+    """
+
+    PORTS = (
+        Input("pairs", PAIR),
+        Output("a_jobs", JOB),
+        Input("a_done", DONE),
+        Output("b_jobs", JOB),
+        Input("b_done", DONE),
+        Output("loaded", PAIR),
+        Input("released", SIGNAL),
+    )
+
+    def __init__(self, name: str, a: TiledOperand, b: TiledOperand) -> None:
+        super().__init__(name)
+        self.a = a
+        self.b = b
+        self.held = 0  # halves in use
+        self.pair: tuple[int, int] | None = None
+        self.missing = 0  # operands under way
+        self.tile_of_b = -1
+        self.tiles = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.pairs = self.channel("pairs")
+        self.jobs = (self.channel("a_jobs"), self.channel("b_jobs"))
+        self.done = (self.channel("a_done"), self.channel("b_done"))
+        self.loaded = self.channel("loaded")
+        self.released = self.channel("released")
+
+    def tick(self, now: int) -> int:
+        """Free a half, note what came, hand on a pair that is complete, begin the next."""
+        progress = self._free()
+        progress = self._receive() or progress
+        if self.pair is not None and not self.missing:
+            if not self.loaded.can_push():
+                return self.busy(now + 1) if progress else self.wait_output(self.loaded)
+            self.loaded.push(0, *self.pair, 0.0)
+            self.pair = None
+            progress = True
+        elif self.pair is None and self.held < HALVES and self.pairs.can_pop():
+            self._begin()
+            progress = True
+        return self.busy(now + 1) if progress else self._wait()
+
+    def _wait(self) -> int:
+        if self.missing:
+            return self.wait_input(self.done[0])
+        return self.wait_input(self.released) if self.held else self.idle()
+
+    def _free(self) -> bool:
+        if not self.released.can_pop():
+            return False
+        self.released.pop()
+        self.held -= 1
+        return True
+
+    def _receive(self) -> bool:
+        progress = False
+        for channel in self.done:
+            if channel.can_pop():
+                channel.pop()
+                self.missing -= 1
+                progress = True
+        return progress
+
+    def _begin(self) -> None:
+        """Ask for a pair; there is space for its jobs, since those of the last one are done."""
+        self.pair = self.pairs.coordinate(), self.pairs.reference()
+        self.pairs.pop()
+        self.held += 1
+        for channel, size in zip(self.jobs, self._bytes(*self.pair), strict=True):
+            channel.push(0, size, 0, 0.0)
+            self.missing += 1
+        self.tile_of_b = self.pair[1]
+        self.tiles += 1
+
+    def _bytes(self, tile_a: int, tile_b: int) -> tuple[int, int]:
+        """Bytes of both tiles that have to come."""
+        coordinates, sizes = self.a.microtiles(tile_a)
+        met = np.isin(coordinates, self.b.microtiles(tile_b)[0])
+        return int(sizes[met].sum()), 0 if tile_b == self.tile_of_b else int(self.b.tile_bytes[tile_b])
+
+    def counters(self) -> dict[str, int]:
+        """Pairs of tiles brought."""
+        return {"pairs": self.tiles}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Halves in use, and pairs begun."""
+        return (Signal("held", 4), Signal("pairs", 32))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return self.held, self.tiles

@@ -1,0 +1,221 @@
+"""ExTensor, composed: sequencer, last-level buffer, processing elements, memory, and their networks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accelerators.extensor.configuration import ExTensorConfiguration
+from accelerators.extensor.dispatcher import Dispatcher
+from accelerators.extensor.drain import Drain
+from accelerators.extensor.layout import HALVES, JOBS, PARTIAL, SLOTS, TENSORS, A, B, Z
+from accelerators.extensor.loader import Loader
+from accelerators.extensor.operand import TILES
+from accelerators.extensor.output import OutputBuffer, OutputRow, PartialSlot
+from accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
+from accelerators.extensor.product import StoredProduct
+from accelerators.extensor.sequencer import Sequencer, pairs_of
+from accelerators.extensor.stream import MemoryStream
+from accelerators.extensor.tiles import Tiling
+from accelerators.machine import CsrArray, MemoryUse, Traffic
+from accelerators.memory import add_channels, memory_use, traffic
+from hw.memory import READ, TENSOR_SHIFT, WRITE
+from hw.network import Crossbar
+from sim import Kernel
+from workloads.fibertree_format import footprint
+
+# The streams to memory, those that read first: name, operation, tensor, and the byte from which they count.
+STREAMS = (
+    ("a", READ, A, 0),
+    ("b", READ, B, 0),
+    ("po_read", READ, PARTIAL, 0),
+    ("po_write", WRITE, PARTIAL, 1 << (TENSOR_SHIFT - 1)),
+    ("z", WRITE, Z, 0),
+)
+
+
+class ExTensor:
+    """An ExTensor with its operands loaded; runs A times B.
+
+    Args:
+        parameters: the configuration.
+        a, b: the operands, CSR with sorted and distinct coordinates.
+        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+
+    Raises:
+        ConfigurationError: the operands' tiles do not fit the buffers.
+    """
+
+    def __init__(
+        self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray, *, kernel: Kernel | None = None
+    ) -> None:
+        self.parameters = parameters
+        self.tiling = Tiling(parameters, a, b)
+        self.a, self.b = self.tiling.a, self.tiling.b
+        shape = (int(a.shape[0]), int(b.shape[1]))
+        self.output = _output_shape(shape, self.tiling.shape, parameters.pe.tile)
+        self.product = StoredProduct(shape, parameters.pe.tile, self.output[1])
+        self.output_rows = [OutputRow(self.output[1]) for _ in range(HALVES * self.output[0])]
+        self.slots = [PartialSlot() for _ in range(SLOTS * parameters.pe.count)]
+        self.kernel = kernel or Kernel()
+        self.kernel.clock("core", parameters.clock)
+        self._add_sequencing()
+        self._add_elements()
+        self._add_memory()
+        self._connect_tiles()
+        self._connect_elements()
+        self._connect_memory()
+        self.kernel.build()
+
+    def _add_sequencing(self) -> None:
+        """All that works on whole tiles."""
+        parameters, add = self.parameters, self.kernel.add
+        self.places = self._places()
+        self.sequencer = add(Sequencer("extensor.sequencer", self.a.tree, self.b.tree))
+        self.loader = add(Loader("extensor.llb.loader", self.a, self.b))
+        self.dispatcher = add(
+            Dispatcher(
+                "extensor.llb.dispatcher",
+                self.a,
+                self.b,
+                self.output_rows,
+                intersectors=parameters.llb.intersectors,
+                microtile=parameters.pe.tile,
+                shape=self.output,
+            )
+        )
+        self.outputs = add(OutputBuffer("extensor.llb.outputs", self.output_rows, self.slots))
+        element_bytes = parameters.format.output // 8
+        self.drain = add(
+            Drain("extensor.llb.drain", self.output_rows, self.places, self.product, element_bytes)
+        )
+
+    def _places(self) -> list[tuple[int, int]]:
+        """For each pair of tiles, the first row M1 of its output tile and its N2, counted from 0."""
+        side = self.parameters.pe.tile
+        m1 = self.a.tree.coordinates[TILES] // side
+        lengths = np.diff(self.b.tree.segments[TILES])
+        n2 = np.repeat(self.b.tree.coordinates[0], lengths) // (self.output[1] * side)
+        return [(int(m1[tile]), int(n2[other])) for tile, other in pairs_of(self.a.tree, self.b.tree)]
+
+    def _add_elements(self) -> None:
+        parameters = self.parameters
+        digits = len(str(parameters.pe.count - 1))
+        self.buffers = []
+        self.cores = []
+        for i in range(parameters.pe.count):
+            name = f"extensor.pe{i:0{digits}d}"
+            buffer = MicrotileBuffer(f"{name}.buffer", self.a, self.b, parameters.llb.port)
+            core = IntersectingCore(
+                f"{name}.core",
+                self.a,
+                self.b,
+                self.slots,
+                i,
+                microtile=parameters.pe.tile,
+                shape=self.output,
+            )
+            self.buffers.append(self.kernel.add(buffer))
+            self.cores.append(self.kernel.add(core))
+
+    def _add_memory(self) -> None:
+        stream = self.parameters.stream
+        self.streams = [
+            self.kernel.add(
+                MemoryStream(
+                    f"extensor.stream.{name}",
+                    operation,
+                    tensor,
+                    start,
+                    port,
+                    line_bytes=stream.line,
+                    lines=stream.lines,
+                )
+            )
+            for port, (name, operation, tensor, start) in enumerate(STREAMS)
+        ]
+        self.channels = add_channels(self.kernel, "extensor.memory", self.parameters.memory, stream.line)
+
+    def _connect_tiles(self) -> None:
+        """The life of a pair of tiles."""
+        connect = self.kernel.connect
+        connect(self.sequencer, "pairs", self.loader, "pairs", capacity=2)
+        connect(self.loader, "loaded", self.dispatcher, "loaded", capacity=HALVES)
+        rows = HALVES * (self.output[0] + 1)  # all that can be under way
+        connect(self.dispatcher, "rows", self.outputs, "rows", capacity=rows)
+        connect(self.outputs, "finished", self.drain, "finished", capacity=rows)
+        connect(self.outputs, "released", self.loader, "released", capacity=HALVES)
+        connect(self.drain, "drained", self.dispatcher, "drained", capacity=HALVES)
+        users = ((self.loader, "a"), (self.loader, "b"), (self.drain, "read"), (self.drain, "partial"))
+        for (user, port), stream in zip((*users, (self.drain, "new")), self.streams, strict=True):
+            connect(user, f"{port}_jobs", stream, "jobs", capacity=JOBS)
+            connect(stream, "done", user, f"{port}_done", capacity=JOBS)
+
+    def _connect_elements(self) -> None:
+        """The network from the dispatcher to the processing elements and on to the output tiles."""
+        connect, latency = self.kernel.connect, self.parameters.network.pe_latency
+        queue = self.parameters.pe.task_queue + latency
+        for i, (buffer, core) in enumerate(zip(self.buffers, self.cores, strict=True)):
+            connect(self.dispatcher, f"tasks[{i}]", buffer, "tasks", capacity=queue, latency=latency)
+            connect(buffer, "ready", core, "ready", capacity=1)
+            connect(core, "partials", self.outputs, f"partials[{i}]", capacity=SLOTS - 2, latency=latency)
+
+    def _connect_memory(self) -> None:
+        """The crossbars between the streams and the channels of memory."""
+        network, connect = self.parameters.network, self.kernel.connect
+        requests = Crossbar("extensor.network.requests", self.parameters.memory.interleave)
+        replies = Crossbar("extensor.network.replies")
+        self.kernel.add(requests)
+        self.kernel.add(replies)
+        latency = network.memory_latency
+        capacity = network.queue + latency
+        for i, stream in enumerate(self.streams):
+            connect(stream, "requests", requests, f"inputs[{i}]", capacity=network.queue)
+            if stream.operation == READ:
+                connect(replies, f"outputs[{i}]", stream, "replies", capacity=capacity, latency=latency)
+        for i, channel in enumerate(self.channels):
+            connect(requests, f"outputs[{i}]", channel, "requests", capacity=capacity, latency=latency)
+            connect(channel, "replies", replies, f"inputs[{i}]", capacity=network.queue)
+
+    def result(self) -> CsrArray:
+        """Z as memory holds it."""
+        return self.product.gather()
+
+    def operations(self) -> dict[str, int]:
+        """Multiplies, additions, steps of the intersections at each level, and microtile products."""
+        cores = [core.counters() for core in self.cores]
+        return {
+            "multiply": sum(core["multiply"] for core in cores),
+            "add": sum(core["add"] for core in cores)
+            + self.outputs.counters()["add"]
+            + self.product.additions,
+            "intersect_k2": self.sequencer.steps,
+            "intersect_k1": self.dispatcher.steps,
+            "intersect_k0": sum(core["intersect_k0"] for core in cores),
+            "microtile_products": sum(core["products"] for core in cores),
+        }
+
+    def traffic(self) -> dict[str, Traffic]:
+        """Bytes of A, B, partial outputs that were written before, and Z's elements when they are new."""
+        return traffic(self.channels, TENSORS)
+
+    def traffic_minimum_bytes(self) -> int:
+        """A, B and Z, each once. Z's nonzeros are those written so far: all once the run is complete."""
+        formats = self.parameters.format
+        bits = sum(footprint(self.a.tree, formats.a).values()) + sum(
+            footprint(self.b.tree, formats.b).values()
+        )
+        return (bits + self.product.nonzeros * formats.output) // 8
+
+    def memory(self) -> MemoryUse:
+        """Row hits, misses and conflicts of all channels."""
+        return memory_use(self.channels, self.parameters.memory)
+
+    def progress(self) -> tuple[int, int]:
+        """Pairs of tiles drained, and pairs."""
+        return self.drain.tiles, len(self.places)
+
+
+def _output_shape(shape: tuple[int, int], tile: tuple[int, int, int], side: int) -> tuple[int, int]:
+    """Microtiles of an output tile in M and N, no more than there are."""
+    m, _k, n = tile
+    return min(m, max(1, -(-shape[0] // side))), min(n, max(1, -(-shape[1] // side)))

@@ -1,0 +1,82 @@
+"""A and B cut into tiles and microtiles, and where everything lies in them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.fibertree import FiberTree
+from workloads.fibertree_format import RankFormat, subtree_bits
+
+Integers = npt.NDArray[np.int64]
+
+# Places of the ranks in the trees: A is K2, M2, M1, K1, M0, K0 and B is N2, K2, N1, K1, N0, K0.
+TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = 1, 2, 3, 4, 5
+
+
+def tiled_a(matrix: FiberTree, microtile: int, shape: tuple[int, int, int]) -> FiberTree:
+    """A (ranks M, K) cut by coordinates, in the order in which it is used: K2, M2, M1, K1, M0, K0."""
+    m, k, _n = shape
+    tree = _cut(_cut(matrix, "M", microtile, m), "K", microtile, k)
+    return tree.swizzle(("K2", "M2", "M1", "K1", "M0", "K0"))
+
+
+def tiled_b(matrix: FiberTree, microtile: int, shape: tuple[int, int, int]) -> FiberTree:
+    """B (ranks K, N) cut by coordinates, in the order in which it is used: N2, K2, N1, K1, N0, K0."""
+    _m, k, n = shape
+    tree = _cut(_cut(matrix, "N", microtile, n), "K", microtile, k)
+    return tree.swizzle(("N2", "K2", "N1", "K1", "N0", "K0"))
+
+
+def _cut(tree: FiberTree, rank: str, microtile: int, microtiles: int) -> FiberTree:
+    """A rank as three: the first coordinates of tiles, of microtiles, and the coordinates themselves."""
+    fine = tree.partition_by_shape(rank, microtile, f"{rank}1", f"{rank}0")
+    return fine.partition_by_shape(f"{rank}1", microtile * microtiles, f"{rank}2", f"{rank}1")
+
+
+class TiledOperand:
+    """An operand as the last-level buffer and the processing elements see it.
+
+    Tile t has the rows ``tile_rows[t] : tile_rows[t + 1]`` (M1 of A, N1 of B); row r the microtiles
+    ``row_microtiles[r]`` and on, whose K1 coordinates are ``microtile_k``; microtile i the fibers
+    ``microtile_fibers[i]`` and on with the coordinates ``fiber_coordinates`` (M0, N0); fiber f the elements
+    ``fiber_elements[f]`` and on, with ``element_k`` (K0) and ``values``. All coordinates are the matrix's
+    own.
+
+    Args:
+        tree: from ``tiled_a`` or ``tiled_b``.
+        formats: of its ranks.
+    """
+
+    def __init__(self, tree: FiberTree, formats: Mapping[str, RankFormat]) -> None:
+        self.tree = tree
+        self.tile_rows = _column(tree.segments[ROWS])
+        self.row_microtiles = _column(tree.segments[MICROTILES])
+        self.microtile_k = _column(tree.coordinates[MICROTILES])
+        self.microtile_fibers = _column(tree.segments[FIBERS])
+        self.fiber_coordinates = _column(tree.coordinates[FIBERS])
+        self.fiber_elements = _column(tree.segments[ELEMENTS])
+        self.element_k = _column(tree.coordinates[ELEMENTS])
+        self.values = array("d", tree.values.astype(np.float64).tobytes())
+        own = formats["K1"].coordinate + formats["K1"].payload
+        self.microtile_bytes = _column((subtree_bits(tree, "K1", formats) + own) // 8)
+        self.tile_bytes = _tile_bytes(tree, formats)  # of each whole tile
+
+    def microtiles(self, tile: int) -> tuple[Integers, Integers]:
+        """The K1 coordinates and bytes of all microtiles of a tile."""
+        segments = self.tree.segments
+        first, last = segments[MICROTILES][segments[ROWS][tile : tile + 2]]
+        coordinates = self.tree.coordinates[MICROTILES][first:last]
+        return coordinates, np.asarray(self.microtile_bytes)[first:last]
+
+
+def _tile_bytes(tree: FiberTree, formats: Mapping[str, RankFormat]) -> Integers:
+    bits: Integers = subtree_bits(tree, tree.names[TILES], formats) // 8
+    return bits
+
+
+def _column(numbers: Integers) -> array[int]:
+    return array("q", numbers.astype(np.int64).tobytes())

@@ -1,0 +1,59 @@
+cimport cython
+
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long NOTHING, TILE, EMPTY, FIRST_SLOTS, UNKNOWN
+
+@cython.final
+cdef class OutputRow:
+    cdef readonly long count
+    cdef readonly long additions
+    cdef readonly signed char[::1] visited
+    cdef long mask
+    cdef long[::1] keys
+    cdef double[::1] values
+
+    cdef int visit(self, long column) noexcept
+    cdef int add(self, long key, double value) except -1
+    cdef long _place(self, long key) noexcept
+    cdef int _grow(self) except -1
+    cdef int _allocate(self, long slots) except -1
+
+@cython.final
+cdef class PartialSlot:
+    cdef readonly long count
+    cdef readonly long[::1] keys
+    cdef readonly double[::1] values
+
+    cdef int clear(self) noexcept
+    cdef int append(self, long key, double value) except -1
+    cdef int _grow(self) except -1
+
+cdef class OutputBuffer(Component):
+    cdef list output_rows
+    cdef list slots
+    cdef long height
+    cdef long[::1] done
+    cdef long[::1] expected
+    cdef long[::1] missing
+    cdef readonly long elements
+    cdef list partials
+    cdef long ways
+    cdef Channel rows
+    cdef Channel finished
+    cdef Channel released
+
+    cpdef long tick(self, long now) except? -2
+    @cython.final
+    cdef int _announce(self) except -1
+    @cython.final
+    cdef int _take(self, Channel way) except -1
+    @cython.final
+    cdef int _complete(self, long half, long row) except -1
+    @cython.final
+    cdef OutputRow _row(self, long place)
+    @cython.final
+    cdef PartialSlot _slot(self, long number)
+    @cython.final
+    cdef Channel _way(self, long number)

@@ -1,0 +1,222 @@
+"""The output tiles in the last-level buffer, where partial outputs accumulate."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+import numpy.typing as npt
+
+from accelerators.extensor.layout import NOTHING, PARTIALS, ROW, SIGNAL, TILE
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+EMPTY = -1
+UNKNOWN = -1
+FIRST_SLOTS = 64  # of a table that was never used; a power of two, like all sizes
+
+
+class OutputRow:
+    """A row of microtiles of an output tile: its elements by key, in a hash table, and what was visited.
+
+    A key is the place of an element in the row: number of its microtile times the places of a microtile, plus
+    its place in there.
+
+    Args:
+        columns: microtiles of the row.
+    """
+
+    def __init__(self, columns: int) -> None:
+        self.visited = array("b", bytes(columns))
+        self.additions = 0  # into an element that was there
+        self.count = 0
+        self._allocate(FIRST_SLOTS)
+
+    def _allocate(self, slots: int) -> None:
+        self.mask = slots - 1
+        self.keys = array("q", [EMPTY]) * slots
+        self.values = array("d", bytes(8 * slots))
+
+    def visit(self, column: int) -> None:
+        """Note that a microtile was worked on, be there an element or not."""
+        self.visited[column] = 1
+
+    def add(self, key: int, value: float) -> None:
+        """Add to an element, which is made if it is new."""
+        place = self._place(key)
+        if self.keys[place] == key:
+            self.values[place] += value
+            self.additions += 1
+        else:
+            self.keys[place] = key
+            self.values[place] = value
+            self.count += 1
+            if 2 * self.count > self.mask:
+                self._grow()
+
+    def _place(self, key: int) -> int:
+        """Where an element is, or would be. Neighbours stay neighbours; upper bits are mixed in."""
+        mask = self.mask
+        place = (key ^ (key >> 17) * 31) & mask
+        while self.keys[place] != EMPTY and self.keys[place] != key:
+            place = (place + 1) & mask
+        return place
+
+    def _grow(self) -> None:
+        keys, values, slots = self.keys, self.values, self.mask + 1
+        self._allocate(2 * slots)
+        for i in range(slots):
+            if keys[i] != EMPTY:
+                place = self._place(keys[i])
+                self.keys[place] = keys[i]
+                self.values[place] = values[i]
+
+    def take(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Empty the row: the keys of its elements, sorted, their values, and the microtiles visited."""
+        keys, values, visited = np.asarray(self.keys), np.asarray(self.values), np.asarray(self.visited)
+        used = np.flatnonzero(keys != EMPTY)
+        order = used[np.argsort(keys[used])]
+        taken = keys[order], values[order], np.flatnonzero(visited)
+        keys[order] = EMPTY
+        visited[:] = 0
+        self.count = 0
+        return taken
+
+
+class PartialSlot:
+    """The partial outputs of a microtile product on their way from a core: keys and values."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.keys = array("q", bytes(8 * FIRST_SLOTS))
+        self.values = array("d", bytes(8 * FIRST_SLOTS))
+
+    def clear(self) -> None:
+        """Make it empty."""
+        self.count = 0
+
+    def append(self, key: int, value: float) -> None:
+        """Put an element behind the others."""
+        if self.count == len(self.keys):
+            self._grow()
+        self.keys[self.count] = key
+        self.values[self.count] = value
+        self.count += 1
+
+    def _grow(self) -> None:
+        self.keys = array("q", bytes(np.asarray(self.keys))) * 2
+        self.values = array("d", bytes(np.asarray(self.values))) * 2
+
+
+class OutputBuffer(Component):
+    """Adds partial outputs to the two output tiles of the last-level buffer.
+
+    Interface: the partial outputs of a microtile product come in on ``partials[i]`` from processing element
+    i. On ``rows`` come how many rows of microtiles a tile will have, and of each how many products, once that
+    is known. When those have come the row is complete: ``finished`` passes it to the drain. With the last row
+    of a tile its input tiles are free: ``released``.
+
+    Timing: a product of each processing element and a token of ``rows`` a cycle. A core makes at most one
+    partial output a cycle, and each has a port of its own: its outputs arrive while it works, and nothing
+    waits here.
+
+    Args:
+        name: instance name.
+        output_rows: those of the first half, then those of the second.
+        slots: by number, where the cores put partial outputs.
+    """
+
+    PORTS = (
+        Input("rows", ROW),
+        Input("partials", PARTIALS, array=True),
+        Output("finished", ROW),
+        Output("released", SIGNAL),
+    )
+
+    def __init__(self, name: str, output_rows: list[OutputRow], slots: list[PartialSlot]) -> None:
+        super().__init__(name)
+        self.output_rows = output_rows
+        self.slots = slots
+        self.height = len(output_rows) // 2
+        self.done = array("q", bytes(8 * len(output_rows)))  # products that came, by row
+        self.expected = array("q", [UNKNOWN] * len(output_rows))
+        self.missing = array("q", bytes(8 * 2))  # rows that are not complete, by half
+        self.elements = 0
+        self.ways = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.rows = self.channel("rows")
+        self.partials = self.channels("partials")
+        self.ways = len(self.partials)
+        self.finished = self.channel("finished")
+        self.released = self.channel("released")
+
+    def tick(self, now: int) -> int:
+        """Take what has come from the dispatcher and from every processing element."""
+        progress = self.rows.can_pop()
+        if progress:
+            self._announce()
+        for number in range(self.ways):
+            way = self._way(number)
+            if way.can_pop():
+                self._take(way)
+                progress = True
+        return self.busy(now + 1) if progress else self.idle()
+
+    def _announce(self) -> None:
+        """A tile and its rows, or a row and its products."""
+        half, row, count = self.rows.control(), self.rows.coordinate(), self.rows.reference()
+        self.rows.pop()
+        if row == TILE:
+            self.missing[half] = count
+            self.finished.push(half, TILE, count, 0.0)
+        else:
+            self.expected[half * self.height + row] = count
+            self._complete(half, row)
+
+    def _take(self, way: Channel) -> None:
+        """Add the partial outputs of a product."""
+        half, row = way.control(), way.reference()
+        place = half * self.height + row
+        if way.coordinate() != NOTHING:
+            slot, target = self._slot(way.coordinate()), self._row(place)
+            for i in range(slot.count):
+                target.add(slot.keys[i], slot.values[i])
+            self.elements += slot.count
+        self.done[place] += 1
+        way.pop()
+        self._complete(half, row)
+
+    def _complete(self, half: int, row: int) -> None:
+        """Pass a row on if all its products have come; there is space for all rows of both halves."""
+        place = half * self.height + row
+        if self.done[place] == self.expected[place]:
+            self.done[place] = 0
+            self.expected[place] = UNKNOWN
+            self.finished.push(half, row, 0, 0.0)
+            self.missing[half] -= 1
+            if self.missing[half] == 0:
+                self.released.push(half, 0, 0, 0.0)
+
+    def _row(self, place: int) -> OutputRow:
+        return self.output_rows[place]
+
+    def _slot(self, number: int) -> PartialSlot:
+        return self.slots[number]
+
+    def _way(self, number: int) -> Channel:
+        return self.partials[number]
+
+    def counters(self) -> dict[str, int]:
+        """Partial outputs that came, and those of them that were added to one that was there."""
+        added = sum(self._row(place).additions for place in range(2 * self.height))
+        return {"partial_outputs": self.elements, "add": added}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Rows that are not complete, in each half."""
+        return (Signal("missing_0", 16), Signal("missing_1", 16))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return self.missing[0], self.missing[1]

@@ -1,0 +1,63 @@
+cimport cython
+
+from accelerators.extensor.operand cimport TiledOperand
+from accelerators.extensor.output cimport PartialSlot
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long NO_MICROTILE, NOTHING, SLOTS
+
+cdef class MicrotileBuffer(Component):
+    cdef TiledOperand a
+    cdef TiledOperand b
+    cdef long port_bytes
+    cdef readonly long held_a
+    cdef readonly long held_b
+    cdef readonly long until
+    cdef readonly bint filling
+    cdef readonly long bytes
+    cdef readonly long reuses
+    cdef long half
+    cdef Channel tasks
+    cdef Channel ready
+
+    cpdef long tick(self, long now) except? -2
+    @cython.final
+    cdef int _hand_on(self) except -1
+    @cython.final
+    cdef long _begin(self, long now) except -1
+
+cdef class IntersectingCore(Component):
+    cdef TiledOperand a
+    cdef TiledOperand b
+    cdef list slots
+    cdef long slot
+    cdef long first_slot
+    cdef long microtile
+    cdef long rows
+    cdef long columns
+    cdef readonly bint working
+    cdef readonly long until
+    cdef long half
+    cdef long row
+    cdef long result
+    cdef readonly long steps
+    cdef readonly long multiplies
+    cdef readonly long additions
+    cdef readonly long fibers
+    cdef readonly long products
+    cdef Channel ready
+    cdef Channel partials
+    cdef PartialSlot partial
+
+    cpdef long tick(self, long now) except? -2
+    @cython.final
+    cdef int _send(self) except -1
+    @cython.final
+    cdef long _begin(self, long now) except -1
+    @cython.final
+    cdef long _multiply(self, long a, long b) except -1
+    @cython.final
+    cdef long _dot(self, long fiber_a, long fiber_b, long key) except -1
+    @cython.final
+    cdef PartialSlot _slot(self, long number)

@@ -1,0 +1,247 @@
+"""A processing element: a buffer of microtiles, and a core that intersects their fibers and multiplies."""
+
+from __future__ import annotations
+
+from accelerators.extensor.layout import NOTHING, PARTIALS, PRODUCT, SLOTS
+from accelerators.extensor.operand import TiledOperand
+from accelerators.extensor.output import PartialSlot
+from sim.component import Component, Input, Output, Signal
+
+NO_MICROTILE = -1
+
+
+class MicrotileBuffer(Component):
+    """Moves the microtiles of the next product from the last-level buffer, while the core works on one.
+
+    Interface: products come in on ``tasks`` and leave on ``ready`` with their microtiles in the buffer. A
+    microtile of A that the last product had stays; so does one of B.
+
+    Timing: ``port_bytes`` a cycle, at least a cycle a product; moving begins once the core has taken the last
+    product, and so half of the buffer is free.
+
+    Args:
+        name: instance name.
+        a, b: the operands.
+        port_bytes: bytes that come in a cycle.
+    """
+
+    PORTS = (Input("tasks", PRODUCT), Output("ready", PRODUCT))
+
+    def __init__(self, name: str, a: TiledOperand, b: TiledOperand, port_bytes: int) -> None:
+        super().__init__(name)
+        self.a = a
+        self.b = b
+        self.port_bytes = port_bytes
+        self.held_a = self.held_b = NO_MICROTILE
+        self.half = 0
+        self.filling = False
+        self.until = 0  # cycle in which the last byte is there
+        self.bytes = 0
+        self.reuses = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.tasks = self.channel("tasks")
+        self.ready = self.channel("ready")
+
+    def tick(self, now: int) -> int:
+        """Hand on what is complete and begin the next."""
+        if self.filling:
+            if now < self.until:
+                return self.busy(self.until)
+            self._hand_on()
+        if not self.tasks.can_pop():
+            return self.idle()
+        if not self.ready.can_push():
+            return self.wait_output(self.ready)
+        return self.busy(self._begin(now))
+
+    def _hand_on(self) -> None:
+        self.ready.push(self.half, self.held_a, self.held_b, 0.0)
+        self.filling = False
+
+    def _begin(self, now: int) -> int:
+        """Take a product; returns when to go on."""
+        a, b = self.tasks.coordinate(), self.tasks.reference()
+        self.half = self.tasks.control()
+        self.tasks.pop()
+        moved = 0
+        if a == self.held_a:
+            self.reuses += 1
+        else:
+            moved += self.a.microtile_bytes[a]
+        if b != self.held_b:
+            moved += self.b.microtile_bytes[b]
+        self.held_a, self.held_b = a, b
+        self.bytes += moved
+        self.filling = True
+        self.until = now + max(1, (moved + self.port_bytes - 1) // self.port_bytes)
+        return self.until
+
+    def counters(self) -> dict[str, int]:
+        """Bytes moved from the last-level buffer, and microtiles of A that were there."""
+        return {"bytes": self.bytes, "reuses": self.reuses}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """The microtiles that come, or came last."""
+        return (Signal("microtile_a", 32, "integer"), Signal("microtile_b", 32, "integer"))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return self.held_a, self.held_b
+
+
+class IntersectingCore(Component):
+    """Multiplies two microtiles, fiber by fiber.
+
+    Interface: products come in on ``ready``; the partial outputs of one leave on ``partials``, in a slot of
+    the core's own, when the product is done; one without a match sends only that.
+
+    Timing: for every fiber M0 of A's microtile and N0 of B's, their K0 coordinates are intersected, a step a
+    cycle: the heads are equal, and their values are multiplied and added, or the one behind skips to the
+    first coordinate not below the other. It ends with the shorter fiber. The scan of fibers, the multiplier
+    and the adder are pipelined and cost no cycle of their own. A product is worked out in the cycle in which
+    it begins and lasts as many cycles as it has steps; nothing can be seen of it before the last.
+
+    Args:
+        name: instance name.
+        a, b: the operands.
+        slots: of all cores.
+        number: of this one; its slots are ``SLOTS * number`` and on.
+        microtile: coordinates of a microtile.
+        shape: of an output tile, in microtiles.
+    """
+
+    PORTS = (Input("ready", PRODUCT), Output("partials", PARTIALS))
+
+    def __init__(
+        self,
+        name: str,
+        a: TiledOperand,
+        b: TiledOperand,
+        slots: list[PartialSlot],
+        number: int,
+        *,
+        microtile: int,
+        shape: tuple[int, int],
+    ) -> None:
+        super().__init__(name)
+        self.a = a
+        self.b = b
+        self.slots = slots[SLOTS * number : SLOTS * (number + 1)]
+        self.first_slot = SLOTS * number
+        self.slot = 0
+        self.partial = self._slot(0)
+        self.microtile = microtile
+        self.rows, self.columns = shape
+        self.working = False
+        self.until = 0  # cycle after the last step
+        self.half = 0  # of the output tile
+        self.row = 0  # of microtiles in it
+        self.result = NOTHING  # the slot to send at the end, if any
+        self.steps = 0
+        self.multiplies = 0
+        self.additions = 0
+        self.fibers = 0
+        self.products = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.ready = self.channel("ready")
+        self.partials = self.channel("partials")
+
+    def tick(self, now: int) -> int:
+        """Finish the product at hand and begin the next."""
+        if self.working:
+            if now < self.until:
+                return self.busy(self.until)
+            if not self.partials.can_push():
+                return self.wait_output(self.partials)
+            self._send()
+        if not self.ready.can_pop():
+            return self.idle()
+        return self.busy(self._begin(now))
+
+    def _send(self) -> None:
+        """Send what the product has given, if only that it is done."""
+        self.partials.push(self.half, self.result, self.row, 0.0)
+        self.working = False
+
+    def _begin(self, now: int) -> int:
+        """Take a product and work it out; returns when it is done."""
+        a, b = self.ready.coordinate(), self.ready.reference()
+        self.half = self.ready.control()
+        self.ready.pop()
+        self.slot = (self.slot + 1) % SLOTS
+        self.partial = self._slot(self.slot)
+        self.partial.clear()
+        steps = self._multiply(a, b)
+        self.result = self.first_slot + self.slot if self.partial.count > 0 else NOTHING
+        self.products += 1
+        self.steps += steps
+        self.working = True
+        self.until = now + steps
+        return self.until
+
+    def _multiply(self, a: int, b: int) -> int:
+        """All pairs of fibers of two microtiles, their sums into the slot; returns the steps."""
+        microtile = self.microtile
+        first_a, last_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
+        first_b, last_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
+        self.row = self.a.fiber_coordinates[first_a] // microtile % self.rows
+        column = self.b.fiber_coordinates[first_b] // microtile % self.columns
+        steps = 0
+        for fiber_a in range(first_a, last_a):
+            key = (column * microtile + self.a.fiber_coordinates[fiber_a] % microtile) * microtile
+            for fiber_b in range(first_b, last_b):
+                steps += self._dot(fiber_a, fiber_b, key + self.b.fiber_coordinates[fiber_b] % microtile)
+        self.fibers += (last_a - first_a) * (last_b - first_b)
+        return steps
+
+    def _dot(self, fiber_a: int, fiber_b: int, key: int) -> int:
+        """Intersect two fibers, multiply and add; returns the steps."""
+        a, last_a = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
+        b, last_b = self.b.fiber_elements[fiber_b], self.b.fiber_elements[fiber_b + 1]
+        steps = 0
+        matches = 0
+        total = 0.0
+        while a < last_a and b < last_b:
+            k_of_a, k_of_b = self.a.element_k[a], self.b.element_k[b]
+            steps += 1
+            if k_of_a == k_of_b:
+                total += self.a.values[a] * self.b.values[b]
+                matches += 1
+                a += 1
+                b += 1
+            elif k_of_a < k_of_b:
+                while a < last_a and self.a.element_k[a] < k_of_b:
+                    a += 1
+            else:
+                while b < last_b and self.b.element_k[b] < k_of_a:
+                    b += 1
+        if matches > 0:
+            self.partial.append(key, total)
+            self.multiplies += matches
+            self.additions += matches - 1
+        return steps
+
+    def _slot(self, number: int) -> PartialSlot:
+        return self.slots[number]
+
+    def counters(self) -> dict[str, int]:
+        """Steps of the intersections of K0, multiplies, additions, pairs of fibers, microtile products."""
+        return {
+            "intersect_k0": self.steps,
+            "multiply": self.multiplies,
+            "add": self.additions,
+            "fiber_pairs": self.fibers,
+            "products": self.products,
+        }
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Whether it works, steps and multiplies so far."""
+        return (Signal("working", 1), Signal("steps", 48), Signal("multiplies", 48))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return int(self.working), self.steps, self.multiplies

@@ -1,0 +1,103 @@
+"""Walks the tiles in memory, N2, K2, M2, and intersects their K2 coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from accelerators.extensor.layout import PAIR
+from accelerators.extensor.operand import TILES
+from sim.component import Component, Output, Signal
+from workloads.fibertree import FiberTree
+
+
+class Sequencer(Component):
+    """Gives the pairs of tiles that meet, one a cycle.
+
+    Interface: pairs go out on ``pairs``. For each N2 of B, the K2 coordinates of A and of B's fiber are
+    intersected; where they meet, every M2 of A's fiber makes a pair.
+
+    Timing: one step of the intersection a cycle: the heads are equal, or the one behind skips to the first
+    coordinate not below the other. One pair a cycle.
+
+    Args:
+        name: instance name.
+        a, b: trees of the operands, from ``tiled_a`` and ``tiled_b``.
+    """
+
+    PORTS = (Output("pairs", PAIR),)
+
+    def __init__(self, name: str, a: FiberTree, b: FiberTree) -> None:
+        super().__init__(name)
+        self.walk = _walk(a, b)
+        self.pair: tuple[int, int] | None = None  # found, and not yet sent
+        self.ended = False
+        self.steps = 0
+        self.given = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channel."""
+        self.pairs = self.channel("pairs")
+
+    def tick(self, now: int) -> int:
+        """Send the pair at hand, or make one step."""
+        if self.pair is not None:
+            if not self.pairs.can_push():
+                return self.wait_output(self.pairs)
+            self.pairs.push(0, *self.pair, 0.0)
+            self.given += 1
+        elif self.ended:
+            return self.idle()
+        self._advance()
+        return self.busy(now + 1)
+
+    def _advance(self) -> None:
+        """Find the next pair; a step of the intersection that finds none takes a cycle of its own."""
+        self.pair = None
+        for found in self.walk:
+            if found is None:
+                self.steps += 1
+            else:
+                self.pair = found
+            return
+        self.ended = True
+
+    def counters(self) -> dict[str, int]:
+        """Steps of the intersection of K2, and pairs given."""
+        return {"intersect_k2": self.steps, "pairs": self.given}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Steps made and pairs given."""
+        return (Signal("steps", 32), Signal("given", 32))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return self.steps, self.given
+
+
+def _walk(a: FiberTree, b: FiberTree) -> Iterator[tuple[int, int] | None]:
+    """None for each step of the intersection, and after one that meets the pairs of tiles."""
+    k_of_a, k_of_b = a.coordinates[0].tolist(), b.coordinates[TILES].tolist()
+    fibers_of_a, fibers_of_b = a.segments[TILES].tolist(), b.segments[TILES].tolist()
+    for n2 in range(len(b.coordinates[0])):
+        place, other, end = 0, fibers_of_b[n2], fibers_of_b[n2 + 1]
+        while place < len(k_of_a) and other < end:
+            yield None
+            if k_of_a[place] == k_of_b[other]:
+                yield from ((tile, other) for tile in range(fibers_of_a[place], fibers_of_a[place + 1]))
+                place, other = place + 1, other + 1
+            elif k_of_a[place] < k_of_b[other]:
+                place = _seek(k_of_a, place, len(k_of_a), k_of_b[other])
+            else:
+                other = _seek(k_of_b, other, end, k_of_a[place])
+
+
+def _seek(coordinates: list[int], place: int, end: int, target: int) -> int:
+    """The first place whose coordinate is not below the target."""
+    while place < end and coordinates[place] < target:
+        place += 1
+    return place
+
+
+def pairs_of(a: FiberTree, b: FiberTree) -> list[tuple[int, int]]:
+    """The pairs of tiles that meet, in the sequencer's order."""
+    return [pair for pair in _walk(a, b) if pair is not None]

@@ -1,0 +1,38 @@
+cimport cython
+
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long READ, TENSOR_SHIFT, PORT_SHIFT, TAG_MASK, JOBS
+
+cdef class MemoryStream(Component):
+    cdef readonly long operation
+    cdef readonly long line_bytes
+    cdef readonly long bytes
+    cdef readonly long asked
+    cdef long base
+    cdef long tag_base
+    cdef long lines
+    cdef long arrived
+    cdef long[::1] here
+    cdef long[::1] targets
+    cdef long first_job
+    cdef long job_count
+    cdef Channel jobs
+    cdef Channel done
+    cdef Channel requests
+    cdef Channel replies
+
+    cpdef long tick(self, long now) except? -2
+    @cython.final
+    cdef bint _take(self) except -1
+    @cython.final
+    cdef bint _receive(self) except -1
+    @cython.final
+    cdef bint _ask(self) except -1
+    @cython.final
+    cdef bint _finish(self) except -1
+    @cython.final
+    cdef long _target(self) noexcept
+    @cython.final
+    cdef long _wait(self) except? -2

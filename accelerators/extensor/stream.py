@@ -1,0 +1,138 @@
+"""Moves the bytes of one tensor between memory and the last-level buffer, packed into lines."""
+
+from __future__ import annotations
+
+from array import array
+
+from accelerators.extensor.layout import DONE, JOB, JOBS
+from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, TENSOR_SHIFT
+from sim.component import Component, Input, Output, Signal
+
+
+class MemoryStream(Component):
+    """Reads or writes what it is asked to, byte behind byte.
+
+    Interface: a token on ``jobs`` asks for so many bytes (its coordinate), ``done`` tells when they are here,
+    or on their way to memory if they are written. The bytes of successive jobs follow one another, in the
+    order of use, so that a line which two of them share is moved once.
+
+    Timing: a cycle takes one job, one reply, sends one request and tells that one job is done; up to
+    ``lines`` reads are under way.
+
+    Args:
+        name: instance name.
+        operation: ``READ`` or ``WRITE``.
+        tensor: number of the tensor in its addresses.
+        start: byte from which its addresses count, for streams that share a tensor.
+        port: number of its port at the network to memory.
+        line_bytes: of one request.
+        lines: reads under way at the most.
+    """
+
+    PORTS = (
+        Input("jobs", JOB),
+        Output("done", DONE),
+        Output("requests", REQUEST),
+        Input("replies", REPLY, optional=True),
+    )
+
+    def __init__(
+        self, name: str, operation: int, tensor: int, start: int, port: int, *, line_bytes: int, lines: int
+    ) -> None:
+        super().__init__(name)
+        self.operation = operation
+        self.base = (tensor << TENSOR_SHIFT) + start
+        self.tag_base = port << PORT_SHIFT
+        self.line_bytes = line_bytes
+        self.lines = lines
+        self.bytes = 0  # of all jobs taken
+        self.asked = 0  # lines asked for
+        self.arrived = 0  # lines that are here, without a gap
+        self.here = array("q", bytes(8 * lines))
+        self.targets = array("q", bytes(8 * JOBS))  # ring of the lines that must have arrived, by job
+        self.first_job = 0
+        self.job_count = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.jobs = self.channel("jobs")
+        self.done = self.channel("done")
+        self.requests = self.channel("requests")
+        if self.operation == READ:
+            self.replies = self.channel("replies")
+
+    def tick(self, now: int) -> int:
+        """Take a job and a reply, send a request, finish a job."""
+        progress = self._take()
+        if self._receive():
+            progress = True
+        if self._ask():
+            progress = True
+        if self._finish():
+            progress = True
+        return self.busy(now + 1) if progress else self._wait()
+
+    def _take(self) -> bool:
+        if self.job_count == JOBS or not self.jobs.can_pop():
+            return False
+        self.bytes += self.jobs.coordinate()
+        self.jobs.pop()
+        place = (self.first_job + self.job_count) % JOBS
+        self.targets[place] = (self.bytes + self.line_bytes - 1) // self.line_bytes
+        self.job_count += 1
+        return True
+
+    def _target(self) -> int:
+        """Lines that all jobs taken need."""
+        return (self.bytes + self.line_bytes - 1) // self.line_bytes
+
+    def _receive(self) -> bool:
+        if self.operation != READ or not self.replies.can_pop():
+            return False
+        self.here[(self.replies.coordinate() & TAG_MASK) % self.lines] = 1
+        self.replies.pop()
+        while self.here[self.arrived % self.lines]:
+            self.here[self.arrived % self.lines] = 0
+            self.arrived += 1
+        return True
+
+    def _ask(self) -> bool:
+        if self.asked == self._target() or self.asked - self.arrived == self.lines:
+            return False
+        if not self.requests.can_push():
+            return False
+        tag = self.tag_base | (self.asked % self.lines)
+        self.requests.push(self.operation, tag, self.base + self.asked * self.line_bytes, 0.0)
+        self.asked += 1
+        if self.operation != READ:
+            self.arrived += 1
+        return True
+
+    def _finish(self) -> bool:
+        if self.job_count == 0 or self.arrived < self.targets[self.first_job] or not self.done.can_push():
+            return False
+        self.done.push(0, 0, 0, 0.0)
+        self.first_job = (self.first_job + 1) % JOBS
+        self.job_count -= 1
+        return True
+
+    def _wait(self) -> int:
+        if self.job_count == 0:
+            return self.idle()
+        if self.asked < self._target() and not self.requests.can_push():
+            return self.wait_output(self.requests)
+        if self.arrived >= self.targets[self.first_job]:
+            return self.wait_output(self.done)
+        return self.wait_input(self.replies)
+
+    def counters(self) -> dict[str, int]:
+        """Bytes of all jobs, and lines asked for."""
+        return {"bytes": self.bytes, "lines": self.asked}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Jobs taken and not done, lines asked for, lines under way."""
+        return (Signal("jobs", 8), Signal("asked", 32), Signal("under_way", 16))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return self.job_count, self.asked, self.asked - self.arrived

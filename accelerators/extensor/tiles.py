@@ -1,0 +1,148 @@
+"""Which shape the tiles of the last-level buffer have, and whether everything fits where it has to lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from accelerators.errors import ConfigurationError
+from accelerators.extensor.configuration import ExTensorConfiguration
+from accelerators.extensor.layout import HALVES
+from accelerators.extensor.operand import TILES, TiledOperand, tiled_a, tiled_b
+from accelerators.machine import CsrArray
+from workloads.fibertree import FiberTree
+
+Shape = tuple[int, int, int]
+
+STANDARD: Shape = (32, 64, 128)  # in microtiles: M, K and N of most published runs, at the most
+
+
+class Tiling:
+    """A and B cut into tiles that fit the machine.
+
+    The tiles' shape is the configuration's; where that leaves it open, the published one of this matrix; else
+    ``STANDARD``, with M halved (and then N, and K) until the tiles fit.
+
+    Args:
+        parameters: the configuration.
+        a, b: the operands.
+
+    Raises:
+        ConfigurationError: a microtile or a tile does not fit its buffer.
+    """
+
+    def __init__(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> None:
+        self.parameters = parameters
+        self.matrices = (a, b)
+        self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
+        given = (parameters.tile.m, parameters.tile.k, parameters.tile.n)
+        self.shape = given if all(given) else published(a, b) or STANDARD
+        self._cut()
+        self._check_microtiles()
+        excess = self._excess()
+        while excess and not all(given) and self.shape != (1, 1, 1):
+            self.shape = _halved(self.shape)
+            self._cut()
+            excess = self._excess()
+        if excess:
+            raise ConfigurationError(excess)
+
+    def _cut(self) -> None:
+        formats, microtile = self.parameters.format, self.parameters.pe.tile
+        self.a = TiledOperand(tiled_a(self.trees[0], microtile, self.shape), formats.a)
+        self.b = TiledOperand(tiled_b(self.trees[1], microtile, self.shape), formats.b)
+
+    def _check_microtiles(self) -> None:
+        a, b = (int(np.max(part.microtile_bytes, initial=0)) for part in (self.a, self.b))
+        size = self.parameters.pe.buffer
+        if HALVES * (a + b) > size:
+            raise ConfigurationError(
+                f"extensor: pe.buffer is {size} bytes; it should hold {HALVES} microtiles of A of up to {a} "
+                f"bytes and of B of up to {b} bytes: {HALVES * (a + b)} bytes, or pe.tile be smaller than "
+                f"{self.parameters.pe.tile}"
+            )
+
+    def _excess(self) -> str:
+        """What does not fit the last-level buffer, as one line; empty if all does."""
+        size = self.parameters.llb.size
+        a, b = (int(part.tile_bytes.max(initial=0)) for part in (self.a, self.b))
+        needed = HALVES * (a + b)
+        parts = f"{HALVES} of A of up to {a} bytes, {HALVES} of B of up to {b} bytes"
+        if needed <= size:
+            output = self._largest_output((size - needed) // HALVES)
+            needed += HALVES * output
+            parts += f", {HALVES} of Z of up to {output} bytes"
+        if needed <= size:
+            return ""
+        m, k, n = self.shape
+        return (
+            f"extensor: llb.size is {size} bytes; with tiles of {m} x {k} x {n} microtiles (tile.m, tile.k, "
+            f"tile.n) it should hold {parts}: {needed} bytes"
+        )
+
+    def _largest_output(self, room: int) -> int:
+        """Bytes of the largest output tile; counted exactly where the products could exceed ``room``."""
+        element = self.parameters.format.output // 8
+        largest = 0
+        for part_a, part_b in self._pairs():
+            bound = int(np.diff(part_a.tocsc().indptr) @ np.diff(part_b.indptr)) * element
+            if bound > max(largest, room):
+                bound = int((part_a @ part_b).nnz) * element
+            largest = max(largest, bound)
+        return largest
+
+    def _pairs(self) -> Iterator[tuple[Any, Any]]:
+        """The patterns of all pairs of tiles that both hold something."""
+        m, k, n = (size * self.parameters.pe.tile for size in self.shape)
+        a, b = (_pattern(matrix) for matrix in self.matrices)
+        tiles_a, tiles_b = _tiles_by_k(self.a.tree, True), _tiles_by_k(self.b.tree, False)
+        for start in sorted(tiles_a.keys() & tiles_b.keys()):
+            columns = a[:, start : start + k]
+            rows = b[start : start + k]
+            halves = [rows[:, right : right + n] for right in tiles_b[start]]
+            for left in tiles_a[start]:
+                part = columns[left : left + m]
+                yield from ((part, half) for half in halves)
+
+
+def published(a: CsrArray, b: CsrArray) -> Shape | None:
+    """The published tile shape for these matrices, known by rows and nonzeros; None if there is none."""
+    rows = yaml.safe_load((Path(__file__).parent / "tiles.yaml").read_text(encoding="utf-8"))["tiles"]
+    for row in rows:
+        if all(matrix.shape[0] == row["rows"] and matrix.nnz == row["nonzeros"] for matrix in (a, b)):
+            return row["m"], row["k"], row["n"]
+    return None
+
+
+def _halved(shape: Shape) -> Shape:
+    m, k, n = shape
+    if m > 1:
+        return m // 2, k, n
+    return (m, k, n // 2) if n >= k else (m, k // 2, n)
+
+
+def _tiles_by_k(tree: FiberTree, k_first: bool) -> dict[int, list[int]]:
+    """For each K2 coordinate those of the other rank of tiles."""
+    upper = np.repeat(tree.coordinates[0], np.diff(tree.segments[TILES]))
+    lower = tree.coordinates[TILES]
+    found: dict[int, list[int]] = {}
+    for k, other in zip(*((upper, lower) if k_first else (lower, upper)), strict=True):
+        found.setdefault(int(k), []).append(int(other))
+    return found
+
+
+def matrix_tree(matrix: CsrArray, ranks: tuple[str, str]) -> FiberTree:
+    """A matrix as a tree of two ranks, its rows the upper one."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    shape = dict(zip(ranks, (int(size) for size in matrix.shape), strict=True))
+    return FiberTree.from_coo(shape, [rows, matrix.indices], matrix.data)
+
+
+def _pattern(matrix: CsrArray) -> CsrArray:
+    pattern = matrix.copy()
+    pattern.data = np.ones(len(matrix.data), dtype=np.float32)
+    return pattern

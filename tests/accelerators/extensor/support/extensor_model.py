@@ -1,0 +1,122 @@
+"""What ExTensor does, in plain loops over dictionaries: counts of every kind, without time."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+Fibers = dict[int, dict[int, float]]
+
+
+class Model:
+    """Runs A times B in ExTensor's order and counts.
+
+    Args:
+        a, b: the operands.
+        side: coordinates of a microtile.
+        shape: microtiles of a tile in M, K, N.
+    """
+
+    def __init__(self, a: Any, b: Any, side: int, shape: tuple[int, int, int]) -> None:
+        self.side, self.shape = side, shape
+        m, k, n = (side * size for size in shape)
+        # By M2 or N2 and K2: tiles, which are rows of microtiles, by M1 or N1.
+        self.a_tiles = _tiles(((row, column, value) for row, column, value in points(a)), m, k, side)
+        self.b_tiles = _tiles(((column, row, value) for row, column, value in points(b)), n, k, side)
+        self.count: Counter[str] = Counter()
+        self.product: dict[tuple[int, int], float] = {}
+        self.product_steps: list[int] = []
+        self._run()
+
+    def _run(self) -> None:
+        k_of_a = sorted({k for _m, k in self.a_tiles})
+        loaded_b = None
+        for n2 in sorted({n for n, _k in self.b_tiles}):
+            k_of_b = sorted(k for n, k in self.b_tiles if n == n2)
+            steps, common = skip_ahead(k_of_a, k_of_b)
+            self.count["intersect_k2"] += steps
+            for k2 in common:
+                for m2 in sorted(m for m, k in self.a_tiles if k == k2):
+                    new_b = loaded_b != (n2, k2)
+                    loaded_b = (n2, k2)
+                    self._pair(self.a_tiles[m2, k2], self.b_tiles[n2, k2], new_b)
+
+    def _pair(self, a: dict[int, Any], b: dict[int, Any], new_b: bool) -> None:
+        self.count["pairs"] += 1
+        in_b = {k1 for row in b.values() for k1 in row}
+        of_a = [tile for row in a.values() for k1, tile in row.items() if k1 in in_b]
+        self.count["A"] += sum(_bytes(tile) + 12 for tile in of_a)
+        if new_b:
+            self.count["B"] += sum(8 + sum(_bytes(tile) + 8 for tile in row.values()) for row in b.values())
+        before = set(self.product)
+        for m1, row in a.items():
+            for n1, other in b.items():
+                self._row(row, other, m1, n1, before)
+
+    def _row(self, a: dict[int, Fibers], b: dict[int, Fibers], m1: int, n1: int, before: set[Any]) -> None:
+        """One row of microtiles of A's tile with one of B's."""
+        steps, common = skip_ahead(sorted(a), sorted(b))
+        self.count["intersect_k1"] += steps
+        self.count["microtile_products"] += len(common)
+        if common:
+            here = sum(1 for m, n in before if (m // self.side, n // self.side) == (m1, n1))
+            self.count["PO"] += 16 * here
+        for k1 in common:
+            self.product_steps.append(self._microtiles(a[k1], b[k1]))
+        self.count["intersect_k0"] = sum(self.product_steps)
+
+    def _microtiles(self, a: Fibers, b: Fibers) -> int:
+        total = 0
+        for m, fiber in a.items():
+            for n, other in b.items():
+                steps, common = skip_ahead(sorted(fiber), sorted(other))
+                total += steps
+                self.count["multiply"] += len(common)
+                if common and (m, n) not in self.product:
+                    self.product[m, n] = 0.0
+                    self.count["Z"] += 16
+                for k in common:
+                    self.product[m, n] += fiber[k] * other[k]
+        return total
+
+
+def skip_ahead(left: list[int], right: list[int]) -> tuple[int, list[int]]:
+    """Steps of a skip-ahead intersection of two sorted lists, and what they have in common."""
+    steps, common = 0, []
+    while left and right:
+        steps += 1
+        if left[0] == right[0]:
+            common.append(left[0])
+            left, right = left[1:], right[1:]
+        elif left[0] < right[0]:
+            left = [k for k in left if k >= right[0]]
+        else:
+            right = [k for k in right if k >= left[0]]
+    return steps, common
+
+
+def points(matrix: Any) -> list[tuple[int, int, float]]:
+    """Row, column and value of every stored entry."""
+    return [
+        (row, int(matrix.indices[place]), float(matrix.data[place]))
+        for row in range(matrix.shape[0])
+        for place in range(matrix.indptr[row], matrix.indptr[row + 1])
+    ]
+
+
+def _tiles(entries: Any, outer: int, inner: int, side: int) -> dict[tuple[int, int], Any]:
+    tiles: dict[tuple[int, int], Any] = {}
+    for row, k, value in entries:
+        tile = tiles.setdefault((row // outer, k // inner), defaultdict(_row_of_microtiles))
+        tile[row // side][k // side][row][k] = value
+    return tiles
+
+
+def _row_of_microtiles() -> Any:
+    """Microtiles by K1: their fibers by M0 or N0, and elements by K0."""
+    return defaultdict(lambda: defaultdict(dict))
+
+
+def _bytes(microtile: Fibers) -> int:
+    """8 bytes a fiber, 12 an element."""
+    return sum(8 + 12 * len(fiber) for fiber in microtile.values())

@@ -1,0 +1,104 @@
+"""What cannot be built costs one line that names the key and says what would do; how tiles are chosen."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from extensor_bench import configured, csr, random_matrix, tiny
+
+from accelerators.configuration import ConfigurationError, leaf_keys, parameters
+from accelerators.extensor import ACCELERATOR, ExTensor, ExTensorConfiguration
+from accelerators.extensor.tiles import Tiling, published
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"pe.cuont": 3}, "settings: extensor has no parameter pe.cuont; did you mean pe.count or pe.tile?"),
+        ({"pe.tile": 0}, "settings: pe.tile is 0; it should be greater than or equal to 1"),
+        ({"tile.m": 3}, "extensor: tile.m, tile.k, tile.n are (3, 0, 0); give all three, or 0 for all three"),
+        ({"format.fiber": 65}, "extensor: format.fiber is 65 bits; it should be whole bytes"),
+        (
+            {"memory.interleave": 96},
+            "extensor: memory.interleave is 96 bytes; it should be a multiple of a 128-byte line",
+        ),
+    ],
+)
+def test_a_mistake_costs_one_line(settings, message):
+    with pytest.raises(ConfigurationError) as raised:
+        configured(**settings)
+    assert str(raised.value).startswith(message)
+    assert "\n" not in str(raised.value)
+
+
+def test_every_parameter_is_shipped_with_a_source():
+    shipped = parameters(ACCELERATOR.shipped)
+    assert [parameter.key for parameter in shipped] == list(leaf_keys(ExTensorConfiguration))
+    assert [parameter.key for parameter in shipped if "[" not in parameter.comment] == ["memory.model"]
+
+
+def test_the_shipped_machine_is_the_published_one():
+    shipped = configured()
+    assert (shipped.clock, shipped.pe.count, shipped.pe.buffer) == (10**9, 128, 64 << 10)
+    assert (shipped.pe.tile, shipped.llb.size) == (128, 30 << 20)
+    peak = shipped.memory.channels * shipped.memory.bandwidth
+    assert peak == pytest.approx(68.256 * 2**30, rel=1e-7)
+
+
+def test_a_microtile_that_does_not_fit_is_refused_with_the_sizes():
+    a = csr({(m, k): 1.0 for m in range(4) for k in range(4)}, 4, 4)
+    with pytest.raises(ConfigurationError) as raised:
+        ExTensor(tiny(pe__buffer=935), a, a)
+    # A's: 12 + 4 fibers of 8 + 16 elements of 12 bytes; B's: 8 + the same.
+    assert str(raised.value) == (
+        "extensor: pe.buffer is 935 bytes; it should hold 2 microtiles of A of up to 236 bytes and of B of "
+        "up to 232 bytes: 936 bytes, or pe.tile be smaller than 4"
+    )
+
+
+def test_a_tile_that_does_not_fit_is_refused_with_the_sizes():
+    a = random_matrix(20, 20, 150)
+    a.data[:] = 1.0  # nothing cancels, which scipy would leave out
+    with pytest.raises(ConfigurationError) as raised:
+        ExTensor(tiny(tile__m=5, tile__k=5, tile__n=5, llb__size="16 KiB"), a, a)
+    message = str(raised.value)
+    assert message.startswith("extensor: llb.size is 16384 bytes; with tiles of 5 x 5 x 5 microtiles ")
+    assert message.endswith(f"2 of Z of up to {16 * (a @ a).nnz} bytes: {needed(message)} bytes")
+
+
+def needed(message):
+    """What the sizes that a message names add up to."""
+    words = message.replace(":", "").split()
+    return sum(2 * int(size) for before, size in itertools.pairwise(words) if before == "to")
+
+
+def test_a_tile_that_just_fits_is_taken():
+    a = random_matrix(20, 20, 150)
+    with pytest.raises(ConfigurationError) as raised:
+        Tiling(tiny(tile__m=5, tile__k=5, tile__n=5, llb__size=1), a, a)
+    size = needed(str(raised.value))
+    # Without room for the inputs the output is not counted; it is asked for next.
+    with pytest.raises(ConfigurationError) as raised:
+        Tiling(tiny(tile__m=5, tile__k=5, tile__n=5, llb__size=size), a, a)
+    size = needed(str(raised.value))
+    assert Tiling(tiny(tile__m=5, tile__k=5, tile__n=5, llb__size=size), a, a).shape == (5, 5, 5)
+    with pytest.raises(ConfigurationError):
+        Tiling(tiny(tile__m=5, tile__k=5, tile__n=5, llb__size=size - 1), a, a)
+
+
+def test_tiles_are_halved_until_they_fit():
+    a = random_matrix(300, 300, 4000)
+    free = {"tile.m": 0, "tile.k": 0, "tile.n": 0}
+    assert Tiling(tiny(**free), a, a).shape == (32, 64, 128)
+    shape = Tiling(tiny(**free, llb__size="64 KiB"), a, a).shape
+    assert shape[0] == 1
+    assert shape[1] * shape[2] < 64 * 128
+
+
+def test_published_tiles_are_those_of_the_matrix():
+    a = random_matrix(20, 20, 30)
+    assert published(a, a) is None
+    wiki = random_matrix(8297, 8297, 103_689)
+    assert published(wiki, wiki) == (12, 64, 128)
+    assert published(wiki, a) is None

@@ -1,0 +1,95 @@
+"""The laws of the engine, on the whole machine: no order, sleep or mode changes a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from extensor_bench import cycles, run_extensor, small_operands, tiny
+from extensor_reports import main_report
+
+from accelerators.extensor.pe import IntersectingCore
+from sim import Kernel, mode
+
+REPORTS = Path(__file__).parent / "support" / "extensor_reports.py"
+MACHINES = {
+    "tiny": tiny(),
+    "tiny, dram": tiny(memory__model="dram"),
+    "one of everything": tiny(pe__count=1, llb__intersectors=1, stream__lines=1, memory__channels=1),
+    "wide": tiny(pe__count=8, llb__intersectors=8, llb__port=64, tile__m=1),
+}
+
+
+def outcome(machine):
+    """All that a run leaves behind."""
+    product = machine.result()
+    return {
+        "cycles": cycles(machine),
+        "statistics": {name: asdict(part) for name, part in machine.kernel.statistics().items()},
+        "operations": machine.operations(),
+        "traffic": {name: asdict(part) for name, part in machine.traffic().items()},
+        "memory": asdict(machine.memory()),
+        "product": [product.indptr.tolist(), product.indices.tolist(), product.data.tolist()],
+    }
+
+
+def inexact_operands():
+    """Values whose sums depend on the order in which they are added."""
+    a, b = small_operands()
+    for matrix in (a, b):
+        matrix.data[:] = [0.1 * (i % 7) + 1e-3 * i for i in range(len(matrix.data))]
+    return a, b
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_neither_sleep_nor_tick_order_changes_a_run(name):
+    expected = outcome(run_extensor(MACHINES[name], *inexact_operands()))
+    for options in (
+        {"sleep": False},
+        {"order_seed": 1},
+        {"order_seed": 2},
+        {"sleep": False, "order_seed": 3},
+    ):
+        found = outcome(run_extensor(MACHINES[name], *inexact_operands(), kernel=Kernel(**options)))
+        assert found == expected, options
+
+
+def test_planted_a_part_that_depends_on_the_tick_order_is_found(monkeypatch):
+    """Cores that share a count, and take a cycle more for every third product."""
+    shared = [0]
+
+    class Telepathic(IntersectingCore):
+        def tick(self, now):
+            shared[0] += 1
+            return self.busy(now + 1) if shared[0] % 3 == 0 else super().tick(now)
+
+    monkeypatch.setattr("accelerators.extensor.machine.IntersectingCore", Telepathic)
+    found = []
+    for seed in (None, 1, 2):
+        shared[0] = 0
+        found.append(outcome(run_extensor(tiny(), *small_operands(), kernel=Kernel(order_seed=seed))))
+    assert found[0] != found[1] or found[0] != found[2]
+
+
+def other_mode(path):
+    """The report of the mode in which this process does not run."""
+    environment = {**os.environ, mode.VARIABLE: "0" if mode.uncompiled_requested() else "1"}
+    command = [sys.executable, str(REPORTS), str(Path(__file__).parents[3]), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(path.read_text())
+
+
+def test_compiled_and_uncompiled_give_the_same_report(tmp_path):
+    ours, others = json.loads(main_report()), other_mode(tmp_path / "report.json")
+    hosts = [ours.pop("host"), others.pop("host")]
+    if not any(host["compiled"] for host in hosts):
+        pytest.skip("the engine has not been compiled here")
+    assert {host["compiled"] for host in hosts} == {True, False}
+    assert ours == others
+    assert ours["verification"]["passed"] is True

@@ -1,0 +1,78 @@
+"""Whole ExTensors on small matrices: product, operations at every level, and traffic, all exact."""
+
+from __future__ import annotations
+
+import pytest
+from extensor_bench import (
+    EXAMPLES,
+    configurations,
+    configured,
+    csr,
+    operands,
+    random_matrix,
+    run_extensor,
+    tiny,
+)
+from extensor_checks import check_all
+from hypothesis import given, settings
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(operands(), configurations())
+def test_any_machine_on_any_matrices(pair, parameters):
+    check_all(run_extensor(parameters, *pair), *pair)
+
+
+def test_partial_outputs_are_read_and_written_again():
+    a, b = random_matrix(20, 40, 200, seed=3), random_matrix(40, 30, 300, seed=4)
+    machine = run_extensor(tiny(), a, b)
+    check_all(machine, a, b)
+    partial = machine.traffic()["PO"]
+    assert partial.read_bytes == partial.write_bytes > 0
+
+
+def test_one_tile_has_no_partial_outputs():
+    a, b = random_matrix(20, 20, 100, seed=5), random_matrix(20, 20, 100, seed=6)
+    machine = run_extensor(tiny(tile__m=5, tile__k=5, tile__n=5), a, b)
+    check_all(machine, a, b)
+    assert machine.traffic()["PO"].read_bytes == 0
+    assert machine.traffic_minimum_bytes() == sum(stream.bytes for stream in machine.streams)
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 0), (0, 5, 3), (4, 0, 3), (4, 5, 0), (1, 1, 1)])
+def test_the_smallest_shapes(shape):
+    m, k, n = shape
+    a, b = csr({}, m, k), csr({}, k, n)
+    machine = run_extensor(tiny(), a, b)
+    check_all(machine, a, b)
+    assert machine.result().shape == (m, n)
+
+
+def test_tiles_that_do_not_meet_never_move():
+    a, b = csr({(0, 0): 1.0}, 40, 40), csr({(30, 0): 1.0}, 40, 40)
+    machine = run_extensor(tiny(), a, b)
+    check_all(machine, a, b)
+    assert sum(tensor.read_bytes for tensor in machine.traffic().values()) == 0
+
+
+def test_values_that_cancel_and_stored_zeros_stay_entries_of_the_product():
+    a = csr({(0, 0): 1.0, (0, 1): -1.0, (0, 9): 0.0}, 1, 12)
+    b = csr({(0, 0): 2.0, (1, 0): 2.0, (9, 1): 5.0}, 12, 2)
+    machine = run_extensor(tiny(), a, b)
+    check_all(machine, a, b)
+    assert machine.result().data.tolist() == [0.0, 0.0]
+
+
+def test_the_shipped_machine():
+    a = random_matrix(300, 300, 2000, seed=7)
+    check_all(run_extensor(configured(), a, a), a, a)
+
+
+def test_a_microtile_of_a_stays_for_the_next_n1():
+    """One row of A against eight microtiles of B: A's one microtile is moved once to its element."""
+    a, b = csr({(0, 0): 1.0}, 1, 4), csr({(0, n): 1.0 for n in range(0, 32, 4)}, 4, 32)
+    machine = run_extensor(tiny(pe__count=1, tile__n=8, pe__task_queue=8), a, b)
+    check_all(machine, a, b)
+    buffer = machine.kernel.statistics()["extensor.pe0.buffer"].counters
+    # A microtile is 12 + 8 + 12 bytes of A; 8 + 8 + 12 of B.
+    assert buffer == {"reuses": 7, "bytes": 32 + 8 * 28}
