@@ -242,7 +242,7 @@ class Dispatcher(Component):
 
     def signals(self) -> tuple[Signal, ...]:
         """Pairs begun, intersectors at work, products so far."""
-        return (Signal("pairs", 32), Signal("working", 16), Signal("products", 32))
+        return (Signal("begun", 32), Signal("working", 16), Signal("products", 32))
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""

@@ -109,7 +109,7 @@ class Loader(Component):
 
     def signals(self) -> tuple[Signal, ...]:
         """Halves in use, and pairs begun."""
-        return (Signal("held", 4), Signal("pairs", 32))
+        return (Signal("held", 4), Signal("begun", 32))
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""

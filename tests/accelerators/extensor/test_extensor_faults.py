@@ -1,0 +1,105 @@
+"""Planted faults: each is found, by the check or the message that is there to find it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from extensor_bench import CYCLE_LIMIT, TINY, random_matrix, run_extensor, small_operands, tiny
+from extensor_checks import check_all
+
+import fiberscope
+from accelerators.extensor import ACCELERATOR, ExTensor
+from accelerators.extensor.dispatcher import Dispatcher
+from accelerators.extensor.loader import Loader
+from accelerators.extensor.output import OutputBuffer
+from fiberscope.errors import DeadlockedRunError, VerificationError
+from hw.hbm.simple import SimpleMemory
+from sim import DeadlockError
+
+
+@pytest.fixture
+def plant(monkeypatch):
+    """Puts a faulty part in the place of one of the machine's."""
+
+    def put(name, part, module="accelerators.extensor.machine"):
+        monkeypatch.setattr(f"{module}.{name}", part)
+
+    return put
+
+
+class Losing:
+    """Loses the first token of a port."""
+
+    port = ""
+    lost = False
+
+    def tick(self, now):
+        channel = self.channels(self.port)[0]
+        if not self.lost and channel.can_pop():
+            channel.pop()
+            self.lost = True
+        return super().tick(now)
+
+
+def losing(base, lost_port):
+    return type(f"Losing{base.__name__}", (Losing, base), {"port": lost_port})
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "port", "message"),
+    [
+        ("Loader", Loader, "a_done", "extensor.llb.loader waits for a token at a_done"),
+        ("OutputBuffer", OutputBuffer, "partials", "extensor.llb.drain waits for a token at finished"),
+        ("Dispatcher", Dispatcher, "drained", "extensor.llb.dispatcher waits for a token at drained"),
+    ],
+)
+def test_a_lost_token_is_a_deadlock_that_names_who_waits(plant, name, base, port, message):
+    plant(name, losing(base, port))
+    machine = ExTensor(tiny(), *small_operands())
+    with pytest.raises(DeadlockError) as raised:
+        machine.kernel.run(cycle_limit=CYCLE_LIMIT)
+    assert any(line.startswith(message) for line in raised.value.blocked)
+
+
+def test_a_lost_request_leaves_a_report(plant):
+    plant("SimpleMemory", losing(SimpleMemory, "requests"), "accelerators.memory")
+    with pytest.raises(DeadlockedRunError, match="waits for a token at replies") as raised:
+        fiberscope.simulate("extensor", *small_operands(), settings=TINY)
+    report = raised.value.report
+    assert (report.complete, report.ending, report.verification.passed) == (False, "deadlock", None)
+
+
+class Blind(Loader):
+    """Brings all of A's tile."""
+
+    def _bytes(self, tile_a, tile_b):
+        return int(self.a.tile_bytes[tile_a]), super()._bytes(tile_a, tile_b)[1]
+
+
+def test_a_microtile_that_meets_nothing_and_is_brought_is_found(plant):
+    operands = random_matrix(30, 26, 120), random_matrix(26, 34, 12)
+    check_all(run_extensor(tiny(), *operands), *operands)
+    plant("Loader", Blind)
+    with pytest.raises(AssertionError):
+        check_all(run_extensor(tiny(), *operands), *operands)
+
+
+def test_a_wrong_value_is_found(monkeypatch):
+    def wrong(build, parameters, a, b):
+        machine = build(parameters, a, b)
+        machine.a.values[0] += 1.0
+        return machine
+
+    broken = replace(ACCELERATOR, build=partial(wrong, ExTensor))
+    with pytest.raises(VerificationError, match="the machine's product is wrong"):
+        fiberscope.simulate(broken, *small_operands(), settings=TINY)
+
+
+def test_the_waveform_has_every_part(tmp_path):
+    path = tmp_path / "run.vcd"
+    report = fiberscope.simulate("extensor", *small_operands(), settings=TINY, waveform=path)
+    text = path.read_text()
+    for name in report.components:
+        assert f" {name.rpartition('.')[2]} $end" in text, name
