@@ -104,7 +104,9 @@ class ExTensor:
         self.cores = []
         for i in range(parameters.pe.count):
             name = f"extensor.pe{i:0{digits}d}"
-            buffer = MicrotileBuffer(f"{name}.buffer", self.a, self.b, parameters.llb.port)
+            buffer = MicrotileBuffer(
+                f"{name}.buffer", self.a, self.b, parameters.llb.port, parameters.pe.buffer
+            )
             core = IntersectingCore(
                 f"{name}.core",
                 self.a,
@@ -156,7 +158,7 @@ class ExTensor:
         queue = self.parameters.pe.task_queue + latency
         for i, (buffer, core) in enumerate(zip(self.buffers, self.cores, strict=True)):
             connect(self.dispatcher, f"tasks[{i}]", buffer, "tasks", capacity=queue, latency=latency)
-            connect(buffer, "ready", core, "ready", capacity=1)
+            connect(buffer, "ready", core, "ready", capacity=HALVES)
             connect(core, "partials", self.outputs, f"partials[{i}]", capacity=SLOTS - 2, latency=latency)
 
     def _connect_memory(self) -> None:

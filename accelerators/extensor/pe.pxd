@@ -5,12 +5,13 @@ from accelerators.extensor.output cimport PartialSlot
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long NO_MICROTILE, NOTHING, SLOTS
+cdef long NO_MICROTILE, NOTHING, SLOTS, HALVES
 
 cdef class MicrotileBuffer(Component):
     cdef TiledOperand a
     cdef TiledOperand b
     cdef long port_bytes
+    cdef long size
     cdef readonly long held_a
     cdef readonly long held_b
     cdef readonly long until
@@ -22,6 +23,8 @@ cdef class MicrotileBuffer(Component):
     cdef Channel ready
 
     cpdef long tick(self, long now) except? -2
+    @cython.final
+    cdef bint _crowded(self) noexcept
     @cython.final
     cdef int _hand_on(self) except -1
     @cython.final

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from accelerators.extensor.layout import NOTHING, PARTIALS, PRODUCT, SLOTS
+from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT, SLOTS
 from accelerators.extensor.operand import TiledOperand
 from accelerators.extensor.output import PartialSlot
 from sim.component import Component, Input, Output, Signal
+from sim.errors import SimulationError
 
 NO_MICROTILE = -1
 
@@ -16,22 +17,28 @@ class MicrotileBuffer(Component):
     Interface: products come in on ``tasks`` and leave on ``ready`` with their microtiles in the buffer. A
     microtile of A that the last product had stays; so does one of B.
 
-    Timing: ``port_bytes`` a cycle, at least a cycle a product; moving begins once the core has taken the last
-    product, and so half of the buffer is free.
+    Timing: ``port_bytes`` a cycle, at least a cycle a product. The buffer holds two products at the most, the
+    core's and the next one; where both together do not fit, the next one comes when the core has finished.
+    The core takes a product's token away when it has finished it.
 
     Args:
         name: instance name.
         a, b: the operands.
         port_bytes: bytes that come in a cycle.
+        size: bytes of the buffer; it holds any two microtiles that are multiplied.
+
+    Raises:
+        SimulationError: when built, if the channel at ``ready`` has not a capacity of 2.
     """
 
     PORTS = (Input("tasks", PRODUCT), Output("ready", PRODUCT))
 
-    def __init__(self, name: str, a: TiledOperand, b: TiledOperand, port_bytes: int) -> None:
+    def __init__(self, name: str, a: TiledOperand, b: TiledOperand, port_bytes: int, size: int) -> None:
         super().__init__(name)
         self.a = a
         self.b = b
         self.port_bytes = port_bytes
+        self.size = size
         self.held_a = self.held_b = NO_MICROTILE
         self.half = 0
         self.filling = False
@@ -43,6 +50,8 @@ class MicrotileBuffer(Component):
         """Fetch the channels."""
         self.tasks = self.channel("tasks")
         self.ready = self.channel("ready")
+        if self.ready.capacity != HALVES:
+            raise SimulationError(f"{self.ready.name}: its capacity should be {HALVES}: a buffer's halves")
 
     def tick(self, now: int) -> int:
         """Hand on what is complete and begin the next."""
@@ -52,9 +61,21 @@ class MicrotileBuffer(Component):
             self._hand_on()
         if not self.tasks.can_pop():
             return self.idle()
-        if not self.ready.can_push():
+        free = HALVES if self._crowded() else 1
+        if self.ready.space() < free:
+            self.ready.want(free)
             return self.wait_output(self.ready)
         return self.busy(self._begin(now))
+
+    def _crowded(self) -> bool:
+        """Whether the next product does not fit beside the last one."""
+        a, b = self.tasks.coordinate(), self.tasks.reference()
+        needed = self.a.microtile_bytes[a] + self.b.microtile_bytes[b]
+        if self.held_a >= 0 and self.held_a != a:
+            needed += self.a.microtile_bytes[self.held_a]
+        if self.held_b >= 0 and self.held_b != b:
+            needed += self.b.microtile_bytes[self.held_b]
+        return needed > self.size
 
     def _hand_on(self) -> None:
         self.ready.push(self.half, self.held_a, self.held_b, 0.0)
@@ -158,6 +179,7 @@ class IntersectingCore(Component):
             if not self.partials.can_push():
                 return self.wait_output(self.partials)
             self._send()
+            self.ready.pop()
         if not self.ready.can_pop():
             return self.idle()
         return self.busy(self._begin(now))
@@ -171,7 +193,6 @@ class IntersectingCore(Component):
         """Take a product and work it out; returns when it is done."""
         a, b = self.ready.coordinate(), self.ready.reference()
         self.half = self.ready.control()
-        self.ready.pop()
         self.slot = (self.slot + 1) % SLOTS
         self.partial = self._slot(self.slot)
         self.partial.clear()

@@ -58,12 +58,11 @@ class Tiling:
 
     def _check_microtiles(self) -> None:
         a, b = (int(np.max(part.microtile_bytes, initial=0)) for part in (self.a, self.b))
-        size = self.parameters.pe.buffer
-        if HALVES * (a + b) > size:
+        size, tile = self.parameters.pe.buffer, self.parameters.pe.tile
+        if a + b > size:
             raise ConfigurationError(
-                f"extensor: pe.buffer is {size} bytes; it should hold {HALVES} microtiles of A of up to {a} "
-                f"bytes and of B of up to {b} bytes: {HALVES * (a + b)} bytes, or pe.tile be smaller than "
-                f"{self.parameters.pe.tile}"
+                f"extensor: pe.buffer is {size} bytes; it should hold a microtile of A of up to {a} bytes "
+                f"and one of B of up to {b} bytes: {a + b} bytes, or pe.tile be below {tile}"
             )
 
     def _excess(self) -> str:

@@ -51,11 +51,11 @@ def test_the_shipped_machine_is_the_published_one():
 def test_a_microtile_that_does_not_fit_is_refused_with_the_sizes():
     a = csr({(m, k): 1.0 for m in range(4) for k in range(4)}, 4, 4)
     with pytest.raises(ConfigurationError) as raised:
-        ExTensor(tiny(pe__buffer=935), a, a)
+        ExTensor(tiny(pe__buffer=467), a, a)
     # A's: 12 + 4 fibers of 8 + 16 elements of 12 bytes; B's: 8 + the same.
     assert str(raised.value) == (
-        "extensor: pe.buffer is 935 bytes; it should hold 2 microtiles of A of up to 236 bytes and of B of "
-        "up to 232 bytes: 936 bytes, or pe.tile be smaller than 4"
+        "extensor: pe.buffer is 467 bytes; it should hold a microtile of A of up to 236 bytes and one of B "
+        "of up to 232 bytes: 468 bytes, or pe.tile be below 4"
     )
 
 

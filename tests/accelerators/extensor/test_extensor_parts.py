@@ -51,13 +51,13 @@ class PlainCore(Component):
             if not self.partials.can_push():
                 return self.wait_output(self.partials)
             self.partials.push(0, 0 if self.found else NOTHING, 0, 0.0)
+            self.ready.pop()
             self.steps = None
         if self.steps is None:
             if not self.ready.can_pop():
                 return self.idle()
             self.found = False
             self.steps = self._walk(self.ready.coordinate(), self.ready.reference())
-            self.ready.pop()
             next(self.steps)
         self.total += 1
         return self.busy(now + 1)
@@ -126,12 +126,12 @@ def test_the_core_keeps_the_laws():
 
 def test_the_buffer_keeps_the_laws():
     (a, b), _model = operands()
-    check_laws(lambda: MicrotileBuffer("buffer", a, b, 16), {"tasks": products()}, ["ready"])
+    check_laws(lambda: MicrotileBuffer("buffer", a, b, 16, 1 << 16), {"tasks": products()}, ["ready"])
 
 
 def test_moving_takes_a_cycle_for_each_port_of_bytes():
     (a, b), _model = operands()
-    outcome = run_block(MicrotileBuffer("buffer", a, b, 16), {"tasks": products()[:3]}, ["ready"])
+    outcome = run_block(MicrotileBuffer("buffer", a, b, 16, 1 << 16), {"tasks": products()[:3]}, ["ready"])
     sizes = [a.microtile_bytes[0] + b.microtile_bytes[0], b.microtile_bytes[1], b.microtile_bytes[2]]
     # Seen in cycle 1, one behind the other, and a cycle on the way to the sink.
     expected = 1 + np.cumsum([-(-size // 16) for size in sizes]) + 1

@@ -8,6 +8,7 @@ from extensor_bench import (
     configurations,
     configured,
     csr,
+    cycles,
     operands,
     random_matrix,
     run_extensor,
@@ -66,6 +67,18 @@ def test_values_that_cancel_and_stored_zeros_stay_entries_of_the_product():
 def test_the_shipped_machine():
     a = random_matrix(300, 300, 2000, seed=7)
     check_all(run_extensor(configured(), a, a), a, a)
+
+
+def test_a_buffer_for_one_product_waits_for_the_core():
+    """Two full matrices of two microtiles a side: a product has 4 + 4 fibers and 16 + 16 elements."""
+    a = csr({(m, k): 1.0 for m in range(8) for k in range(8)}, 8, 8)
+    ample, tight = tiny(pe__count=1), tiny(pe__count=1, pe__buffer=236 + 232)
+    machines = [run_extensor(parameters, a, a) for parameters in (ample, tight)]
+    for machine in machines:
+        check_all(machine, a, a)
+    moving = sum(-(-size // 8) for size in (236, 232)) * 8  # at most: eight products, nothing reused
+    gained = cycles(machines[1]) - cycles(machines[0])
+    assert 0 < gained <= moving
 
 
 def test_a_microtile_of_a_stays_for_the_next_n1():
