@@ -18,7 +18,7 @@ SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 KEYS = {
     "": "schema fidelity version accelerator parts complete ending workload config config_digest "
     "cycles seconds operations traffic traffic_minimum_bytes memory product verification bottleneck "
-    "components host",
+    "components timeline occupancies host",
     "workload": "name source origin digest shape nonzeros notice b",
     "product": "shape nonzeros",
     "traffic.A": "read_bytes write_bytes",
