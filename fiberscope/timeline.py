@@ -18,7 +18,7 @@ from sim.interrupt import on_interrupt
 
 __all__ = ["Watch", "run"]
 
-FIRST_INTERVAL = 256  # cycles
+FIRST_INTERVAL = 512  # cycles
 MOST_INTERVALS = 256
 
 Sample = tuple[int, int, int]  # bytes read, bytes written, multiplies; since the start

@@ -135,7 +135,7 @@ def test_an_interrupt_between_two_looks_ends_the_run_cleanly(monkeypatch):
 
     def look_and_interrupt(self, cycle):
         look(self, cycle)
-        if cycle == 512:
+        if cycle == 2 * timeline.FIRST_INTERVAL:
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Watch, "look", look_and_interrupt)
