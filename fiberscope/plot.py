@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.errors import InputError
 from fiberscope.families import families
-from fiberscope.report import Occupancy, Report, Timeline, check_writable
+from fiberscope.report import Occupancy, Report, Timeline, check_writable, write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,13 +50,17 @@ def save(report: Report, path: Path) -> None:
     check_writable(path)
     drawn = figure(report)
     metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    from matplotlib import rc_context  # noqa: PLC0415
+    picture = io.BytesIO()
+    drawn.savefig(picture, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
+    content = picture.getvalue()
+    write_bytes(path, _renumbered(content) if path.suffix == ".svg" else content)
 
-    try:
-        with rc_context({"svg.hashsalt": "fiberscope"}):
-            drawn.savefig(path, dpi=DOTS_PER_INCH, metadata=metadata)
-    except OSError as error:
-        raise InputError(f"{path}: cannot write the picture: {error.strerror}") from error
+
+def _renumbered(svg: bytes) -> bytes:
+    """Name shapes by their order: matplotlib names them by chance and by addresses in memory."""
+    for number, name in enumerate(dict.fromkeys(re.findall(rb' id="([a-z]+[0-9a-f]{10})"', svg))):
+        svg = svg.replace(name, b"shape%d" % number)
+    return svg
 
 
 def figure(report: Report) -> Figure:
