@@ -15,7 +15,7 @@ from workloads.errors import nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hw.rtl.catalogue import RtlBlock
+    from hw.rtl.block import RtlBlock
     from hw.rtl.parameters import Parameters
 
 __all__ = ["LoopRequest", "export", "loop", "show_blocks"]

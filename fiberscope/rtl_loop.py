@@ -15,7 +15,8 @@ from fiberscope.api import simulate
 from fiberscope.errors import FailedRunError, InputError
 from fiberscope.report import Report
 from hw.rtl.backend import Backend, PyrtlBackend
-from hw.rtl.catalogue import BLOCKS, RtlBlock
+from hw.rtl.block import RtlBlock
+from hw.rtl.catalogue import BLOCKS
 from hw.rtl.hdl import Bench, HdlError, read_order, run
 from hw.rtl.interface import Interface
 from hw.rtl.parameters import Parameters

@@ -1,62 +1,10 @@
-"""The blocks that have twins, by name."""
+"""The blocks that have twins, by name; the file of each has its parameters, ports, design and stand-in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping
 
 from hw.rtl import merger
-from hw.rtl.adapter import Adapter
-from hw.rtl.interface import Interface
-from hw.rtl.parameters import Parameters
-from hw.rtl.stand_ins import MergerStandIn
-from hw.rtl.twin import Streams, Twin, build, verilog
+from hw.rtl.block import RtlBlock
 
-
-@dataclass(frozen=True)
-class RtlBlock:
-    """A block that has a twin.
-
-    Args:
-        name: as on the command line.
-        summary: one line.
-        parameters: the dataclass of its parameters.
-        matching: parameters that suit a component, from the arguments with which that is made.
-        interface: the module's ports for some parameters.
-        design: what is between them.
-        stand_in: the adapter that puts a module with these ports into the component's place.
-    """
-
-    name: str
-    summary: str
-    parameters: type[Parameters]
-    matching: Callable[..., Parameters]
-    interface: Callable[[Any], Interface]
-    design: Callable[[Any, Streams], None]
-    stand_in: Callable[..., Adapter]
-
-    def twin(self, parameters: Parameters) -> Twin:
-        """The twin for these parameters."""
-        return build(self.interface(parameters), lambda streams: self.design(parameters, streams))
-
-    def verilog(self, parameters: Parameters) -> str:
-        """The twin as Verilog, the same text every time."""
-        numbers = " ".join(f"{name}={number}" for name, number in asdict(parameters).items())
-        return verilog(self.twin(parameters), f"{self.name}: {self.summary}\n{numbers}")
-
-
-BLOCKS: Mapping[str, RtlBlock] = {
-    block.name: block
-    for block in (
-        RtlBlock(
-            "merger",
-            "merges up to radix fibers into one, ordered by coordinate, one element a cycle",
-            merger.MergerParameters,
-            lambda radix: merger.MergerParameters(radix=radix),
-            merger.interface,
-            merger.design,
-            MergerStandIn,
-        ),
-    )
-}
+BLOCKS: Mapping[str, RtlBlock] = {block.name: block for block in (merger.BLOCK,)}

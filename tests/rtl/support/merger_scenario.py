@@ -1,0 +1,36 @@
+"""The merger: random merges of random fibers."""
+
+from __future__ import annotations
+
+import random
+
+from fiber_streams import merge_inputs
+from scenario import Scenario
+from streams import Token
+
+from hw.merge import HighRadixMerger
+from hw.rtl.merger import MergerParameters
+
+RADICES = (2, 3, 4, 5, 7, 8, 13, 16)
+
+
+def _merger_parameters(generator: random.Random) -> MergerParameters:
+    return MergerParameters(
+        radix=generator.choice(RADICES),
+        coordinate_bits=generator.choice([1, 8, 32, 55]),
+        reference_bits=generator.choice([1, 16, 64]),
+        value_bits=generator.choice([32, 64]),
+    )
+
+
+def _merger_inputs(generator: random.Random, given: MergerParameters) -> dict[str, list[Token]]:
+    return merge_inputs(generator, given.radix, 40, 20, given.coordinate_bits, given.reference_bits)
+
+
+SCENARIO = Scenario(
+    "merger",
+    lambda name, given: HighRadixMerger(name, given.radix),
+    _merger_parameters,
+    _merger_inputs,
+    ("merged",),
+)

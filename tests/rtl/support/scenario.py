@@ -1,0 +1,60 @@
+"""How a block that has a twin is tried: random parameters, and random streams for given parameters."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pairs import Pair
+from streams import Token
+
+from hw.rtl.backend import Backend, PyrtlBackend
+from hw.rtl.catalogue import BLOCKS
+from sim import Component
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """How a block is tried.
+
+    Args:
+        block: its name in the catalogue.
+        component: makes the component for a name and parameters.
+        draw: parameters.
+        inputs: tokens by input port.
+        outputs: the output ports.
+    """
+
+    block: str
+    component: Callable[[str, Any], Component]
+    draw: Callable[[random.Random], Any]
+    inputs: Callable[[random.Random, Any], Mapping[str, list[Token]]]
+    outputs: tuple[str, ...]
+
+    def drawn(self, seed: int) -> Any:
+        """The parameters of a seed."""
+        return self.draw(random.Random(seed))
+
+    def pair(
+        self,
+        seed: int,
+        parameters: Any = None,
+        backend: Callable[[], Backend] | None = None,
+        **kernel_options: Any,
+    ) -> Pair:
+        """Component and RTL for a seed; the RTL is the twin in PyRTL's simulation if no backend is given."""
+        block = BLOCKS[self.block]
+        parameters = parameters or self.drawn(seed)
+        interface = block.interface(parameters)
+        make = backend or (lambda: PyrtlBackend(block.twin(parameters)))
+        return Pair(
+            self.block,
+            lambda name: self.component(name, parameters),
+            lambda name: block.stand_in(name, interface, make()),
+            self.inputs(random.Random(seed), parameters),
+            self.outputs,
+            seed,
+            kernel_options,
+        )
