@@ -8,11 +8,14 @@ import random
 import sys
 from array import array
 
+from buffet_bench import run_buffet
 from cache_bench import run_bank
 from cache_network import run_cache
 from streams import run_block
 
 from hw.arithmetic import Accumulator, Multiplier
+from hw.buffet import Buffet
+from hw.buffet_protocol import READ, READ_TO_UPDATE
 from hw.cache import FiberCacheSpecification
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.merge import HighRadixMerger
@@ -70,6 +73,15 @@ def _cache(generator):
     return run_cache(3, [requests(generator, 80, 40) for _ in range(4)], sets=2, ways=2)
 
 
+def _buffet(generator):
+    """Windows of four entries, each updated at random, then freed."""
+    reads = []
+    for _ in range(30):
+        reads += [(READ_TO_UPDATE, generator.randrange(4), 0, 0.0) for _ in range(3)]
+        reads.append((READ, generator.randrange(4), generator.randrange(5), 0.0))
+    return run_buffet(lambda: Buffet("block", 4), reads, 4 + sum(read[2] for read in reads), seed=6)
+
+
 def _plain(outcome):
     """An outcome as lists and dictionaries of numbers and strings, as JSON gives them back."""
     return json.loads(json.dumps(vars(outcome), default=vars))
@@ -77,7 +89,7 @@ def _plain(outcome):
 
 def outcomes():
     """Every scenario's outcome by its name."""
-    scenarios = (_multiplier, _accumulator, _merger, _crossbar, _bank, _cache)
+    scenarios = (_multiplier, _accumulator, _merger, _crossbar, _bank, _cache, _buffet)
     return {scenario.__name__[1:]: _plain(scenario(random.Random(5))) for scenario in scenarios}
 
 
