@@ -17,6 +17,7 @@ from hw.arithmetic import Accumulator, Multiplier
 from hw.buffet import Buffet
 from hw.buffet_protocol import READ, READ_TO_UPDATE
 from hw.cache import FiberCacheSpecification
+from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
@@ -53,6 +54,27 @@ def _accumulator(generator):
 def _merger(generator):
     inputs = {"tasks": [(0, 9, 0, 0.0)] * 10} | {f"ways[{way}]": stream(generator, 10) for way in range(9)}
     return run_block(HighRadixMerger("block", 9), inputs, ["merged"], seed=3)
+
+
+def _fibers(generator):
+    """Fibers of random elements with increasing coordinates."""
+    tokens = []
+    for _ in range(20):
+        coordinates = sorted(generator.sample(range(40), k=generator.randrange(30)))
+        tokens += [(DATA, c, generator.getrandbits(40), generator.random()) for c in coordinates]
+        tokens.append((STOP, 0, 0, 0.0))
+    return tokens
+
+
+def _two_finger(generator):
+    inputs = {"a": _fibers(generator), "b": _fibers(generator)}
+    return run_block(TwoFingerIntersector("block"), inputs, ["matches_a", "matches_b"], seed=5)
+
+
+def _skip_ahead(generator):
+    inputs = {"a": _fibers(generator), "b": _fibers(generator)}
+    outputs = ["matches_a", "matches_b", "skips_a", "skips_b"]
+    return run_block(SkipAheadIntersector("block", 5), inputs, outputs, seed=6)
 
 
 def _crossbar(generator):
