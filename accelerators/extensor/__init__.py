@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from accelerators.extensor.configuration import ExTensorConfiguration
-from accelerators.extensor.machine import ExTensor
+from accelerators.extensor.machine import PARTS, ExTensor
 from accelerators.machine import Accelerator
 
 __all__ = ["ACCELERATOR", "ExTensor", "ExTensorConfiguration"]
@@ -16,4 +16,5 @@ ACCELERATOR = Accelerator(
     build=ExTensor,
     workers="pe.core",
     channels="memory.channel",
+    parts=PARTS,
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from accelerators.configuration import Bytes, Configuration, Hertz
+from accelerators.extensor.layout import HALVES
 from accelerators.memory import MemoryParameters
 from workloads.fibertree_format import RankFormat
 
@@ -24,6 +25,7 @@ class LastLevelBuffer(Configuration):
     """The last-level buffer and what reads it."""
 
     size: Bytes = Field(ge=1)
+    halves: int = Field(ge=1, le=HALVES)
     intersectors: int = Field(ge=1, le=1024)
     port: Bytes = Field(ge=1)
 
@@ -88,6 +90,7 @@ class ExTensorConfiguration(Configuration):
     """All parameters of ExTensor."""
 
     clock: Hertz = Field(ge=1)
+    intersection: Literal["skip", "two_finger"]
     pe: ProcessingElements
     llb: LastLevelBuffer
     tile: Tile

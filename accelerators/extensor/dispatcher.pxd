@@ -13,6 +13,8 @@ cdef class Dispatcher(Component):
     cdef list output_rows
     cdef long intersectors
     cdef long microtile
+    cdef long halves
+    cdef bint skip
     cdef long rows
     cdef long columns
     cdef readonly long pairs

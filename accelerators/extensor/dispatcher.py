@@ -38,6 +38,8 @@ class Dispatcher(Component):
         intersectors: that walk in parallel.
         microtile: coordinates of a microtile.
         shape: of an output tile, in microtiles.
+        halves: of the output tiles' buffer.
+        skip: whether the head behind skips; else it goes on by one.
     """
 
     PORTS = (
@@ -57,6 +59,8 @@ class Dispatcher(Component):
         intersectors: int,
         microtile: int,
         shape: tuple[int, int],
+        halves: int = HALVES,
+        skip: bool = True,
     ) -> None:
         super().__init__(name)
         self.a = a
@@ -65,6 +69,8 @@ class Dispatcher(Component):
         self.intersectors = intersectors
         self.microtile = microtile
         self.rows, self.columns = shape
+        self.halves = halves
+        self.skip = skip
         self.pairs = 0  # begun
         self.half = 0  # of the output tiles, the present pair's
         self.held = array("q", bytes(8 * HALVES))  # halves in use
@@ -116,7 +122,7 @@ class Dispatcher(Component):
     def _between_pairs(self, now: int) -> int:
         if not self.loaded.can_pop():
             return self.idle()
-        if self.held[self.pairs % HALVES]:
+        if self.held[self.pairs % self.halves]:
             return self.wait_input(self.drained)
         self._begin()
         return self.busy(now + 1)
@@ -127,7 +133,7 @@ class Dispatcher(Component):
         self.row, self.last_row = self.a.tile_rows[tile_a], self.a.tile_rows[tile_a + 1]
         self.first_column = self.column = self.b.tile_rows[tile_b]
         self.last_column = self.b.tile_rows[tile_b + 1]
-        self.half = self.pairs % HALVES
+        self.half = self.pairs % self.halves
         self.pairs += 1
         self.held[self.half] = 1
         self.row_tokens.push(self.half, TILE, self.last_row - self.row, 0.0)
@@ -175,12 +181,14 @@ class Dispatcher(Component):
             self.lane_state[lane] = MATCHED
             self._output_row(self.lane_row[lane]).visit(self.lane_column[lane])
         elif k_of_a < k_of_b:
-            while a < self.lane_a_end[lane] and self.a.microtile_k[a] < k_of_b:
+            a += 1
+            while self.skip and a < self.lane_a_end[lane] and self.a.microtile_k[a] < k_of_b:
                 a += 1
             self.lane_a[lane] = a
             self._close(lane)
         else:
-            while b < self.lane_b_end[lane] and self.b.microtile_k[b] < k_of_a:
+            b += 1
+            while self.skip and b < self.lane_b_end[lane] and self.b.microtile_k[b] < k_of_a:
                 b += 1
             self.lane_b[lane] = b
             self._close(lane)

@@ -20,6 +20,7 @@ class Loader(Component):
     Args:
         name: instance name.
         a, b: the operands.
+        halves: of the last-level buffer.
     """
 
     PORTS = (
@@ -32,11 +33,12 @@ class Loader(Component):
         Input("released", SIGNAL),
     )
 
-    def __init__(self, name: str, a: TiledOperand, b: TiledOperand) -> None:
+    def __init__(self, name: str, a: TiledOperand, b: TiledOperand, *, halves: int = HALVES) -> None:
         super().__init__(name)
         self.a = a
         self.b = b
-        self.held = 0  # halves in use
+        self.halves = halves
+        self.held = 0  # of them in use
         self.pair: tuple[int, int] | None = None
         self.missing = 0  # operands under way
         self.tile_of_b = -1
@@ -60,7 +62,7 @@ class Loader(Component):
             self.loaded.push(0, *self.pair, 0.0)
             self.pair = None
             progress = True
-        elif self.pair is None and self.held < HALVES and self.pairs.can_pop():
+        elif self.pair is None and self.held < self.halves and self.pairs.can_pop():
             self._begin()
             progress = True
         return self.busy(now + 1) if progress else self._wait()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from accelerators.extensor.configuration import ExTensorConfiguration
@@ -16,12 +18,25 @@ from accelerators.extensor.product import StoredProduct
 from accelerators.extensor.sequencer import Sequencer, pairs_of
 from accelerators.extensor.stream import MemoryStream
 from accelerators.extensor.tiles import Tiling
-from accelerators.machine import CsrArray, MemoryUse, Traffic
+from accelerators.machine import CsrArray, MemoryUse, Traffic, count
 from accelerators.memory import add_channels, memory_use, traffic
 from hw.memory import READ, TENSOR_SHIFT, WRITE
 from hw.network import Crossbar
-from sim import Kernel
+from sim import Component, Kernel
 from workloads.fibertree_format import footprint
+
+# The blocks that others can stand in for: made with the same arguments, known by their ports and counters.
+PARTS: Mapping[str, Callable[..., Component]] = {
+    "sequencer": Sequencer,
+    "loader": Loader,
+    "dispatcher": Dispatcher,
+    "buffer": MicrotileBuffer,
+    "core": IntersectingCore,
+    "outputs": OutputBuffer,
+    "drain": Drain,
+    "stream": MemoryStream,
+    "crossbar": Crossbar,
+}
 
 # The streams to memory, those that read first: name, operation, tensor, and the byte from which they count.
 STREAMS = (
@@ -39,6 +54,7 @@ class ExTensor:
     Args:
         parameters: the configuration.
         a, b: the operands, CSR with sorted and distinct coordinates.
+        parts: blocks to take in the place of those in ``PARTS``, by the same names.
         kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
 
     Raises:
@@ -46,11 +62,19 @@ class ExTensor:
     """
 
     def __init__(
-        self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray, *, kernel: Kernel | None = None
+        self,
+        parameters: ExTensorConfiguration,
+        a: CsrArray,
+        b: CsrArray,
+        *,
+        parts: Mapping[str, Callable[..., Component]] = PARTS,
+        kernel: Kernel | None = None,
     ) -> None:
         self.parameters = parameters
+        self.parts = {**PARTS, **parts}
         self.tiling = Tiling(parameters, a, b)
         self.a, self.b = self.tiling.a, self.tiling.b
+        self.skip = parameters.intersection == "skip"
         shape = (int(a.shape[0]), int(b.shape[1]))
         self.output = _output_shape(shape, self.tiling.shape, parameters.pe.tile)
         self.product = StoredProduct(shape, parameters.pe.tile, self.output[1])
@@ -65,29 +89,33 @@ class ExTensor:
         self._connect_elements()
         self._connect_memory()
         self.kernel.build()
+        self.operations()  # finds a part without the counters that a report needs now, not after a long run
+
+    def _add(self, part: str, name: str, *arguments: object, **options: object) -> Component:
+        """Make a part and add it to the kernel."""
+        return self.kernel.add(self.parts[part](f"extensor.{name}", *arguments, **options))
 
     def _add_sequencing(self) -> None:
         """All that works on whole tiles."""
-        parameters, add = self.parameters, self.kernel.add
+        a, b, llb, rows = self.a, self.b, self.parameters.llb, self.output_rows
         self.places = self._places()
-        self.sequencer = add(Sequencer("extensor.sequencer", self.a.tree, self.b.tree))
-        self.loader = add(Loader("extensor.llb.loader", self.a, self.b))
-        self.dispatcher = add(
-            Dispatcher(
-                "extensor.llb.dispatcher",
-                self.a,
-                self.b,
-                self.output_rows,
-                intersectors=parameters.llb.intersectors,
-                microtile=parameters.pe.tile,
-                shape=self.output,
-            )
+        self.sequencer = self._add("sequencer", "sequencer", a.tree, b.tree, skip=self.skip)
+        self.loader = self._add("loader", "llb.loader", a, b, halves=llb.halves)
+        self.dispatcher = self._add(
+            "dispatcher",
+            "llb.dispatcher",
+            a,
+            b,
+            rows,
+            intersectors=llb.intersectors,
+            microtile=self.parameters.pe.tile,
+            shape=self.output,
+            halves=llb.halves,
+            skip=self.skip,
         )
-        self.outputs = add(OutputBuffer("extensor.llb.outputs", self.output_rows, self.slots))
-        element_bytes = parameters.format.output // 8
-        self.drain = add(
-            Drain("extensor.llb.drain", self.output_rows, self.places, self.product, element_bytes)
-        )
+        self.outputs = self._add("outputs", "llb.outputs", rows, self.slots)
+        element_bytes = self.parameters.format.output // 8
+        self.drain = self._add("drain", "llb.drain", rows, self.places, self.product, element_bytes)
 
     def _places(self) -> list[tuple[int, int]]:
         """For each pair of tiles, the first row M1 of its output tile and its N2, counted from 0."""
@@ -98,44 +126,25 @@ class ExTensor:
         return [(int(m1[tile]), int(n2[other])) for tile, other in pairs_of(self.a.tree, self.b.tree)]
 
     def _add_elements(self) -> None:
-        parameters = self.parameters
-        digits = len(str(parameters.pe.count - 1))
-        self.buffers = []
-        self.cores = []
-        for i in range(parameters.pe.count):
-            name = f"extensor.pe{i:0{digits}d}"
-            buffer = MicrotileBuffer(
-                f"{name}.buffer", self.a, self.b, parameters.llb.port, parameters.pe.buffer
-            )
-            core = IntersectingCore(
-                f"{name}.core",
-                self.a,
-                self.b,
-                self.slots,
-                i,
-                microtile=parameters.pe.tile,
-                shape=self.output,
-            )
-            self.buffers.append(self.kernel.add(buffer))
-            self.cores.append(self.kernel.add(core))
+        pe, port = self.parameters.pe, self.parameters.llb.port
+        digits = len(str(pe.count - 1))
+        names = [f"pe{i:0{digits}d}" for i in range(pe.count)]
+        options = {"microtile": pe.tile, "shape": self.output, "skip": self.skip}
+        self.buffers = [
+            self._add("buffer", f"{name}.buffer", self.a, self.b, port, pe.buffer) for name in names
+        ]
+        self.cores = [
+            self._add("core", f"{name}.core", self.a, self.b, self.slots, i, **options)
+            for i, name in enumerate(names)
+        ]
 
     def _add_memory(self) -> None:
-        stream = self.parameters.stream
+        line, lines = self.parameters.stream.line, self.parameters.stream.lines
         self.streams = [
-            self.kernel.add(
-                MemoryStream(
-                    f"extensor.stream.{name}",
-                    operation,
-                    tensor,
-                    start,
-                    port,
-                    line_bytes=stream.line,
-                    lines=stream.lines,
-                )
-            )
-            for port, (name, operation, tensor, start) in enumerate(STREAMS)
+            self._add("stream", f"stream.{name}", *what, port, line_bytes=line, lines=lines)
+            for port, (name, *what) in enumerate(STREAMS)
         ]
-        self.channels = add_channels(self.kernel, "extensor.memory", self.parameters.memory, stream.line)
+        self.channels = add_channels(self.kernel, "extensor.memory", self.parameters.memory, line)
 
     def _connect_tiles(self) -> None:
         """The life of a pair of tiles."""
@@ -164,15 +173,13 @@ class ExTensor:
     def _connect_memory(self) -> None:
         """The crossbars between the streams and the channels of memory."""
         network, connect = self.parameters.network, self.kernel.connect
-        requests = Crossbar("extensor.network.requests", self.parameters.memory.interleave)
-        replies = Crossbar("extensor.network.replies")
-        self.kernel.add(requests)
-        self.kernel.add(replies)
+        requests = self._add("crossbar", "network.requests", self.parameters.memory.interleave)
+        replies = self._add("crossbar", "network.replies", 0)
         latency = network.memory_latency
         capacity = network.queue + latency
-        for i, stream in enumerate(self.streams):
+        for i, (stream, (_name, operation, *_)) in enumerate(zip(self.streams, STREAMS, strict=True)):
             connect(stream, "requests", requests, f"inputs[{i}]", capacity=network.queue)
-            if stream.operation == READ:
+            if operation == READ:
                 connect(replies, f"outputs[{i}]", stream, "replies", capacity=capacity, latency=latency)
         for i, channel in enumerate(self.channels):
             connect(requests, f"outputs[{i}]", channel, "requests", capacity=capacity, latency=latency)
@@ -184,16 +191,15 @@ class ExTensor:
 
     def operations(self) -> dict[str, int]:
         """Multiplies, additions, steps of the intersections at each level, and microtile products."""
-        cores = [core.counters() for core in self.cores]
+        cores = self.cores
+        summed = sum(count(core, "add") for core in cores)
         return {
-            "multiply": sum(core["multiply"] for core in cores),
-            "add": sum(core["add"] for core in cores)
-            + self.outputs.counters()["add"]
-            + self.product.additions,
-            "intersect_k2": self.sequencer.steps,
-            "intersect_k1": self.dispatcher.steps,
-            "intersect_k0": sum(core["intersect_k0"] for core in cores),
-            "microtile_products": sum(core["products"] for core in cores),
+            "multiply": sum(count(core, "multiply") for core in cores),
+            "add": summed + count(self.outputs, "add") + self.product.additions,
+            "intersect_k2": count(self.sequencer, "intersect_k2"),
+            "intersect_k1": count(self.dispatcher, "intersect_k1"),
+            "intersect_k0": sum(count(core, "intersect_k0") for core in cores),
+            "microtile_products": sum(count(core, "products") for core in cores),
         }
 
     def traffic(self) -> dict[str, Traffic]:
@@ -214,7 +220,7 @@ class ExTensor:
 
     def progress(self) -> tuple[int, int]:
         """Pairs of tiles drained, and pairs."""
-        return self.drain.tiles, len(self.places)
+        return count(self.drain, "tiles"), len(self.places)
 
 
 def _output_shape(shape: tuple[int, int], tile: tuple[int, int, int], side: int) -> tuple[int, int]:

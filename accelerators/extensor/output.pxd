@@ -14,8 +14,8 @@ cdef class OutputRow:
     cdef long[::1] keys
     cdef double[::1] values
 
-    cdef int visit(self, long column) noexcept
-    cdef int add(self, long key, double value) except -1
+    cpdef int visit(self, long column) except -1
+    cpdef int add(self, long key, double value) except -1
     cdef long _place(self, long key) noexcept
     cdef int _grow(self) except -1
     cdef int _allocate(self, long slots) except -1
@@ -26,8 +26,8 @@ cdef class PartialSlot:
     cdef readonly long[::1] keys
     cdef readonly double[::1] values
 
-    cdef int clear(self) noexcept
-    cdef int append(self, long key, double value) except -1
+    cpdef int clear(self) except -1
+    cpdef int append(self, long key, double value) except -1
     cdef int _grow(self) except -1
 
 cdef class OutputBuffer(Component):

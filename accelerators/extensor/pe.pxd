@@ -33,6 +33,7 @@ cdef class MicrotileBuffer(Component):
 cdef class IntersectingCore(Component):
     cdef TiledOperand a
     cdef TiledOperand b
+    cdef bint skip
     cdef list slots
     cdef long slot
     cdef long first_slot

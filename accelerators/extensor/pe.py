@@ -131,6 +131,7 @@ class IntersectingCore(Component):
         number: of this one; its slots are ``SLOTS * number`` and on.
         microtile: coordinates of a microtile.
         shape: of an output tile, in microtiles.
+        skip: whether the head behind skips; else it goes on by one.
     """
 
     PORTS = (Input("ready", PRODUCT), Output("partials", PARTIALS))
@@ -145,10 +146,12 @@ class IntersectingCore(Component):
         *,
         microtile: int,
         shape: tuple[int, int],
+        skip: bool = True,
     ) -> None:
         super().__init__(name)
         self.a = a
         self.b = b
+        self.skip = skip
         self.slots = slots[SLOTS * number : SLOTS * (number + 1)]
         self.first_slot = SLOTS * number
         self.slot = 0
@@ -235,10 +238,12 @@ class IntersectingCore(Component):
                 a += 1
                 b += 1
             elif k_of_a < k_of_b:
-                while a < last_a and self.a.element_k[a] < k_of_b:
+                a += 1
+                while self.skip and a < last_a and self.a.element_k[a] < k_of_b:
                     a += 1
             else:
-                while b < last_b and self.b.element_k[b] < k_of_a:
+                b += 1
+                while self.skip and b < last_b and self.b.element_k[b] < k_of_a:
                     b += 1
         if matches > 0:
             self.partial.append(key, total)

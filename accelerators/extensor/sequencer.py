@@ -22,13 +22,14 @@ class Sequencer(Component):
     Args:
         name: instance name.
         a, b: trees of the operands, from ``tiled_a`` and ``tiled_b``.
+        skip: whether the head behind skips; else it goes on by one.
     """
 
     PORTS = (Output("pairs", PAIR),)
 
-    def __init__(self, name: str, a: FiberTree, b: FiberTree) -> None:
+    def __init__(self, name: str, a: FiberTree, b: FiberTree, *, skip: bool = True) -> None:
         super().__init__(name)
-        self.walk = _walk(a, b)
+        self.walk = _walk(a, b, skip)
         self.pair: tuple[int, int] | None = None  # found, and not yet sent
         self.ended = False
         self.steps = 0
@@ -74,7 +75,7 @@ class Sequencer(Component):
         return self.steps, self.given
 
 
-def _walk(a: FiberTree, b: FiberTree) -> Iterator[tuple[int, int] | None]:
+def _walk(a: FiberTree, b: FiberTree, skip: bool) -> Iterator[tuple[int, int] | None]:
     """None for each step of the intersection, and after one that meets the pairs of tiles."""
     k_of_a, k_of_b = a.coordinates[0].tolist(), b.coordinates[TILES].tolist()
     fibers_of_a, fibers_of_b = a.segments[TILES].tolist(), b.segments[TILES].tolist()
@@ -86,9 +87,9 @@ def _walk(a: FiberTree, b: FiberTree) -> Iterator[tuple[int, int] | None]:
                 yield from ((tile, other) for tile in range(fibers_of_a[place], fibers_of_a[place + 1]))
                 place, other = place + 1, other + 1
             elif k_of_a[place] < k_of_b[other]:
-                place = _seek(k_of_a, place, len(k_of_a), k_of_b[other])
+                place = _seek(k_of_a, place, len(k_of_a), k_of_b[other]) if skip else place + 1
             else:
-                other = _seek(k_of_b, other, end, k_of_a[place])
+                other = _seek(k_of_b, other, end, k_of_a[place]) if skip else other + 1
 
 
 def _seek(coordinates: list[int], place: int, end: int, target: int) -> int:
@@ -100,4 +101,4 @@ def _seek(coordinates: list[int], place: int, end: int, target: int) -> int:
 
 def pairs_of(a: FiberTree, b: FiberTree) -> list[tuple[int, int]]:
     """The pairs of tiles that meet, in the sequencer's order."""
-    return [pair for pair in _walk(a, b) if pair is not None]
+    return [pair for pair in _walk(a, b, True) if pair is not None]

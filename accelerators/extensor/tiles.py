@@ -11,7 +11,6 @@ import yaml
 
 from accelerators.errors import ConfigurationError
 from accelerators.extensor.configuration import ExTensorConfiguration
-from accelerators.extensor.layout import HALVES
 from accelerators.extensor.operand import TILES, TiledOperand, tiled_a, tiled_b
 from accelerators.machine import CsrArray
 from workloads.fibertree import FiberTree
@@ -67,14 +66,14 @@ class Tiling:
 
     def _excess(self) -> str:
         """What does not fit the last-level buffer, as one line; empty if all does."""
-        size = self.parameters.llb.size
+        size, halves = self.parameters.llb.size, self.parameters.llb.halves
         a, b = (int(part.tile_bytes.max(initial=0)) for part in (self.a, self.b))
-        needed = HALVES * (a + b)
-        parts = f"{HALVES} of A of up to {a} bytes, {HALVES} of B of up to {b} bytes"
+        needed = halves * (a + b)
+        parts = f"{halves} of A of up to {a} bytes, {halves} of B of up to {b} bytes"
         if needed <= size:
-            output = self._largest_output((size - needed) // HALVES)
-            needed += HALVES * output
-            parts += f", {HALVES} of Z of up to {output} bytes"
+            output = self._largest_output((size - needed) // halves)
+            needed += halves * output
+            parts += f", {halves} of Z of up to {output} bytes"
         if needed <= size:
             return ""
         m, k, n = self.shape

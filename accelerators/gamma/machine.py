@@ -16,13 +16,13 @@ from accelerators.gamma.reorder import affinity_order, window_rows
 from accelerators.gamma.scheduler import Scheduler
 from accelerators.gamma.tasks import CompressedRows, Integers, PartialStore, TaskTable
 from accelerators.gamma.writer import FiberWriter
-from accelerators.machine import CsrArray, MemoryUse, Traffic
+from accelerators.machine import CsrArray, MemoryUse, Traffic, count
 from accelerators.memory import add_channels, memory_use, traffic
 from hw.arithmetic import Accumulator, Multiplier
 from hw.cache import FiberCacheBank
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
-from sim import Component, Kernel, SimulationError
+from sim import Component, Kernel
 
 # The blocks that others can stand in for: made with the same arguments, known by their ports and counters.
 PARTS: Mapping[str, Callable[..., Component]] = {
@@ -273,11 +273,11 @@ class Gamma:
         ``add`` counts additions into elements of Z, whether of products or of partial sums; ``merge`` the
         elements that passed a merger, ``partial_merge`` those of them that came from partial fibers.
         """
-        multiplies = sum(_count(element.multiplier, "multiply") for element in self.elements)
-        merged = sum(_count(element.merger, "merged_elements") for element in self.elements)
+        multiplies = sum(count(element.multiplier, "multiply") for element in self.elements)
+        merged = sum(count(element.merger, "merged_elements") for element in self.elements)
         return {
             "multiply": multiplies,
-            "add": sum(_count(element.accumulator, "add") for element in self.elements),
+            "add": sum(count(element.accumulator, "add") for element in self.elements),
             "merge": merged,
             "partial_merge": merged - multiplies,
             "tasks": self.scheduler.completed,
@@ -306,13 +306,6 @@ class Gamma:
     def progress(self) -> tuple[int, int]:
         """Tasks completed, and tasks."""
         return self.scheduler.completed, self.table.count
-
-
-def _count(part: Component, counter: str) -> int:
-    counters = part.counters()
-    if counter not in counters:
-        raise SimulationError(f"{part.name} ({type(part).__name__}) should count {counter} in counters()")
-    return counters[counter]
 
 
 def _rows(matrix: CsrArray) -> CompressedRows:

@@ -19,16 +19,6 @@ from hw.hbm.simple import SimpleMemory
 from sim import DeadlockError
 
 
-@pytest.fixture
-def plant(monkeypatch):
-    """Puts a faulty part in the place of one of the machine's."""
-
-    def put(name, part, module="accelerators.extensor.machine"):
-        monkeypatch.setattr(f"{module}.{name}", part)
-
-    return put
-
-
 class Losing:
     """Loses the first token of a port."""
 
@@ -48,23 +38,22 @@ def losing(base, lost_port):
 
 
 @pytest.mark.parametrize(
-    ("name", "base", "port", "message"),
+    ("part", "base", "port", "message"),
     [
-        ("Loader", Loader, "a_done", "extensor.llb.loader waits for a token at a_done"),
-        ("OutputBuffer", OutputBuffer, "partials", "extensor.llb.drain waits for a token at finished"),
-        ("Dispatcher", Dispatcher, "drained", "extensor.llb.dispatcher waits for a token at drained"),
+        ("loader", Loader, "a_done", "extensor.llb.loader waits for a token at a_done"),
+        ("outputs", OutputBuffer, "partials", "extensor.llb.drain waits for a token at finished"),
+        ("dispatcher", Dispatcher, "drained", "extensor.llb.dispatcher waits for a token at drained"),
     ],
 )
-def test_a_lost_token_is_a_deadlock_that_names_who_waits(plant, name, base, port, message):
-    plant(name, losing(base, port))
-    machine = ExTensor(tiny(), *small_operands())
+def test_a_lost_token_is_a_deadlock_that_names_who_waits(part, base, port, message):
+    machine = ExTensor(tiny(), *small_operands(), parts={part: losing(base, port)})
     with pytest.raises(DeadlockError) as raised:
         machine.kernel.run(cycle_limit=CYCLE_LIMIT)
     assert any(line.startswith(message) for line in raised.value.blocked)
 
 
-def test_a_lost_request_leaves_a_report(plant):
-    plant("SimpleMemory", losing(SimpleMemory, "requests"), "accelerators.memory")
+def test_a_lost_request_leaves_a_report(monkeypatch):
+    monkeypatch.setattr("accelerators.memory.SimpleMemory", losing(SimpleMemory, "requests"))
     with pytest.raises(DeadlockedRunError, match="waits for a token at replies") as raised:
         fiberscope.simulate("extensor", *small_operands(), settings=TINY)
     report = raised.value.report
@@ -78,15 +67,14 @@ class Blind(Loader):
         return int(self.a.tile_bytes[tile_a]), super()._bytes(tile_a, tile_b)[1]
 
 
-def test_a_microtile_that_meets_nothing_and_is_brought_is_found(plant):
+def test_a_microtile_that_meets_nothing_and_is_brought_is_found():
     operands = random_matrix(30, 26, 120), random_matrix(26, 34, 12)
     check_all(run_extensor(tiny(), *operands), *operands)
-    plant("Loader", Blind)
     with pytest.raises(AssertionError):
-        check_all(run_extensor(tiny(), *operands), *operands)
+        check_all(run_extensor(tiny(), *operands, parts={"loader": Blind}), *operands)
 
 
-def test_a_wrong_value_is_found(monkeypatch):
+def test_a_wrong_value_is_found():
     def wrong(build, parameters, a, b):
         machine = build(parameters, a, b)
         machine.a.values[0] += 1.0

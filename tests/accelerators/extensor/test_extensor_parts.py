@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from extensor_bench import random_matrix
+from extensor_bench import cycles, random_matrix, run_extensor, small_operands, tiny
+from extensor_checks import check_all
 from extensor_model import Model
+from plain_core import PlainCore
 from streams import check_laws, run_block
 
+from accelerators.extensor import ExTensor
 from accelerators.extensor.configuration import Format
 from accelerators.extensor.layout import NOTHING, SLOTS
 from accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
@@ -16,76 +19,32 @@ from accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
 from accelerators.extensor.stream import MemoryStream
 from accelerators.extensor.tiles import matrix_tree
 from hw.memory import READ, TENSOR_SHIFT, WRITE
-from sim import Component, Input, Output
+from sim import Component, Input, Output, SimulationError
 
 SIDE, SHAPE = 8, (4, 1, 4)
 FORMAT = Format(a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, output=128)
 
 
-def operands():
+def operands(*, skip=True):
     """Four microtiles of A and four of B that all meet, K1 being one."""
     a, b = random_matrix(32, 8, 90, seed=1), random_matrix(8, 32, 90, seed=2)
     trees = tiled_a(matrix_tree(a, ("M", "K")), SIDE, SHAPE), tiled_b(matrix_tree(b, ("K", "N")), SIDE, SHAPE)
     formats = FORMAT.a, FORMAT.b
     return [TiledOperand(tree, chosen) for tree, chosen in zip(trees, formats, strict=True)], Model(
-        a, b, SIDE, SHAPE
+        a, b, SIDE, SHAPE, skip=skip
     )
 
 
-class PlainCore(Component):
-    """The core with a step a cycle: it ticks in each, and knows nothing of what is to come."""
-
-    PORTS = (Input("ready", "microtile product"), Output("partials", "partial outputs"))
-
-    def __init__(self, name, a, b):
-        super().__init__(name)
-        self.a, self.b = a, b
-        self.steps = None
-        self.total = 0
-
-    def elaborate(self):
-        self.ready, self.partials = self.channel("ready"), self.channel("partials")
-
-    def tick(self, now):
-        if self.steps is not None and next(self.steps, None) is None:
-            if not self.partials.can_push():
-                return self.wait_output(self.partials)
-            self.partials.push(0, 0 if self.found else NOTHING, 0, 0.0)
-            self.ready.pop()
-            self.steps = None
-        if self.steps is None:
-            if not self.ready.can_pop():
-                return self.idle()
-            self.found = False
-            self.steps = self._walk(self.ready.coordinate(), self.ready.reference())
-            next(self.steps)
-        self.total += 1
-        return self.busy(now + 1)
-
-    def _walk(self, a, b):
-        for f in range(self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]):
-            for g in range(self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]):
-                yield from self._dot(fiber(self.a, f), fiber(self.b, g))
-
-    def _dot(self, left, right):
-        while left and right:
-            yield True
-            if left[0] == right[0]:
-                self.found = True
-                left, right = left[1:], right[1:]
-            elif left[0] < right[0]:
-                left = [k for k in left if k >= right[0]]
-            else:
-                right = [k for k in right if k >= left[0]]
+def plain(a, b, **options):
+    return PlainCore("core", a, b, slots(), 0, microtile=SIDE, shape=(4, 4), **options)
 
 
-def fiber(operand, number):
-    return list(operand.element_k[operand.fiber_elements[number] : operand.fiber_elements[number + 1]])
+def core(a, b, **options):
+    return IntersectingCore("core", a, b, slots(), 0, microtile=SIDE, shape=(4, 4), **options)
 
 
-def core(a, b):
-    slots = [PartialSlot() for _ in range(SLOTS)]
-    return IntersectingCore("core", a, b, slots, 0, microtile=SIDE, shape=(4, 4))
+def slots():
+    return [PartialSlot() for _ in range(SLOTS)]
 
 
 def products():
@@ -99,24 +58,47 @@ def timeline(outcome, name):
     return times, (part.busy, part.idle, part.input_stall, part.output_stall), outcome.run
 
 
+@pytest.mark.parametrize("skip", [True, False])
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
-def test_a_product_in_one_tick_is_what_a_step_a_cycle_gives(seed):
-    (a, b), model = operands()
-    plain, fast = PlainCore("core", a, b), core(a, b)
-    expected = run_block(plain, {"ready": products()}, ["partials"], seed=seed)
+def test_a_product_in_one_tick_is_what_a_step_a_cycle_gives(seed, skip):
+    (a, b), model = operands(skip=skip)
+    slow, fast = plain(a, b, skip=skip), core(a, b, skip=skip)
+    expected = run_block(slow, {"ready": products()}, ["partials"], seed=seed)
     found = run_block(fast, {"ready": products()}, ["partials"], seed=seed)
     assert timeline(found, "core") == timeline(expected, "core")
-    assert fast.steps == plain.total == sum(model.product_steps)
+    assert fast.counters() == slow.counters()
+    assert fast.steps == sum(model.product_steps)
 
 
 def test_planted_a_step_too_few_is_found(monkeypatch):
     (a, b), _model = operands()
-    plain = PlainCore("core", a, b)
-    monkeypatch.setattr(plain, "_dot", lambda left, right: iter([True] * len(left)))
-    expected = run_block(plain, {"ready": products()}, ["partials"])
+    slow = plain(a, b)
+    monkeypatch.setattr(slow, "_dot", lambda left, right, key: iter([True] * len(left)))
+    expected = run_block(slow, {"ready": products()}, ["partials"])
     assert timeline(run_block(core(a, b), {"ready": products()}, ["partials"]), "core") != timeline(
         expected, "core"
     )
+
+
+@pytest.mark.parametrize("intersection", ["skip", "two_finger"])
+def test_a_machine_of_plain_cores_is_the_same_machine(intersection):
+    parameters, matrices = tiny(intersection=intersection), small_operands()
+    found, expected = (
+        run_extensor(parameters, *matrices, **options) for options in ({}, {"parts": {"core": PlainCore}})
+    )
+    check_all(expected, *matrices)
+    assert found.kernel.statistics() == expected.kernel.statistics()
+    assert cycles(found) == cycles(expected)
+
+
+def test_a_part_that_does_not_count_is_refused():
+    class Silent(PlainCore):
+        def counters(self):
+            return {}
+
+    message = r"extensor.pe0.core \(Silent\) should count add in counters\(\)"
+    with pytest.raises(SimulationError, match=message):
+        ExTensor(tiny(), *small_operands(), parts={"core": Silent})
 
 
 def test_the_core_keeps_the_laws():

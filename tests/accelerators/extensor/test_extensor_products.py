@@ -12,6 +12,7 @@ from extensor_bench import (
     operands,
     random_matrix,
     run_extensor,
+    small_operands,
     tiny,
 )
 from extensor_checks import check_all
@@ -89,3 +90,25 @@ def test_a_microtile_of_a_stays_for_the_next_n1():
     buffer = machine.kernel.statistics()["extensor.pe0.buffer"].counters
     # A microtile is 12 + 8 + 12 bytes of A; 8 + 8 + 12 of B.
     assert buffer == {"reuses": 7, "bytes": 32 + 8 * 28}
+
+
+def test_one_half_of_the_buffer_does_the_same_and_overlaps_nothing():
+    a, b = small_operands()
+    one, two = (run_extensor(tiny(llb__halves=halves), a, b) for halves in (1, 2))
+    for machine in (one, two):
+        check_all(machine, a, b)
+    assert one.operations() == two.operations()
+    assert one.traffic() == two.traffic()
+    assert cycles(one) > 1.2 * cycles(two)
+
+
+def test_two_fingers_pass_every_element_that_skipping_leaps_over():
+    """A's fiber has 0 to 31, B's only 31."""
+    a, b = csr({(0, k): 1.0 for k in range(32)}, 1, 32), csr({(31, 0): 1.0}, 32, 1)
+    whole = {"pe.tile": 32, "llb.port": 1, "pe.buffer": 1024}
+    steps = {}
+    for intersection in ("skip", "two_finger"):
+        machine = run_extensor(tiny(intersection=intersection, **whole), a, b)
+        check_all(machine, a, b)
+        steps[intersection] = machine.operations()["intersect_k0"]
+    assert steps == {"skip": 2, "two_finger": 32}

@@ -104,9 +104,11 @@ def configurations(draw: st.DrawFn) -> ExTensorConfiguration:
     """Small machines of every make."""
     few = st.integers(1, 4)
     return configured(
+        intersection=draw(st.sampled_from(["skip", "two_finger"])),
         pe__count=draw(st.integers(1, 6)),
         pe__tile=draw(st.integers(1, 9)),
         pe__task_queue=draw(few),
+        llb__halves=draw(st.integers(1, 2)),
         llb__intersectors=draw(few),
         llb__port=draw(st.sampled_from([1, 8, 64])),
         tile__m=draw(few),

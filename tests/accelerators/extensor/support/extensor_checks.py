@@ -8,7 +8,7 @@ from extensor_model import Model, points
 
 def check_all(machine, a, b):
     """Product, operations, traffic, bounds and accounting."""
-    model = Model(a, b, machine.parameters.pe.tile, machine.tiling.shape)
+    model = Model(a, b, machine.parameters.pe.tile, machine.tiling.shape, skip=machine.skip)
     check_product(machine, model)
     check_operations(machine, model)
     check_traffic(machine, model)

@@ -15,10 +15,12 @@ class Model:
         a, b: the operands.
         side: coordinates of a microtile.
         shape: microtiles of a tile in M, K, N.
+        skip: whether the head behind skips; else it goes on by one.
     """
 
-    def __init__(self, a: Any, b: Any, side: int, shape: tuple[int, int, int]) -> None:
+    def __init__(self, a: Any, b: Any, side: int, shape: tuple[int, int, int], *, skip: bool = True) -> None:
         self.side, self.shape = side, shape
+        self.intersect = skip_ahead if skip else two_finger
         m, k, n = (side * size for size in shape)
         # By M2 or N2 and K2: tiles, which are rows of microtiles, by M1 or N1.
         self.a_tiles = _tiles(((row, column, value) for row, column, value in points(a)), m, k, side)
@@ -33,7 +35,7 @@ class Model:
         loaded_b = None
         for n2 in sorted({n for n, _k in self.b_tiles}):
             k_of_b = sorted(k for n, k in self.b_tiles if n == n2)
-            steps, common = skip_ahead(k_of_a, k_of_b)
+            steps, common = self.intersect(k_of_a, k_of_b)
             self.count["intersect_k2"] += steps
             for k2 in common:
                 for m2 in sorted(m for m, k in self.a_tiles if k == k2):
@@ -55,7 +57,7 @@ class Model:
 
     def _row(self, a: dict[int, Fibers], b: dict[int, Fibers], m1: int, n1: int, before: set[Any]) -> None:
         """One row of microtiles of A's tile with one of B's."""
-        steps, common = skip_ahead(sorted(a), sorted(b))
+        steps, common = self.intersect(sorted(a), sorted(b))
         self.count["intersect_k1"] += steps
         self.count["microtile_products"] += len(common)
         if common:
@@ -69,7 +71,7 @@ class Model:
         total = 0
         for m, fiber in a.items():
             for n, other in b.items():
-                steps, common = skip_ahead(sorted(fiber), sorted(other))
+                steps, common = self.intersect(sorted(fiber), sorted(other))
                 total += steps
                 self.count["multiply"] += len(common)
                 if common and (m, n) not in self.product:
@@ -92,6 +94,19 @@ def skip_ahead(left: list[int], right: list[int]) -> tuple[int, list[int]]:
             left = [k for k in left if k >= right[0]]
         else:
             right = [k for k in right if k >= left[0]]
+    return steps, common
+
+
+def two_finger(left: list[int], right: list[int]) -> tuple[int, list[int]]:
+    """The same with a step for each element that is passed over."""
+    steps, common = 0, []
+    while left and right:
+        steps += 1
+        head = min(left[0], right[0])
+        if left[0] == right[0]:
+            common.append(head)
+        left = left[1:] if left[0] == head else left
+        right = right[1:] if right[0] == head else right
     return steps, common
 
 
