@@ -22,7 +22,8 @@ class Adapter(Component):
     """Runs a module, one clock cycle of it in every cycle of the component's clock.
 
     An input stream is ``valid`` while its channel shows a token, which is popped when the module is ``ready``
-    for it. An output stream is ``ready`` while its channel has space, and what is ``valid`` then is pushed.
+    for it. An output stream is ``ready`` while its channel has space (lane n: for n + 1 tokens), and what is
+    ``valid`` then is pushed.
     So the module sees at its ports in each cycle what a component would see in its channels.
 
     Timing: the kernel may let the component sleep while nothing at its ports changes; the cycles slept
@@ -30,7 +31,8 @@ class Adapter(Component):
     stand still, such as a pipeline that empties itself, says for how long by ``drain``.
 
     Subclasses declare ``PORTS``, those of the component that the module stands in for, and may refine
-    ``observe`` (to count), ``account`` (to say what a cycle counts as) and ``counters``.
+    ``observe`` (to count), ``account`` (to say what a cycle counts as) and ``counters``; ``status`` are the
+    module's status outputs in this cycle.
 
     Args:
         name: instance name.
@@ -50,6 +52,7 @@ class Adapter(Component):
         self.drain = drain
         self._backend = backend
         self._links: list[_Link] = []
+        self.status: dict[str, bool] = {}
         self._pins: dict[str, int] = {}  # the module's inputs in the cycle run last
         self._next = 0  # the cycle to run next
         self._last_moved = -1
@@ -63,10 +66,10 @@ class Adapter(Component):
                 raise SimulationError(f"{self.name}: the module has {stream.label}, which is not connected")
             self._links.append(_Link(stream, channels[index]))
         connected = sum(map(len, self.connected.values()))
-        if connected > len(self._links):
+        served = len({link.stream.port for link in self._links})
+        if connected > served:
             raise SimulationError(
-                f"{self.name}: {connected} channels are connected, "
-                f"but the module has {len(self._links)} streams"
+                f"{self.name}: {connected} channels are connected, but the module has {served} streams"
             )
 
     def tick(self, now: int) -> int:
@@ -75,6 +78,7 @@ class Adapter(Component):
             self._sleep_through()
         self._pins = self._look()
         outputs = self._backend.cycle(self._pins)
+        self.status = {name: bool(outputs[name]) for name in self.interface.status}
         moved = self._moved(outputs)
         for label, token in moved.items():
             self._move(label, token)
@@ -106,7 +110,8 @@ class Adapter(Component):
         for link in self._links:
             stream, channel = link.stream, link.channel
             if stream.direction == "output":
-                pins[stream.wire("ready")] = int(channel.can_push())
+                room = channel.space() > stream.lane if stream.lane else channel.can_push()
+                pins[stream.wire("ready")] = int(room)
             elif channel.can_pop():
                 pins[stream.wire("valid")] = 1
                 pins.update(stream.encode(_head(channel)))

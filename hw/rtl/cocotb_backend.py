@@ -37,6 +37,7 @@ class CocotbBackend:
         self._handles = {wire.name: getattr(dut, wire.name) for wire in wires}
         self._driven: dict[str, int] = {}
         self._streams = interface.streams
+        self._status = interface.status
         self._inputs = [
             wire.name for wire in wires if wire.direction == "input" and wire.name not in ("clk", "rst")
         ]
@@ -62,6 +63,7 @@ class CocotbBackend:
         outputs: dict[str, int] = {}
         for stream in self._streams:
             outputs.update(self._read_stream(stream))
+        outputs.update((name, self._read(name)) for name in self._status)
         self._drive({"clk": 1})
         await Timer(HALF_CYCLE, "ns")
         return outputs

@@ -1,4 +1,4 @@
-"""What an RTL module's ports are: streams with valid and ready, one for each port of its component."""
+"""What an RTL module's ports are: streams with valid and ready, for each port of its component."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Direction = Literal["input", "output"]
 FIELDS = ("control", "coordinate", "reference", "value")
 FLOATS = {32: ("<f", "<I"), 64: ("<d", "<Q")}  # formats of a value and of its bits, by width
 
-_LABEL = re.compile(r"(?P<name>\w+)(\[(?P<index>\d+)\])?")
+_LABEL = re.compile(r"(?P<name>\w+)(\[(?P<index>\d+)\])?(\.(?P<lane>\d+))?")
 
 
 class Token(NamedTuple):
@@ -46,11 +46,18 @@ class Stream:
     A token moves at the rising edge of the clock at which both ``valid`` and ``ready`` are high. Control and
     coordinate are unsigned, a reference is in two's complement, a value is an IEEE float of 32 or 64 bits.
 
+    A component may push several tokens into a channel in one cycle. Its module then has as many streams at
+    that port, its lanes: ``requests`` has the first token of a cycle, ``requests.1`` the second. Lane n is
+    ready while the channel has space for n + 1 tokens; tokens go in the order of the lanes.
+
     Args:
-        label: the component's port, ``tasks`` or ``ways[3]``.
+        label: the component's port, ``tasks`` or ``ways[3]``, and the lane where it is not the first.
         prefix: what its wires' names begin with, ``tasks`` or ``ways_03``.
         direction: as the module sees it.
         widths: bits by field; a field that is not there reads as 0.
+
+    Raises:
+        ValueError: if an input has a lane but the first, for only the head of a channel is seen.
     """
 
     label: str
@@ -58,13 +65,27 @@ class Stream:
     direction: Direction
     widths: Mapping[str, int]
 
+    def __post_init__(self) -> None:
+        """Refuse a stream that no channel could serve."""
+        if self.direction == "input" and self.lane:
+            raise ValueError(f"{self.label}: an input shows one token a cycle; only outputs have lanes")
+
     @property
     def port(self) -> tuple[str, int]:
         """The component's port and the index within it, 0 where it is no array."""
+        match = self._match()
+        return match["name"], int(match["index"] or 0)
+
+    @property
+    def lane(self) -> int:
+        """Which of a cycle's tokens at the port it has: 0 for the first."""
+        return int(self._match()["lane"] or 0)
+
+    def _match(self) -> re.Match[str]:
         match = _LABEL.fullmatch(self.label)
         if match is None:
-            raise ValueError(f"{self.label} is no port: write name or name[index]")
-        return match["name"], int(match["index"] or 0)
+            raise ValueError(f"{self.label} is no port: write name or name[index], with .lane behind it")
+        return match
 
     def wire(self, part: str) -> str:
         """Name of one of its wires: ``valid``, ``ready`` or a field."""
@@ -129,18 +150,23 @@ def _float_bits(number: float, width: int) -> int | None:
 
 @dataclass(frozen=True)
 class Interface:
-    """A module's name and its streams; beside them every module has the inputs ``clk`` and ``rst``.
+    """A module's ports: streams, and beside them the inputs ``clk`` and ``rst``, synchronous and active high.
 
-    ``rst`` is synchronous and active high.
+    Args:
+        module: its name.
+        streams: its streams.
+        status: outputs of one bit that say what cannot be seen at the streams, for counters and accounting.
     """
 
     module: str
     streams: tuple[Stream, ...]
+    status: tuple[str, ...] = ()
 
     def wires(self) -> list[Wire]:
         """All ports of the module."""
         clocking = [Wire("clk", "input", 1), Wire("rst", "input", 1)]
-        return clocking + [wire for stream in self.streams for wire in stream.wires()]
+        status = [Wire(name, "output", 1) for name in self.status]
+        return clocking + [wire for stream in self.streams for wire in stream.wires()] + status
 
 
 def streams(port: str, direction: Direction, widths: Mapping[str, int], count: int) -> list[Stream]:

@@ -59,10 +59,16 @@ class OutputStream:
 
 @dataclass(frozen=True)
 class Streams:
-    """The streams between which a block is designed, by the labels of the component's ports."""
+    """What a block is designed between: streams, by the labels of the component's ports, and status."""
 
     inputs: Mapping[str, InputStream]
     outputs: Mapping[str, OutputStream]
+    status: Mapping[str, Signal]
+
+    def show(self, name: str, condition: Signal) -> None:
+        """Drive a status output."""
+        port = self.status[name]
+        port <<= condition
 
 
 @dataclass(frozen=True)
@@ -77,10 +83,12 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
     """A twin from its design; the same one every time, down to the names of its wires."""
     block = pyrtl.Block()
     with pyrtl.set_working_block(block, no_sanity_check=True):
-        pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks
+        pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
+        pyrtl.memory._reset_memory_indexer()  # and memories
         inputs = {s.label: InputStream(s) for s in interface.streams if s.direction == "input"}
         outputs = {s.label: OutputStream(s) for s in interface.streams if s.direction == "output"}
-        design(Streams(inputs, outputs))
+        status = {name: pyrtl.Output(1, name) for name in interface.status}
+        design(Streams(inputs, outputs, status))
     block.sanity_check()
     return Twin(interface, block)
 

@@ -55,8 +55,17 @@ def test_an_array_is_numbered_so_that_names_sort():
 
 
 def test_a_label_that_is_no_port_is_refused():
-    with pytest.raises(ValueError, match=r"a-b is no port: write name or name\[index\]"):
-        _ = Stream("a-b", "a", "input", {}).port
+    with pytest.raises(
+        ValueError, match=r"a-b is no port: write name or name\[index\], with \.lane behind it"
+    ):
+        Stream("a-b", "a", "input", {})
+
+
+def test_lanes_are_of_outputs():
+    stream = Stream("ways[3].2", "third", "output", {})
+    assert (stream.port, stream.lane) == (("ways", 3), 2)
+    with pytest.raises(ValueError, match=r"a\.1: an input shows one token a cycle; only outputs have lanes"):
+        Stream("a.1", "a", "input", {})
 
 
 def test_the_wires_of_a_module():

@@ -2,63 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 
+from memory_stub import LINE, MemoryStub
 from streams import StreamSink, StreamSource
 
 from hw.cache import FiberCacheBank
-from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST
-from sim import Component, ComponentStatistics, Input, Kernel, Output, Run
+from hw.memory import PORT_SHIFT
+from sim import ComponentStatistics, Kernel, Run
 
-LINE = 64
 REQUESTER = 5 << PORT_SHIFT  # port bits of the requester's tags, which the bank must bring back
 MEMORY_PORT = 3  # port of the bank at the memory's network
-
-
-class MemoryStub(Component):
-    """Takes a request a cycle and answers each read after a latency of its own, so perhaps out of order.
-
-    Args:
-        name: instance name.
-        latencies: cycles from taking a read to its answer, by turns.
-        pauses: cycles in which nothing is taken after a request, by turns.
-
-    ``log`` is the list of (cycle, operation, line, tag), as taken.
-    """
-
-    PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
-
-    def __init__(self, name: str, latencies: Sequence[int], pauses: Sequence[int] = (0,)) -> None:
-        super().__init__(name)
-        self.latencies = latencies
-        self.pauses = pauses
-        self.log: list[tuple[int, int, int, int]] = []
-        self.under_way: list[tuple[int, int, int, int]] = []  # ready, number, tag, address
-        self.ready = 0
-
-    def elaborate(self) -> None:
-        self.requests = self.channel("requests")
-        self.replies = self.channel("replies")
-
-    def tick(self, now: int) -> int:
-        if self.under_way and self.under_way[0][0] <= now and self.replies.can_push():
-            _, _, tag, address = heappop(self.under_way)
-            self.replies.push(READ, tag, address, 0.0)
-        if self.requests.can_pop() and now >= self.ready:
-            self._take(now)
-        elif not self.under_way and not self.requests.can_pop():
-            return self.idle()
-        return self.busy(now + 1)
-
-    def _take(self, now: int) -> None:
-        number = len(self.log)
-        tag, address = self.requests.coordinate(), self.requests.reference()
-        self.log.append((now, self.requests.control(), address // LINE, tag))
-        if self.requests.control() == READ:
-            latency = self.latencies[number % len(self.latencies)]
-            heappush(self.under_way, (now + latency, number, tag, address))
-        self.ready = now + 1 + self.pauses[number % len(self.pauses)]
-        self.requests.pop()
 
 
 @dataclass(frozen=True)

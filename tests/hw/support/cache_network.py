@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from cache_bench import LINE, MemoryStub
+from memory_stub import LINE, MemoryStub
 from streams import StreamSink, StreamSource
 
 from hw.cache import FiberCacheBank, FiberCacheSpecification

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pairs import Pair
+from pairs import Around, Pair
 from streams import Token
 
 from hw.rtl.backend import Backend, PyrtlBackend
@@ -25,6 +25,7 @@ class Scenario:
         draw: parameters.
         inputs: tokens by input port.
         outputs: the output ports.
+        around: what stands at the other ports, as in ``pairs``.
     """
 
     block: str
@@ -32,6 +33,7 @@ class Scenario:
     draw: Callable[[random.Random], Any]
     inputs: Callable[[random.Random, Any], Mapping[str, list[Token]]]
     outputs: tuple[str, ...]
+    around: Around = lambda _kernel, _scope, _block, _generator: ()
 
     def drawn(self, seed: int) -> Any:
         """The parameters of a seed."""
@@ -57,4 +59,5 @@ class Scenario:
             self.outputs,
             seed,
             kernel_options,
+            self.around,
         )

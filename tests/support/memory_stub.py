@@ -1,0 +1,64 @@
+"""A memory of random latency behind a block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+
+from streams import Token, head
+
+from hw.memory import READ, REPLY, REQUEST
+from sim import Component, Input, Output
+
+LINE = 64  # bytes
+
+
+class MemoryStub(Component):
+    """Takes a request a cycle and answers each read after a latency of its own, so perhaps out of order.
+
+    Args:
+        name: instance name.
+        latencies: cycles from taking a read to its answer, by turns.
+        pauses: cycles in which nothing is taken after a request, by turns.
+
+    ``received`` is the list of (cycle, token) as taken, ``log`` the same as (cycle, operation, line, tag).
+    """
+
+    PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
+
+    def __init__(self, name: str, latencies: Sequence[int], pauses: Sequence[int] = (0,)) -> None:
+        super().__init__(name)
+        self.latencies = latencies
+        self.pauses = pauses
+        self.received: list[tuple[int, Token]] = []
+        self.under_way: list[tuple[int, int, int, int]] = []  # ready, number, tag, address
+        self.ready = 0
+
+    def elaborate(self) -> None:
+        self.requests = self.channel("requests")
+        self.replies = self.channel("replies")
+
+    def tick(self, now: int) -> int:
+        if self.under_way and self.under_way[0][0] <= now and self.replies.can_push():
+            _, _, tag, address = heappop(self.under_way)
+            self.replies.push(READ, tag, address, 0.0)
+        if self.requests.can_pop() and now >= self.ready:
+            self._take(now)
+        elif not self.under_way and not self.requests.can_pop():
+            return self.idle()
+        return self.busy(now + 1)
+
+    def _take(self, now: int) -> None:
+        number = len(self.received)
+        self.received.append((now, head(self.requests)))
+        if self.requests.control() == READ:
+            latency = self.latencies[number % len(self.latencies)]
+            tag, address = self.requests.coordinate(), self.requests.reference()
+            heappush(self.under_way, (now + latency, number, tag, address))
+        self.ready = now + 1 + self.pauses[number % len(self.pauses)]
+        self.requests.pop()
+
+    @property
+    def log(self) -> list[tuple[int, int, int, int]]:
+        """What was taken, in lines of ``LINE`` bytes."""
+        return [(cycle, token[0], token[2] // LINE, token[1]) for cycle, token in self.received]
