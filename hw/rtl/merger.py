@@ -13,7 +13,7 @@ from hw.rtl.backend import Backend
 from hw.rtl.block import RtlBlock
 from hw.rtl.interface import Interface, Stream, Token, streams
 from hw.rtl.parameters import Parameters, check_range, check_value_bits
-from hw.rtl.twin import InputStream, Signal, Streams
+from hw.rtl.twin import InputStream, Signal, Streams, named
 from hw.stream import DATA, STOP
 from sim.channel import Channel
 
@@ -85,11 +85,9 @@ def design(parameters: MergerParameters, between: Streams) -> None:
     fan_in_held: Signal = pyrtl.Register(len(tasks.fields["coordinate"]), "fan_in_held")
     stopped: Signal = pyrtl.Register(parameters.radix, "stopped")
 
-    active = _named("active", merging | tasks.valid)
-    fan_in = _named("fan_in", pyrtl.select(merging, fan_in_held, tasks.fields["coordinate"]))
-    awaited = [
-        _named(f"awaited_{i:02}", active & (fan_in > i) & ~stopped[i]) for i in range(parameters.radix)
-    ]
+    active = named("active", merging | tasks.valid)
+    fan_in = named("fan_in", pyrtl.select(merging, fan_in_held, tasks.fields["coordinate"]))
+    awaited = [named(f"awaited_{i:02}", active & (fan_in > i) & ~stopped[i]) for i in range(parameters.radix)]
     shown = _all_up_to(ways, awaited)
     stops = [
         awaited[i] & shown[i] & way.valid & way.fields["control"]  # a stop waits for the heads before it
@@ -101,9 +99,9 @@ def design(parameters: MergerParameters, between: Streams) -> None:
     ]
     root = _tree(leaves)
 
-    valid = _named("all_heads_shown", active & shown[-1])
-    sent = _named("sent", valid & merged.ready)
-    finished = _named("finished", sent & ~root.present)
+    valid = named("all_heads_shown", active & shown[-1])
+    sent = named("sent", valid & merged.ready)
+    finished = named("finished", sent & ~root.present)
     for i, way in enumerate(ways):
         way.accept(stops[i] | (sent & root.present & (root.way == i)))
     tasks.accept(~merging)
@@ -118,7 +116,7 @@ def _all_up_to(ways: Sequence[InputStream], awaited: Sequence[Signal]) -> list[S
     """For each way whether it and all before it show a head or need none."""
     shown = [way.valid | ~awaited[i] for i, way in enumerate(ways)]
     for i in range(1, len(shown)):
-        shown[i] = _named(f"shown_to_{i:02}", shown[i - 1] & shown[i])
+        shown[i] = named(f"shown_to_{i:02}", shown[i - 1] & shown[i])
     return shown
 
 
@@ -137,13 +135,13 @@ def _tree(nodes: list[_Node]) -> _Node:
 def _smaller(left: _Node, right: _Node, name: str) -> _Node:
     """One comparator."""
     less = right.fields["coordinate"] < left.fields["coordinate"]
-    right_wins = _named(f"{name}_right_wins", right.present & (~left.present | less))
+    right_wins = named(f"{name}_right_wins", right.present & (~left.present | less))
     fields = {
-        field: _named(f"{name}_{field}", pyrtl.select(right_wins, right.fields[field], left.fields[field]))
+        field: named(f"{name}_{field}", pyrtl.select(right_wins, right.fields[field], left.fields[field]))
         for field in left.fields
     }
-    way = _named(f"{name}_way", pyrtl.select(right_wins, right.way, left.way))
-    return _Node(_named(f"{name}_present", left.present | right.present), fields, way)
+    way = named(f"{name}_way", pyrtl.select(right_wins, right.way, left.way))
+    return _Node(named(f"{name}_present", left.present | right.present), fields, way)
 
 
 def _payload(way: InputStream) -> dict[str, Signal]:
@@ -160,13 +158,6 @@ def _blank_unless(node: _Node) -> dict[str, Signal]:
 
 def _bits(ways: Sequence[InputStream]) -> int:
     return (len(ways) - 1).bit_length()
-
-
-def _named(name: str, wire: Signal) -> Signal:
-    """The same wire under a name that the Verilog keeps."""
-    named: Signal = pyrtl.WireVector(len(wire), name)
-    named <<= wire
-    return named
 
 
 class MergerStandIn(Adapter):

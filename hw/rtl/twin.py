@@ -93,6 +93,13 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
     return Twin(interface, block)
 
 
+def named(name: str, wire: Signal) -> Signal:
+    """The same wire under a name that the Verilog keeps."""
+    same: Signal = pyrtl.WireVector(len(wire), name)
+    same <<= wire
+    return same
+
+
 def verilog(twin: Twin, heading: str) -> str:
     """A twin as one module of Verilog.
 
