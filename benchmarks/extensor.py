@@ -1,0 +1,46 @@
+"""How fast ExTensor is simulated: on two matrices, compiled against uncompiled, and over growing matrices.
+
+    python benchmarks/extensor.py               all of it
+    python benchmarks/extensor.py --quick       without the largest matrices
+
+Figures and matrices are as in ``gamma.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from machine_runs import EXPONENT, ROUNDS, compare_modes, describe, power_law, run
+
+MATRICES = ("wiki-Vote", "p2p-Gnutella31")  # the one has long fibers in its microtiles, the other hardly any
+GROWTH = (10_000, 30_000, 100_000, 300_000)  # nonzeros
+
+
+def growth(sizes: tuple[int, ...]) -> None:
+    """Time over power-law matrices; it should grow with the steps and the microtile products, not faster."""
+    print(f"\ngrowth over Chung-Lu matrices, exponent {EXPONENT}, 10 nonzeros a row")
+    print("   nonzeros   steps of K0   microtile products   seconds   ns a step and product   peak MB")
+    for nonzeros in sizes:
+        report = run("extensor", power_law(nonzeros), 1)
+        host, operations = report["host"], report["operations"]
+        steps, products = operations["intersect_k0"], operations["microtile_products"]
+        seconds, memory = host["simulation_seconds"], host["peak_memory_bytes"] / 1e6
+        each = seconds / (steps + products) * 1e9
+        print(f"{nonzeros:11,} {steps:13,} {products:20,} {seconds:9.2f} {each:23.0f} {memory:9.0f}")
+
+
+def main() -> None:
+    """Print all figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="leave out the largest matrices")
+    quick = parser.parse_args().quick
+    for matrix in MATRICES[:1] if quick else MATRICES:
+        describe(f"ExTensor on {matrix}", run("extensor", matrix, 1 if quick else ROUNDS))
+    compare_modes("extensor")
+    growth(GROWTH[:2] if quick else GROWTH)
+
+
+if __name__ == "__main__":
+    main()
