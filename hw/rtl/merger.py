@@ -13,7 +13,8 @@ from hw.rtl.backend import Backend
 from hw.rtl.block import RtlBlock
 from hw.rtl.interface import Interface, Stream, Token, streams
 from hw.rtl.parameters import Parameters, check_range, check_value_bits
-from hw.rtl.twin import InputStream, Signal, Streams, named
+from hw.rtl.smallest import Candidate, smallest
+from hw.rtl.twin import InputStream, Signal, Streams, index_bits, named
 from hw.stream import DATA, STOP
 from sim.channel import Channel
 
@@ -63,15 +64,6 @@ def interface(parameters: MergerParameters) -> Interface:
     )
 
 
-@dataclass(frozen=True)
-class _Node:
-    """A node of the tree: whether it has an element, the element's fields, and the way it came from."""
-
-    present: Signal
-    fields: dict[str, Signal]
-    way: Signal
-
-
 def design(parameters: MergerParameters, between: Streams) -> None:
     """One element a cycle, by a balanced tree of comparators over the heads of the ways.
 
@@ -94,10 +86,14 @@ def design(parameters: MergerParameters, between: Streams) -> None:
         for i, way in enumerate(ways)
     ]
     leaves = [
-        _Node(awaited[i] & way.valid & ~way.fields["control"], _payload(way), pyrtl.Const(i, _bits(ways)))
+        Candidate(
+            awaited[i] & way.valid & ~way.fields["control"],
+            _payload(way),
+            pyrtl.Const(i, index_bits(len(ways))),
+        )
         for i, way in enumerate(ways)
     ]
-    root = _tree(leaves)
+    root = smallest(leaves)
 
     valid = named("all_heads_shown", active & shown[-1])
     sent = named("sent", valid & merged.ready)
@@ -120,44 +116,16 @@ def _all_up_to(ways: Sequence[InputStream], awaited: Sequence[Signal]) -> list[S
     return shown
 
 
-def _tree(nodes: list[_Node]) -> _Node:
-    """The root over these leaves: the smallest coordinate, the lowest way among equals."""
-    level = 0
-    while len(nodes) > 1:
-        level += 1
-        above = [
-            _smaller(nodes[i], nodes[i + 1], f"level{level}_{i // 2:02}") for i in range(0, len(nodes) - 1, 2)
-        ]
-        nodes = above + nodes[2 * len(above) :]
-    return nodes[0]
-
-
-def _smaller(left: _Node, right: _Node, name: str) -> _Node:
-    """One comparator."""
-    less = right.fields["coordinate"] < left.fields["coordinate"]
-    right_wins = named(f"{name}_right_wins", right.present & (~left.present | less))
-    fields = {
-        field: named(f"{name}_{field}", pyrtl.select(right_wins, right.fields[field], left.fields[field]))
-        for field in left.fields
-    }
-    way = named(f"{name}_way", pyrtl.select(right_wins, right.way, left.way))
-    return _Node(named(f"{name}_present", left.present | right.present), fields, way)
-
-
 def _payload(way: InputStream) -> dict[str, Signal]:
     return {field: wire for field, wire in way.fields.items() if field != "control"}
 
 
-def _blank_unless(node: _Node) -> dict[str, Signal]:
+def _blank_unless(node: Candidate) -> dict[str, Signal]:
     """The node's element; zeros where it has none, for a stop carries nothing."""
     return {
         field: pyrtl.select(node.present, wire, pyrtl.Const(0, len(wire)))
         for field, wire in node.fields.items()
     }
-
-
-def _bits(ways: Sequence[InputStream]) -> int:
-    return (len(ways) - 1).bit_length()
 
 
 class MergerStandIn(Adapter):

@@ -100,6 +100,11 @@ def named(name: str, wire: Signal) -> Signal:
     return same
 
 
+def index_bits(count: int) -> int:
+    """Bits that number this many things from 0; at least one, for no wire is narrower."""
+    return max(1, (count - 1).bit_length())
+
+
 def verilog(twin: Twin, heading: str) -> str:
     """A twin as one module of Verilog.
 

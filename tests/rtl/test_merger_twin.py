@@ -9,7 +9,7 @@ from fiber_streams import merge_inputs
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.rtl import merger
+from hw.rtl import merger, smallest
 from hw.rtl.backend import PyrtlBackend
 from hw.rtl.merger import MergerParameters, interface
 from hw.rtl.twin import build
@@ -25,8 +25,8 @@ def test_radix_64():
 
 def test_planted_a_twin_that_breaks_ties_backwards_is_found_and_shown(tmp_path, monkeypatch):
     monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
-    smaller = merger._smaller
-    monkeypatch.setattr(merger, "_smaller", lambda left, right, name: smaller(right, left, name))
+    smaller = smallest._smaller
+    monkeypatch.setattr(smallest, "_smaller", lambda left, right, name: smaller(right, left, name))
     message = r"merger, seed 3: .* differs: .*both are in the waveform .*merger-3\.vcd"
     with pytest.raises(AssertionError, match=message):
         check_pair(SCENARIO.pair(3))
