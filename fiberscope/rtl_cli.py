@@ -29,7 +29,7 @@ _At = Annotated[
 ]
 _Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]
 _Module = Annotated[str | None, typer.Option(metavar="NAME", help="The module in it; BLOCK by default.")]
-_Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, or pyrtl for none.")]
+_Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, verilator or pyrtl (none).")]
 _Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]
 
 

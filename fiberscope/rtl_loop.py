@@ -150,7 +150,7 @@ def _reported(report: str, fault: str) -> Iterator[None]:
 
 def _simulate_in_pyrtl(loop: Loop, parameters: Parameters) -> Report:
     if loop.sources:
-        raise InputError("PyRTL runs the twin only; Verilog of your own needs --sim icarus")
+        raise InputError("PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator")
     twin = BLOCKS[loop.block].twin(parameters)
     return _simulate_with(loop, parameters, lambda _interface: PyrtlBackend(twin))
 

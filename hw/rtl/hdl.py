@@ -1,96 +1,42 @@
-"""HDL simulators: whether they are there, what ports a module of Verilog has, and running a cocotb bench."""
+"""Running cocotb benches on modules of Verilog, in an HDL simulator."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
-import re
-import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from xml.etree import ElementTree
 
-from hw.rtl.interface import Interface, Wire, check_ports
-from sim.errors import SimulationError
+from hw.rtl.icarus import Icarus
+from hw.rtl.interface import Interface, check_ports
+from hw.rtl.simulator import HdlError, Simulator
+from hw.rtl.verilator import Verilator
+
+__all__ = ["SIMULATORS", "Bench", "HdlError", "find", "read_order", "run"]
 
 ORDER = "FIBERSCOPE_BENCH"  # environment variable: the file that tells a bench what to do, in JSON
 LOG_LINES = 15  # of a failed run that are shown
-SIMULATORS = {"icarus": ("iverilog", "vvp")}  # the programs that each needs
-PACKAGES = {"icarus": "iverilog"}
-
-_MODULE = re.compile(r'\.scope module, "(?P<name>[^"]+)"')
-_PORT = re.compile(r'\.port_info \d+ /(?P<direction>\w+) (?P<width>\d+) "(?P<name>[^"]+)"')
-_DIRECTIONS: dict[str, Literal["input", "output", "inout"]] = {
-    "INPUT": "input",
-    "OUTPUT": "output",
-    "INOUT": "inout",
-}
+SIMULATORS: Mapping[str, Simulator] = {simulator.name: simulator for simulator in (Icarus(), Verilator())}
 
 
-class HdlError(SimulationError):
-    """An HDL simulator is missing, does not accept a source, or a bench failed in it."""
-
-
-def require(simulator: str) -> None:
-    """Make sure that a simulator is there, and cocotb.
+def find(name: str) -> Simulator:
+    """A simulator that is there, as is cocotb.
 
     Raises:
         HdlError: saying how to get it, or which there are.
     """
-    if simulator not in SIMULATORS:
-        raise HdlError(f"no HDL simulator {simulator}; known: {', '.join(SIMULATORS)}")
+    if name not in SIMULATORS:
+        raise HdlError(f"no HDL simulator {name}; known: {', '.join(SIMULATORS)}")
     if importlib.util.find_spec("cocotb") is None:
         raise HdlError("cocotb is not installed, which benches need: pip install 'fiberscope[rtl]'")
-    missing = [program for program in SIMULATORS[simulator] if shutil.which(program) is None]
-    if missing:
-        raise HdlError(
-            f"the simulator {simulator} is not installed: no {missing[0]} on the PATH "
-            f"(on Debian: apt install {PACKAGES[simulator]})"
-        )
-
-
-def ports(sources: Sequence[Path], module: str, folder: Path) -> list[Wire]:
-    """The ports of a module as Icarus sees them, whatever Verilog they are written in.
-
-    Args:
-        sources: Verilog files.
-        module: the one whose ports are wanted.
-        folder: where to put what is compiled.
-
-    Raises:
-        HdlError: if a file cannot be read or compiled, or there is no such module.
-    """
-    require("icarus")
-    for source in sources:
-        if not source.is_file():
-            raise HdlError(f"{source}: no such Verilog file")
-    folder.mkdir(parents=True, exist_ok=True)
-    compiled = folder / f"{module}.vvp"
-    command = ["iverilog", "-g2012", "-s", module, "-o", str(compiled), *map(str, sources)]
-    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
-    if outcome.returncode:
-        raise HdlError(f"iverilog does not accept module {module}:\n{outcome.stderr.strip()}")
-    return _top_ports(compiled.read_text(encoding="utf-8"), module)
-
-
-def _top_ports(compiled: str, module: str) -> list[Wire]:
-    """The ports listed behind the module's scope in a compiled file."""
-    found: list[Wire] = []
-    inside = False
-    for line in compiled.splitlines():
-        scope = _MODULE.search(line)
-        if scope or ".scope" in line:
-            if inside:
-                break
-            inside = scope is not None and scope["name"] == module
-        port = _PORT.search(line)
-        if inside and port:
-            found.append(Wire(port["name"], _DIRECTIONS[port["direction"]], int(port["width"])))
-    return found
+    SIMULATORS[name].require()
+    return SIMULATORS[name]
 
 
 @dataclass(frozen=True)
@@ -119,9 +65,9 @@ def run(bench: Bench, simulator: str = "icarus") -> int:
         SimulationError: if the module's ports are not those expected.
         HdlError: if the simulator is missing, a source does not compile, a test fails, or there is none.
     """
-    require(simulator)
-    check_ports(bench.interface, ports(bench.sources, bench.interface.module, bench.folder))
-    tests, failed = _run(bench, simulator)
+    found = find(simulator)
+    check_ports(bench.interface, found.ports(bench.sources, bench.interface.module, bench.folder))
+    tests, failed = _run(bench, found)
     if failed:
         raise HdlError(f"{failed} of {tests} tests of {bench.tests} failed under {simulator}:\n{_log(bench)}")
     if tests == 0:
@@ -135,39 +81,60 @@ def read_order() -> dict[str, Any]:
     return order
 
 
-def _run(bench: Bench, simulator: str) -> tuple[int, int]:
+def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
     """Tests run and tests failed."""
-    from cocotb_tools.runner import get_runner  # noqa: PLC0415  (only benches need cocotb)
-
     folder = bench.folder.resolve()
-    module, order, results = bench.interface.module, folder / "order.json", folder / "results.xml"
+    order, results = folder / "order.json", folder / "results.xml"
     results.unlink(missing_ok=True)
     order.write_text(json.dumps(bench.order), encoding="utf-8")
-    runner = get_runner(simulator)
-    try:
-        runner.build(
-            sources=[source.resolve() for source in bench.sources],
-            hdl_toplevel=module,
-            always=True,
-            build_dir=folder,
-            timescale=("1ns", "1ps"),
-            log_file=folder / "build.log",
-        )
-        runner.test(
-            test_module=bench.tests,
-            hdl_toplevel=module,
-            hdl_toplevel_lang="verilog",
-            build_dir=folder,
-            test_dir=folder,
-            results_xml=str(results),
-            seed=0,
-            extra_env={ORDER: str(order)},
-            log_file=folder / "run.log",
-        )
-    except (SystemExit, subprocess.CalledProcessError) as error:
-        if not results.is_file():
-            raise HdlError(f"{simulator} came to no result for {module}:\n{_log(bench)}") from error
+    # outside of pytest, cocotb's runner says nothing of tests that fail: the results do
+    with contextlib.suppress(SystemExit, subprocess.CalledProcessError), _environment(simulator):
+        _build_and_test(bench, simulator, folder, results, {ORDER: str(order)})
+    if not results.is_file():
+        raise HdlError(f"{simulator.name} came to no result for {bench.interface.module}:\n{_log(bench)}")
     return _count(results)
+
+
+def _build_and_test(
+    bench: Bench, simulator: Simulator, folder: Path, results: Path, environment: Mapping[str, str]
+) -> None:
+    """Compile the module and run its tests, which leave their results."""
+    from cocotb_tools.runner import get_runner  # noqa: PLC0415  (only benches need cocotb)
+
+    runner = get_runner(simulator.name)
+    runner.build(
+        sources=[source.resolve() for source in bench.sources],
+        hdl_toplevel=bench.interface.module,
+        always=True,
+        build_args=simulator.build_arguments,
+        build_dir=folder,
+        timescale=("1ns", "1ps"),
+        log_file=folder / "build.log",
+    )
+    runner.test(
+        test_module=bench.tests,
+        hdl_toplevel=bench.interface.module,
+        hdl_toplevel_lang="verilog",
+        build_dir=folder,
+        test_dir=folder,
+        results_xml=str(results),
+        seed=0,
+        plusargs=simulator.run_arguments,
+        extra_env=environment,
+        log_file=folder / "run.log",
+    )
+
+
+@contextlib.contextmanager
+def _environment(simulator: Simulator) -> Iterator[None]:
+    """The simulator's variables in this process, where cocotb looks for them."""
+    before = dict(os.environ)
+    os.environ.update(simulator.environment())
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _count(results: Path) -> tuple[int, int]:

@@ -1,9 +1,10 @@
 """The benches of this room run modules of Verilog in an HDL simulator, through cocotb.
 
-    make cosim BLOCK=merger [SIM=icarus]
+    make cosim BLOCK=merger [SIM=verilator]
 
-FIBERSCOPE_BLOCK picks one block. A simulator that is not installed skips its benches with a reason, unless
-FIBERSCOPE_SIM asks for it by name: then that is an error.
+FIBERSCOPE_BLOCK picks one block, FIBERSCOPE_SIM one simulator. A simulator that is not installed skips its
+benches with a reason, unless FIBERSCOPE_SIM asks for it by name: then that is an error, and so is a run in
+which no test passes.
 """
 
 import importlib.util
@@ -17,37 +18,53 @@ ROOM = Path(__file__).parent
 sys.path[:0] = [str(ROOM / "support"), str(ROOM.parent / "rtl" / "support"), str(ROOM.parent / "support")]
 
 HERE = all(importlib.util.find_spec(name) for name in ("pyrtl", "cocotb"))
+ASKED = os.environ.get("FIBERSCOPE_SIM", "")
 collect_ignore_glob = [] if HERE else ["test_*.py"]  # the extra `rtl` is not installed
+SIMULATORS = ["icarus", pytest.param("verilator", marks=pytest.mark.slow)]  # compiles for seconds
 
 
 @pytest.fixture
-def simulator() -> str:
+def simulator(request: pytest.FixtureRequest) -> str:
     """The HDL simulator to use; skips where it is missing, unless somebody asked for it."""
-    from hw.rtl.hdl import HdlError, require
+    from hw.rtl.hdl import HdlError, find
 
-    asked = os.environ.get("FIBERSCOPE_SIM", "")
     try:
-        require(asked or "icarus")
+        return find(request.param).name
     except HdlError as error:
-        if asked:
+        if ASKED:
             pytest.exit(str(error), returncode=2)
         pytest.skip(str(error))
-    return asked or "icarus"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a bench in every simulator, or in that which is asked for, unless it says itself in which."""
+    says = any(mark.args[0] == "simulator" for mark in metafunc.definition.iter_markers("parametrize"))
+    if "simulator" in metafunc.fixturenames and not says:
+        metafunc.parametrize("simulator", [ASKED] if ASKED else SIMULATORS, indirect=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the benches of FIBERSCOPE_BLOCK."""
+    """Keep the benches of FIBERSCOPE_BLOCK, and those in the simulator that is asked for."""
     wanted = os.environ.get("FIBERSCOPE_BLOCK", "")
-    if not wanted or not HERE:
-        return
-    from hw.rtl.catalogue import BLOCKS
+    if wanted and HERE:
+        from hw.rtl.catalogue import BLOCKS
 
-    if wanted not in BLOCKS:
-        pytest.exit(f"no block {wanted} exists as RTL; known: {', '.join(BLOCKS)}", returncode=2)
-    items[:] = [item for item in items if ROOM not in item.path.parents or _block(item) == wanted]
+        if wanted not in BLOCKS:
+            pytest.exit(f"no block {wanted} exists as RTL; known: {', '.join(BLOCKS)}", returncode=2)
+    items[:] = [item for item in items if ROOM not in item.path.parents or _is_wanted(item, wanted)]
 
 
-def _block(item: pytest.Item) -> str | None:
-    """The block that a bench is of."""
-    parameters = getattr(item, "callspec", None)  # of a parametrized test
-    return parameters.params.get("block") if parameters else None
+def _is_wanted(item: pytest.Item, block: str) -> bool:
+    callspec = getattr(item, "callspec", None)  # of a parametrized test
+    given = callspec.params if callspec else {}
+    if ASKED and given.get("simulator", ASKED) != ASKED:
+        return False
+    return not block or given.get("block") == block
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Fail if a simulator was asked for and all was skipped: that is not to have passed."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if ASKED and exitstatus == pytest.ExitCode.OK and not reporter.stats.get("passed"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        reporter.write_line(f"no test passed in {ASKED}", red=True)

@@ -13,3 +13,9 @@ SEEDS = (0, 1, 2)
 @pytest.mark.parametrize("block", SCENARIOS)
 def test_the_verilog_is_the_component(block, drawn, simulator, tmp_path):
     assert run(bench(block, SCENARIOS[block].drawn(drawn), tmp_path, SEEDS), simulator) == 1
+
+
+@pytest.mark.parametrize("block", ["merger"])
+@pytest.mark.parametrize("simulator", ["verilator"], indirect=True)
+def test_one_block_by_default_in_verilator_too(block, simulator, tmp_path):
+    assert run(bench(block, SCENARIOS[block].drawn(3), tmp_path, SEEDS), simulator) == 1

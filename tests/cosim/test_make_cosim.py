@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,35 @@ def test_make_cosim_passes_everything_on(arguments, command):
         check=True,
     )
     assert command in " ".join(said.stdout.replace("\\\n", " ").split())
+
+
+def room(tmp_path, *options, **variables):
+    """What pytest says of this room, with an empty PATH, and its exit code."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/cosim", *options]
+    environment = os.environ | {"PATH": str(tmp_path)} | variables
+    said = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return said.returncode, said.stdout + said.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "options", "code", "message"),
+    [
+        (
+            {"FIBERSCOPE_SIM": "icarus"},
+            [],
+            2,
+            "the simulator icarus is not installed: no iverilog on the PATH",
+        ),
+        ({"FIBERSCOPE_SIM": "verilator"}, [], 2, "the simulator verilator is not installed: "),
+        ({"FIBERSCOPE_SIM": "vcs"}, [], 2, "no HDL simulator vcs; known: icarus, verilator"),
+        ({"FIBERSCOPE_BLOCK": "mergr"}, [], 2, "no block mergr exists as RTL; known: merger"),
+        ({"FIBERSCOPE_BLOCK": "merger"}, ["-k", "nothing"], 5, "deselected"),
+        ({"FIBERSCOPE_SIM": "icarus"}, ["-k", "no_vector"], 1, "no test passed in icarus"),
+        ({"FIBERSCOPE_SIM": ""}, ["-k", "no_vector"], 0, "1 skipped"),
+    ],
+)
+def test_a_run_that_runs_no_bench_fails_and_says_why(variables, options, code, message, tmp_path):
+    """But where nobody asked for a simulator, as in ``make test``, its benches are skipped."""
+    found, said = room(tmp_path, *options, **({"FIBERSCOPE_SIM": "", "FIBERSCOPE_BLOCK": ""} | variables))
+    assert message in said
+    assert found == code

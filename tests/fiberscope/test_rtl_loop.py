@@ -94,11 +94,11 @@ def test_planted_rtl_that_never_ends_is_stopped(
             ["--at=gamma.pe9.merger"],
             "gamma has no merger named gamma.pe9.merger; did you mean gamma.pe2.merger",
         ),
-        (["--sim=vcs"], "no HDL simulator vcs; known: icarus"),
+        (["--sim=vcs"], "no HDL simulator vcs; known: icarus, verilator"),
         (["--set=pe.radix=100"], "merger: radix must be from 2 to 64, not 100; set the accelerator so that"),
         (
             ["--sim=pyrtl", "--verilog=mine.v"],
-            "PyRTL runs the twin only; Verilog of your own needs --sim icarus",
+            "PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator",
         ),
     ],
 )
