@@ -3,15 +3,20 @@
 from array import array
 
 import pytest
-from cache_bench import MemoryStub
 from fibers import fiber_tokens
+from memory_stub import MemoryStub
 from streams import StreamSink, StreamSource
 
 from hw.arithmetic import Accumulator, Multiplier
+from hw.buffet import Buffet
 from hw.cache import FiberCacheBank, FiberCacheSpecification
+from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
+from hw.leader_follower import LeaderFollowerIntersector
+from hw.level import Level
 from hw.memory import READ, WRITE
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
+from hw.scanner import LevelScanner
 from sim import Kernel
 
 ELEMENTS = fiber_tokens([(1, 0, 1.0), (2, 0, 1.0)])
@@ -33,7 +38,37 @@ CASES = {
         ["merged"],
         (0, -1, 0, 0, -1, -1, -1, -1),
     ),
+    "two_finger": (
+        lambda: TwoFingerIntersector("block"),
+        {"a": ELEMENTS, "b": ELEMENTS},
+        ["matches_a", "matches_b"],
+        (0, 2, 2),
+    ),
+    "skip_ahead": (
+        lambda: SkipAheadIntersector("block", 4),
+        {"a": ELEMENTS, "b": fiber_tokens([(2, 0, 1.0)])},
+        ["matches_a", "matches_b", "skips_a"],
+        (0, 0, 0, -1, -1, 2),
+    ),
+    "scanner": (
+        lambda: LevelScanner("block", Level([0, 2], [4, 7])),
+        {"references": [(0, 0, 0, 0.0)]},
+        ["elements"],
+        (-1, 2, -1),
+    ),
+    "leader_follower": (
+        lambda: LeaderFollowerIntersector("block", Level([0, 2], [2, 7])),
+        {"leader": ELEMENTS, "references": [(0, 0, 0, 0.0)]},
+        ["matches_leader", "matches_follower"],
+        (-1, 1, 2, 2, 1),
+    ),
     "crossbar": (lambda: Crossbar("block"), {"inputs[0]": [(0, 0, 0, 0.0)] * 3}, ["outputs[0]"], (3, 0)),
+    "buffet": (
+        lambda: Buffet("block", 4),
+        {"fills": ELEMENTS, "reads": [(0, 1, 1, 0.0)]},
+        ["values"],
+        (2, 0),
+    ),
     "bank": (
         lambda: FiberCacheBank("block", SPECIFICATION, 0),
         {"requests": REQUESTS},

@@ -7,6 +7,7 @@ import json
 import random
 import sys
 from array import array
+from itertools import accumulate
 
 from buffet_bench import run_buffet
 from cache_bench import run_bank
@@ -18,9 +19,12 @@ from hw.buffet import Buffet
 from hw.buffet_protocol import READ, READ_TO_UPDATE
 from hw.cache import FiberCacheSpecification
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
+from hw.leader_follower import LeaderFollowerIntersector
+from hw.level import Level
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
+from hw.scanner import LevelScanner
 from hw.stream import DATA, STOP
 from sim import mode
 
@@ -77,6 +81,30 @@ def _skip_ahead(generator):
     return run_block(SkipAheadIntersector("block", 5), inputs, outputs, seed=6)
 
 
+def _level(generator):
+    fibers = [sorted(generator.sample(range(40), k=generator.randrange(30))) for _ in range(5)]
+    segments = list(accumulate(map(len, fibers), initial=0))
+    coordinates = [coordinate for fiber in fibers for coordinate in fiber]
+    return Level(segments, coordinates, [generator.random() for _ in coordinates])
+
+
+def _references(generator):
+    return [(DATA, 0, generator.randrange(5), 0.0) for _ in range(20)]
+
+
+def _scanner(generator):
+    """With skips of fibers here and there."""
+    inputs = {"references": _references(generator)}
+    inputs["skips"] = [(generator.randrange(2), generator.randrange(40), n // 4, 0.0) for n in range(80)]
+    return run_block(LevelScanner("block", _level(generator), 3), inputs, ["elements"], seed=7)
+
+
+def _leader_follower(generator):
+    block = LeaderFollowerIntersector("block", _level(generator), indexed=False)
+    inputs = {"leader": _fibers(generator), "references": _references(generator)}
+    return run_block(block, inputs, ["matches_leader", "matches_follower"], seed=8)
+
+
 def _crossbar(generator):
     inputs = {
         f"inputs[{i}]": [(0, generator.randrange(3) << PORT_SHIFT | n, n, 0.5) for n in range(50)]
@@ -112,6 +140,7 @@ def _plain(outcome):
 def outcomes():
     """Every scenario's outcome by its name."""
     scenarios = (_multiplier, _accumulator, _merger, _crossbar, _bank, _cache, _buffet)
+    scenarios += (_two_finger, _skip_ahead, _scanner, _leader_follower)
     return {scenario.__name__[1:]: _plain(scenario(random.Random(5))) for scenario in scenarios}
 
 
