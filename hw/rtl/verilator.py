@@ -57,20 +57,19 @@ class Verilator(Simulator):
             "PATH": os.pathsep.join([str(home / "bin"), os.environ.get("PATH", os.defpath)]),
         }
 
-    def lint(self, source: Path, module: str, allowed: Sequence[str] = ()) -> None:
-        """Check a source by all rules of Verilator.
+    def lint(self, sources: Sequence[Path], module: str) -> None:
+        """Check sources by all rules of Verilator.
 
         Args:
-            source: a Verilog file.
-            module: its top.
-            allowed: names of rules that it need not keep.
+            sources: Verilog, and control files before it.
+            module: the top.
 
         Raises:
             HdlError: with every complaint.
         """
         self.require()
-        options = ["--lint-only", "-Wall", *(f"-Wno-{rule}" for rule in allowed), "--top-module", module]
-        compiled(["verilator", *options, str(source)], module, os.environ | self.environment())
+        command = ["verilator", "--lint-only", "-Wall", "--top-module", module, *map(str, sources)]
+        compiled(command, module, os.environ | self.environment())
 
     def _ports(self, sources: Sequence[Path], module: str, folder: Path) -> list[Wire]:
         tree = folder / f"{module}.json"

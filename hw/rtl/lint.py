@@ -1,0 +1,57 @@
+"""Lint: Verilog is read by all rules of Verilator, but for the exceptions that are listed here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.rtl.verilator import Verilator
+
+__all__ = ["WAIVERS", "Waiver", "lint"]
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """A complaint that is none.
+
+    Args:
+        rule: of Verilator.
+        match: what Verilator says, with ``*`` for anything.
+        reason: why that is as it should be.
+    """
+
+    rule: str
+    match: str
+    reason: str
+
+    def __str__(self) -> str:
+        """The line of a control file of Verilator."""
+        return f'lint_off -rule {self.rule} -file "*" -match "{self.match}"'
+
+
+WAIVERS = (
+    Waiver(
+        "UNUSEDSIGNAL",
+        "*'tmp*'*",
+        "PyRTL's unnamed wires: a sum is a bit wider than its operands, and its carry is cut off",
+    ),
+)
+
+
+def lint(source: Path, module: str, folder: Path, waivers: Sequence[Waiver] = WAIVERS) -> None:
+    """Check Verilog.
+
+    Args:
+        source: the file.
+        module: its top.
+        folder: where to put what Verilator is told.
+        waivers: the exceptions.
+
+    Raises:
+        HdlError: with every complaint, or if Verilator is missing.
+    """
+    control = folder / "waivers.vlt"
+    lines = ["`verilator_config", *map(str, waivers)]
+    control.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    Verilator().lint([control, source], module)

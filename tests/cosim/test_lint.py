@@ -1,0 +1,78 @@
+"""Every block's Verilog passes all of Verilator's lint rules, but for exceptions with a reason."""
+
+from pathlib import Path
+
+import pytest
+from scenarios import SCENARIOS
+
+from hw.rtl.catalogue import BLOCKS
+from hw.rtl.hdl import SIMULATORS, HdlError
+from hw.rtl.lint import WAIVERS, lint
+
+DRAWN = range(4)
+PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
+
+
+@pytest.fixture
+def lint_of(tmp_path):
+    """Checks a text of Verilog; skips where there is no Verilator."""
+    try:
+        SIMULATORS["verilator"].require()
+    except HdlError as error:
+        pytest.skip(str(error))
+
+    def check(text, module, *waivers):
+        source = tmp_path / f"{module}.v"
+        source.write_text(text)
+        lint(source, module, tmp_path, *waivers)
+
+    return check
+
+
+def verilog(block, seed):
+    return BLOCKS[block].verilog(SCENARIOS[block].drawn(seed))
+
+
+@pytest.mark.parametrize("drawn", DRAWN)
+@pytest.mark.parametrize("block", SCENARIOS)
+def test_the_verilog_is_clean(block, drawn, lint_of):
+    lint_of(verilog(block, drawn), block)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_so_it_is_by_default(block, lint_of):
+    lint_of(BLOCKS[block].verilog(BLOCKS[block].parameters()), block)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("input[31:0] ways_0_coordinate", "input[32:0] ways_0_coordinate", "WIDTH"),
+        ("    // Temporaries", "    wire spare = tasks_valid;", "UNUSEDSIGNAL: .*'spare'"),
+        ("merging <= (active", "merging = (active", "BLKSEQ"),
+        ("assign finished = ", "assign finished = finished & ", "UNOPTFLAT"),
+    ],
+)
+def test_planted_what_a_linter_is_for_is_found(old, new, complaint, lint_of):
+    text = BLOCKS["merger"].verilog(BLOCKS["merger"].parameters(radix=2))
+    assert old in text
+    with pytest.raises(HdlError, match=f"verilator does not accept module merger:\n(?s:.*){complaint}"):
+        lint_of(text.replace(old, new), "merger")
+
+
+@pytest.mark.parametrize("waiver", WAIVERS, ids=lambda waiver: waiver.rule)
+def test_each_exception_is_needed(waiver, lint_of):
+    others = tuple(other for other in WAIVERS if other != waiver)
+    complaints = 0
+    for block in SCENARIOS:
+        for drawn in DRAWN:
+            try:
+                lint_of(verilog(block, drawn), block, others)
+            except HdlError as error:
+                complaints += waiver.rule in str(error)
+    assert complaints > 0
+
+
+def test_the_page_lists_the_exceptions():
+    rows = [f"| `{waiver.rule}` | `{waiver.match}` | {waiver.reason} |" for waiver in WAIVERS]
+    assert "\n".join(["| --- | --- | --- |", *rows, ""]) in PAGE.read_text(encoding="utf-8")
