@@ -10,12 +10,14 @@ from streams import StreamSink, StreamSource
 from hw.arithmetic import Accumulator, Multiplier
 from hw.buffet import Buffet
 from hw.cache import FiberCacheBank, FiberCacheSpecification
+from hw.divider import Divider
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.leader_follower import LeaderFollowerIntersector
 from hw.level import Level
 from hw.memory import READ, WRITE
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
+from hw.prefix_sum import PrefixSum
 from hw.scanner import LevelScanner
 from sim import Kernel
 
@@ -61,6 +63,18 @@ CASES = {
         {"leader": ELEMENTS, "references": [(0, 0, 0, 0.0)]},
         ["matches_leader", "matches_follower"],
         (-1, 1, 2, 2, 1),
+    ),
+    "prefix_sum": (
+        lambda: PrefixSum("block", "serial", 1),
+        {"lanes[0]": ELEMENTS[:2] * 3},
+        ["sums[0]"],
+        (0, 9, 6),
+    ),
+    "divider": (
+        lambda: Divider("block"),
+        {"divisors": [(0, 5, 0, 0.0)], "dividends": ELEMENTS},
+        ["results"],
+        (0, 5, 2),
     ),
     "crossbar": (lambda: Crossbar("block"), {"inputs[0]": [(0, 0, 0, 0.0)] * 3}, ["outputs[0]"], (3, 0)),
     "buffet": (

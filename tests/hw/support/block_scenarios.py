@@ -18,12 +18,14 @@ from hw.arithmetic import Accumulator, Multiplier
 from hw.buffet import Buffet
 from hw.buffet_protocol import READ, READ_TO_UPDATE
 from hw.cache import FiberCacheSpecification
+from hw.divider import Divider
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.leader_follower import LeaderFollowerIntersector
 from hw.level import Level
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
+from hw.prefix_sum import FORMS, PrefixSum
 from hw.scanner import LevelScanner
 from hw.stream import DATA, STOP
 from sim import mode
@@ -132,6 +134,24 @@ def _buffet(generator):
     return run_buffet(lambda: Buffet("block", 4), reads, 4 + sum(read[2] for read in reads), seed=6)
 
 
+def _prefix_sum(generator):
+    form, width = FORMS[1], 20
+    arrays = [generator.choices(range(1 << width), k=generator.randrange(30)) for _ in range(20)]
+    lanes = {f"lanes[{i}]": [] for i in range(3)}
+    for numbers in arrays:
+        row = [(DATA, number, -number, number / 3) for number in numbers]
+        row += [(STOP, 0, 0, 0.0)] * (3 - len(row) % 3)
+        for i, tokens in enumerate(lanes.values()):
+            tokens.extend(row[i::3])
+    return run_block(PrefixSum("block", form, 3, width), lanes, [f"sums[{i}]" for i in range(3)], seed=7)
+
+
+def _divider(generator):
+    dividends = [(control, coordinate, 0, value) for control, coordinate, _, value in stream(generator, 20)]
+    inputs = {"divisors": [(0, generator.randrange(6), 0, 0.0) for _ in range(20)], "dividends": dividends}
+    return run_block(Divider("block", 32, 5), inputs, ["results"], seed=8)
+
+
 def _plain(outcome):
     """An outcome as lists and dictionaries of numbers and strings, as JSON gives them back."""
     return json.loads(json.dumps(vars(outcome), default=vars))
@@ -140,7 +160,7 @@ def _plain(outcome):
 def outcomes():
     """Every scenario's outcome by its name."""
     scenarios = (_multiplier, _accumulator, _merger, _crossbar, _bank, _cache, _buffet)
-    scenarios += (_two_finger, _skip_ahead, _scanner, _leader_follower)
+    scenarios += (_two_finger, _skip_ahead, _scanner, _leader_follower, _prefix_sum, _divider)
     return {scenario.__name__[1:]: _plain(scenario(random.Random(5))) for scenario in scenarios}
 
 
