@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from sim.errors import SimulationError
 
 Direction = Literal["input", "output"]
+CLOCKING = ("clk", "rst")  # inputs of every module
 FIELDS = ("control", "coordinate", "reference", "value")
 FLOATS = {32: ("<f", "<I"), 64: ("<d", "<Q")}  # formats of a value and of its bits, by width
 
@@ -164,7 +165,7 @@ class Interface:
 
     def wires(self) -> list[Wire]:
         """All ports of the module."""
-        clocking = [Wire("clk", "input", 1), Wire("rst", "input", 1)]
+        clocking = [Wire(name, "input", 1) for name in CLOCKING]
         status = [Wire(name, "output", 1) for name in self.status]
         return clocking + [wire for stream in self.streams for wire in stream.wires()] + status
 

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 
 import pyrtl
 
-from hw.rtl.interface import Interface, Stream
+from hw.rtl.interface import CLOCKING, Interface, Stream, Wire
 
 Signal: TypeAlias = Any  # a pyrtl.WireVector; PyRTL has no types
+Ports: TypeAlias = Mapping[str, Signal]  # all of a module but clock and reset, by name
 
 
 class InputStream:
@@ -20,12 +21,10 @@ class InputStream:
     Attributes are ``valid`` and each field of its tokens; ``accept`` drives ``ready``.
     """
 
-    def __init__(self, stream: Stream) -> None:
-        self.valid: Signal = pyrtl.Input(1, stream.wire("valid"))
-        self.fields: dict[str, Signal] = {
-            field: pyrtl.Input(width, stream.wire(field)) for field, width in stream.widths.items()
-        }
-        self._ready: Signal = pyrtl.Output(1, stream.wire("ready"))
+    def __init__(self, stream: Stream, ports: Ports) -> None:
+        self.valid: Signal = ports[stream.wire("valid")]
+        self.fields: dict[str, Signal] = {field: ports[stream.wire(field)] for field in stream.widths}
+        self._ready: Signal = ports[stream.wire("ready")]
 
     def accept(self, ready: Signal) -> None:
         """Say when a token that is valid is taken."""
@@ -35,12 +34,10 @@ class InputStream:
 class OutputStream:
     """The wires of a stream that the module sends; ``send`` drives all but ``ready``."""
 
-    def __init__(self, stream: Stream) -> None:
-        self.ready: Signal = pyrtl.Input(1, stream.wire("ready"))
-        self._valid: Signal = pyrtl.Output(1, stream.wire("valid"))
-        self._fields: dict[str, Signal] = {
-            field: pyrtl.Output(width, stream.wire(field)) for field, width in stream.widths.items()
-        }
+    def __init__(self, stream: Stream, ports: Ports) -> None:
+        self.ready: Signal = ports[stream.wire("ready")]
+        self._valid: Signal = ports[stream.wire("valid")]
+        self._fields: dict[str, Signal] = {field: ports[stream.wire(field)] for field in stream.widths}
 
     def send(self, valid: Signal, fields: Mapping[str, Signal]) -> None:
         """Offer a token while ``valid`` is high.
@@ -59,11 +56,23 @@ class OutputStream:
 
 @dataclass(frozen=True)
 class Streams:
-    """What a block is designed between: streams, by the labels of the component's ports, and status."""
+    """What a block is designed between: streams, by the labels of the component's ports, and status.
+
+    ``ports`` are all of their wires.
+    """
 
     inputs: Mapping[str, InputStream]
     outputs: Mapping[str, OutputStream]
     status: Mapping[str, Signal]
+    ports: Ports
+
+    @classmethod
+    def of(cls, interface: Interface, make: Callable[[Wire], Signal]) -> Streams:
+        """The streams of an interface, their wires as they are made here."""
+        ports = {wire.name: make(wire) for wire in interface.wires() if wire.name not in CLOCKING}
+        inputs = {s.label: InputStream(s, ports) for s in interface.streams if s.direction == "input"}
+        outputs = {s.label: OutputStream(s, ports) for s in interface.streams if s.direction == "output"}
+        return cls(inputs, outputs, {name: ports[name] for name in interface.status}, ports)
 
     def show(self, name: str, condition: Signal) -> None:
         """Drive a status output."""
@@ -85,12 +94,14 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
     with pyrtl.set_working_block(block, no_sanity_check=True):
         pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
         pyrtl.memory._reset_memory_indexer()  # and memories
-        inputs = {s.label: InputStream(s) for s in interface.streams if s.direction == "input"}
-        outputs = {s.label: OutputStream(s) for s in interface.streams if s.direction == "output"}
-        status = {name: pyrtl.Output(1, name) for name in interface.status}
-        design(Streams(inputs, outputs, status))
+        design(Streams.of(interface, _port))
     block.sanity_check()
     return Twin(interface, block)
+
+
+def _port(wire: Wire) -> Signal:
+    kind = pyrtl.Input if wire.direction == "input" else pyrtl.Output
+    return kind(wire.width, wire.name)
 
 
 def named(name: str, wire: Signal) -> Signal:
