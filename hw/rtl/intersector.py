@@ -1,0 +1,387 @@
+"""Intersectors as RTL: the twins of ``hw.intersect``'s two-finger and skip-ahead intersectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+import pyrtl
+
+from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
+from hw.rtl.adapter import Adapter
+from hw.rtl.backend import Backend
+from hw.rtl.block import RtlBlock
+from hw.rtl.interface import Interface, Stream, Token
+from hw.rtl.parameters import Parameters, check_range, check_value_bits
+from hw.rtl.twin import InputStream, Signal, Streams, named
+from hw.stream import DATA, FIBER_NUMBERS, STOP
+from sim.channel import Channel
+
+SIDES = ("a", "b")
+NUMBER_BITS = (FIBER_NUMBERS - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class TwoFingerParameters(Parameters):
+    """What a two-finger intersector is made for; widths in bits.
+
+    Args:
+        coordinate_bits: 1 to 55, as in the component.
+        reference_bits: 1 to 64.
+        value_bits: 32 or 64.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    coordinate_bits: int = 32
+    reference_bits: int = 64
+    value_bits: int = 64
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        check_range("intersector", "coordinate_bits", self.coordinate_bits, 1, 55)
+        check_range("intersector", "reference_bits", self.reference_bits, 1, 64)
+        check_value_bits("intersector", self.value_bits)
+
+
+@dataclass(frozen=True)
+class SkipAheadParameters(TwoFingerParameters):
+    """What a skip-ahead intersector is made for.
+
+    Args:
+        window: tokens that each side's window holds, 1 to 32; the other parameters are those of two fingers.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    window: int = 8
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        check_range("intersector", "window", self.window, 1, 32)
+
+
+def two_finger_interface(parameters: TwoFingerParameters) -> Interface:
+    """Ports: ``a`` and ``b``, ``matches_a`` and ``matches_b``."""
+    return Interface("two_finger", _fibers(parameters))
+
+
+def skip_ahead_interface(parameters: SkipAheadParameters) -> Interface:
+    """Ports: those of two fingers, ``skips_a`` and ``skips_b``; as status what the windows do.
+
+    ``step`` and ``continued`` are high in the cycles that the counters count; ``a_leaves_00`` and on say
+    which tokens leave the window of a, from its head on.
+    """
+    skip = {"control": 1, "coordinate": parameters.coordinate_bits, "reference": NUMBER_BITS + 1}
+    skips = [Stream(f"skips_{side}", f"skips_{side}", "output", skip) for side in SIDES]
+    leaves = [name for side in SIDES for name in _leaves(side, parameters.window)]
+    return Interface("skip_ahead", (*_fibers(parameters), *skips), ("step", "continued", *leaves))
+
+
+def _fibers(parameters: TwoFingerParameters) -> tuple[Stream, ...]:
+    element = {
+        "control": 1,
+        "coordinate": parameters.coordinate_bits,
+        "reference": parameters.reference_bits,
+        "value": parameters.value_bits,
+    }
+    return (
+        *(Stream(side, side, "input", element) for side in SIDES),
+        *(Stream(f"matches_{side}", f"matches_{side}", "output", element) for side in SIDES),
+    )
+
+
+def _leaves(side: str, window: int) -> list[str]:
+    return [f"{side}_leaves_{i:02}" for i in range(window)]
+
+
+def two_finger(_parameters: TwoFingerParameters, between: Streams) -> None:
+    """Two comparators on the heads; no registers.
+
+    Both matches leave in one cycle: the one side's ``valid`` is high only while both are ready.
+    """
+    a, b = (between.inputs[side] for side in SIDES)
+    order_a, order_b = (named(f"order_{side}", _order(between.inputs[side].fields)) for side in SIDES)
+    shown = named("both_shown", a.valid & b.valid)
+    paired = named("paired", shown & (order_a == order_b) & _ready(between))
+    a.accept(paired | (shown & (order_a < order_b)))
+    b.accept(paired | (shown & (order_b < order_a)))
+    for side in SIDES:
+        between.outputs[f"matches_{side}"].send(paired, _blank_if_stop(between.inputs[side].fields))
+
+
+def _order(fields: Mapping[str, Signal]) -> Signal:
+    """What a token is compared by: its coordinate, and behind all of those the stop."""
+    stop = fields["control"]
+    return pyrtl.concat(stop, _unless(stop, fields["coordinate"]))
+
+
+def _ready(between: Streams) -> Signal:
+    return between.outputs["matches_a"].ready & between.outputs["matches_b"].ready
+
+
+def _blank_if_stop(fields: Mapping[str, Signal]) -> dict[str, Signal]:
+    """The fields of a token; a stop carries nothing."""
+    stop = fields["control"]
+    payload = {name: _unless(stop, wire) for name, wire in fields.items() if name != "control"}
+    return {"control": stop} | payload
+
+
+def _unless(condition: Signal, wire: Signal) -> Signal:
+    """The wire, zeros under the condition."""
+    return pyrtl.select(condition, pyrtl.Const(0, len(wire)), wire)
+
+
+class _Window:
+    """A shift register with its head at place 0, which any number of tokens leave at once.
+
+    ``held`` counts its tokens; ``order`` is by what each place is compared, ``present`` whether it has one.
+    """
+
+    def __init__(self, side: str, size: int, source: InputStream) -> None:
+        self.side = side
+        self.source = source
+        self.held: Signal = pyrtl.Register(size.bit_length(), f"held_{side}")
+        self.places: list[dict[str, Signal]] = [
+            {
+                field: pyrtl.Register(len(wire), f"window_{side}_{i:02}_{field}")
+                for field, wire in source.fields.items()
+            }
+            for i in range(size)
+        ]
+        self.present = [named(f"present_{side}_{i:02}", self.held > i) for i in range(size)]
+        self.order = [named(f"order_{side}_{i:02}", _order(place)) for i, place in enumerate(self.places)]
+
+    @property
+    def head(self) -> dict[str, Signal]:
+        """The first token."""
+        return self.places[0]
+
+    def below(self, order: Signal) -> list[Signal]:
+        """For each place whether it and all before it hold what comes before this in order."""
+        passed = [present & (own < order) for present, own in zip(self.present, self.order, strict=True)]
+        for i in range(1, len(passed)):
+            passed[i] = passed[i - 1] & passed[i]
+        return passed
+
+    def advance(self, leaves: Sequence[Signal]) -> Signal:
+        """Shift out the tokens that leave, take one in if there was room; gives whether all leave."""
+        count = _ones(leaves, len(self.held))
+        left = named(f"left_{self.side}", (self.held - count)[: len(self.held)])
+        room = self.held != len(self.places)
+        fills = named(f"fills_{self.side}", room & self.source.valid)
+        self.source.accept(room)
+        self.held.next <<= (left + fills)[: len(self.held)]
+        for i, place in enumerate(_shifted(self.places, count)):
+            comes = fills & (left == i)
+            for field, register in self.places[i].items():
+                register.next <<= pyrtl.select(comes, self.source.fields[field], place[field])
+        return left == 0
+
+
+def _ones(bits: Sequence[Signal], width: int) -> Signal:
+    """How many of the bits are set, where the set ones come first."""
+    count: Signal = pyrtl.Const(0, width)
+    for i, bit in enumerate(bits):
+        count = pyrtl.select(bit, pyrtl.Const(i + 1, width), count)
+    return count
+
+
+def _shifted(places: Sequence[dict[str, Signal]], count: Signal) -> Sequence[dict[str, Signal]]:
+    """The places behind a logarithmic shifter; what comes in from behind the last does not matter."""
+    for stage in range(len(count)):
+        distance, bit = 1 << stage, count[stage]
+        places = [
+            {
+                field: pyrtl.select(bit, places[min(i + distance, len(places) - 1)][field], wire)
+                for field, wire in place.items()
+            }
+            for i, place in enumerate(places)
+        ]
+    return places
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What a side does in a cycle, beside its part in a pair: whether it drops, and has none left then.
+
+    ``skipping`` is a register: the skip has emptied the window and goes on.
+    """
+
+    name: str
+    head: Mapping[str, Signal]
+    drops: Signal
+    empties: Signal
+    skipping: Signal
+
+
+def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
+    """A shift register a side, each place of it with a comparator to the other side's head.
+
+    Two bits say whose skip goes on beyond its window, one that the source has been told of it; a counter
+    numbers the fibers. As with two fingers, both matches leave in one cycle. A skip is offered in cycles in
+    which the side drops, and no longer; where there is none to tell, tie its ``ready`` low.
+    """
+    a, b = (_Window(side, parameters.window, between.inputs[side]) for side in SIDES)
+    shown = named("both_shown", a.present[0] & b.present[0])
+    paired = named("paired", shown & (a.order[0] == b.order[0]) & _ready(between))
+    stopped = named("any_stopped", a.head["control"] | b.head["control"])
+    sides = [_side(between, own, other, shown, paired) for own, other in ((a, b), (b, a))]
+    dropped = named("dropped", sides[0].drops | sides[1].drops)
+    for side in sides:
+        between.outputs[f"matches_{side.name}"].send(paired, _blank_if_stop(side.head))
+        kept = side.skipping & ~paired & ~dropped
+        side.skipping.next <<= pyrtl.select(side.drops, side.empties, kept)
+    goes_on = named("goes_on", reduce(or_, [side.drops & side.skipping for side in sides]))
+    between.show("step", ~stopped & (paired | (dropped & ~goes_on)))
+    between.show("continued", ~stopped & goes_on)
+    _tell(between, sides, named("finished", paired & stopped))
+
+
+def _side(between: Streams, own: _Window, other: _Window, shown: Signal, paired: Signal) -> _Side:
+    """Drop what is below the other's head, or the head alone when it leaves in a pair."""
+    below = [shown & passed for passed in own.below(other.order[0])]
+    leaves = [below[0] | paired, *below[1:]]
+    for name, bit in zip(_leaves(own.side, len(leaves)), leaves, strict=True):
+        between.show(name, bit)
+    drops = named(f"drops_{own.side}", below[0])
+    empties = named(f"empties_{own.side}", drops & own.advance(leaves))
+    return _Side(own.side, own.head, drops, empties, pyrtl.Register(1, f"skipping_{own.side}"))
+
+
+def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
+    """Tell the source of a side whose window a skip has emptied, once a skip."""
+    told: Signal = pyrtl.Register(1, "told")
+    number: Signal = pyrtl.Register(NUMBER_BITS, "fiber_number")
+    number.next <<= (number + finished)[:NUMBER_BITS]
+    told_next = told
+    for side, other in zip(sides, reversed(sides), strict=True):
+        skips = between.outputs[f"skips_{side.name}"]
+        already = told & side.skipping
+        asks = named(f"asks_{side.name}", side.empties & ~already)
+        target = _blank_if_stop({field: other.head[field] for field in ("control", "coordinate")})
+        skips.send(asks, target | {"reference": pyrtl.concat(pyrtl.Const(0, 1), number)})
+        told_next = pyrtl.select(side.drops, already | (asks & skips.ready), told_next)
+    told.next <<= told_next
+
+
+class _StandIn(Adapter):
+    """What both stand-ins follow: pairs of fibers, what leaves in pairs and what is dropped."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._begun = False
+        self._steps = self._matches = self._dropped = self._fibers = 0
+
+    def _see(self, matched: Token | None, dropped: int) -> None:
+        """Follow what a cycle has given: a match, a stop, or elements dropped."""
+        if matched is not None and matched.control == STOP:
+            self._fibers += 1
+            self._begun = False
+            return
+        self._matches += matched is not None
+        self._dropped += dropped
+        self._begun = self._begun or matched is not None or dropped > 0
+
+    def _wait(self, shown_a: bool, shown_b: bool) -> int:
+        """Account for a cycle in which nothing happens."""
+        if shown_a and shown_b:
+            first, second = self.channel("matches_a"), self.channel("matches_b")
+            return self.wait_output(second if first.can_push() else first)
+        if shown_a:
+            return self.wait_input(self.channel("b"))
+        return self.wait_input(self.channel("a")) if shown_b or self._begun else self.idle()
+
+    def counters(self) -> dict[str, int]:
+        """Steps, matches, elements dropped, and pairs of fibers."""
+        return {
+            "intersect": self._steps,
+            "matches": self._matches,
+            "dropped": self._dropped,
+            "fibers": self._fibers,
+        }
+
+
+class TwoFingerStandIn(_StandIn):
+    """Stands in for a ``TwoFingerIntersector``."""
+
+    PORTS = TwoFingerIntersector.PORTS
+
+    def observe(self, moved: Mapping[str, Token]) -> None:
+        """Count; a drop is a step if the head that stays is an element."""
+        matched = moved.get("matches_a")
+        if matched is not None:
+            self._see(matched, 0)
+            self._steps += matched.control == DATA
+        for side, other in (("a", "b"), ("b", "a")):
+            if matched is None and side in moved:
+                self._see(None, 1)
+                self._steps += self.channel(other).control() == DATA
+
+    def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
+        """Busy when a token moves; else waiting for a head, or for space."""
+        if moved:
+            return self.busy(now + 1)
+        return self._wait(self.channel("a").can_pop(), self.channel("b").can_pop())
+
+
+class SkipAheadStandIn(_StandIn):
+    """Stands in for a ``SkipAheadIntersector`` whose skips are connected."""
+
+    PORTS = SkipAheadIntersector.PORTS
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._held = dict.fromkeys(SIDES, 0)  # tokens in the windows
+        self._working = False
+        self._continued = self._skips = 0
+
+    def observe(self, moved: Mapping[str, Token]) -> None:
+        """Follow the windows by the module's status."""
+        leaves = {side: self._leaving(side) for side in SIDES}
+        for side in SIDES:
+            self._held[side] += (side in moved) - leaves[side]
+            self._skips += f"skips_{side}" in moved
+        matched = moved.get("matches_a")
+        self._working = bool(moved) or any(leaves.values())
+        self._see(matched, sum(leaves.values()) if matched is None else 0)
+        self._steps += self.status["step"]
+        self._continued += self.status["continued"]
+
+    def _leaving(self, side: str) -> int:
+        return sum(self.status[name] for name in self.interface.status if name.startswith(f"{side}_leaves"))
+
+    def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
+        """Busy when a token moves or leaves a window; else waiting for a head, or for space."""
+        if self._working:
+            return self.busy(now + 1)
+        return self._wait(self._held["a"] > 0, self._held["b"] > 0)
+
+    def counters(self) -> dict[str, int]:
+        """Those of every intersector, cycles beyond the first of skips, and skips told."""
+        return super().counters() | {"continued": self._continued, "skips": self._skips}
+
+
+TWO_FINGER = RtlBlock(
+    "two_finger",
+    "intersects two fibers by comparing their heads, one comparison a cycle",
+    TwoFingerParameters,
+    TwoFingerParameters,
+    two_finger_interface,
+    two_finger,
+    TwoFingerStandIn,
+)
+SKIP_AHEAD = RtlBlock(
+    "skip_ahead",
+    "intersects two fibers; the side behind skips what its window holds below the other, one skip a cycle",
+    SkipAheadParameters,
+    lambda window: SkipAheadParameters(window=window),
+    skip_ahead_interface,
+    skip_ahead,
+    SkipAheadStandIn,
+)

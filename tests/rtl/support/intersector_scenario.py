@@ -1,0 +1,79 @@
+"""The intersectors: pairs of fibers with ties, long runs on one side, ends on one side, and empty ones."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from fiber_streams import STOP_TOKEN, Fiber
+from scenario import Scenario
+from streams import Token
+
+from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
+from hw.rtl.intersector import SkipAheadParameters, TwoFingerParameters
+
+PAIRS = 24  # of fibers a seed
+WINDOWS = (1, 2, 3, 4, 5, 8, 13)
+MATCHES = ("matches_a", "matches_b")
+
+
+def _widths(generator: random.Random) -> dict[str, int]:
+    return {
+        "coordinate_bits": generator.choice([1, 6, 8, 32, 55]),
+        "reference_bits": generator.choice([1, 16, 64]),
+        "value_bits": generator.choice([32, 64]),
+    }
+
+
+def intersector_inputs(generator: random.Random, given: Any) -> dict[str, list[Token]]:
+    """Tokens of both sides."""
+    inputs: dict[str, list[Token]] = {"a": [], "b": []}
+    for _ in range(PAIRS):
+        span = min(1 << given.coordinate_bits, generator.choice([4, 16, 64, 1 << 55]))
+        for coordinates, side in zip(_pair(generator, span), generator.sample("ab", 2), strict=True):
+            inputs[side] += _fiber(generator, coordinates, given.reference_bits)
+    return inputs
+
+
+def _pair(generator: random.Random, span: int) -> tuple[list[int], list[int]]:
+    """Coordinates below ``span``: many of both, runs that alternate, few and many, or an end on one side."""
+    kind = generator.choice(["mixed", "runs", "sparse", "ends", "empty"])
+    many = _some(generator, span, 24)
+    if kind == "mixed":
+        return many, sorted({*_some(generator, span, 24), *generator.sample(many, len(many) // 2)})
+    if kind == "runs":
+        runs = [sorted(generator.sample(many, generator.randint(0, len(many)))) for _ in range(2)]
+        return runs[0][len(runs[0]) // 2 :], runs[1][: len(runs[1]) // 2] + many[-1:]
+    if kind == "sparse":
+        return many, generator.sample(many, 1)
+    if kind == "ends":
+        return many, many[: generator.randint(0, 3)]
+    return many, []
+
+
+def _some(generator: random.Random, span: int, count: int) -> list[int]:
+    return sorted({generator.randrange(span) for _ in range(count)})
+
+
+def _fiber(generator: random.Random, coordinates: list[int], reference_bits: int) -> Fiber:
+    limit = 1 << (reference_bits - 1)
+    return [
+        (0, coordinate, generator.randrange(-limit, limit), generator.randrange(-4096, 4096) / 8)
+        for coordinate in coordinates
+    ] + [STOP_TOKEN]
+
+
+TWO_FINGER = Scenario(
+    "two_finger",
+    lambda name, _given: TwoFingerIntersector(name),
+    lambda generator: TwoFingerParameters(**_widths(generator)),
+    intersector_inputs,
+    MATCHES,
+)
+SKIP_AHEAD = Scenario(
+    "skip_ahead",
+    lambda name, given: SkipAheadIntersector(name, given.window),
+    lambda generator: SkipAheadParameters(**_widths(generator), window=generator.choice(WINDOWS)),
+    intersector_inputs,
+    (*MATCHES, "skips_a", "skips_b"),
+)

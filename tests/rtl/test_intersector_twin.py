@@ -1,0 +1,105 @@
+"""The intersectors' twins: the largest window, twins broken on purpose, and what they refuse."""
+
+import random
+from dataclasses import replace
+
+import pyrtl
+import pytest
+from fiber_streams import STOP_TOKEN
+from intersector_scenario import SKIP_AHEAD, TWO_FINGER, intersector_inputs
+from pairs import check_pair
+
+from hw.rtl import intersector
+from hw.rtl.intersector import SkipAheadParameters
+
+
+@pytest.fixture(autouse=True)
+def waveforms_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
+
+
+def fiber(coordinates):
+    return [(0, coordinate, 0, 0.0) for coordinate in coordinates] + [STOP_TOKEN]
+
+
+def test_the_largest_window():
+    parameters = SkipAheadParameters(window=32)
+    inputs = intersector_inputs(random.Random(32), parameters)
+    inputs["a"] += fiber(range(0, 400, 2))
+    inputs["b"] += fiber(range(1, 400, 40))
+    assert check_pair(replace(SKIP_AHEAD.pair(32, parameters), inputs=inputs)) > 500
+
+
+def test_the_fiber_number_is_that_of_the_component():
+    inputs = {"a": fiber([]) * 300 + fiber(range(20)), "b": fiber([]) * 300 + fiber([90])}
+    pair = replace(SKIP_AHEAD.pair(1, SkipAheadParameters(window=2)), inputs=inputs)
+    assert check_pair(pair) > 300
+
+
+def check_found(scenario, seed, message):
+    with pytest.raises(AssertionError, match=message):
+        check_pair(scenario.pair(seed))
+
+
+@pytest.mark.parametrize("scenario", [TWO_FINGER, SKIP_AHEAD], ids=["two_finger", "skip_ahead"])
+def test_planted_a_stop_that_is_not_behind_all_coordinates_is_found(scenario, monkeypatch):
+    def wrong(fields):
+        return pyrtl.concat(fields["coordinate"], fields["control"])
+
+    monkeypatch.setattr(intersector, "_order", wrong)
+    check_found(scenario, 3, f"{scenario.block}, seed 3: ")
+
+
+def test_planted_a_window_that_drops_one_at_a_time_is_found(monkeypatch):
+    below = intersector._Window.below
+
+    def first_only(self, order):
+        passed = below(self, order)
+        return passed[:1] + [pyrtl.Const(0, 1)] * (len(passed) - 1)
+
+    monkeypatch.setattr(intersector._Window, "below", first_only)
+    check_found(SKIP_AHEAD, 3, r"skip_ahead, seed 3: .* differs: ")
+
+
+def test_planted_a_window_that_skips_past_a_stop_is_found(monkeypatch):
+    def anywhere(self, order):
+        return [p & (own < order) for p, own in zip(self.present, self.order, strict=True)]
+
+    monkeypatch.setattr(intersector._Window, "below", anywhere)
+    check_found(SKIP_AHEAD, 3, "skip_ahead, seed 3: ")
+
+
+def test_planted_a_source_that_is_told_again_and_again_is_found(monkeypatch):
+    tell = intersector._tell
+
+    def forgets(between, sides, finished):
+        tell(between, [replace(side, skipping=pyrtl.Const(0, 1)) for side in sides], finished)
+
+    monkeypatch.setattr(intersector, "_tell", forgets)
+    check_found(SKIP_AHEAD, 3, r"skip_ahead, seed 3: block differs: .*'skips': ")
+
+
+def test_planted_a_step_counted_wrongly_is_found(monkeypatch):
+    observe = intersector.SkipAheadStandIn.observe
+
+    def counts_what_goes_on(self, moved):
+        observe(self, moved)
+        self._steps += self.status["continued"]
+
+    monkeypatch.setattr(intersector.SkipAheadStandIn, "observe", counts_what_goes_on)
+    check_found(SKIP_AHEAD, 3, r"skip_ahead, seed 3: block differs: ")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"window": 0}, "intersector: window must be from 1 to 32, not 0"),
+        ({"window": 33}, "intersector: window must be from 1 to 32, not 33"),
+        ({"coordinate_bits": 56}, "intersector: coordinate_bits must be from 1 to 55, not 56"),
+        ({"reference_bits": 0}, "intersector: reference_bits must be from 1 to 64, not 0"),
+        ({"value_bits": 16}, "intersector: value_bits must be 32 or 64, not 16"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SkipAheadParameters(**parameters)
