@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.rtl import merger
+from hw.rtl import intersector, merger
 from hw.rtl.block import RtlBlock
 
-BLOCKS: Mapping[str, RtlBlock] = {block.name: block for block in (merger.BLOCK,)}
+BLOCKS: Mapping[str, RtlBlock] = {
+    block.name: block for block in (merger.BLOCK, intersector.TWO_FINGER, intersector.SKIP_AHEAD)
+}
