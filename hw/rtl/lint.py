@@ -36,6 +36,8 @@ WAIVERS = (
         "*'tmp*'*",
         "PyRTL's unnamed wires: a sum is a bit wider than its operands, and its carry is cut off",
     ),
+    Waiver("UNUSEDSIGNAL", "*'clk'*", "every module has a clock; one without registers has no use for it"),
+    Waiver("UNUSEDSIGNAL", "*'rst'*", "every module has a reset; one without registers has no use for it"),
 )
 
 
