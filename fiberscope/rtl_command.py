@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,10 +42,13 @@ class LoopRequest:
 
 def show_blocks() -> None:
     """Print every block with its parameters and their defaults."""
-    for block in _blocks().values():
+    blocks = _blocks()
+    from hw.rtl.parameters import described  # noqa: PLC0415  (_blocks has made sure that it can be)
+
+    for block in blocks.values():
         print(f"{block.name:<12} {block.summary}")
-        defaults = (f"{field.name}={field.default}" for field in fields(block.parameters))
-        print(f"{'':<12} {' '.join(defaults)}")
+        for line in described(block.parameters):
+            print(f"{'':<12} {line}")
 
 
 def export(name: str, settings: Sequence[str], folder: Path) -> None:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.rtl import intersector, merger
+from hw.rtl import divider, intersector, merger, prefix_sum
 from hw.rtl.block import RtlBlock
 
 BLOCKS: Mapping[str, RtlBlock] = {
-    block.name: block for block in (merger.BLOCK, intersector.TWO_FINGER, intersector.SKIP_AHEAD)
+    block.name: block
+    for block in (
+        merger.BLOCK,
+        prefix_sum.BLOCK,
+        divider.BLOCK,
+        intersector.TWO_FINGER,
+        intersector.SKIP_AHEAD,
+    )
 }

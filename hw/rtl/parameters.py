@@ -1,16 +1,21 @@
-"""Parameters of twins: checked, and set from the command line by name."""
+"""Parameters of twins, numbers and named choices: checked, and set from the command line by name."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from dataclasses import Field, dataclass, fields
+from typing import Any, TypeVar
+
+CHOICES = "choices"  # key in a field's metadata: the names of which the parameter is one
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base of the parameters of every block: dataclasses of numbers with defaults."""
+    """Base of the parameters of every block: dataclasses with defaults.
+
+    A parameter is a number; or one of several names, which its field lists under ``CHOICES`` in its metadata.
+    """
 
 
 Kind = TypeVar("Kind", bound=Parameters)
@@ -26,32 +31,73 @@ def check_range(block: str, name: str, number: int, least: int, most: int) -> No
         raise ValueError(f"{block}: {name} must be from {least} to {most}, not {number}")
 
 
-def check_value_bits(block: str, bits: int) -> None:
-    """Refuse a width that no IEEE float has.
+def check_value_bits(block: str, bits: int, *, optional: bool = False) -> None:
+    """Refuse a width that no IEEE float has; 0, for no values, passes where they are optional.
 
     Raises:
         ValueError: naming the block.
     """
-    if bits not in (32, 64):
-        raise ValueError(f"{block}: value_bits must be 32 or 64, not {bits}")
+    if bits not in (32, 64) and not (optional and bits == 0):
+        widths = "0, 32 or 64" if optional else "32 or 64"
+        raise ValueError(f"{block}: value_bits must be {widths}, not {bits}")
+
+
+def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> None:
+    """Refuse what is none of the choices.
+
+    Raises:
+        ValueError: naming the block, the parameter and the choices, with the nearest.
+    """
+    if chosen not in choices:
+        near = difflib.get_close_matches(chosen, choices, n=1)
+        advice = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"{block}: {name} must be one of {', '.join(choices)}, not {chosen}{advice}")
+
+
+def described(kind: type[Parameters]) -> list[str]:
+    """Lines that list the parameters with their defaults, and the choices of each that is no number."""
+    known = fields(kind)
+    defaults = " ".join(f"{field.name}={field.default}" for field in known)
+    return [defaults] + [
+        f"{field.name}: {', '.join(field.metadata[CHOICES])}" for field in known if CHOICES in field.metadata
+    ]
+
+
+def payload_widths(reference_bits: int, value_bits: int) -> dict[str, int]:
+    """Fields of a stream for a reference and a value that may be left out, which 0 bits says."""
+    widths = {"reference": reference_bits, "value": value_bits}
+    return {field: bits for field, bits in widths.items() if bits}
 
 
 def parse(block: str, kind: type[Kind], settings: Sequence[str]) -> Kind:
-    """Parameters from settings ``name=number``; those not named keep their defaults.
+    """Parameters from settings ``name=number`` or ``name=choice``; those not named keep their defaults.
 
     Raises:
-        ValueError: for an unknown name, with the nearest known, or what is no number or out of range.
+        ValueError: for an unknown name, with the nearest known; for what is no number, out of range, or none
+            of the choices.
     """
-    known = fields(kind)
-    names = [field.name for field in known]
-    given: dict[str, int] = {}
+    known = {field.name: field for field in fields(kind)}
+    given: dict[str, int | str] = {}
     for setting in settings:
-        name, equals, number = setting.partition("=")
-        if not equals or not number.strip().isdecimal():
-            raise ValueError(f"--set {setting}: write name=number, as in {names[0]}={known[0].default}")
-        if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(names)}"
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ValueError(_advice(setting, next(iter(known.values()))))
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
             raise ValueError(f"{block} has no parameter {name}; {advice}")
-        given[name] = int(number)
+        given[name] = _parsed(setting, text.strip(), known[name])
     return kind(**given)
+
+
+def _parsed(setting: str, text: str, parameter: Field[Any]) -> int | str:
+    if CHOICES in parameter.metadata:
+        return text
+    if not text.isdecimal():
+        raise ValueError(_advice(setting, parameter))
+    return int(text)
+
+
+def _advice(setting: str, parameter: Field[Any]) -> str:
+    kind = "choice" if CHOICES in parameter.metadata else "number"
+    return f"--set {setting}: write name={kind}, as in {parameter.name}={parameter.default}"

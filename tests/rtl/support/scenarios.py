@@ -1,12 +1,16 @@
 """The scenario of every block that has a twin, by name."""
 
+import divider_scenario
 import intersector_scenario
 import merger_scenario
+import prefix_sum_scenario
 
 SCENARIOS = {
     scenario.block: scenario
     for scenario in (
         merger_scenario.SCENARIO,
+        prefix_sum_scenario.SCENARIO,
+        divider_scenario.SCENARIO,
         intersector_scenario.TWO_FINGER,
         intersector_scenario.SKIP_AHEAD,
     )
