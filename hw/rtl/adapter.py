@@ -41,9 +41,9 @@ class Adapter(Component):
         drain: cycles after the last token moved in which the module may still act by itself.
 
     Raises:
-        SimulationError: when built, if a stream's port is not connected or a connected one has no stream; in
-            the run, if a token does not fit the module's wires, or the module moves one while it should have
-            nothing to do.
+        SimulationError: when built, if a stream's port is not connected, a connected one has no stream, or a
+            channel has no capacity for all lanes; in the run, if a token does not fit the module's wires, or
+            the module moves one while it should have nothing to do.
     """
 
     def __init__(self, name: str, interface: Interface, backend: Backend, *, drain: int = 0) -> None:
@@ -64,6 +64,11 @@ class Adapter(Component):
             channels = self.channels(port)
             if index >= len(channels):
                 raise SimulationError(f"{self.name}: the module has {stream.label}, which is not connected")
+            if channels[index].capacity <= stream.lane:
+                raise SimulationError(
+                    f"{channels[index].name}: a capacity of {channels[index].capacity} is too small for "
+                    f"{self.name}, which sends {stream.lane + 1} tokens in one cycle"
+                )
             self._links.append(_Link(stream, channels[index]))
         connected = sum(map(len, self.connected.values()))
         served = len({link.stream.port for link in self._links})

@@ -1,0 +1,153 @@
+"""A FiberCache bank as RTL: the twin of ``hw.cache.FiberCacheBank``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from hw.cache import COUNTERS, FiberCacheBank, FiberCacheSpecification
+from hw.memory import CONSUME, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH
+from hw.rtl.adapter import Adapter
+from hw.rtl.backend import Backend
+from hw.rtl.bank_logic import CONTROL_BITS, READ_LANE, design
+from hw.rtl.block import RtlBlock
+from hw.rtl.interface import Interface, Stream, Token
+from hw.rtl.parameters import Parameters, check_range
+from sim.channel import Channel
+
+STATUS = ("missed", "evicted", "stalled_on_replies", "stalled_on_memory")
+
+
+@dataclass(frozen=True)
+class BankParameters(Parameters):
+    """What a bank is made for; the first are those of ``FiberCacheSpecification``. Defaults are Gamma's.
+
+    Args:
+        banks: banks of the whole cache, 1 to 4096, a power of two or not.
+        sets: of this bank, 1 to 1024, a power of two or not.
+        ways: of a set, 1 to 64.
+        line_bytes: a power of two, 2 to 4096.
+        misses: in flight, 1 to 256.
+        targets: reads that wait for lines in flight, 1 to 1024.
+        priority_limit: 0 to 65535.
+        reuse_limit: 1 to 255.
+        port: the bank's number on the network to memory.
+        tag_bits: width of a tag, 33 to 63; ``port`` has those from 32 up.
+        address_bits: width of a byte address, 16 to 64; the highest is 0, for addresses are not negative.
+
+    Raises:
+        ValueError: for a number out of its range, or lines of no power of two bytes.
+    """
+
+    banks: int = 48
+    sets: int = 64
+    ways: int = 16
+    line_bytes: int = 64
+    misses: int = 16
+    targets: int = 64
+    priority_limit: int = 31
+    reuse_limit: int = 3
+    port: int = 0
+    tag_bits: int = 48
+    address_bits: int = 48
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        for name, least, most in (
+            ("banks", 1, 4096),
+            ("sets", 1, 1024),
+            ("ways", 1, 64),
+            ("line_bytes", 2, 4096),
+            ("misses", 1, 256),
+            ("targets", 1, 1024),
+            ("priority_limit", 0, 65535),
+            ("reuse_limit", 1, 255),
+            ("tag_bits", PORT_SHIFT + 1, 63),
+            ("port", 0, (1 << (self.tag_bits - PORT_SHIFT)) - 1),
+            ("address_bits", 16, 64),
+        ):
+            check_range("bank", name, getattr(self, name), least, most)
+        if self.line_bytes & (self.line_bytes - 1):
+            raise ValueError(f"bank: line_bytes must be a power of two, not {self.line_bytes}")
+
+    @property
+    def offset_bits(self) -> int:
+        """Bits of an address within a line."""
+        return self.line_bytes.bit_length() - 1
+
+
+def matching(specification: FiberCacheSpecification, port: int) -> BankParameters:
+    """Parameters that suit a component made with these arguments."""
+    return BankParameters(**asdict(specification), port=port)
+
+
+def interface(parameters: BankParameters) -> Interface:
+    """Ports: those of the component, with two lanes to memory: a write-back leaves ahead of a line read."""
+    address = {"coordinate": parameters.tag_bits, "reference": parameters.address_bits}
+    request = {"control": CONTROL_BITS} | address
+    return Interface(
+        "bank",
+        (
+            Stream("requests", "requests", "input", request),
+            Stream("replies", "replies", "output", request),
+            Stream("memory_requests", "memory_requests", "output", request),
+            Stream(READ_LANE, "memory_reads_behind", "output", address),
+            Stream("memory_replies", "memory_replies", "input", {"coordinate": parameters.tag_bits}),
+        ),
+        STATUS,
+    )
+
+
+class BankStandIn(Adapter):
+    """Stands in for a ``FiberCacheBank``; the module's ports are those of ``hw.rtl.bank``."""
+
+    PORTS = FiberCacheBank.PORTS
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._counts = dict.fromkeys(COUNTERS, 0)
+        self._in_flight = 0  # lines asked for that have not come
+
+    def observe(self, moved: Mapping[str, Token]) -> None:
+        """Count what was served and sent."""
+        sent, request = moved.get("memory_requests"), moved.get("requests")
+        reads = int(sent is not None and sent.control == READ) + int(READ_LANE in moved)
+        self._in_flight += reads - int("memory_replies" in moved)
+        self._counts["evictions"] += self.status["evicted"]
+        if request is None:
+            return
+        if request.control == WRITE_THROUGH:
+            self._counts["writes_through"] += 1
+            return
+        self._counts["write_backs"] += int(sent is not None and sent.control == WRITE)
+        found = "misses" if self.status["missed"] else "hits"
+        if found == "hits" and request.control in (READ, CONSUME) and "replies" not in moved:
+            found = "joins"
+        self._counts[f"{OPERATIONS[request.control]}_{found}"] += 1
+
+    def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
+        """Waiting for space if the module says so, also when it takes a line; else busy if a token moved."""
+        if self.status["stalled_on_replies"]:
+            return self.wait_output(self.channel("replies"))
+        if self.status["stalled_on_memory"]:
+            return self.wait_output(self.channel("memory_requests"))
+        if moved:
+            return self.busy(now + 1)
+        if self.channel("requests").can_pop() or self._in_flight:
+            return self.wait_input(self.channel("memory_replies"))
+        return self.idle()
+
+    def counters(self) -> dict[str, int]:
+        """Those of the component."""
+        return dict(self._counts)
+
+
+BLOCK = RtlBlock(
+    "bank",
+    "a bank of a FiberCache: tags, priorities and SRRIP, misses in flight, write-backs; a request a cycle",
+    BankParameters,
+    matching,
+    interface,
+    design,
+    BankStandIn,
+)
