@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.rtl import divider, intersector, merger, prefix_sum
+from hw.rtl import bank, divider, intersector, merger, prefix_sum
 from hw.rtl.block import RtlBlock
 
 BLOCKS: Mapping[str, RtlBlock] = {
     block.name: block
     for block in (
+        bank.BLOCK,
         merger.BLOCK,
         prefix_sum.BLOCK,
         divider.BLOCK,

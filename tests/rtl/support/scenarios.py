@@ -1,5 +1,6 @@
 """The scenario of every block that has a twin, by name."""
 
+import bank_scenario
 import divider_scenario
 import intersector_scenario
 import merger_scenario
@@ -8,6 +9,7 @@ import prefix_sum_scenario
 SCENARIOS = {
     scenario.block: scenario
     for scenario in (
+        bank_scenario.SCENARIO,
         merger_scenario.SCENARIO,
         prefix_sum_scenario.SCENARIO,
         divider_scenario.SCENARIO,
