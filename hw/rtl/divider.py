@@ -83,10 +83,11 @@ def design(parameters: DividerParameters, between: Streams) -> None:
     results = between.outputs["results"]
     in_fiber: Signal = pyrtl.Register(1, "in_fiber")
     held: Signal = pyrtl.Register(parameters.width, "divisor_held")
-    shown = named("shown", dividends.valid & (in_fiber | divisors.valid))
+    loaded = named("loaded", in_fiber | divisors.valid)
+    shown = named("shown", dividends.valid & loaded)
     stages = Stages(depth(parameters.width, parameters.bits_per_stage), shown, results.ready)
     taken = named("taken", shown & stages.move)
-    dividends.accept(taken)
+    dividends.accept(stages.move & loaded)
     divisors.accept(taken & ~in_fiber)
     stop = dividends.fields["control"]
     divisor = named("divisor", pyrtl.select(in_fiber, held, divisors.fields["coordinate"]))

@@ -29,6 +29,8 @@ def test_the_blocks_are_listed_with_their_defaults(capsys: pytest.CaptureFixture
     assert code == 0
     assert "merger       merges up to radix fibers" in out
     assert "radix=64 coordinate_bits=32" in out
+    assert "             form=parallel lanes=32 width=32" in out
+    assert "\n             form: serial, work-efficient, parallel\n" in out
 
 
 def test_nothing_more_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,6 +52,13 @@ def test_the_verilog_has_the_parameters_and_readable_names(capsys: pytest.Captur
     assert "input[31:0] ways_11_coordinate;" in text
     assert "level1_05_right_wins" in text
     assert [path.name for path in Path("some/where").iterdir()] == ["merger.v"]
+
+
+def test_a_parameter_may_be_one_of_several_names() -> None:
+    assert cli.run(["rtl", "export", "prefix_sum", "--set", "form=serial", "--set", "lanes=4"]) == 0
+    text = Path("build/prefix_sum.v").read_text()
+    assert "// form=serial lanes=4 width=32 reference_bits=0 value_bits=0" in text
+    assert "stage02_lane03_sum" in text
 
 
 def test_the_verilog_is_the_same_in_another_process_and_after_other_blocks() -> None:
@@ -96,6 +105,16 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
         (["merger", "--set", "radix"], "--set radix: write name=number, as in radix=64"),
         (["merger", "--set", "radix=-3"], "--set radix=-3: write name=number, as in radix=64"),
         (["merger", "-o", "file"], "file: cannot be made: File exists"),
+        (["prefix_sum", "--set", "form"], "--set form: write name=choice, as in form=parallel"),
+        (
+            ["prefix_sum", "--set", "form=seriel"],
+            "prefix_sum: form must be one of serial, work-efficient, parallel, not seriel; did you mean",
+        ),
+        (
+            ["prefix_sum", "--set", "form=3"],
+            "prefix_sum: form must be one of serial, work-efficient, parallel, not 3\n",
+        ),
+        (["prefix_sum", "--set", "lanes=two"], "--set lanes=two: write name=number, as in lanes=32"),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
