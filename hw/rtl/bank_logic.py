@@ -153,8 +153,8 @@ def _decode(head: InputStream, served: Signal) -> _Request:
 
 def _wishes(cycle: _Cycle) -> _Wish:
     request, tags, table = cycle.request, cycle.tags, cycle.table
-    absent = request.of_line & ~tags.present
-    can_wait = request.fetch | (~request.write & table.can_wait)
+    absent = named("absent", request.of_line & ~tags.present)
+    can_wait = named("can_wait", request.fetch | (~request.write & table.can_wait))
     allocates = named("allocates", absent & request.write & tags.has_victim)
     asks = absent & ~request.write & table.available & can_wait & (request.consume | tags.has_victim)
     return _Wish(
@@ -214,7 +214,7 @@ def _send_to_memory(cycle: _Cycle, wish: _Wish, between: Streams, evicting: Sign
     memory, behind = between.outputs["memory_requests"], between.outputs[READ_LANE]
     port = pyrtl.Const(cycle.parameters.port, cycle.parameters.tag_bits - PORT_SHIFT)
     miss = cycle.table.next.zero_extended(PORT_SHIFT)
-    asks_alone = wish.asks & ~wish.writes_back
+    asks_alone = named("asks_alone", wish.asks & ~wish.writes_back)
     write_address = pyrtl.select(
         wish.passes, cycle.head.fields["reference"], _address(cycle, cycle.tags.victim_line)
     )
@@ -246,11 +246,11 @@ def _change_tags(cycle: _Cycle, wish: _Wish, done: _Done) -> None:
     cycle.tags.update(
         TagChanges(
             place=done.placed,
-            fetch=request.fetch & (done.hit | wish.joins | done.asked),
-            read=request.read & (done.hit | wish.joins),
-            write=request.write & (done.hit | done.allocated),
-            arrive=cycle.arrived & cycle.placed,
-            drop=(request.consume & done.hit) | last_read,
+            fetch=named("fetched", request.fetch & (done.hit | wish.joins | done.asked)),
+            read=named("was_read", request.read & (done.hit | wish.joins)),
+            write=named("written", request.write & (done.hit | done.allocated)),
+            arrive=named("line_arrived", cycle.arrived & cycle.placed),
+            drop=named("dropped", (request.consume & done.hit) | last_read),
             miss=cycle.table.next,
         )
     )

@@ -118,19 +118,20 @@ class MissTable:
 
     def line(self, miss: Signal) -> tuple[Signal, Signal]:
         """The line of a miss, and whether it has a place."""
-        entry = self._lines[miss]
+        entry = named("miss_line_entry", self._lines[miss])
         return named("miss_line", entry[1:]), named("miss_placed", entry[0])
 
     def queue(self, miss: Signal) -> Queue:
         """The targets of a miss; of the one that ``update`` is about, unless it opens one."""
         bits = self.target_bits
-        entry = self._queues[miss]
-        self._miss, self._queue_first = miss, named("first_target", entry[2 : 2 + bits])
-        target = self._targets[self._queue_first]
+        entry = named("queue_entry", self._queues[miss])
+        first = named("first_target", entry[2 : 2 + bits])
+        target = named("target_entry", self._targets[first])
+        self._miss = miss
         self._queue = Queue(
             waiting=named("targets_wait", entry[0]),
             consumed=named("line_consumed", entry[1]),
-            first=self._queue_first,
+            first=first,
             last=named("last_target", entry[2 + bits :]),
             operation=named("target_operation", target[:OPERATION_BITS]),
             tag=named("target_tag", target[OPERATION_BITS:]),
@@ -141,7 +142,7 @@ class MissTable:
         """Change the table at the end of the cycle."""
         queue, target = self._queue, self._free_targets.next
         added = named("target_added", changes.waits & (changes.opened | changes.joined))
-        behind = queue.waiting & ~changes.opened  # there is one to stand behind
+        behind = named("target_behind", queue.waiting & ~changes.opened)  # there is one to stand behind
         entry = pyrtl.concat(
             pyrtl.select(changes.answered, queue.last, target),
             pyrtl.select(

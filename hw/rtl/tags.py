@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import pyrtl
 
@@ -96,14 +97,14 @@ class Tags:
 
     def _read(self, number: int, known: Signal) -> Way:
         """The way's fields in the set; the lowest bits are the first of them."""
-        entry, fields = self._memories[number][self._set_index], []
-        for width in self._widths:
-            fields.append(entry[:width])
-            entry = entry[width:] if len(entry) > width else entry
-        names = Way.__dataclass_fields__
-        parts = dict(zip(names, fields, strict=True))
-        parts["valid"] = parts["valid"] & known
-        return Way(**{name: named(f"way_{number:02}_{name}", wire) for name, wire in parts.items()})
+        entry = named(f"way_{number:02}_entry", self._memories[number][self._set_index])
+        ends = list(accumulate(self._widths))
+        fields = {
+            name: entry[end - width : end]
+            for name, width, end in zip(Way.__dataclass_fields__, self._widths, ends, strict=True)
+        }
+        fields["valid"] = fields["valid"] & known
+        return Way(**{name: named(f"way_{number:02}_{name}", wire) for name, wire in fields.items()})
 
     def _choose(self) -> None:
         """The victim: the first free way, or else the lowest priority, by SRRIP among equals."""
@@ -118,7 +119,7 @@ class Tags:
                 for i, way in enumerate(self._ways)
             ]
         )
-        free = pyrtl.concat_list([~way.valid for way in self._ways])
+        free = named("free_ways", pyrtl.concat_list([~way.valid for way in self._ways]))
         first_free = named("first_free", (free & (~free + 1))[: len(free)])
         self.evicts: Signal = named("evicts", (free == 0) & root.present)
         self._victim = [
@@ -134,17 +135,17 @@ class Tags:
 
     def update(self, changes: TagChanges) -> None:
         """Change the set at the end of the cycle."""
-        self._written.next <<= self._written | pyrtl.select(
-            changes.any(), self._set, pyrtl.Const(0, len(self._set))
-        )
+        changed = named("tags_change", changes.any())
+        nothing = pyrtl.Const(0, len(self._set))
+        self._written.next <<= self._written | pyrtl.select(changed, self._set, nothing)
         priority = named("victim_priority", _chosen(self._victim, [way.priority for way in self._ways]))
         reuse = named("victim_reuse", _chosen(self._victim, [way.reuse for way in self._ways]))
         for i, way in enumerate(self._ways):
-            older = self._aged(way, changes.place & self.evicts & (way.priority == priority), reuse)
-            placed, found = changes.place & self._victim[i], self._found[i]
-            after = self._befallen(way, older, found, changes)
-            entry = pyrtl.select(placed, self._placed(changes), after)
-            write(self._memories[i], self._set_index, entry, changes.any())
+            ages = named(f"ages_{i:02}", changes.place & self.evicts & (way.priority == priority))
+            older = named(f"aged_reuse_{i:02}", self._aged(way, ages, reuse))
+            after = self._befallen(way, older, self._found[i], changes)
+            entry = pyrtl.select(changes.place & self._victim[i], self._placed(changes), after)
+            write(self._memories[i], self._set_index, entry, changed)
 
     def _aged(self, way: Way, ages: Signal, victim_reuse: Signal) -> Signal:
         """The prediction of a way that ages, if it does, until the victim's is at the limit."""
