@@ -1,4 +1,4 @@
-"""The bottleneck study: what a run gains when one part of the machine is made ideal."""
+"""The bottleneck study: what a run gains when one part of the machine is made ideal, or loses without it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ ALL = "all together"
 
 
 class Ablation(BaseModel):
-    """One part made ideal: by which settings, and what the gain tells."""
+    """One part made ideal, or a mechanism taken away: by which settings, and what the difference tells."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(min_length=1)
     settings: dict[str, str | int] = Field(min_length=1)
     tells: str = Field(min_length=1)
+    takes_away: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def ablations(kind: Accelerator[Any]) -> list[Ablation]:
         fault = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in fault["loc"])
         raise InputError(f"{kind.name}/ablations.yaml: {key}: {fault['msg']}") from error
-    together = {key: value for row in rows for key, value in row.settings.items()}
+    together = {key: value for row in rows if not row.takes_away for key, value in row.settings.items()}
     return [*rows, Ablation(name=ALL, settings=together, tells="what the rest of the machine needs")]
 
 
@@ -72,7 +73,7 @@ def ablate(
     settings: Mapping[str, object] | None = None,
     tell: Callable[[str], None] = lambda _line: None,
 ) -> list[Outcome]:
-    """Run as configured, with each part made ideal, and with all of them.
+    """Run as configured, with each part made ideal or taken away, and with all that are made ideal.
 
     Args:
         accelerator: its name.

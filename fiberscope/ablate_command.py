@@ -58,7 +58,7 @@ def run(request: Request) -> int:
 
 def table(title: str, outcomes: Sequence[Outcome]) -> Table:
     """A line for each run."""
-    made = Table(title, ("What it tells", "Made ideal", "Cycles", "Saved", "Share"), labels=2)
+    made = Table(title, ("What it tells", "Changed", "Cycles", "Saved", "Share"), labels=2)
     for one in outcomes:
         saved = f"{one.saved:,}" if one.tells else ""
         made.add(one.tells, one.name, f"{one.cycles:,}", saved, percent(one.share) if one.tells else "")

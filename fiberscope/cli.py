@@ -258,7 +258,7 @@ def ablate(
     markdown: _Markdown = False,
     json: _Json = None,
 ) -> int:
-    """Find what holds an accelerator back: each of its parts made ideal, one at a time, then all.
+    """Find what holds an accelerator back: parts made ideal one at a time, then all; mechanisms taken away.
 
     \b
     Examples:

@@ -60,3 +60,12 @@ def test_a_mistake_in_a_table_is_named(toy: str, tmp_path: Path) -> None:
     (tmp_path / "ablations.yaml").write_text("- {name: x, settings: {}, tells: y}\n")
     with pytest.raises(InputError, match=r"toy/ablations\.yaml: 0\.settings"):
         ablations(kind)
+
+
+def test_what_is_taken_away_is_not_among_all_that_is_ideal(toy: str, tmp_path: Path) -> None:
+    kind = dataclasses.replace(accelerators.find(toy), folder=tmp_path)
+    (tmp_path / "ablations.yaml").write_text(
+        "- {name: x, settings: {lane.count: 8}, tells: y}\n"
+        "- {name: z, settings: {lane.pause: 9}, tells: y, takes_away: true}\n"
+    )
+    assert ablations(kind)[-1].settings == {"lane.count": 8}
