@@ -41,6 +41,8 @@ cdef class IntersectingCore(Component):
     cdef long rows
     cdef long columns
     cdef readonly bint working
+    cdef readonly long microtile_a
+    cdef readonly long microtile_b
     cdef readonly long until
     cdef long half
     cdef long row

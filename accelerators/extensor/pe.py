@@ -160,6 +160,7 @@ class IntersectingCore(Component):
         self.rows, self.columns = shape
         self.working = False
         self.until = 0  # cycle after the last step
+        self.microtile_a = self.microtile_b = NO_MICROTILE  # the product at hand
         self.half = 0  # of the output tile
         self.row = 0  # of microtiles in it
         self.result = NOTHING  # the slot to send at the end, if any
@@ -190,16 +191,17 @@ class IntersectingCore(Component):
     def _send(self) -> None:
         """Send what the product has given, if only that it is done."""
         self.partials.push(self.half, self.result, self.row, 0.0)
+        self.microtile_a = self.microtile_b = NO_MICROTILE
         self.working = False
 
     def _begin(self, now: int) -> int:
         """Take a product and work it out; returns when it is done."""
-        a, b = self.ready.coordinate(), self.ready.reference()
+        self.microtile_a, self.microtile_b = self.ready.coordinate(), self.ready.reference()
         self.half = self.ready.control()
         self.slot = (self.slot + 1) % SLOTS
         self.partial = self._slot(self.slot)
         self.partial.clear()
-        steps = self._multiply(a, b)
+        steps = self._multiply(self.microtile_a, self.microtile_b)
         self.result = self.first_slot + self.slot if self.partial.count > 0 else NOTHING
         self.products += 1
         self.steps += steps
@@ -265,9 +267,14 @@ class IntersectingCore(Component):
         }
 
     def signals(self) -> tuple[Signal, ...]:
-        """Whether it works, steps and multiplies so far."""
-        return (Signal("working", 1), Signal("steps", 48), Signal("multiplies", 48))
+        """The product at hand, if any; steps and multiplies so far, those of the present product included."""
+        return (
+            Signal("microtile_a", 32, "integer"),
+            Signal("microtile_b", 32, "integer"),
+            Signal("steps", 48),
+            Signal("multiplies", 48),
+        )
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return int(self.working), self.steps, self.multiplies
+        return self.microtile_a, self.microtile_b, self.steps, self.multiplies

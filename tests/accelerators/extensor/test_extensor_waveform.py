@@ -1,0 +1,53 @@
+"""The waveform of a small run: every part has its scope, and the signals tell what the counters do."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from extensor_bench import small_operands, tiny
+from vcd_reader import read_vcd
+
+from accelerators.extensor import ExTensor
+from sim.trace import write_vcd
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A machine that has run, and its waveform."""
+    machine = ExTensor(tiny(), *small_operands())
+    path = tmp_path_factory.mktemp("waves") / "extensor.vcd"
+    with write_vcd(machine.kernel, path):
+        machine.kernel.run()
+    return machine, read_vcd(path)
+
+
+def test_every_part_has_a_scope(run):
+    machine, waveform = run
+    scopes = {name.rpartition(".")[0] for name in waveform.signals}
+    assert scopes >= set(machine.kernel.statistics())
+
+
+def test_the_signals_end_where_the_counters_do(run):
+    machine, waveform = run
+    values = {name: signal.at(waveform.end) for name, signal in waveform.signals.items()}
+    operations = machine.operations()
+    assert values["extensor.sequencer.steps"] == operations["intersect_k2"]
+    assert values["extensor.llb.dispatcher.products"] == operations["microtile_products"]
+    assert values["extensor.llb.drain.tiles"] == len(machine.places)
+    cores = [f"extensor.pe{i}.core" for i in range(3)]
+    assert sum(values[f"{core}.steps"] for core in cores) == operations["intersect_k0"]
+    assert sum(values[f"{core}.multiplies"] for core in cores) == operations["multiply"]
+
+
+def test_the_products_of_the_cores_are_those_that_were_dispatched(run):
+    machine, waveform = run
+    shown = Counter()
+    for i in range(3):
+        core = waveform.signals[f"extensor.pe{i}.core.microtile_a"]
+        other = waveform.signals[f"extensor.pe{i}.core.microtile_b"]
+        times = sorted({time for signal in (core, other) for time, _value in signal.changes})
+        shown.update((core.at(time), other.at(time)) for time in times)
+    del shown[-1, -1]
+    assert len(shown) == machine.operations()["microtile_products"]
+    assert set(shown.values()) == {1}
