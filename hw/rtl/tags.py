@@ -120,13 +120,16 @@ class Tags:
             ]
         )
         free = named("free_ways", pyrtl.concat_list([~way.valid for way in self._ways]))
-        first_free = named("first_free", (free & (~free + 1))[: len(free)])
+        first_free = named("first_free", free & ~(free - 1)[: len(free)])
         self.evicts: Signal = named("evicts", (free == 0) & root.present)
         self._victim = [
             named(f"victim_{i:02}", pyrtl.select(free != 0, first_free[i], root.present & (root.way == i)))
             for i in range(len(self._ways))
         ]
         self.has_victim: Signal = named("has_victim", _any(self._victim))
+        key = root.fields["coordinate"]
+        self._victim_priority = named("victim_priority", key[self._widths[4] :])
+        self._victim_reuse = named("victim_reuse", ~key[: self._widths[4]])
         dirty = _chosen(self._victim, [way.dirty for way in self._ways])
         self.evicts_dirty: Signal = named("evicts_dirty", self.evicts & dirty)
         self.victim_line: Signal = named(
@@ -138,19 +141,21 @@ class Tags:
         changed = named("tags_change", changes.any())
         nothing = pyrtl.Const(0, len(self._set))
         self._written.next <<= self._written | pyrtl.select(changed, self._set, nothing)
-        priority = named("victim_priority", _chosen(self._victim, [way.priority for way in self._ways]))
-        reuse = named("victim_reuse", _chosen(self._victim, [way.reuse for way in self._ways]))
         for i, way in enumerate(self._ways):
-            ages = named(f"ages_{i:02}", changes.place & self.evicts & (way.priority == priority))
-            older = named(f"aged_reuse_{i:02}", self._aged(way, ages, reuse))
+            ages = named(f"ages_{i:02}", self._ages(way, changes))
+            older = named(f"aged_reuse_{i:02}", self._aged(way, ages))
             after = self._befallen(way, older, self._found[i], changes)
             entry = pyrtl.select(changes.place & self._victim[i], self._placed(changes), after)
             write(self._memories[i], self._set_index, entry, changed)
 
-    def _aged(self, way: Way, ages: Signal, victim_reuse: Signal) -> Signal:
-        """The prediction of a way that ages, if it does, until the victim's is at the limit."""
+    def _ages(self, way: Way, changes: TagChanges) -> Signal:
+        """Whether a way is among those that the victim was chosen among for its prediction."""
+        return changes.place & self.evicts & (way.priority == self._victim_priority)
+
+    def _aged(self, way: Way, ages: Signal) -> Signal:
+        """The prediction of a way; one that ages does so by what the victim's lacks to the limit."""
         limit = self._limits[1]
-        older = way.reuse + (limit - victim_reuse)[: len(way.reuse)]
+        older = way.reuse + (limit - self._victim_reuse)[: len(way.reuse)]
         capped = pyrtl.select(older > limit, pyrtl.Const(limit, len(older)), older)[: len(way.reuse)]
         return pyrtl.select(ages, capped, way.reuse)
 

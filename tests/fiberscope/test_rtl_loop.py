@@ -1,6 +1,8 @@
 """An accelerator with PyRTL's simulation of a block in it: the report is that of the accelerator itself."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,12 +18,33 @@ SHORT = [
     "--set=fibercache.misses=1",
     "--set=pe.task_queue=1",
 ]
-CASES = [
-    ["--set=pe.radix=8"],
-    ["--set=pe.radix=3", *SHORT],
-    ["--set=pe.radix=5", "--at=gamma.pe2.merger", "--set=pe.buffer_lines=1"],
-    ["--set=pe.radix=4", "--b=uniform:rows=40,cols=10,nonzeros=80"],
+THRIFTY = [  # so few lines that partial fibers are evicted
+    "--set=fibercache.size=2KiB",
+    "--set=fibercache.banks=2",
+    "--set=fibercache.ways=4",
+    "--set=scheduler.output=cache",
+    "--set=pe.radix=2",
 ]
+CASES = [
+    ("merger", ["--set=pe.radix=8"]),
+    ("merger", ["--set=pe.radix=3", *SHORT]),
+    ("merger", ["--set=pe.radix=5", "--at=gamma.pe2.merger", "--set=pe.buffer_lines=1"]),
+    ("merger", ["--set=pe.radix=4", "--b=uniform:rows=40,cols=10,nonzeros=80"]),
+    ("bank", []),
+    ("bank", THRIFTY),
+    ("bank", ["--set=pe.radix=3", *SHORT, "--at=gamma.fibercache.bank1"]),
+    (
+        "bank",
+        [
+            "--set=fibercache.size=576",
+            "--set=fibercache.banks=3",
+            "--set=fibercache.ways=3",
+            "--set=fibercache.line=32",
+            "--set=memory.interleave=32",
+        ],
+    ),
+]
+FIRST = {"merger": "gamma.pe0.merger", "bank": "gamma.fibercache.bank"}
 
 
 @pytest.fixture(autouse=True)
@@ -29,22 +52,22 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, block: str = "merger") -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a loop on three processing elements."""
-    code = cli.run(["rtl", "loop", "merger", "gamma", MATRIX, "--set=pe.count=3", *arguments])
+    code = cli.run(["rtl", "loop", block, "gamma", MATRIX, "--set=pe.count=3", *arguments])
     out, err = capsys.readouterr()
     return code, out, err
 
 
-@pytest.mark.parametrize("arguments", CASES)
+@pytest.mark.parametrize(("block", "arguments"), CASES)
 def test_the_report_is_the_same_in_every_entry(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+    block: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = said(capsys, "--sim=pyrtl", *arguments)
+    code, out, err = said(capsys, "--sim=pyrtl", *arguments, block=block)
     assert (code, err) == (0, "")
     title, component, rtl, verdict = out.splitlines()
-    at = next((word.removeprefix("--at=") for word in arguments if "--at" in word), "gamma.pe0.merger")
-    assert title.endswith(f"RTL in pyrtl at {at}")
+    at = next((word.removeprefix("--at=") for word in arguments if "--at" in word), FIRST[block])
+    assert f"RTL in pyrtl at {at}" in title
     assert component.split()[-1] == rtl.split()[-1]
     assert int(rtl.split()[-1].replace(",", "")) > 500
     assert verdict.startswith("identical in all ")
@@ -53,14 +76,32 @@ def test_the_report_is_the_same_in_every_entry(
 def test_planted_rtl_that_breaks_ties_backwards_is_found(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hw.rtl import merger
+    from hw.rtl import smallest
 
-    smaller = merger._smaller
-    monkeypatch.setattr(merger, "_smaller", lambda left, right, name: smaller(right, left, name))
+    smaller = smallest._smaller
+    monkeypatch.setattr(smallest, "_smaller", lambda left, right, name: smaller(right, left, name))
     code, out, _err = said(capsys, "--sim=pyrtl", "--set=pe.radix=8")
     assert code == 3
     assert "DIFFERENT in " in out
     assert " with the component, " in out
+
+
+def test_planted_rtl_that_loses_write_backs_is_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import pyrtl
+
+    from hw.rtl.tags import Tags
+
+    update = Tags.update
+
+    def clean(tags: Tags, changes: Any) -> None:
+        update(tags, replace(changes, write=pyrtl.Const(0, 1)))
+
+    monkeypatch.setattr(Tags, "update", clean)
+    code, out, err = said(capsys, "--sim=pyrtl", *THRIFTY, block="bank")
+    assert code == 3
+    assert "gamma.fibercache.bank0.counters.write_backs" in out or "deadlock" in err
 
 
 def test_planted_rtl_that_stands_still_is_a_failed_run(

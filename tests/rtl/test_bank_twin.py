@@ -76,7 +76,7 @@ def test_planted_a_twin_whose_lines_are_never_changed_so_is_found(field, never, 
 
 def test_planted_a_twin_that_does_not_age_its_lines_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
-    monkeypatch.setattr(Tags, "_aged", lambda _tags, way, _ages, _reuse: way.reuse)
+    monkeypatch.setattr(Tags, "_aged", lambda _tags, way, _ages: way.reuse)
     with pytest.raises(AssertionError, match=r"bank, seed \d+: .* differs"):
         check_seeds(designed)
 
