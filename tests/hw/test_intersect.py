@@ -108,6 +108,12 @@ class TestTwoFinger:
         outcome = run_beside(two(), [pair_of([1, 2], [1, 2])], late_b=10)
         assert outcome["block"].input_stall == {"b": 9}
 
+    def test_within_a_fiber_it_waits_also_where_both_sides_show_nothing(self):
+        outcome = run_beside(two(), [pair_of([1], [1]), pair_of([2], [2])], pauses=(10, 0))
+        # Pairs are seen at 1, 12, 13 and 24: a match, its stop, and so once more.
+        assert outcome["block"].input_stall == {"a": 20}
+        assert outcome["block"].idle == 2
+
     def test_a_full_output_is_an_output_stall_of_that_side(self):
         block = two()
         kernel, sinks = build(block, [pair_of(range(4), range(4))], stalls={"matches_b": (9,)})
@@ -194,6 +200,12 @@ class TestSkipAhead:
     def test_each_token_leaves_in_the_first_cycle_that_it_can(self, pairs, latency, seed, window):
         check_timing(skip(window), skip_ahead(window), pairs, seed, latency, skips=True)
 
+    def test_within_a_fiber_it_waits_also_where_both_sides_show_nothing(self):
+        outcome = run_beside(skip(4)(), [pair_of([1], [1]), pair_of([2], [2])], pauses=(10, 0))
+        # Pairs are taken at 1, 12, 13 and 24, and leave a cycle later; the first's stop is awaited from 3 on.
+        assert outcome["block"].input_stall == {"a": 18}
+        assert outcome["block"].idle == 2
+
     @settings(max_examples=60, deadline=None)
     @given(pairs=pairs_of_fibers())
     def test_a_step_a_cycle_where_the_windows_hold_the_fibers(self, pairs):
@@ -219,14 +231,14 @@ def rest_of(a, b):
     return bool(a or b) and (max(a, default=-1) != max(b, default=-1))
 
 
-def build(block, pairs, *, late_b=1, stalls=None, capacity=2, skips=False):
-    """A kernel with the block, whose ``b`` comes late, and sinks with the given stalls."""
+def build(block, pairs, *, late_b=1, pauses=(), stalls=None, capacity=2, skips=False):
+    """A kernel with the block, whose ``b`` comes late, sources that pause and sinks with the given stalls."""
     kernel = Kernel()
     kernel.clock("core", 10**9)
     kernel.add(block)
     inputs = inputs_of(pairs)
     for port, latency in (("a", 1), ("b", late_b)):
-        source = kernel.add(StreamSource(f"source.{port}", inputs[port]))
+        source = kernel.add(StreamSource(f"source.{port}", inputs[port], pauses))
         kernel.connect(source, "out", block, port, capacity=latency + 1, latency=latency)
     sinks = {}
     for port in OUTPUTS + SKIPS * skips:

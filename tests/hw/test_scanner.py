@@ -14,8 +14,8 @@ from streams import StreamSink, StreamSource, check_accounting, check_laws, run_
 from hw.intersect import TwoFingerIntersector
 from hw.level import Level
 from hw.scanner import LevelScanner
-from hw.stream import DATA, SKIP, STOP
-from sim import Kernel, Output, SimulationError
+from hw.stream import DATA, FIBER_NUMBERS, STOP
+from sim import Kernel, SimulationError
 
 TEN = [[(coordinate, float(coordinate)) for coordinate in range(10)]]
 stall_seeds = st.none() | st.integers(0, 1000)
@@ -41,10 +41,6 @@ def intersections(draw):
     return a, b, draw(st.lists(st.tuples(fiber_a, fiber_b), max_size=6))
 
 
-class SkipSource(StreamSource):
-    PORTS = (Output("out", SKIP),)
-
-
 def scanner(fibers, window=1):
     return lambda: LevelScanner("scanner", level_of(fibers), window)
 
@@ -56,19 +52,20 @@ def check_scanner(make, fibers, numbers, **bench):
 
 
 def scan_with_skips(make, tokens, skips, *, at, capacity=ROOM, latency=1):
-    """Tokens with their cycles, and counters, where skips come in given cycles."""
+    """Tokens with their cycles, counters and cycles of output stall, where skips come in given cycles."""
     kernel = Kernel()
     kernel.clock("core", 10**9)
     block, sink = kernel.add(make()), kernel.add(StreamSink("sink"))
     source = kernel.add(StreamSource("source", tokens))
     pauses = [later - earlier - 1 for earlier, later in pairwise(at)]
-    teller = kernel.add(SkipSource("teller", skips, pauses or (0,)))
+    teller = kernel.add(StreamSource("teller", skips, pauses or (0,)))
     kernel.connect(source, "out", block, "references", capacity=ROOM, latency=latency)
     kernel.connect(teller, "out", block, "skips", capacity=ROOM, latency=at[0] if at else 1)
     kernel.connect(block, "elements", sink, "in", capacity=capacity, latency=latency)
     kernel.run()
     check_accounting(kernel.statistics())
-    return sink.received, block.counters()
+    part = kernel.statistics()["scanner"]
+    return sink.received, part.counters | {"stalled": sum(part.output_stall.values())}
 
 
 def test_every_cycle_of_short_fibers():
@@ -152,6 +149,29 @@ class TestSkips:
         # 0 leaves at 4 and is taken at 8; the next one leaves at 9. 1 to 6 are passed over at 6, 7 and 8.
         assert [(cycle, token[1]) for cycle, token in received][:2] == [(8, 0), (13, 7)]
 
+    def test_heeding_a_skip_counts_as_busy_while_the_output_is_full(self):
+        skip = [(STOP, 0, 0, 0.0)]
+        received, counters = scan_with_skips(
+            scanner(TEN), references([0]), skip, at=[6], capacity=1, latency=4
+        )
+        assert [(cycle, token[0]) for cycle, token in received] == [(8, DATA), (13, STOP)]
+        assert (counters["skips"], counters["stalled"]) == (1, 3)  # at 5, 7 and 8
+
+    def test_the_number_of_a_fiber_wraps(self):
+        numbers = [0] * (FIBER_NUMBERS + 3) + [1]
+        late, own = (STOP, 0, 2, 0.0), (STOP, 0, 3, 0.0)
+        at = [FIBER_NUMBERS + 5, FIBER_NUMBERS + 6]
+        fibers = [[], TEN[0]]
+        received, counters = scan_with_skips(scanner(fibers), references(numbers), [late, own], at=at)
+        assert (counters["late_skips"], counters["skips"], counters["skipped"]) == (1, 1, 8)
+        assert len(received) == len(numbers) + 2
+
+    @settings(max_examples=60, deadline=None)
+    @given(scan_of=scans(), skips=skip_tokens, size=sizes, seed=stall_seeds, window=st.integers(1, 4))
+    def test_neither_sleep_nor_order_changes_anything(self, scan_of, skips, size, seed, window):
+        inputs = {"references": references(scan_of[1]), "skips": skips}
+        check_laws(scanner(scan_of[0], window), inputs, ["elements"], seeds=[seed], **size)
+
     @settings(max_examples=150, deadline=None)
     @given(scan_of=scans(), skips=skip_tokens, seed=stall_seeds, window=st.integers(1, 4))
     def test_each_token_leaves_in_the_first_cycle_that_it_can(self, scan_of, skips, seed, window):
@@ -165,7 +185,7 @@ def check_timing(make, model, fibers, numbers, skips, seed, window):
     block, sink = kernel.add(make()), kernel.add(StreamSink("sink"))
     seen = []
     for number, (port, tokens) in enumerate((("references", references(numbers)), ("skips", skips))):
-        source = kernel.add((SkipSource if number else StreamSource)(port, tokens, stalls_of(seed, number)))
+        source = kernel.add(StreamSource(port, tokens, stalls_of(seed, number)))
         kernel.connect(source, "out", block, port, capacity=ROOM)
         seen.append([cycle + 1 for cycle in pushed_at(len(tokens), seed, number)])
     kernel.connect(block, "elements", sink, "in", capacity=ROOM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from fiber_streams import STOP_TOKEN, Fiber
+from fiber_streams import Fiber
 from scenario import Scenario
 from streams import Token
 
@@ -36,16 +36,17 @@ def intersector_inputs(generator: random.Random, given: Any) -> dict[str, list[T
 
 
 def _pair(generator: random.Random, span: int) -> tuple[list[int], list[int]]:
-    """Coordinates below ``span``: many of both, runs that alternate, few and many, or an end on one side."""
-    kind = generator.choice(["mixed", "runs", "sparse", "ends", "empty"])
+    """Coordinates below ``span``: many of both, runs that alternate, leaps over many, ends on one side."""
+    kind = generator.choice(["mixed", "runs", "leaps", "ends", "empty"])
     many = _some(generator, span, 24)
     if kind == "mixed":
         return many, sorted({*_some(generator, span, 24), *generator.sample(many, len(many) // 2)})
     if kind == "runs":
         runs = [sorted(generator.sample(many, generator.randint(0, len(many)))) for _ in range(2)]
         return runs[0][len(runs[0]) // 2 :], runs[1][: len(runs[1]) // 2] + many[-1:]
-    if kind == "sparse":
-        return many, generator.sample(many, 1)
+    if kind == "leaps":
+        many = _some(generator, span, 60)
+        return many, many[generator.randrange(9) :: generator.randint(5, 30)]
     if kind == "ends":
         return many, many[: generator.randint(0, 3)]
     return many, []
@@ -56,11 +57,12 @@ def _some(generator: random.Random, span: int, count: int) -> list[int]:
 
 
 def _fiber(generator: random.Random, coordinates: list[int], reference_bits: int) -> Fiber:
+    """Elements and a stop; what the stop carries beside its control is nobody's business."""
     limit = 1 << (reference_bits - 1)
+    tokens = [(0, coordinate) for coordinate in coordinates] + [(1, max(coordinates, default=0))]
     return [
-        (0, coordinate, generator.randrange(-limit, limit), generator.randrange(-4096, 4096) / 8)
-        for coordinate in coordinates
-    ] + [STOP_TOKEN]
+        (*token, generator.randrange(-limit, limit), generator.randrange(-4096, 4096) / 8) for token in tokens
+    ]
 
 
 TWO_FINGER = Scenario(
