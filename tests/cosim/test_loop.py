@@ -1,4 +1,4 @@
-"""Gamma with one merger in an HDL simulator: the report is that of Gamma itself; a user's own Verilog too."""
+"""Gamma with one block in an HDL simulator: the report is that of Gamma itself; a user's own Verilog too."""
 
 from pathlib import Path
 
@@ -8,6 +8,11 @@ from fiberscope import cli
 
 MATRIX = "uniform:rows=40,cols=40,nonzeros=200"
 SMALL = ["--set=pe.count=2", "--set=pe.radix=4"]
+THRIFTY = [f"--set=fibercache.{setting}" for setting in ("size=2KiB", "banks=2", "ways=4")]
+BLOCKS = {
+    "merger": ("gamma.pe0.merger", []),
+    "bank": ("gamma.fibercache.bank0", [*THRIFTY, "--set=pe.radix=2", "--set=scheduler.output=cache"]),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -15,9 +20,9 @@ def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def loop(simulator, *arguments):
+def loop(simulator, *arguments, block="merger"):
     """Exit code of a small Gamma on a small matrix."""
-    return cli.run(["rtl", "loop", "merger", "gamma", MATRIX, f"--sim={simulator}", *SMALL, *arguments])
+    return cli.run(["rtl", "loop", block, "gamma", MATRIX, f"--sim={simulator}", *SMALL, *arguments])
 
 
 def own_verilog(old, new):
@@ -29,14 +34,15 @@ def own_verilog(old, new):
     return ["--verilog=mine.v", "--module=mine"]
 
 
-@pytest.mark.parametrize("block", ["merger"])
+@pytest.mark.parametrize("block", BLOCKS)
 def test_the_report_is_the_same_in_every_entry(block, simulator, capsys):
-    assert loop(simulator) == 0
+    at, settings = BLOCKS[block]
+    assert loop(simulator, *settings, block=block) == 0
     title, component, rtl, verdict = capsys.readouterr().out.splitlines()
-    assert title.endswith(f"RTL in {simulator} at gamma.pe0.merger")
+    assert title.endswith(f"RTL in {simulator} at {at}")
     assert component.split()[-1] == rtl.split()[-1]
     assert verdict.startswith("identical in all ")
-    assert Path("build/loop/merger.v").is_file()
+    assert Path(f"build/loop/{block}.v").is_file()
 
 
 def test_verilog_written_by_hand_takes_the_place(simulator, capsys):
