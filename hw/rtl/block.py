@@ -41,4 +41,9 @@ class RtlBlock:
     def verilog(self, parameters: Parameters) -> str:
         """The twin as Verilog, the same text every time."""
         numbers = " ".join(f"{name}={number}" for name, number in asdict(parameters).items())
-        return verilog(self.twin(parameters), f"{self.name}: {self.summary}\n{numbers}")
+        modules = self.modules(parameters, self.interface(parameters).module)
+        return f"// {self.name}: {self.summary}\n// {numbers}\n\n{modules}"
+
+    def modules(self, parameters: Parameters, module: str) -> str:
+        """The module, under this name, and those that it consists of."""
+        return verilog(self.twin(parameters), module)

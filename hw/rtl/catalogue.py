@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.rtl import bank, divider, intersector, merger, prefix_sum
+from hw.rtl import bank, channel, divider, intersector, merge_tree, merger, prefix_sum
 from hw.rtl.block import RtlBlock
 
 BLOCKS: Mapping[str, RtlBlock] = {
@@ -12,6 +12,8 @@ BLOCKS: Mapping[str, RtlBlock] = {
     for block in (
         bank.BLOCK,
         merger.BLOCK,
+        merge_tree.BLOCK,
+        channel.BLOCK,
         prefix_sum.BLOCK,
         divider.BLOCK,
         intersector.TWO_FINGER,

@@ -116,15 +116,9 @@ def index_bits(count: int) -> int:
     return max(1, (count - 1).bit_length())
 
 
-def verilog(twin: Twin, heading: str) -> str:
-    """A twin as one module of Verilog.
-
-    Args:
-        twin: what to write.
-        heading: lines for a comment at the top.
-    """
+def verilog(twin: Twin, module: str) -> str:
+    """A twin as one module of Verilog, under this name."""
     text = io.StringIO()
-    pyrtl.output_to_verilog(text, add_reset=True, block=twin.block, module_name=twin.interface.module)
-    module = text.getvalue()
-    comment = "".join(f"// {line}\n" for line in heading.splitlines())
-    return f"{comment}\n{module[module.index('module ') :]}"
+    pyrtl.output_to_verilog(text, add_reset=True, block=twin.block, module_name=module)
+    written = text.getvalue()
+    return written[written.index("module ") :]

@@ -58,7 +58,7 @@ def test_a_parameter_may_be_one_of_several_names() -> None:
     assert cli.run(["rtl", "export", "prefix_sum", "--set", "form=serial", "--set", "lanes=4"]) == 0
     text = Path("build/prefix_sum.v").read_text()
     assert "// form=serial lanes=4 width=32 reference_bits=0 value_bits=0" in text
-    assert "stage02_lane03_sum" in text
+    assert "stage02_lane03_coordinate" in text
 
 
 def test_the_verilog_is_the_same_in_another_process_and_after_other_blocks() -> None:
@@ -97,7 +97,7 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["mergr"], "no block mergr exists as RTL; did you mean merger?"),
+        (["mergr"], "no block mergr exists as RTL; did you mean merger or merge_tree?"),
         (["merger", "--set", "radx=4"], "merger has no parameter radx; did you mean radix?"),
         (["merger", "--set", "depth=4"], "merger has no parameter depth; it has radix, coordinate_bits,"),
         (["merger", "--set", "radix=65"], "merger: radix must be from 2 to 64, not 65"),

@@ -28,6 +28,9 @@ Around = Callable[[Kernel, str, Component, random.Random], Sequence[Component]]
 What such a component lists as ``received`` is compared too.
 """
 
+Composed = Callable[[Kernel, str], Mapping[str, tuple[Component, str]]]
+"""Adds several components under a scope that together are one; gives what is behind each port of it."""
+
 WAVEFORMS = Path(os.environ.get("FIBERSCOPE_OUT", "out"))
 CYCLE_LIMIT = 100_000
 
@@ -36,7 +39,8 @@ CYCLE_LIMIT = 100_000
 class Pair:
     """Two blocks that should be one, made afresh for every run, and what is done to them.
 
-    ``capacities`` and ``latencies`` are drawn from the seed for each port, as are the stalls.
+    ``capacities`` and ``latencies`` are drawn from the seed for each port, as are the stalls. Where several
+    components are ``composed`` in the place of ``event``, what the module counts as is not compared.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Pair:
     seed: int
     kernel_options: Mapping[str, object] = field(default_factory=dict)
     around: Around = lambda _kernel, _scope, _block, _generator: ()
+    composed: Composed | None = None
 
 
 @dataclass
@@ -105,17 +110,32 @@ def _build(pair: Pair) -> tuple[Kernel, list[_Side]]:
 
 def _add(kernel: Kernel, pair: Pair, scope: str, make: Callable[[str], Component]) -> _Side:
     generator = random.Random(pair.seed)
+    if pair.composed is not None and scope == "event":
+        return _Side(_connect(kernel, pair, scope, pair.composed(kernel, scope), generator))
     block = kernel.add(make(f"{scope}.block"))
-    parts = [block]
+    ends = {port: (block, port) for port in (*pair.inputs, *pair.outputs)}
+    parts = _connect(kernel, pair, scope, ends, generator)
+    return _Side([block, *parts, *pair.around(kernel, scope, block, generator)])
+
+
+def _connect(
+    kernel: Kernel,
+    pair: Pair,
+    scope: str,
+    ends: Mapping[str, tuple[Component, str]],
+    generator: random.Random,
+) -> list[Component]:
+    """Sources and sinks at all ports."""
+    parts: list[Component] = []
     for port, tokens in pair.inputs.items():
         source = kernel.add(StreamSource(f"{scope}.source_{_plain(port)}", tokens, _stalls(generator)))
-        kernel.connect(source, "out", block, port, **random_channel(generator))
+        kernel.connect(source, "out", *ends[port], **random_channel(generator))
         parts.append(source)
     for port in pair.outputs:
         sink = kernel.add(StreamSink(f"{scope}.sink_{_plain(port)}", _stalls(generator)))
-        kernel.connect(block, port, sink, "in", **random_channel(generator))
+        kernel.connect(*ends[port], sink, "in", **random_channel(generator))
         parts.append(sink)
-    return _Side([*parts, *pair.around(kernel, scope, block, generator)])
+    return parts
 
 
 def _plain(port: str) -> str:

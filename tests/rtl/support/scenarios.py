@@ -1,8 +1,10 @@
 """The scenario of every block that has a twin, by name."""
 
 import bank_scenario
+import channel_scenario
 import divider_scenario
 import intersector_scenario
+import merge_tree_scenario
 import merger_scenario
 import prefix_sum_scenario
 
@@ -11,6 +13,8 @@ SCENARIOS = {
     for scenario in (
         bank_scenario.SCENARIO,
         merger_scenario.SCENARIO,
+        merge_tree_scenario.SCENARIO,
+        channel_scenario.SCENARIO,
         prefix_sum_scenario.SCENARIO,
         divider_scenario.SCENARIO,
         intersector_scenario.TWO_FINGER,

@@ -1,0 +1,93 @@
+"""A tree of mergers as RTL: mergers side by side, and one that merges what they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hw.merge import MERGE_TASK
+from hw.rtl import merger
+from hw.rtl.channel import PendingStandIn
+from hw.rtl.merger import MergerParameters
+from hw.rtl.parameters import Parameters, check_range
+from hw.rtl.wrapper import Composition, Link, Part, composed
+from hw.stream import STREAM
+from sim import Input, Output
+
+
+@dataclass(frozen=True)
+class MergeTreeParameters(Parameters):
+    """What a merge tree is made for; widths in bits.
+
+    Args:
+        radix: number of ways of each leaf, 2 to 64.
+        leaves: mergers side by side, the radix of the one behind them, 2 to 64.
+        capacity: tokens in the channel behind each leaf, 1 to 1024.
+        latency: cycles of that channel, 1 to 64.
+        coordinate_bits: 1 to 55.
+        reference_bits: 1 to 64.
+        value_bits: 32 or 64.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    radix: int = 4
+    leaves: int = 2
+    capacity: int = 2
+    latency: int = 1
+    coordinate_bits: int = 32
+    reference_bits: int = 64
+    value_bits: int = 64
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        check_range("merge_tree", "radix", self.radix, 2, 64)
+        check_range("merge_tree", "leaves", self.leaves, 2, 64)
+        check_range("merge_tree", "capacity", self.capacity, 1, 1024)
+        check_range("merge_tree", "latency", self.latency, 1, 64)
+        self.merger(self.radix)
+
+    def merger(self, radix: int) -> MergerParameters:
+        """The parameters of a merger of this radix in it."""
+        return MergerParameters(radix, self.coordinate_bits, self.reference_bits, self.value_bits)
+
+
+def compose(parameters: MergeTreeParameters) -> Composition:
+    """Every merger has tasks of its own: ``leaf_tasks`` and, for that behind them, ``tasks``."""
+    leaf = Part(merger.BLOCK, parameters.merger(parameters.radix))
+    root = Part(merger.BLOCK, parameters.merger(parameters.leaves))
+    digits = len(str(parameters.leaves - 1))
+    leaves = [f"leaf_{i:0{digits}}" for i in range(parameters.leaves)]
+    exports = {"tasks": "root.tasks"}
+    exports |= {f"leaf_tasks[{i}]": f"{name}.tasks" for i, name in enumerate(leaves)}
+    ends = [f"{name}.ways[{way}]" for name in leaves for way in range(parameters.radix)]
+    exports |= {f"ways[{i}]": end for i, end in enumerate(ends)}
+    return Composition(
+        "merge_tree",
+        dict.fromkeys(leaves, leaf) | {"root": root},
+        tuple(
+            Link(f"{name}.merged", f"root.ways[{i}]", parameters.capacity, parameters.latency)
+            for i, name in enumerate(leaves)
+        ),
+        exports | {"merged": "root.merged"},
+    )
+
+
+class MergeTreeStandIn(PendingStandIn):
+    """A merge tree as one component."""
+
+    PORTS = (
+        Input("tasks", MERGE_TASK),
+        Input("leaf_tasks", MERGE_TASK, array=True),
+        Input("ways", STREAM, array=True),
+        Output("merged", STREAM),
+    )
+
+
+BLOCK = composed(
+    "merge_tree",
+    "merges fibers in two levels: leaves of radix ways each, and one merger behind channels",
+    MergeTreeParameters,
+    compose,
+    MergeTreeStandIn,
+)

@@ -1,0 +1,56 @@
+"""How a block is tried that is not one component but several, with channels between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pairs import Composed, Pair
+from scenario import Scenario
+
+from hw.rtl.wrapper import Composition
+from sim import Component, Kernel
+
+
+def no_component(name: str, _given: Any) -> Component:
+    """What such a block has in the place of one component."""
+    raise AssertionError(f"{name} is several components")
+
+
+@dataclass(frozen=True)
+class ComposedScenario(Scenario):
+    """A scenario whose components are added to a kernel, for given parameters, by ``composed``."""
+
+    composed: Callable[[Any], Composed] = None  # type: ignore[assignment]  # always given, behind defaults
+
+    def pair(self, seed: int, parameters: Any = None, *arguments: Any, **options: Any) -> Pair:
+        """See ``Scenario``."""
+        parameters = parameters or self.drawn(seed)
+        pair = super().pair(seed, parameters, *arguments, **options)
+        return replace(pair, composed=self.composed(parameters))
+
+
+def components_of(composition: Composition, component: Callable[[str, str, Any], Component]) -> Composed:
+    """The components of a composition, joined by channels as its links say.
+
+    Args:
+        composition: what is composed.
+        component: makes the component of a block by the block's name, for a name and parameters.
+    """
+
+    def add(kernel: Kernel, scope: str) -> dict[str, tuple[Component, str]]:
+        parts = {
+            name: kernel.add(component(part.block.name, f"{scope}.{name}", part.parameters))
+            for name, part in composition.parts.items()
+        }
+
+        def end(label: str) -> tuple[Component, str]:
+            name, _, port = label.partition(".")
+            return parts[name], port
+
+        for link in composition.links:
+            kernel.connect(*end(link.source), *end(link.target), capacity=link.capacity, latency=link.latency)
+        return {port: end(label) for port, label in composition.exports.items()}
+
+    return add

@@ -1,0 +1,167 @@
+"""Compositions: what is refused, what is written, and wrong channels are found."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from pairs import check_pair
+from scenarios import SCENARIOS
+
+from hw.rtl import channel, merge_tree, merger, wrapper
+from hw.rtl.backend import PyrtlBackend
+from hw.rtl.channel import ChannelParameters
+from hw.rtl.interface import Interface
+from hw.rtl.merge_tree import MergeTreeParameters, compose
+from hw.rtl.merger import MergerParameters
+from hw.rtl.twin import build
+from hw.rtl.wrapper import Composition, Link, Part, composed
+
+NARROW = MergerParameters(2, 8, 8, 32)
+SMALL = MergeTreeParameters(radix=2, latency=2, coordinate_bits=8, reference_bits=8, value_bits=32)
+
+
+def two(links, exports, second=NARROW):
+    parts = {"first": Part(merger.BLOCK, NARROW), "second": Part(merger.BLOCK, second)}
+    return Composition("pair", parts, tuple(links), exports)
+
+
+EXPORTS = {
+    "tasks[0]": "first.tasks",
+    "tasks[1]": "second.tasks",
+    "ways[0]": "first.ways[0]",
+    "ways[1]": "first.ways[1]",
+    "ways[2]": "second.ways[1]",
+    "merged": "second.merged",
+}
+LINK = Link("first.merged", "second.ways[0]")
+
+
+def test_a_chain_of_two_is_accepted():
+    names = [wire.name for wire in two([LINK], EXPORTS).interface().wires()]
+    assert names[:4] == ["clk", "rst", "tasks_0_valid", "tasks_0_coordinate"]
+    assert names[-2:] == ["merged_ready", "pending"]
+
+
+@pytest.mark.parametrize(
+    ("links", "exports", "second", "faults"),
+    [
+        ([], EXPORTS, NARROW,
+         "there is no channel in it; first.merged is not joined; second.ways[0] is not joined"),
+        ([LINK, LINK], EXPORTS, NARROW,
+         "first.merged is joined 2 times; second.ways[0] is joined 2 times"),
+        ([Link("first.merged", "second.way[0]")], EXPORTS, NARROW,
+         "there is no second.way[0]; second.ways[0] is not joined"),
+        ([Link("third.merged", "second.ways[0]")], EXPORTS, NARROW,
+         "there is no third.merged; first.merged is not joined"),
+        ([Link("second.ways[0]", "first.merged")], EXPORTS, NARROW,
+         "second.ways[0] to first.merged is not from an output to an input"),
+        ([LINK], EXPORTS, replace(NARROW, value_bits=64),
+         "first.merged has {'control': 1, 'coordinate': 8, 'reference': 8, 'value': 32}, "
+         "but second.ways[0] has {'control': 1, 'coordinate': 8, 'reference': 8, 'value': 64}: "
+         "a channel changes no width"),
+    ],
+)  # fmt: skip
+def test_all_that_does_not_fit_is_said_at_once(links, exports, second, faults):
+    with pytest.raises(ValueError, match=f"^pair: {re.escape(faults)}$"):
+        two(links, exports, second)
+
+
+def test_a_composition_without_channels_or_with_bad_ones_is_refused():
+    with pytest.raises(ValueError, match="alone: there is no channel in it"):
+        Composition(
+            "alone",
+            {"one": Part(merger.BLOCK, NARROW)},
+            (),
+            {name: f"one.{name}" for name in ("tasks", "ways[0]", "ways[1]", "merged")},
+        )
+    with pytest.raises(ValueError, match="channel: latency must be from 1 to 64, not 0"):
+        two([replace(LINK, latency=0)], EXPORTS).instances()
+
+
+def test_each_module_is_written_once_and_instantiated_by_name():
+    text = merge_tree.BLOCK.verilog(MergeTreeParameters(radix=3, leaves=2, value_bits=32))
+    modules = [line.split("(")[0].removeprefix("module ") for line in text.splitlines() if "module " in line]
+    assert modules == [
+        "merge_tree", "merge_tree_merger_0", "merge_tree_merger_1", "merge_tree_channel",
+    ]  # fmt: skip
+    for instance in (
+        "merge_tree_merger_0 leaf_0(",
+        "merge_tree_merger_0 leaf_1(",
+        "merge_tree_merger_1 root(",
+        "merge_tree_channel channel_at_root_ways_0(",
+    ):
+        assert text.count(instance) == 1
+    assert ".merged_ready(leaf_1_merged_ready)" in text
+    assert ".in_ready(leaf_1_merged_ready)" in text
+    assert text == merge_tree.BLOCK.verilog(MergeTreeParameters(radix=3, leaves=2, value_bits=32))
+
+
+def test_a_composition_is_a_part_of_another():
+    inner = compose(SMALL)
+    tree = Part(merge_tree.BLOCK, SMALL)
+    sink = Part(merger.BLOCK, NARROW)
+    exports = {f"tree_{label}": f"tree.{label}" for label in inner.exports if label != "merged"}
+    exports |= {"tasks": "last.tasks", "way": "last.ways[1]", "merged": "last.merged"}
+    links = (Link("tree.merged", "last.ways[0]"),)
+    block = composed(
+        "deep",
+        "a merger behind a tree",
+        MergeTreeParameters,
+        lambda _given: Composition("deep", {"tree": tree, "last": sink}, links, exports),
+        merge_tree.MergeTreeStandIn,
+    )
+    text = block.verilog(SMALL)
+    assert "deep_merge_tree tree(" in text
+    assert "module deep_merge_tree_merger(" in text
+    assert "assign pending = tree_pending | channel_at_last_ways_0_pending;" in text
+    assert "tree/leaf_0/merging" in {wire.name for wire in block.twin(SMALL).block.wirevector_set}
+
+
+@pytest.mark.parametrize("change", [{"latency": 3}, {"capacity": 1}])
+def test_planted_a_channel_of_another_latency_or_capacity_is_found(change, tmp_path, monkeypatch):
+    monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
+    scenario = SCENARIOS["merge_tree"]
+    other = merge_tree.BLOCK.twin(replace(SMALL, **change))
+    assert check_pair(scenario.pair(3, SMALL)) > 60
+    with pytest.raises(AssertionError, match=r"merge_tree, seed 3: .* differs"):
+        check_pair(scenario.pair(3, SMALL, lambda: PyrtlBackend(other)))
+
+
+def test_planted_a_channel_that_frees_a_slot_too_early_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
+    given = ChannelParameters(capacity=2, latency=1)
+
+    def early(between):
+        source, sink = between.inputs["in"], between.outputs["out"]
+        accept = source.accept
+        source.accept = lambda room: accept(room | sink.ready)
+        channel.design(given, between)
+
+    twin = build(channel.interface(given), early)
+    with pytest.raises(AssertionError, match=r"channel, seed 3: .* differs"):
+        check_pair(SCENARIOS["channel"].pair(3, given, lambda: PyrtlBackend(twin)))
+
+
+def test_the_channels_between_are_those_of_the_links():
+    instances = compose(MergeTreeParameters(leaves=3, capacity=5, latency=7)).instances()
+    channels = {i.name: i.part.parameters for i in instances if i.part.block is channel.BLOCK}
+    assert channels == dict.fromkeys(
+        [f"channel_at_root_ways_{i}" for i in range(3)], ChannelParameters(capacity=5, latency=7)
+    )
+    assert isinstance(compose(SMALL).interface(), Interface)
+    assert wrapper.hierarchical(compose(SMALL), "other").startswith("module other(")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"capacity": 0}, "channel: capacity must be from 1 to 1024, not 0"),
+        ({"latency": 65}, "channel: latency must be from 1 to 64, not 65"),
+        ({"value_bits": 8}, "channel: value_bits must be 0, 32 or 64, not 8"),
+        ({"control_bits": 0, "coordinate_bits": 0, "reference_bits": 0, "value_bits": 0},
+         "channel: a token needs a field, so not all widths can be 0"),
+    ],
+)  # fmt: skip
+def test_a_channel_that_cannot_be_built_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        ChannelParameters(**given)
