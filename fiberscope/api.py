@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import accelerators
 from accelerators import configuration
-from accelerators.configuration import Configuration
+from accelerators.configuration import Configuration, ConfigurationError
 from accelerators.machine import Accelerator, CsrArray, Machine
 from fiberscope import collect, timeline
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
@@ -125,7 +125,7 @@ def _simulate(
 ) -> Report:
     """Build, run, verify, report; a machine that went wrong is raised with its report."""
     start = time.perf_counter()
-    machine = _build(kind, configured, *matrices, parts)
+    machine = _build(kind, configured, *matrices, parts, operands)
     watch = Watch(machine, histograms=course.histograms)
     run, deadlock, simulation_seconds = _run(machine, watch, course)
     checked = _verify(machine, run, *matrices, course.tell)
@@ -176,6 +176,7 @@ def _build(
     a: CsrArray,
     b: CsrArray,
     parts: Mapping[str, Callable[..., Component]],
+    operands: OperandsOfReport,
 ) -> Machine:
     """The machine, its kernel built; parameters that only the engine finds at odds are the user's to mend."""
     try:
@@ -184,6 +185,12 @@ def _build(
             machine.kernel.build()
     except BuildError:
         raise
+    except ConfigurationError as error:
+        stand_ins = [one.name for one in (operands, operands.b) if one and one.source == "surrogate"]
+        if not stand_ins:
+            raise
+        names = " and ".join(stand_ins)
+        raise ConfigurationError(f"{error} ({names}: a surrogate, the real matrix may do)") from error
     except SimulationError as error:
         raise InputError(f"{kind.name}: {error}") from error
     return machine

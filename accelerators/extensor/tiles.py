@@ -11,7 +11,7 @@ import yaml
 
 from accelerators.errors import ConfigurationError
 from accelerators.extensor.configuration import ExTensorConfiguration
-from accelerators.extensor.operand import TILES, TiledOperand, tiled_a, tiled_b
+from accelerators.extensor.operand import TILES, Integers, TiledOperand, tiled_a, tiled_b
 from accelerators.machine import CsrArray
 from workloads.fibertree import FiberTree
 
@@ -56,12 +56,17 @@ class Tiling:
         self.b = TiledOperand(tiled_b(self.trees[1], microtile, self.shape), formats.b)
 
     def _check_microtiles(self) -> None:
-        a, b = (int(np.max(part.microtile_bytes, initial=0)) for part in (self.a, self.b))
+        """The largest microtiles that can meet, those of one K1, fit the buffer of a processing element."""
+        blocks = -(-int(self.matrices[0].shape[1]) // self.parameters.pe.tile)
+        of_a, of_b = (_largest_by_k(part, self.parameters.pe.tile, blocks) for part in (self.a, self.b))
+        meeting = np.where((of_a > 0) & (of_b > 0), of_a + of_b, 0)
+        worst = int(np.argmax(meeting)) if blocks else 0
         size, tile = self.parameters.pe.buffer, self.parameters.pe.tile
-        if a + b > size:
+        if blocks and meeting[worst] > size:
+            a, b = int(of_a[worst]), int(of_b[worst])
             raise ConfigurationError(
-                f"extensor: pe.buffer is {size} bytes; it should hold a microtile of A of up to {a} bytes "
-                f"and one of B of up to {b} bytes: {a + b} bytes, or pe.tile be below {tile}"
+                f"extensor: pe.buffer is {size} bytes; it should hold a microtile of A of {a} bytes and "
+                f"one of B of {b} bytes that meet at k = {worst * tile}: {a + b} bytes, or pe.tile be below {tile}"
             )
 
     def _excess(self) -> str:
@@ -105,6 +110,13 @@ class Tiling:
             for left in tiles_a[start]:
                 part = columns[left : left + m]
                 yield from ((part, half) for half in halves)
+
+
+def _largest_by_k(operand: TiledOperand, microtile: int, blocks: int) -> Integers:
+    """Bytes of an operand's largest microtile for each K1; 0 where it has none."""
+    largest = np.zeros(blocks, dtype=np.int64)
+    np.maximum.at(largest, np.asarray(operand.microtile_k) // microtile, np.asarray(operand.microtile_bytes))
+    return largest
 
 
 def published(a: CsrArray, b: CsrArray) -> Shape | None:

@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from rich.console import Console
 from scipy import sparse
 
 import fiberscope
+from accelerators.configuration import ConfigurationError
 from fiberscope.report import Report
+from workloads import from_scipy
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 
@@ -193,3 +196,11 @@ def test_a_report_shows_itself_to_rich_and_to_a_notebook(toy: str) -> None:
     assert shown.startswith("<pre style=")
     text = html.unescape(re.sub(r"<[^>]*>", "", shown))
     assert [line.rstrip() for line in text.splitlines()] == report.summary().splitlines()
+
+
+def test_a_surrogate_that_a_machine_refuses_is_called_one() -> None:
+    real = from_scipy(sparse.eye_array(3).tocsr(), name="eye")
+    for workload, end in ((real, "or pe.tile be below 128"), (replace(real, source="surrogate"), "may do)")):
+        with pytest.raises(ConfigurationError, match=r"^extensor: pe\.buffer is 1 bytes; ") as raised:
+            fiberscope.simulate("extensor", workload, pe__buffer=1)
+        assert str(raised.value).endswith(end)

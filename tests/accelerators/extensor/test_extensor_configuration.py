@@ -54,14 +54,25 @@ def test_the_shipped_machine_is_the_published_one():
 
 
 def test_a_microtile_that_does_not_fit_is_refused_with_the_sizes():
-    a = csr({(m, k): 1.0 for m in range(4) for k in range(4)}, 4, 4)
+    a = csr({(m, k): 1.0 for m in range(4, 8) for k in range(4, 8)}, 8, 8)
     with pytest.raises(ConfigurationError) as raised:
         ExTensor(tiny(pe__buffer=467), a, a)
     # A's: 12 + 4 fibers of 8 + 16 elements of 12 bytes; B's: 8 + the same.
     assert str(raised.value) == (
-        "extensor: pe.buffer is 467 bytes; it should hold a microtile of A of up to 236 bytes and one of B "
-        "of up to 232 bytes: 468 bytes, or pe.tile be below 4"
+        "extensor: pe.buffer is 467 bytes; it should hold a microtile of A of 236 bytes and one of B of 232 "
+        "bytes that meet at k = 4: 468 bytes, or pe.tile be below 4"
     )
+
+
+def test_large_microtiles_that_never_meet_are_taken():
+    full = {(i, j): 1.0 for i in range(4) for j in range(4)}
+    a = csr(full | {(0, 4): 1.0}, 4, 8)  # full at k 0 to 3, where B has a single element
+    b = csr({(4 + i, j): value for (i, j), value in full.items()} | {(0, 0): 1.0}, 8, 4)
+    size = 236 + 8 + 8 + 12  # A full and B small
+    assert size == 12 + 8 + 12 + 232  # and the other way round at k 4 to 7
+    ExTensor(tiny(pe__buffer=size), a, b)
+    with pytest.raises(ConfigurationError, match="meet at k = 0"):
+        ExTensor(tiny(pe__buffer=size - 1), a, b)
 
 
 def test_a_tile_that_does_not_fit_is_refused_with_the_sizes():
