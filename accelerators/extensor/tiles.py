@@ -66,7 +66,8 @@ class Tiling:
             a, b = int(of_a[worst]), int(of_b[worst])
             raise ConfigurationError(
                 f"extensor: pe.buffer is {size} bytes; it should hold a microtile of A of {a} bytes and "
-                f"one of B of {b} bytes that meet at k = {worst * tile}: {a + b} bytes, or pe.tile be below {tile}"
+                f"one of B of {b} bytes that meet at k = {worst * tile}: {a + b} bytes, or pe.tile be below "
+                f"{tile}"
             )
 
     def _excess(self) -> str:
