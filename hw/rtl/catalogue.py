@@ -10,8 +10,8 @@ from hw.rtl.block import RtlBlock
 BLOCKS: Mapping[str, RtlBlock] = {
     block.name: block
     for block in (
-        bank.BLOCK,
         merger.BLOCK,
+        bank.BLOCK,
         merge_tree.BLOCK,
         channel.BLOCK,
         prefix_sum.BLOCK,

@@ -11,8 +11,8 @@ import prefix_sum_scenario
 SCENARIOS = {
     scenario.block: scenario
     for scenario in (
-        bank_scenario.SCENARIO,
         merger_scenario.SCENARIO,
+        bank_scenario.SCENARIO,
         merge_tree_scenario.SCENARIO,
         channel_scenario.SCENARIO,
         prefix_sum_scenario.SCENARIO,
