@@ -1,16 +1,13 @@
-"""A pipelined divider: quotient and remainder of unsigned integers, one division a cycle."""
+"""Pipelined dividers: quotient and remainder of unsigned integers, a row of several lanes a cycle."""
 
 from __future__ import annotations
 
-from array import array
-
-from hw.pipeline import Pipeline
-from hw.stream import DATA, STOP, STREAM
-from sim.component import Component, Input, Output, Signal
+from hw.rows import RowPipeline, check_size
+from hw.stream import STREAM
+from sim.component import Input, Output, Signal
 from sim.errors import SimulationError
 
-DIVISOR = "divisor"  # protocol: coordinate = the divisor of a fiber
-MAXIMUM_WIDTH = 62  # as a prefix sum's
+DIVISOR = "divisor"  # protocol: coordinate = the divisor of an array
 
 
 def depth(width: int, bits_per_stage: int) -> int:
@@ -18,141 +15,106 @@ def depth(width: int, bits_per_stage: int) -> int:
     return -(-width // bits_per_stage)
 
 
-def subtractors(width: int) -> int:
-    """Subtractors: one for each bit of the quotient, however many bits a stage finds."""
-    return width
+def subtractors(lanes: int, width: int) -> int:
+    """Subtractors: in each lane one for each bit of the quotient, however many bits a stage finds."""
+    return lanes * width
 
 
-class Divider(Component):
-    """Divides the elements of a fiber by one divisor: quotient and remainder leave in one token.
+class Divider(RowPipeline):
+    """Divides the numbers of an array by one divisor, ``lanes`` numbers a cycle: quotient and remainder.
 
-    Interface: every fiber on ``dividends`` has a token on ``divisors``, taken together with its first token,
-    be that a stop; so a constant is loaded once a fiber, and costs no cycle. The coordinate of an element is
-    the dividend. On ``results`` its coordinate is the quotient, its reference the remainder; the reference
-    it came with is dropped, its value stays with it. So a position in a matrix of K columns, divided by K,
-    becomes row, column and value. Stops keep their places. Division by zero gives a quotient of all ones and
-    the dividend as remainder, as in RISC-V (The RISC-V Instruction Set Manual, volume I, M extension, table
-    "Semantics for division by zero"), which is what restoring division gives of itself.
+    Interface: an array comes in on ``dividends`` and leaves on ``results``, row by row, see ``hw.rows``. It
+    has one token on ``divisors``, for all lanes, taken together with its first row, even one of stops; so a
+    constant is loaded once an array, and costs no cycle. The coordinate of an element is the dividend. It
+    leaves with the quotient as coordinate and the remainder as reference; the reference it came with is
+    dropped, its value stays with it. So a position in a matrix of K columns, divided by K, becomes row,
+    column and value. Division by zero gives a quotient of all ones and the dividend as remainder, as in
+    RISC-V (The RISC-V Instruction Set Manual, volume I, M extension, table "Semantics for division by zero"),
+    which is what restoring division gives of itself.
 
-    Timing: one division a cycle, from one fiber to the next too. A token is taken in the cycle in which it is
-    seen and leaves ``depth`` cycles later. The stages move in step: while the oldest token cannot leave,
-    nothing moves and none is taken, see ``hw.pipeline``. This depth is the block's own; the latency of the
-    channel at ``results`` comes on top.
+    Timing: a row is taken when all lanes show their token, one row a cycle, from one array to the next too;
+    its results leave together ``depth`` cycles later, when all of ``results`` have space. The stages move in
+    step: while the oldest row cannot leave, nothing moves and no row is taken, see ``hw.pipeline``. This
+    depth is the block's own; the latency of the channels at ``results`` comes on top.
 
-    Accounting: busy while tokens move through it; waiting for output while the oldest cannot leave; empty,
-    but within a fiber or with only one of dividend and divisor there, waiting for the other.
+    Accounting: busy while rows move through it; waiting for output while the oldest cannot leave; empty,
+    waiting for the first lane that shows no token, within an array or where another lane or a divisor is
+    there; waiting for the divisor where only that is missing.
 
-    Source: MINT (Section V-B) divides positions by a dimension in parallel divide and mod units, which must
-    be pipelined (Section VII-B). Radix-2 restoring division is the textbook method; with its depth it is a
-    choice of this model.
+    Source: MINT (Section V-B) divides positions by a dimension in parallel divide and mod units, eight of
+    them and pipelined (Section VII-B). Radix-2 restoring division is the textbook method; with its depth it
+    is a choice of this model.
 
     Args:
         name: instance name.
+        lanes: divisions a cycle, 1 to 256.
         width: bits of dividend, divisor, quotient and remainder, 1 to 62.
         bits_per_stage: bits of the quotient that a stage finds in a cycle, 1 to ``width``.
 
     Raises:
         ValueError: for a number out of its range.
-        SimulationError: in the run, if a dividend or divisor is not an unsigned integer of ``width`` bits.
+        SimulationError: when built, unless as many of ``dividends`` and ``results`` are connected as it has
+            lanes; in the run, if a dividend or divisor is no unsigned integer of ``width`` bits, or a
+            dividend is behind a stop in its row.
     """
 
-    PORTS = (Input("divisors", DIVISOR), Input("dividends", STREAM), Output("results", STREAM))
+    PORTS = (
+        Input("divisors", DIVISOR),
+        Input("dividends", STREAM, array=True),
+        Output("results", STREAM, array=True),
+    )
 
-    def __init__(self, name: str, width: int = 32, bits_per_stage: int = 1) -> None:
-        super().__init__(name)
-        if not 1 <= width <= MAXIMUM_WIDTH:
-            raise ValueError(f"{name}: width must be from 1 to {MAXIMUM_WIDTH}, not {width}")
+    def __init__(self, name: str, lanes: int = 1, width: int = 32, bits_per_stage: int = 1) -> None:
+        check_size(name, lanes, width)
         if not 1 <= bits_per_stage <= width:
             raise ValueError(
                 f"{name}: bits_per_stage must be from 1 to {width}, its width, not {bits_per_stage}"
             )
-        self.width = width
+        super().__init__(name, ("dividends", "results"), lanes, width, depth(width, bits_per_stage))
         self.bits_per_stage = bits_per_stage
-        self.largest = (1 << width) - 1
-        self.pipeline = Pipeline(depth(width, bits_per_stage))
-        slots = self.pipeline.depth
-        self.controls = array("q", bytes(8 * slots))
-        self.quotients = array("q", bytes(8 * slots))
-        self.remainders = array("q", bytes(8 * slots))
-        self.values = array("d", bytes(8 * slots))
-        self.within = False  # a fiber
-        self.divisor = 0  # of the fiber taken last
-        self.divisions = 0
+        self.divisor = 0  # of the array taken last
         self.by_zero = 0
 
     def elaborate(self) -> None:
         """Fetch the channels."""
+        super().elaborate()
         self.divisors = self.channel("divisors")
-        self.dividends = self.channel("dividends")
-        self.results = self.channel("results")
 
-    def tick(self, now: int) -> int:
-        """Let the oldest token leave, if it is at the end, and take a new one."""
-        pipeline = self.pipeline
-        leaves = pipeline.stands(now)
-        if leaves:
-            if not self.results.can_push():
-                return self.wait_output(self.results)
-            self._leave(now)
-        shown = self.dividends.can_pop()
-        loaded = self.within or self.divisors.can_pop()
-        enters = shown and loaded
-        if enters:
-            self._enter(now)
-        if leaves or enters:
-            return self.busy(now + 1)
-        if pipeline.filled > 0:
-            return self.busy(pipeline.due())
-        if loaded:
-            return self.wait_input(self.dividends)
-        return self.wait_input(self.divisors) if shown else self.idle()
+    def _can_begin(self) -> bool:
+        return self.divisors.can_pop()
 
-    def _enter(self, now: int) -> None:
-        """Take a token, with the divisor if it is a fiber's first; the result waits in the pipeline."""
-        dividends = self.dividends
-        if not self.within:
-            self.divisor = self._checked(self.divisors.coordinate(), "divisors")
-            self.divisors.pop()
-        slot = self.pipeline.enter(now)
-        self.controls[slot] = dividends.control()
-        self.within = dividends.control() != STOP
-        if self.within:
-            self._divide(self._checked(dividends.coordinate(), "dividends"), slot)
-            self.values[slot] = dividends.value()
-        dividends.pop()
-
-    def _checked(self, number: int, port: str) -> int:
-        if number < 0 or number > self.largest:
+    def _begin(self) -> None:
+        self.divisor = self.divisors.coordinate()
+        if self.divisor < 0 or self.divisor > self.largest:
             raise SimulationError(
-                f"{self.name}: {number} at {port} is no unsigned integer of {self.width} bits"
+                f"{self.name}: {self.divisor} at divisors is no unsigned integer of {self.width} bits"
             )
-        return number
+        self.divisors.pop()
 
-    def _divide(self, dividend: int, slot: int) -> None:
-        self.divisions += 1
+    def _compute(self, number: int, reference: int, place: int) -> None:
         if self.divisor == 0:
             self.by_zero += 1
-            self.quotients[slot] = self.largest
-            self.remainders[slot] = dividend
+            self.coordinates[place] = self.largest
+            self.references[place] = number
         else:
-            self.quotients[slot] = dividend // self.divisor
-            self.remainders[slot] = dividend % self.divisor
+            self.coordinates[place] = number // self.divisor
+            self.references[place] = number % self.divisor
 
-    def _leave(self, now: int) -> None:
-        slot = self.pipeline.leave(now)
-        if self.controls[slot] == STOP:
-            self.results.push(STOP, 0, 0, 0.0)
-        else:
-            self.results.push(DATA, self.quotients[slot], self.remainders[slot], self.values[slot])
+    def _wait(self, shown: int) -> int:
+        if shown == self.lanes:
+            return self.wait_input(self.divisors)
+        if self.within or shown > 0 or self.divisors.can_pop():
+            return self.wait_input(self._missing())
+        return self.idle()
 
     def counters(self) -> dict[str, int]:
-        """Divisions begun, and those of them by zero."""
-        return {"divide": self.divisions, "by_zero": self.by_zero}
+        """Rows taken, divisions begun, and those of them by zero."""
+        return {"rows": self.rows, "divide": self.numbers, "by_zero": self.by_zero}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Tokens in the pipeline, the divisor of the fiber taken last, and all divisions begun so far."""
+        """Rows in the pipeline, the divisor of the array taken last, and all divisions begun so far."""
         return (Signal("in_flight", 6), Signal("divisor", 62), Signal("divisions", 48))
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return (self.pipeline.filled, self.divisor, self.divisions)
+        return (self.pipeline.filled, self.divisor, self.numbers)

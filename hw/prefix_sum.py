@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from array import array
-
-from hw.pipeline import Pipeline
-from hw.stream import DATA, STOP, STREAM
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
-from sim.errors import SimulationError
+from hw.rows import RowPipeline, check_size
+from hw.stream import STREAM
+from sim.component import Input, Output, Signal
 
 SERIAL = "serial"
 WORK_EFFICIENT = "work-efficient"
 PARALLEL = "parallel"
 FORMS = (SERIAL, WORK_EFFICIENT, PARALLEL)
-
-MAXIMUM_LANES = 256
-MAXIMUM_WIDTH = 62  # a sum of two numbers fits a signed word
 
 Level = tuple[tuple[int, int], ...]  # adders (from, to) that work at once: what is at `from` is added to `to`
 
@@ -73,14 +66,12 @@ def adders(form: str, lanes: int) -> int:
     return lanes * (levels + 1) - (1 << levels) + 1
 
 
-class PrefixSum(Component):
+class PrefixSum(RowPipeline):
     """Inclusive running sums of arrays of unsigned integers, ``lanes`` numbers a cycle.
 
-    Interface: an array comes in on ``lanes`` row by row, a row being one token from every lane, and leaves as
-    rows on ``sums``. The coordinate is the number; in its place leaves the sum of it and all numbers before
-    it in the array, modulo 2**width. Reference and value stay with it. An array ends with a row in which a
-    lane and all behind it show stops; all lanes do, where the length is a multiple of ``lanes``. The next
-    array starts from 0.
+    Interface: an array comes in on ``lanes`` and leaves on ``sums``, row by row, see ``hw.rows``. The
+    coordinate is the number; in its place leaves the sum of it and all numbers before it in the array, modulo
+    2**width. Reference and value stay with it. The next array starts from 0.
 
     Timing: a row is taken when all lanes show their token, one row a cycle, and its sums leave together
     ``depth`` cycles later, when all of ``sums`` have space. The stages move in step: while the oldest row
@@ -109,126 +100,20 @@ class PrefixSum(Component):
     PORTS = (Input("lanes", STREAM, array=True), Output("sums", STREAM, array=True))
 
     def __init__(self, name: str, form: str, lanes: int, width: int = 32) -> None:
-        super().__init__(name)
         if form not in FORMS:
             raise ValueError(f"{name}: form must be one of {', '.join(FORMS)}, not {form}")
-        if not 1 <= lanes <= MAXIMUM_LANES:
-            raise ValueError(f"{name}: lanes must be from 1 to {MAXIMUM_LANES}, not {lanes}")
-        if not 1 <= width <= MAXIMUM_WIDTH:
-            raise ValueError(f"{name}: width must be from 1 to {MAXIMUM_WIDTH}, not {width}")
+        check_size(name, lanes, width)
+        super().__init__(name, ("lanes", "sums"), lanes, width, depth(form, lanes))
         self.form = form
-        self.lanes = lanes
-        self.width = width
-        self.largest = (1 << width) - 1
-        self.pipeline = Pipeline(depth(form, lanes))
-        slots = self.pipeline.depth
-        self.lengths = array("q", bytes(8 * slots))  # of each row in the pipeline: numbers before the stops
-        self.sums = array("q", bytes(8 * slots * lanes))
-        self.references = array("q", bytes(8 * slots * lanes))
-        self.values = array("d", bytes(8 * slots * lanes))
-        self.within = False  # an array
         self.total = 0  # of the array so far
-        self.rows = 0
-        self.numbers = 0
 
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.inputs = self.channels("lanes")
-        self.outputs = self.channels("sums")
-        for port, channels in (("lanes", self.inputs), ("sums", self.outputs)):
-            if len(channels) != self.lanes:
-                raise SimulationError(
-                    f"{self.name}: connect {self.lanes} {port}, one a lane, not {len(channels)}"
-                )
+    def _begin(self) -> None:
+        self.total = 0
 
-    def tick(self, now: int) -> int:
-        """Let the oldest row leave, if it is at the end, and take a new one."""
-        pipeline = self.pipeline
-        leaves = pipeline.stands(now)
-        if leaves:
-            full = self._full()
-            if full >= 0:
-                return self.wait_output(self._output(full))
-            self._leave(now)
-        shown = self._shown()
-        if shown == self.lanes:
-            self._enter(now)
-        if leaves or shown == self.lanes:
-            return self.busy(now + 1)
-        if pipeline.filled > 0:
-            return self.busy(pipeline.due())
-        return self.wait_input(self._missing()) if self.within or shown > 0 else self.idle()
-
-    def _full(self) -> int:
-        """The first output without space, or -1."""
-        for lane in range(self.lanes):
-            if not self._output(lane).can_push():
-                return lane
-        return -1
-
-    def _shown(self) -> int:
-        """How many lanes show a token."""
-        shown = 0
-        for lane in range(self.lanes):
-            if self._input(lane).can_pop():
-                shown += 1
-        return shown
-
-    def _missing(self) -> Channel:
-        """The first lane that shows none; only when there is one."""
-        lane = 0
-        while self._input(lane).can_pop():
-            lane += 1
-        return self._input(lane)
-
-    def _enter(self, now: int) -> None:
-        """Take a row; its sums are known at once, and wait in the pipeline."""
-        slot = self.pipeline.enter(now)
-        length = 0
-        for lane in range(self.lanes):
-            source = self._input(lane)
-            if source.control() == DATA:
-                if length < lane:
-                    raise SimulationError(
-                        f"{self.name}: lanes[{lane}] shows a number in a row with a stop at lanes[{length}]; "
-                        "all lanes behind a stop hold stops"
-                    )
-                self._add(source, lane, slot * self.lanes + lane)
-                length += 1
-            source.pop()
-        self.lengths[slot] = length
-        self.rows += 1
-        self.numbers += length
-        self.within = length == self.lanes
-        if not self.within:
-            self.total = 0
-
-    def _add(self, source: Channel, lane: int, place: int) -> None:
-        number = source.coordinate()
-        if number < 0 or number > self.largest:
-            raise SimulationError(
-                f"{self.name}: {number} at lanes[{lane}] is no unsigned integer of {self.width} bits"
-            )
+    def _compute(self, number: int, reference: int, place: int) -> None:
         self.total = (self.total + number) & self.largest
-        self.sums[place] = self.total
-        self.references[place] = source.reference()
-        self.values[place] = source.value()
-
-    def _leave(self, now: int) -> None:
-        slot = self.pipeline.leave(now)
-        length = self.lengths[slot]
-        for lane in range(self.lanes):
-            place = slot * self.lanes + lane
-            if lane < length:
-                self._output(lane).push(DATA, self.sums[place], self.references[place], self.values[place])
-            else:
-                self._output(lane).push(STOP, 0, 0, 0.0)
-
-    def _input(self, lane: int) -> Channel:
-        return self.inputs[lane]
-
-    def _output(self, lane: int) -> Channel:
-        return self.outputs[lane]
+        self.coordinates[place] = self.total
+        self.references[place] = reference
 
     def counters(self) -> dict[str, int]:
         """Rows taken, and numbers in them; every adder works once for every row."""

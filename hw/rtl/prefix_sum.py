@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import and_
+from dataclasses import dataclass, field
 
 import pyrtl
 
-from hw.prefix_sum import FORMS, MAXIMUM_WIDTH, PARALLEL, Level, PrefixSum, depth, network
-from hw.rtl.backend import Backend
+from hw.prefix_sum import FORMS, PARALLEL, Level, PrefixSum, depth, network
+from hw.rows import MAXIMUM_WIDTH
 from hw.rtl.block import RtlBlock
-from hw.rtl.interface import Interface, Token, streams
+from hw.rtl.interface import Interface
 from hw.rtl.parameters import (
     CHOICES,
     Parameters,
@@ -21,10 +18,8 @@ from hw.rtl.parameters import (
     check_value_bits,
     payload_widths,
 )
-from hw.rtl.pipeline import PipelineStandIn, Stages
-from hw.rtl.twin import InputStream, Signal, Streams, named
-from hw.stream import DATA, STOP
-from sim.channel import Channel
+from hw.rtl.rows import Row, Rows, RowStandIn, row_interface, unless
+from hw.rtl.twin import Signal, Streams
 
 
 @dataclass(frozen=True)
@@ -58,95 +53,43 @@ class PrefixSumParameters(Parameters):
 
 
 def interface(parameters: PrefixSumParameters) -> Interface:
-    """Ports: ``lanes`` and ``sums``, and ``stalled``, high while the oldest row cannot leave."""
+    """Ports: ``lanes`` and ``sums``, ``stalled`` and ``pending``."""
     element = {"control": 1, "coordinate": parameters.width}
     element |= payload_widths(parameters.reference_bits, parameters.value_bits)
-    return Interface(
-        "prefix_sum",
-        (
-            *streams("lanes", "input", element, parameters.lanes),
-            *streams("sums", "output", element, parameters.lanes),
-        ),
-        ("stalled",),
-    )
-
-
-@dataclass(frozen=True)
-class _Lane:
-    """A lane of a row in some stage: whether it holds a stop, the sum so far, and what stays with it."""
-
-    stop: Signal
-    sum: Signal
-    payload: Mapping[str, Signal]
+    return row_interface("prefix_sum", ("lanes", element), ("sums", element), parameters.lanes)
 
 
 def design(parameters: PrefixSumParameters, between: Streams) -> None:
     """A stage for each level of the network, and one for the row of adders for the offset.
 
-    The offset is a register that takes over the last sum of every row, and 0 at the end of an array. Adders
-    and registers work on stops too; a stop leaves with zeros. A row with a number behind a stop is for the
-    sender to avoid.
+    Adders and registers work on stops too; a stop leaves with zeros. A row with a number behind a stop is for
+    the sender to avoid.
     """
-    inputs = [between.inputs[f"lanes[{i}]"] for i in range(parameters.lanes)]
-    outputs = [between.outputs[f"sums[{i}]"] for i in range(parameters.lanes)]
-    shown = named("row_shown", _all([lane.valid for lane in inputs]))
-    ready = named("row_ready", _all([output.ready for output in outputs]))
-    stages = Stages(depth(parameters.form, parameters.lanes), shown, ready)
-    taken = named("row_taken", shown & stages.move)
-    for lane in inputs:
-        lane.accept(taken)
-
-    row = [_entering(lane) for lane in inputs]
-    levels = network(parameters.form, parameters.lanes)
-    for number, level in enumerate(levels):
-        row = _staged(stages, f"stage{number:02}", _added(row, level))
-    row = _staged(stages, "sums", _offset(stages, row))
-
-    leaves = named("row_leaves", stages.last & ready)
-    between.show("stalled", stages.last & ~ready)
-    for last, output in zip(row, outputs, strict=True):
-        output.send(leaves, {"control": last.stop, "coordinate": last.sum, **last.payload})
+    rows = Rows(between, "lanes", "sums", depth(parameters.form, parameters.lanes))
+    row = rows.entering
+    for number, level in enumerate(network(parameters.form, parameters.lanes)):
+        row = rows.stage(number, _added(row, level))
+    rows.leave(_offset(rows, row))
 
 
-def _entering(lane: InputStream) -> _Lane:
-    payload = {name: wire for name, wire in lane.fields.items() if name not in ("control", "coordinate")}
-    return _Lane(lane.fields["control"], lane.fields["coordinate"], payload)
-
-
-def _added(row: Sequence[_Lane], level: Level) -> list[_Lane]:
+def _added(row: Row, level: Level) -> Row:
     """The row behind a level of adders."""
     behind = list(row)
     for source, target in level:
-        behind[target] = replace(row[target], sum=_sum(row[target].sum, row[source].sum))
+        behind[target] = {
+            **row[target],
+            "coordinate": _sum(row[target]["coordinate"], row[source]["coordinate"]),
+        }
     return behind
 
 
-def _offset(stages: Stages, row: Sequence[_Lane]) -> list[_Lane]:
-    """The row behind the adders for the offset; a lane with a stop holds zeros."""
-    offset: Signal = pyrtl.Register(len(row[0].sum), "offset")
-    sums = [_sum(lane.sum, offset) for lane in row]
-    after = pyrtl.select(row[-1].stop, _zero(offset), sums[-1])
-    offset.next <<= pyrtl.select(stages.move & stages.arriving, after, offset)
-    return [
-        _Lane(
-            lane.stop,
-            _unless(lane.stop, total),
-            {name: _unless(lane.stop, wire) for name, wire in lane.payload.items()},
-        )
-        for lane, total in zip(row, sums, strict=True)
-    ]
-
-
-def _staged(stages: Stages, name: str, row: Sequence[_Lane]) -> list[_Lane]:
-    """The row behind the registers of a stage."""
-    return [
-        _Lane(
-            stages.register(f"{name}_lane{i:02}_stop", lane.stop),
-            stages.register(f"{name}_lane{i:02}_sum", lane.sum),
-            {kind: stages.register(f"{name}_lane{i:02}_{kind}", wire) for kind, wire in lane.payload.items()},
-        )
-        for i, lane in enumerate(row)
-    ]
+def _offset(rows: Rows, row: Row) -> Row:
+    """The row behind the adders for the offset: a register with the last sum before it in the array."""
+    offset: Signal = pyrtl.Register(len(row[0]["coordinate"]), "offset")
+    sums = [_sum(lane["coordinate"], offset) for lane in row]
+    after = unless(row[-1]["control"], sums[-1])  # an array ends with a stop in its last lane
+    offset.next <<= pyrtl.select(rows.arriving(), after, offset)
+    return [{**lane, "coordinate": total} for lane, total in zip(row, sums, strict=True)]
 
 
 def _sum(left: Signal, right: Signal) -> Signal:
@@ -154,53 +97,15 @@ def _sum(left: Signal, right: Signal) -> Signal:
     return (left + right)[: len(left)]
 
 
-def _unless(stop: Signal, wire: Signal) -> Signal:
-    return pyrtl.select(stop, _zero(wire), wire)
-
-
-def _zero(like: Signal) -> Signal:
-    return pyrtl.Const(0, len(like))
-
-
-def _all(wires: Sequence[Signal]) -> Signal:
-    return reduce(and_, wires)
-
-
-class PrefixSumStandIn(PipelineStandIn):
+class PrefixSumStandIn(RowStandIn):
     """Stands in for a ``PrefixSum``; the module's ports are those of ``hw.rtl.prefix_sum``."""
 
     PORTS = PrefixSum.PORTS
-
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._within = False  # an array
-        self._rows = self._numbers = 0
-
-    def observe(self, moved: Mapping[str, Token]) -> None:
-        """Count the rows in the pipeline."""
-        row = [token for port, token in moved.items() if port.startswith("lanes")]
-        if row:
-            self.in_flight += 1
-            self._rows += 1
-            self._numbers += sum(token.control == DATA for token in row)
-            self._within = row[-1].control != STOP
-        if "sums[0]" in moved:
-            self.in_flight -= 1
-
-    def full(self, blocked: Channel | None) -> Channel | None:
-        """The first output without space; ``valid`` does not say so, since it is low until all have space."""
-        if not self.status["stalled"]:
-            return None
-        return next(channel for channel in self.channels("sums") if not channel.can_push())
-
-    def missing(self) -> Channel | None:
-        """The first lane that shows no token, within an array or where another does."""
-        shown = [channel.can_pop() for channel in self.channels("lanes")]
-        return self.channels("lanes")[shown.index(False)] if self._within or any(shown) else None
+    INPUTS, OUTPUTS = "lanes", "sums"
 
     def counters(self) -> dict[str, int]:
         """Rows taken, and numbers in them."""
-        return {"rows": self._rows, "numbers": self._numbers}
+        return {"rows": self.rows, "numbers": self.numbers}
 
 
 def _matching(form: str, lanes: int, width: int = 32) -> PrefixSumParameters:

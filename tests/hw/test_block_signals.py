@@ -72,8 +72,8 @@ CASES = {
     ),
     "divider": (
         lambda: Divider("block"),
-        {"divisors": [(0, 5, 0, 0.0)], "dividends": ELEMENTS},
-        ["results"],
+        {"divisors": [(0, 5, 0, 0.0)], "dividends[0]": ELEMENTS},
+        ["results[0]"],
         (0, 5, 2),
     ),
     "crossbar": (lambda: Crossbar("block"), {"inputs[0]": [(0, 0, 0, 0.0)] * 3}, ["outputs[0]"], (3, 0)),

@@ -5,7 +5,8 @@ from itertools import accumulate
 
 import pytest
 
-from hw.prefix_sum import FORMS, MAXIMUM_LANES, PARALLEL, SERIAL, WORK_EFFICIENT, adders, depth, network
+from hw.prefix_sum import FORMS, PARALLEL, SERIAL, WORK_EFFICIENT, adders, depth, network
+from hw.rows import MAXIMUM_LANES
 
 
 def longest_wire(form, lanes):

@@ -6,6 +6,7 @@ import pytest
 from fibers import ROOM, STOP_TOKEN, check_accounting_of, pushed_at, stalls_of, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rows import by_lane, rows_of
 from staged import ClosesUp, Staged, check_same_cycles, taken
 from streams import StreamSink, StreamSource, check_laws, run_block
 
@@ -29,20 +30,6 @@ def batches(draw):
         lengths.flatmap(lambda length: st.lists(element, min_size=length, max_size=length)), max_size=4
     )
     return lanes, width, draw(arrays)
-
-
-def rows_of(lanes, arrays):
-    """The rows of arrays of elements, each with its stops."""
-    rows = []
-    for array in arrays:
-        tokens = [(DATA, *element) for element in array]
-        tokens += [STOP_TOKEN] * (lanes - len(tokens) % lanes)
-        rows += [tokens[i : i + lanes] for i in range(0, len(tokens), lanes)]
-    return rows
-
-
-def by_lane(port, lanes, rows):
-    return {f"{port}[{lane}]": [row[lane] for row in rows] for lane in range(lanes)}
 
 
 def summed(width, arrays):

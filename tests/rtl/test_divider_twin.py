@@ -13,7 +13,7 @@ from hw.rtl import divider
 from hw.rtl.divider import BLOCK, DividerParameters
 
 SCENARIO = SCENARIOS["divider"]
-GIVEN = DividerParameters(width=8, bits_per_stage=2)
+GIVEN = DividerParameters(lanes=2, width=8, bits_per_stage=2)
 
 
 @pytest.fixture(autouse=True)
@@ -22,24 +22,26 @@ def _elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("width", "bits_per_stage"), [(1, 1), (4, 1), (4, 3), (8, 8), (32, 1), (32, 4), (62, 7)]
+    ("lanes", "width", "bits_per_stage"),
+    [(1, 1, 1), (2, 4, 1), (1, 4, 3), (3, 8, 8), (8, 32, 1), (1, 32, 4), (2, 62, 7)],
 )
-def test_it_has_a_subtractor_for_each_bit_and_its_stages(width, bits_per_stage):
-    block = BLOCK.twin(DividerParameters(width, bits_per_stage)).block
-    assert sum(net.op == "-" for net in block.logic) == subtractors(width)
+def test_it_has_a_subtractor_for_each_bit_and_its_stages(lanes, width, bits_per_stage):
+    block = BLOCK.twin(DividerParameters(lanes, width, bits_per_stage)).block
+    assert sum(net.op == "-" for net in block.logic) == subtractors(lanes, width)
     assert not [net for net in block.logic if net.op in "+*<>"]
     names = {wire.name for wire in block.wirevector_subset(pyrtl.Register)}
     assert sum(name.startswith("full_") for name in names) == depth(width, bits_per_stage)
-    assert sum(name.endswith("_remainder") for name in names) == depth(width, bits_per_stage) - 1
+    assert sum(name.endswith("_reference") for name in names) == depth(width, bits_per_stage) * lanes
 
 
 @pytest.mark.parametrize("bits_per_stage", [1, 3, 4])
 def test_all_of_a_small_width(bits_per_stage):
-    given = DividerParameters(width=4, bits_per_stage=bits_per_stage)
-    inputs = {"divisors": [(0, divisor, 0, 0.0) for divisor in range(16)], "dividends": []}
-    for _ in range(16):
-        inputs["dividends"] += [(0, dividend, 0, 0.0) for dividend in range(16)] + [STOP_TOKEN]
-    assert check_pair(replace(SCENARIO.pair(2, given), inputs=inputs)) > 16 * 17
+    given = DividerParameters(lanes=2, width=4, bits_per_stage=bits_per_stage)
+    inputs = {"divisors": [(0, divisor, 0, 0.0) for divisor in range(16)]}
+    for lane in range(2):
+        dividends = [(0, dividend, 0, 0.0) for dividend in range(lane, 16, 2)]
+        inputs[f"dividends[{lane}]"] = [*dividends, STOP_TOKEN] * 16
+    assert check_pair(replace(SCENARIO.pair(2, given), inputs=inputs)) > 16 * 9
 
 
 def test_planted_a_twin_that_subtracts_too_often_is_found(monkeypatch):
@@ -47,24 +49,22 @@ def test_planted_a_twin_that_subtracts_too_often_is_found(monkeypatch):
     named = divider.named
 
     def without_borrow(name, wire):
-        return named(name, pyrtl.Const(0, 1) if name == "stage01_bit01_borrow" else wire)
+        return named(name, pyrtl.Const(0, 1) if name == "stage01_lane01_bit01_borrow" else wire)
 
     monkeypatch.setattr(divider, "named", without_borrow)
-    with pytest.raises(AssertionError, match=r"divider, seed 3: tokens at sink_results differs"):
+    with pytest.raises(AssertionError, match=r"divider, seed 3: tokens at sink_results_1 differs"):
         check_pair(SCENARIO.pair(3, GIVEN))
 
 
 def test_planted_a_twin_whose_divisor_does_not_stay_with_its_dividend_is_found(monkeypatch):
-    """The divisor of the newest fiber in all stages: right only while the pipeline holds but one fiber."""
-    staged, newest = divider._staged, {}
+    """The divisor of the newest array in all stages: right only while the pipeline holds but one array."""
 
-    def shared(stages, name, division):
-        if name == "stage00":
-            newest["divisor"] = division.divisor
-        return replace(staged(stages, name, division), divisor=newest["divisor"])
+    class Shared(divider.Rows):
+        def register(self, name, wire):
+            return wire if name.endswith("_divisor") else super().register(name, wire)
 
-    monkeypatch.setattr(divider, "_staged", shared)
-    with pytest.raises(AssertionError, match=r"divider, seed 3: tokens at sink_results differs"):
+    monkeypatch.setattr(divider, "Rows", Shared)
+    with pytest.raises(AssertionError, match=r"divider, seed 3: tokens at sink_results_0 differs"):
         check_pair(SCENARIO.pair(3, DividerParameters()))
 
 
@@ -77,6 +77,7 @@ def test_planted_a_twin_of_another_depth_is_found():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        ({"lanes": 0}, "divider: lanes must be from 1 to 64, not 0"),
         ({"width": 63}, "divider: width must be from 1 to 62, not 63"),
         ({"width": 8, "bits_per_stage": 9}, "divider: bits_per_stage must be from 1 to 8, not 9"),
         ({"value_bits": 8}, "divider: value_bits must be 0, 32 or 64, not 8"),
@@ -88,5 +89,5 @@ def test_what_cannot_be_built_is_refused(parameters, message):
 
 
 def test_parameters_that_suit_a_component_have_the_value():
-    assert BLOCK.matching() == DividerParameters(32, 1, 64)
-    assert BLOCK.matching(16, 4) == DividerParameters(16, 4, 64)
+    assert BLOCK.matching() == DividerParameters(1, 32, 1, 64)
+    assert BLOCK.matching(8, 16, 4) == DividerParameters(8, 16, 4, 64)

@@ -6,12 +6,13 @@ from dataclasses import replace
 import pyrtl
 import pytest
 from pairs import check_pair
-from prefix_sum_scenario import lanes_of, rows_of
+from prefix_sum_scenario import prefix_sum_inputs
 from scenarios import SCENARIOS
 
 from hw.prefix_sum import FORMS, SERIAL, adders, depth
-from hw.rtl import prefix_sum
+from hw.rtl import prefix_sum, rows
 from hw.rtl.prefix_sum import BLOCK, PrefixSumParameters
+from hw.rtl.twin import named
 
 SCENARIO = SCENARIOS["prefix_sum"]
 ONE_FORM = PrefixSumParameters(form=SERIAL, lanes=4, width=16)
@@ -28,14 +29,14 @@ def test_it_has_the_adders_and_stages_of_its_form(form, lanes):
     block = BLOCK.twin(PrefixSumParameters(form=form, lanes=lanes)).block
     assert sum(net.op == "+" for net in block.logic) == adders(form, lanes)
     assert not [net for net in block.logic if net.op in "-*"]
-    rows = [wire for wire in block.wirevector_subset(pyrtl.Register) if wire.name.endswith("_sum")]
-    assert len(rows) == depth(form, lanes) * lanes
+    names = [wire.name for wire in block.wirevector_subset(pyrtl.Register)]
+    assert sum(name.endswith("_coordinate") for name in names) == depth(form, lanes) * lanes
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_32_lanes_of_mint(form):
     given = PrefixSumParameters(form=form)
-    inputs = lanes_of(rows_of(random.Random(form), given, 25))
+    inputs = prefix_sum_inputs(random.Random(form), given, 25)
     assert check_pair(replace(SCENARIO.pair(1, given), inputs=inputs)) > 25
 
 
@@ -61,31 +62,25 @@ def test_planted_a_twin_with_a_stage_too_many_is_found(monkeypatch):
 
 
 def test_planted_a_twin_that_keeps_the_offset_of_the_last_array_is_found(monkeypatch):
-    offset = prefix_sum._offset
-
-    def kept(stages, row):
-        return offset(stages, [*row[:-1], replace(row[-1], stop=pyrtl.Const(0, 1))])
-
-    monkeypatch.setattr(prefix_sum, "_offset", kept)
+    monkeypatch.setattr(prefix_sum, "unless", lambda _stop, wire: wire)
     with pytest.raises(AssertionError, match=r"prefix_sum, seed 3: tokens at sink_sums_\d differs"):
         check()
 
 
 def test_planted_a_twin_that_moves_while_its_last_row_cannot_leave_is_found(monkeypatch):
-    class Pushes(prefix_sum.Stages):
-        def __init__(self, depth, entering, _ready):
-            super().__init__(depth, entering, pyrtl.Const(1, 1))
+    def always(name, wire):
+        return named(name, pyrtl.Const(1, 1) if name == "move" else wire)
 
-    monkeypatch.setattr(prefix_sum, "Stages", Pushes)
-    monkeypatch.setattr("pairs.CYCLE_LIMIT", 2000)  # it loses rows, and so never comes to an end
+    monkeypatch.setattr(rows, "named", always)
     with pytest.raises(AssertionError, match=r"prefix_sum, seed 3: .* differs"):
         check()
 
 
 def test_planted_a_stand_in_that_waits_for_space_while_rows_move_is_found(monkeypatch):
     class Waits(prefix_sum.PrefixSumStandIn):
-        def full(self, blocked):
-            return super().full(blocked) or next((c for c in self.channels("sums") if not c.can_push()), None)
+        def account(self, now, moved, blocked):
+            self.status["stalled"] |= not all(output.can_push() for output in self.channels("sums"))
+            return super().account(now, moved, blocked)
 
     broken = replace(BLOCK, stand_in=Waits)
     monkeypatch.setattr("scenario.BLOCKS", {"prefix_sum": broken})

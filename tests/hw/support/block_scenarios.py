@@ -12,6 +12,7 @@ from itertools import accumulate
 from buffet_bench import run_buffet
 from cache_bench import run_bank
 from cache_network import run_cache
+from rows import by_lane, rows_of
 from streams import run_block
 
 from hw.arithmetic import Accumulator, Multiplier
@@ -135,21 +136,22 @@ def _buffet(generator):
 
 
 def _prefix_sum(generator):
-    form, width = FORMS[1], 20
-    arrays = [generator.choices(range(1 << width), k=generator.randrange(30)) for _ in range(20)]
-    lanes = {f"lanes[{i}]": [] for i in range(3)}
-    for numbers in arrays:
-        row = [(DATA, number, -number, number / 3) for number in numbers]
-        row += [(STOP, 0, 0, 0.0)] * (3 - len(row) % 3)
-        for i, tokens in enumerate(lanes.values()):
-            tokens.extend(row[i::3])
-    return run_block(PrefixSum("block", form, 3, width), lanes, [f"sums[{i}]" for i in range(3)], seed=7)
+    lanes = by_lane("lanes", 3, rows_of(3, _arrays(generator)))
+    return run_block(PrefixSum("block", FORMS[1], 3, 20), lanes, [f"sums[{i}]" for i in range(3)], seed=7)
 
 
 def _divider(generator):
-    dividends = [(control, coordinate, 0, value) for control, coordinate, _, value in stream(generator, 20)]
-    inputs = {"divisors": [(0, generator.randrange(6), 0, 0.0) for _ in range(20)], "dividends": dividends}
-    return run_block(Divider("block", 32, 5), inputs, ["results"], seed=8)
+    inputs = {"divisors": [(0, generator.randrange(6), 0, 0.0) for _ in range(20)]}
+    inputs |= by_lane("dividends", 3, rows_of(3, _arrays(generator)))
+    return run_block(Divider("block", 3, 32, 5), inputs, [f"results[{i}]" for i in range(3)], seed=8)
+
+
+def _arrays(generator):
+    """Arrays of elements of 20 bits."""
+    return [
+        [(generator.getrandbits(20), generator.getrandbits(40), generator.random()) for _ in range(length)]
+        for length in generator.choices(range(30), k=20)
+    ]
 
 
 def _plain(outcome):

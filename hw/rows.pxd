@@ -1,0 +1,45 @@
+cimport cython
+
+from hw.pipeline cimport Pipeline
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long DATA, STOP
+
+cdef class RowPipeline(Component):
+    cdef readonly tuple ports
+    cdef readonly long lanes
+    cdef readonly long width
+    cdef readonly long largest
+    cdef readonly Pipeline pipeline
+    cdef long[::1] lengths
+    cdef long[::1] coordinates
+    cdef long[::1] references
+    cdef double[::1] values
+    cdef readonly bint within
+    cdef readonly long rows
+    cdef readonly long numbers
+    cdef list inputs
+    cdef list outputs
+
+    cpdef long tick(self, long now) except? -2
+    cdef bint _can_begin(self) noexcept
+    cdef int _begin(self) except -1
+    cdef int _compute(self, long number, long reference, long place) except -1
+    cdef long _wait(self, long shown) except? -2
+    @cython.final
+    cdef long _full(self) noexcept
+    @cython.final
+    cdef long _shown(self) noexcept
+    @cython.final
+    cdef Channel _missing(self)
+    @cython.final
+    cdef int _enter(self, long now) except -1
+    @cython.final
+    cdef int _check(self, long number, long lane, long length) except -1
+    @cython.final
+    cdef int _leave(self, long now) except -1
+    @cython.final
+    cdef Channel _input(self, long lane)
+    @cython.final
+    cdef Channel _output(self, long lane)

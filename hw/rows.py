@@ -1,0 +1,180 @@
+"""A pipeline through which arrays flow, a row of several lanes a cycle: what prefix sum and divider share."""
+
+from __future__ import annotations
+
+from array import array
+
+from hw.pipeline import Pipeline
+from hw.stream import DATA, STOP
+from sim.channel import Channel
+from sim.component import Component
+from sim.errors import SimulationError
+
+MAXIMUM_LANES = 256
+MAXIMUM_WIDTH = 62  # a sum of two numbers fits a signed word
+
+
+class RowPipeline(Component):
+    """Takes arrays of unsigned integers row by row, and lets their results out ``depth`` cycles later.
+
+    A row is one token from every lane. An array ends with a row in which a lane and all behind it show stops;
+    all lanes do, where its length is a multiple of the lanes. A row is taken when all lanes show their token,
+    and leaves when all outputs have space; the stages move in step, see ``hw.pipeline``.
+
+    Subclasses declare an array of input and of output ports, and compute: ``_begin`` at the first row of an
+    array, ``_compute`` for each number, which is to leave its result at ``place`` in ``coordinates`` and
+    ``references``. What they need beside the rows they say by ``_can_begin`` and ``_wait``.
+
+    Args:
+        name: instance name.
+        ports: the names of the input and of the output ports.
+        lanes: numbers a cycle, 1 to 256.
+        width: bits of a number, 1 to 62.
+        depth: stages.
+
+    Raises:
+        ValueError: for a number out of its range.
+        SimulationError: when built, unless as many ports are connected as there are lanes; in the run, if a
+            number is no unsigned integer of ``width`` bits, or is behind a stop in its row.
+    """
+
+    def __init__(self, name: str, ports: tuple[str, str], lanes: int, width: int, depth: int) -> None:
+        super().__init__(name)
+        self.ports = ports
+        self.lanes = lanes
+        self.width = width
+        self.largest = (1 << width) - 1
+        self.pipeline = Pipeline(depth)
+        self.lengths = array("q", bytes(8 * depth))  # of each row in the pipeline: numbers before the stops
+        self.coordinates = array("q", bytes(8 * depth * lanes))
+        self.references = array("q", bytes(8 * depth * lanes))
+        self.values = array("d", bytes(8 * depth * lanes))
+        self.within = False  # an array
+        self.rows = 0
+        self.numbers = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels of the lanes."""
+        self.inputs, self.outputs = (self.channels(port) for port in self.ports)
+        for port, channels in zip(self.ports, (self.inputs, self.outputs), strict=True):
+            if len(channels) != self.lanes:
+                raise SimulationError(
+                    f"{self.name}: connect {self.lanes} {port}, one a lane, not {len(channels)}"
+                )
+
+    def tick(self, now: int) -> int:
+        """Let the oldest row leave, if it is at the end, and take a new one."""
+        pipeline = self.pipeline
+        leaves = pipeline.stands(now)
+        if leaves:
+            full = self._full()
+            if full >= 0:
+                return self.wait_output(self._output(full))
+            self._leave(now)
+        shown = self._shown()
+        enters = shown == self.lanes and (self.within or self._can_begin())
+        if enters:
+            self._enter(now)
+        if leaves or enters:
+            return self.busy(now + 1)
+        if pipeline.filled > 0:
+            return self.busy(pipeline.due())
+        return self._wait(shown)
+
+    def _can_begin(self) -> bool:
+        """Whether all is there that an array needs beside its rows."""
+        return True
+
+    def _begin(self) -> None:
+        """Prepare for an array, whose first row is taken in this cycle."""
+
+    def _compute(self, number: int, reference: int, place: int) -> None:
+        """Leave the result for a number, in the order of the array."""
+
+    def _wait(self, shown: int) -> int:
+        """Say for what the empty pipeline waits while this many lanes show a token."""
+        return self.wait_input(self._missing()) if self.within or shown > 0 else self.idle()
+
+    def _full(self) -> int:
+        """The first output without space, or -1."""
+        for lane in range(self.lanes):
+            if not self._output(lane).can_push():
+                return lane
+        return -1
+
+    def _shown(self) -> int:
+        """How many lanes show a token."""
+        shown = 0
+        for lane in range(self.lanes):
+            if self._input(lane).can_pop():
+                shown += 1
+        return shown
+
+    def _missing(self) -> Channel:
+        """The first lane that shows none; only when there is one."""
+        lane = 0
+        while self._input(lane).can_pop():
+            lane += 1
+        return self._input(lane)
+
+    def _enter(self, now: int) -> None:
+        """Take a row; its results are known at once, and wait in the pipeline."""
+        if not self.within:
+            self._begin()
+        slot = self.pipeline.enter(now)
+        length = 0
+        for lane in range(self.lanes):
+            source = self._input(lane)
+            if source.control() == DATA:
+                self._check(source.coordinate(), lane, length)
+                place = slot * self.lanes + lane
+                self._compute(source.coordinate(), source.reference(), place)
+                self.values[place] = source.value()
+                length += 1
+            source.pop()
+        self.lengths[slot] = length
+        self.within = length == self.lanes
+        self.rows += 1
+        self.numbers += length
+
+    def _check(self, number: int, lane: int, length: int) -> None:
+        """Refuse a number that is too wide, or that comes behind a stop."""
+        if length < lane:
+            raise SimulationError(
+                f"{self.name}: {self.ports[0]}[{lane}] shows a number in a row with a stop at "
+                f"{self.ports[0]}[{length}]; all lanes behind a stop hold stops"
+            )
+        if number < 0 or number > self.largest:
+            raise SimulationError(
+                f"{self.name}: {number} at {self.ports[0]}[{lane}] is no unsigned integer "
+                f"of {self.width} bits"
+            )
+
+    def _leave(self, now: int) -> None:
+        slot = self.pipeline.leave(now)
+        length = self.lengths[slot]
+        for lane in range(self.lanes):
+            place = slot * self.lanes + lane
+            output = self._output(lane)
+            if lane < length:
+                output.push(DATA, self.coordinates[place], self.references[place], self.values[place])
+            else:
+                output.push(STOP, 0, 0, 0.0)
+
+    def _input(self, lane: int) -> Channel:
+        return self.inputs[lane]
+
+    def _output(self, lane: int) -> Channel:
+        return self.outputs[lane]
+
+
+def check_size(name: str, lanes: int, width: int) -> None:
+    """Refuse numbers of lanes and widths that cannot be.
+
+    Raises:
+        ValueError: naming the component and the range.
+    """
+    if not 1 <= lanes <= MAXIMUM_LANES:
+        raise ValueError(f"{name}: lanes must be from 1 to {MAXIMUM_LANES}, not {lanes}")
+    if not 1 <= width <= MAXIMUM_WIDTH:
+        raise ValueError(f"{name}: width must be from 1 to {MAXIMUM_WIDTH}, not {width}")
