@@ -1,0 +1,84 @@
+"""Prefix sum, channels and divider as one module: MINT's way from run lengths to rows and columns, in RTL."""
+
+import random
+
+import pytest
+from composed_scenario import components_of
+from divider_scenario import SCENARIO as DIVIDER
+from pairs import Pair, check_pair
+from prefix_sum_scenario import SCENARIO as PREFIX_SUM
+from prefix_sum_scenario import prefix_sum_inputs
+
+from hw.divider import DIVISOR
+from hw.prefix_sum import FORMS
+from hw.rtl import divider, prefix_sum
+from hw.rtl.backend import PyrtlBackend
+from hw.rtl.channel import PendingStandIn
+from hw.rtl.divider import DividerParameters
+from hw.rtl.prefix_sum import PrefixSumParameters
+from hw.rtl.twin import build
+from hw.rtl.wrapper import Composition, Link, Part, flat, hierarchical
+from hw.stream import STREAM
+from sim import Input, Output
+
+LANES = 3
+COMPONENTS = {"prefix_sum": PREFIX_SUM, "divider": DIVIDER}
+
+
+class PositionsStandIn(PendingStandIn):
+    PORTS = (
+        Input("lanes", STREAM, array=True),
+        Input("divisors", DIVISOR),
+        Output("results", STREAM, array=True),
+    )
+
+
+def positions(form):
+    """The composition for a form."""
+    sums, dividends = (
+        [f"prefix_sum.sums[{i}]" for i in range(LANES)],
+        [f"divider.dividends[{i}]" for i in range(LANES)],
+    )
+    return Composition(
+        "positions",
+        {
+            "prefix_sum": Part(prefix_sum.BLOCK, PrefixSumParameters(form, LANES, 20, value_bits=32)),
+            "divider": Part(divider.BLOCK, DividerParameters(LANES, 20, 3, value_bits=32)),
+        },
+        tuple(Link(*ends, capacity=2, latency=1) for ends in zip(sums, dividends, strict=True)),
+        {f"lanes[{i}]": f"prefix_sum.lanes[{i}]" for i in range(LANES)}
+        | {"divisors": "divider.divisors"}
+        | {f"results[{i}]": f"divider.results[{i}]" for i in range(LANES)},
+    )
+
+
+def pair_of(form, seed):
+    composition = positions(form)
+    generator = random.Random(seed)
+    inputs = prefix_sum_inputs(generator, composition.parts["prefix_sum"].parameters)
+    arrays = sum(token[0] for token in inputs[f"lanes[{LANES - 1}]"])
+    inputs["divisors"] = [(0, generator.randrange(100), 0, 0.0) for _ in range(arrays)]
+    interface = composition.interface()
+    twin = build(interface, lambda between: flat(composition, between))
+    return Pair(
+        "positions",
+        None,
+        lambda name: PositionsStandIn(name, interface, PyrtlBackend(twin)),
+        inputs,
+        [f"results[{i}]" for i in range(LANES)],
+        seed,
+        composed=components_of(
+            composition, lambda block, name, given: COMPONENTS[block].component(name, given)
+        ),
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("form", FORMS)
+def test_the_module_is_prefix_sum_channels_and_divider(form, seed):
+    assert check_pair(pair_of(form, seed)) > 60
+
+
+def test_its_verilog_has_every_module_once():
+    text = hierarchical(positions("serial"), "positions")
+    assert text.count("\nmodule positions_") + text.startswith("module positions(") == 1 + 3
