@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from accelerators.configuration import Bytes, Configuration, Hertz
 from accelerators.extensor.layout import HALVES
 from accelerators.memory import MemoryParameters
+from accelerators.network import Network
 from workloads.fibertree_format import RankFormat
 
 
@@ -36,14 +37,6 @@ class Tile(Configuration):
     m: int = Field(ge=0, le=1 << 20)
     k: int = Field(ge=0, le=1 << 20)
     n: int = Field(ge=0, le=1 << 20)
-
-
-class Network(Configuration):
-    """The wires and crossbars."""
-
-    pe_latency: int = Field(ge=1, le=1000)
-    memory_latency: int = Field(ge=1, le=1000)
-    queue: int = Field(ge=2, le=1024)
 
 
 class Stream(Configuration):

@@ -20,6 +20,7 @@ from accelerators.extensor.stream import MemoryStream
 from accelerators.extensor.tiles import Tiling
 from accelerators.machine import CsrArray, MemoryUse, Traffic, count
 from accelerators.memory import add_channels, memory_use, traffic
+from accelerators.network import connect_memory
 from hw.memory import READ, TENSOR_SHIFT, WRITE
 from hw.network import Crossbar
 from sim import Component, Kernel
@@ -172,18 +173,13 @@ class ExTensor:
 
     def _connect_memory(self) -> None:
         """The crossbars between the streams and the channels of memory."""
-        network, connect = self.parameters.network, self.kernel.connect
+        users = [
+            (stream, "requests", "replies" if operation == READ else "")
+            for stream, (_name, operation, *_) in zip(self.streams, STREAMS, strict=True)
+        ]
         requests = self._add("crossbar", "network.requests", self.parameters.memory.interleave)
-        replies = self._add("crossbar", "network.replies", 0)
-        latency = network.memory_latency
-        capacity = network.queue + latency
-        for i, (stream, (_name, operation, *_)) in enumerate(zip(self.streams, STREAMS, strict=True)):
-            connect(stream, "requests", requests, f"inputs[{i}]", capacity=network.queue)
-            if operation == READ:
-                connect(replies, f"outputs[{i}]", stream, "replies", capacity=capacity, latency=latency)
-        for i, channel in enumerate(self.channels):
-            connect(requests, f"outputs[{i}]", channel, "requests", capacity=capacity, latency=latency)
-            connect(channel, "replies", replies, f"inputs[{i}]", capacity=network.queue)
+        crossbars = (requests, self._add("crossbar", "network.replies", 0))
+        connect_memory(self.kernel, self.parameters.network, users, crossbars, self.channels)
 
     def result(self) -> CsrArray:
         """Z as memory holds it."""

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from accelerators.configuration import Bytes, Configuration, Hertz
 from accelerators.gamma.layout import Sizes
 from accelerators.memory import MemoryParameters
+from accelerators.network import Network
 from hw.cache import FiberCacheSpecification
 from hw.merge import MAXIMUM_RADIX
 
@@ -73,14 +74,6 @@ class FiberCache(Configuration):
             priority_limit=(1 << self.priority_bits) - 1,
             reuse_limit=(1 << self.reuse_bits) - 1,
         )
-
-
-class Network(Configuration):
-    """The crossbars."""
-
-    pe_latency: int = Field(ge=1, le=1000)
-    memory_latency: int = Field(ge=1, le=1000)
-    queue: int = Field(ge=2, le=1024)
 
 
 class SchedulerParameters(Configuration):

@@ -18,6 +18,7 @@ from accelerators.gamma.tasks import CompressedRows, Integers, PartialStore, Tas
 from accelerators.gamma.writer import FiberWriter
 from accelerators.machine import CsrArray, MemoryUse, Traffic, count
 from accelerators.memory import add_channels, memory_use, traffic
+from accelerators.network import connect_memory
 from hw.arithmetic import Accumulator, Multiplier
 from hw.cache import FiberCacheBank
 from hw.merge import HighRadixMerger
@@ -233,31 +234,10 @@ class Gamma:
 
     def _connect_memory(self) -> None:
         """The two crossbars between FiberCache, scheduler and memory."""
-        network, memory = self.parameters.network, self.parameters.memory
-        connect = self.kernel.connect
-        requests = self._crossbar("memory_requests", memory.interleave)
-        replies = self._crossbar("memory_replies")
-        capacity = network.queue + network.memory_latency
-        for i, unit in enumerate([*self.banks, self.scheduler]):
-            connect(unit, "memory_requests", requests, f"inputs[{i}]", capacity=network.queue)
-            connect(
-                replies,
-                f"outputs[{i}]",
-                unit,
-                "memory_replies",
-                capacity=capacity,
-                latency=network.memory_latency,
-            )
-        for i, channel in enumerate(self.channels):
-            connect(
-                requests,
-                f"outputs[{i}]",
-                channel,
-                "requests",
-                capacity=capacity,
-                latency=network.memory_latency,
-            )
-            connect(channel, "replies", replies, f"inputs[{i}]", capacity=network.queue)
+        users = [(unit, "memory_requests", "memory_replies") for unit in (*self.banks, self.scheduler)]
+        requests = self._crossbar("memory_requests", self.parameters.memory.interleave)
+        crossbars = (requests, self._crossbar("memory_replies"))
+        connect_memory(self.kernel, self.parameters.network, users, crossbars, self.channels)
 
     def result(self) -> CsrArray:
         """Z as the writers stored it, its rows in the order of A as it was given."""
