@@ -24,6 +24,7 @@ class Adapter(Component):
     An input stream is ``valid`` while its channel shows a token, which is popped when the module is ``ready``
     for it. An output stream is ``ready`` while its channel has space (lane n: for n + 1 tokens), and what is
     ``valid`` then is pushed.
+    The stream of an optional port that is not connected is never ``valid``, or never ``ready``.
     So the module sees at its ports in each cycle what a component would see in its channels.
 
     Timing: the kernel may let the component sleep while nothing at its ports changes; the cycles slept
@@ -41,9 +42,9 @@ class Adapter(Component):
         drain: cycles after the last token moved in which the module may still act by itself.
 
     Raises:
-        SimulationError: when built, if a stream's port is not connected, a connected one has no stream, or a
-            channel has no capacity for all lanes; in the run, if a token does not fit the module's wires, or
-            the module moves one while it should have nothing to do.
+        SimulationError: when built, if a stream's port is neither connected nor optional, a connected one has
+            no stream, or a channel has no capacity for all lanes; in the run, if a token does not fit the
+            module's wires, or the module moves one while it should have nothing to do.
     """
 
     def __init__(self, name: str, interface: Interface, backend: Backend, *, drain: int = 0) -> None:
@@ -52,6 +53,7 @@ class Adapter(Component):
         self.drain = drain
         self._backend = backend
         self._links: list[_Link] = []
+        self._tied: dict[str, int] = {}  # inputs of the module whose stream is not connected
         self.status: dict[str, bool] = {}
         self._pins: dict[str, int] = {}  # the module's inputs in the cycle run last
         self._next = 0  # the cycle to run next
@@ -63,7 +65,8 @@ class Adapter(Component):
             port, index = stream.port
             channels = self.channels(port)
             if index >= len(channels):
-                raise SimulationError(f"{self.name}: the module has {stream.label}, which is not connected")
+                self._leave_open(stream)
+                continue
             if channels[index].capacity <= stream.lane:
                 raise SimulationError(
                     f"{channels[index].name}: a capacity of {channels[index].capacity} is too small for "
@@ -76,6 +79,14 @@ class Adapter(Component):
             raise SimulationError(
                 f"{self.name}: {connected} channels are connected, but the module has {served} streams"
             )
+
+    def _leave_open(self, stream: Stream) -> None:
+        """Tie what drives the module's side of a stream that is not connected, where that may be."""
+        port = stream.port[0]
+        if not any(port == declared.name and declared.optional for declared in self.PORTS):
+            raise SimulationError(f"{self.name}: the module has {stream.label}, which is not connected")
+        driven = ["ready"] if stream.direction == "output" else ["valid", *stream.widths]
+        self._tied.update((stream.wire(part), 0) for part in driven)
 
     def tick(self, now: int) -> int:
         """Run the cycles slept through, then this one."""
@@ -111,7 +122,7 @@ class Adapter(Component):
 
     def _look(self) -> dict[str, int]:
         """The module's inputs in this cycle."""
-        pins: dict[str, int] = {}
+        pins = dict(self._tied)
         for link in self._links:
             stream, channel = link.stream, link.channel
             if stream.direction == "output":

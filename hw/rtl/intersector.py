@@ -331,7 +331,7 @@ class TwoFingerStandIn(_StandIn):
 
 
 class SkipAheadStandIn(_StandIn):
-    """Stands in for a ``SkipAheadIntersector`` whose skips are connected."""
+    """Stands in for a ``SkipAheadIntersector``."""
 
     PORTS = SkipAheadIntersector.PORTS
 

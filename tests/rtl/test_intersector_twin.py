@@ -36,6 +36,11 @@ def test_the_fiber_number_is_that_of_the_component():
     assert check_pair(pair) > 300
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_skips_may_be_left_unconnected(seed):
+    assert check_pair(replace(SKIP_AHEAD.pair(seed), outputs=TWO_FINGER.outputs)) > 500
+
+
 def check_found(scenario, seed, message):
     with pytest.raises(AssertionError, match=message):
         check_pair(scenario.pair(seed))
