@@ -44,7 +44,8 @@ class StoredProduct:
             Elements that memory held in the visited microtiles, and those that it did not hold.
         """
         held, old = self.rows.get(place, (np.zeros(0, np.int64), np.zeros(0)))
-        merged = np.union1d(held, keys)
+        merged = np.concatenate([held, keys[~_among(keys, held)]])
+        merged.sort(kind="stable")  # merges the two
         sums = np.zeros(len(merged))
         sums[np.searchsorted(merged, held)] = old
         sums[np.searchsorted(merged, keys)] += values
@@ -69,3 +70,12 @@ class StoredProduct:
         column, inside = keys // side**2, keys % side**2
         rows = place[0] * side + inside // side
         return np.stack([rows, (place[1] * self.columns + column) * side + inside % side])
+
+
+def _among(keys: Integers, others: Integers) -> npt.NDArray[np.bool_]:
+    """Which keys are among others; both are sorted."""
+    if len(others) == 0:
+        return np.zeros(len(keys), dtype=bool)
+    places = np.searchsorted(others, keys)
+    found: npt.NDArray[np.bool_] = others.take(places, mode="clip") == keys
+    return found
