@@ -29,13 +29,14 @@ def test_it_has_the_adders_and_stages_of_its_form(form, lanes):
     block = BLOCK.twin(PrefixSumParameters(form=form, lanes=lanes)).block
     assert sum(net.op == "+" for net in block.logic) == adders(form, lanes)
     assert not [net for net in block.logic if net.op in "-*"]
-    names = [wire.name for wire in block.wirevector_subset(pyrtl.Register)]
-    assert sum(name.endswith("_coordinate") for name in names) == depth(form, lanes) * lanes
+    registers = block.wirevector_subset(pyrtl.Register)
+    assert sum(map(len, registers)) == depth(form, lanes) * (33 * lanes + 1) + 32  # rows, valid bits, offset
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_the_32_lanes_of_mint(form):
+@pytest.mark.parametrize(("form", "bits"), list(zip(FORMS, (33_856, 10_602, 6_374), strict=True)))
+def test_the_32_lanes_of_mint(form, bits):
     given = PrefixSumParameters(form=form)
+    assert sum(map(len, BLOCK.twin(given).block.wirevector_subset(pyrtl.Register))) == bits
     inputs = prefix_sum_inputs(random.Random(form), given, 25)
     assert check_pair(replace(SCENARIO.pair(1, given), inputs=inputs)) > 25
 
