@@ -40,7 +40,7 @@ class Loader(Component):
         self.halves = halves
         self.held = 0  # of them in use
         self.pair: tuple[int, int] | None = None
-        self.missing = 0  # operands under way
+        self.missing = [False, False]  # whether the pair's tile of A is under way, and of B
         self.tile_of_b = -1
         self.tiles = 0
 
@@ -56,10 +56,8 @@ class Loader(Component):
         """Free a half, note what came, hand on a pair that is complete, begin the next."""
         progress = self._free()
         progress = self._receive() or progress
-        if self.pair is not None and not self.missing:
-            if not self.loaded.can_push():
-                return self.busy(now + 1) if progress else self.wait_output(self.loaded)
-            self.loaded.push(0, *self.pair, 0.0)
+        if self.pair is not None and not any(self.missing):
+            self.loaded.push(0, *self.pair, 0.0)  # there is space, for both halves
             self.pair = None
             progress = True
         elif self.pair is None and self.held < self.halves and self.pairs.can_pop():
@@ -68,8 +66,8 @@ class Loader(Component):
         return self.busy(now + 1) if progress else self._wait()
 
     def _wait(self) -> int:
-        if self.missing:
-            return self.wait_input(self.done[0])
+        if any(self.missing):
+            return self.wait_input(self.done[self.missing.index(True)])
         return self.wait_input(self.released) if self.held else self.idle()
 
     def _free(self) -> bool:
@@ -81,10 +79,10 @@ class Loader(Component):
 
     def _receive(self) -> bool:
         progress = False
-        for channel in self.done:
+        for i, channel in enumerate(self.done):
             if channel.can_pop():
                 channel.pop()
-                self.missing -= 1
+                self.missing[i] = False
                 progress = True
         return progress
 
@@ -95,7 +93,7 @@ class Loader(Component):
         self.held += 1
         for channel, size in zip(self.jobs, self._bytes(*self.pair), strict=True):
             channel.push(0, size, 0, 0.0)
-            self.missing += 1
+        self.missing = [True, True]
         self.tile_of_b = self.pair[1]
         self.tiles += 1
 

@@ -7,7 +7,7 @@ from array import array
 import numpy as np
 import numpy.typing as npt
 
-from accelerators.extensor.layout import NOTHING, PARTIALS, ROW, SIGNAL, TILE
+from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, SIGNAL, TILE
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
@@ -137,10 +137,10 @@ class OutputBuffer(Component):
         super().__init__(name)
         self.output_rows = output_rows
         self.slots = slots
-        self.height = len(output_rows) // 2
+        self.height = len(output_rows) // HALVES
         self.done = array("q", bytes(8 * len(output_rows)))  # products that came, by row
         self.expected = array("q", [UNKNOWN] * len(output_rows))
-        self.missing = array("q", bytes(8 * 2))  # rows that are not complete, by half
+        self.missing = array("q", bytes(8 * HALVES))  # rows that are not complete, by half
         self.elements = 0
         self.ways = 0
 
@@ -210,7 +210,7 @@ class OutputBuffer(Component):
 
     def counters(self) -> dict[str, int]:
         """Partial outputs that came, and those of them that were added to one that was there."""
-        added = sum(self._row(place).additions for place in range(2 * self.height))
+        added = sum(self._row(place).additions for place in range(HALVES * self.height))
         return {"partial_outputs": self.elements, "add": added}
 
     def signals(self) -> tuple[Signal, ...]:

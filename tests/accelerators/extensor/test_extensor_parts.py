@@ -101,6 +101,26 @@ def test_a_part_that_does_not_count_is_refused():
         ExTensor(tiny(), *small_operands(), parts={"core": Silent})
 
 
+def test_a_core_waits_for_space_for_its_results():
+    """Microtiles of one element each: products of one step, faster than the sink takes results."""
+    a, b = random_matrix(32, 1, 4), random_matrix(1, 32, 4)
+    a.indptr[:], b.indices[:] = [0, *(1 + m // 8 for m in range(32))], [0, 8, 16, 24]
+    trees = tiled_a(matrix_tree(a, ("M", "K")), SIDE, SHAPE), tiled_b(matrix_tree(b, ("K", "N")), SIDE, SHAPE)
+    small = [TiledOperand(tree, chosen) for tree, chosen in zip(trees, (FORMAT.a, FORMAT.b), strict=True)]
+    outcomes = [
+        run_block(make(*small), {"ready": products()}, ["partials"], seed=1, capacity=1)
+        for make in (core, plain)
+    ]
+    assert timeline(outcomes[0], "core") == timeline(outcomes[1], "core")
+    assert outcomes[0].statistics["core"].output_stall["partials"] > 0
+
+
+def test_a_buffer_needs_a_channel_for_two_products():
+    (a, b), _model = operands()
+    with pytest.raises(SimulationError, match="its capacity should be 2: a buffer's halves"):
+        run_block(MicrotileBuffer("buffer", a, b, 16, 1 << 16), {"tasks": []}, ["ready"], capacity=3)
+
+
 def test_the_core_keeps_the_laws():
     (a, b), _model = operands()
     check_laws(lambda: core(a, b), {"ready": products()}, ["partials"])
@@ -150,14 +170,20 @@ def test_a_stream_packs_its_jobs_into_lines(kernel_of_stream):
     base = 1 << TENSOR_SHIFT
     assert memory.addresses == [base + 64 * i for i in range(5)]  # 270 bytes
     assert len(sink.received) == 4
-    assert stream.counters() == {"bytes": 270, "lines": 5}
+    assert stream.counters == {"bytes": 270, "lines": 5}
 
 
 def test_writes_are_done_when_they_are_sent(kernel_of_stream):
     sent, sink, stream = kernel_of_stream(WRITE, [64, 64, 1])
     assert [token[2] for _cycle, token in sent.received] == [(1 << TENSOR_SHIFT) + 64 * i for i in range(3)]
     assert len(sink.received) == 3
-    assert stream.counters() == {"bytes": 129, "lines": 3}
+    assert stream.counters == {"bytes": 129, "lines": 3}
+
+
+def test_a_stream_waits_until_it_has_told_what_is_done(kernel_of_stream):
+    _sent, sink, stream = kernel_of_stream(WRITE, [1] * 30, stalls=(9,))
+    assert len(sink.received) == 30
+    assert stream.output_stall["done"] > 0
 
 
 @pytest.fixture
@@ -166,12 +192,12 @@ def kernel_of_stream():
 
     from sim import Kernel
 
-    def run(operation, jobs):
+    def run(operation, jobs, stalls=()):
         kernel = Kernel()
         kernel.clock("core", 10**9)
         stream = kernel.add(MemoryStream("stream", operation, 1, 0, 0, line_bytes=64, lines=4))
         source = kernel.add(StreamSource("source", [(0, size, 0, 0.0) for size in jobs]))
-        sink = kernel.add(StreamSink("sink"))
+        sink = kernel.add(StreamSink("sink", stalls))
         memory = kernel.add(Echo("memory") if operation == READ else StreamSink("memory"))
         kernel.connect(source, "out", stream, "jobs", capacity=2)
         kernel.connect(stream, "done", sink, "in", capacity=2)
@@ -179,6 +205,6 @@ def kernel_of_stream():
         if operation == READ:
             kernel.connect(memory, "replies", stream, "replies", capacity=2)
         assert kernel.run(cycle_limit=10_000).complete
-        return memory, sink, stream
+        return memory, sink, kernel.statistics()["stream"]
 
     return run

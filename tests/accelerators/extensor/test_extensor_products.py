@@ -112,3 +112,30 @@ def test_two_fingers_pass_every_element_that_skipping_leaps_over():
         check_all(machine, a, b)
         steps[intersection] = machine.operations()["intersect_k0"]
     assert steps == {"skip": 2, "two_finger": 32}
+
+
+@pytest.mark.parametrize("whole_tiles", [False, True])
+@pytest.mark.parametrize("many", ["A", "B"])
+def test_a_list_leaps_over_what_the_other_lacks(many, whole_tiles):
+    """One operand has every K1 (or K2), the other the last one only."""
+    all_k = {"A": {(0, k): 1.0 for k in range(32)}, "B": {(k, 0): 1.0 for k in range(32)}}
+    last_k = {"A": {(0, 31): 1.0}, "B": {(31, 0): 1.0}}
+    a, b = (csr((all_k if many == name else last_k)[name], *shape) for name, shape in SHAPES.items())
+    machine = run_extensor(tiny(tile__k=1 if whole_tiles else 8), a, b)
+    check_all(machine, a, b)
+    leaps, rest = ("intersect_k2", "intersect_k1") if whole_tiles else ("intersect_k1", "intersect_k2")
+    assert (machine.operations()[leaps], machine.operations()[rest]) == (2, 1)
+
+
+SHAPES = {"A": (1, 32), "B": (32, 1)}
+
+
+def test_rows_wait_for_a_slow_memory():
+    """Rows of Z are complete long before memory has taken those ahead of them."""
+    a = csr({(m, k): 1.0 for m in range(200) for k in (0, 9)}, 200, 12)
+    b = csr({(k, n): 1.0 for k in (0, 9) for n in range(8)}, 12, 8)
+    slow = {"tile.m": 50, "memory.bandwidth": "100 MB/s", "stream.line": 16, "memory.channels": 1}
+    machine = run_extensor(tiny(**slow), a, b)
+    check_all(machine, a, b)
+    stalls = machine.kernel.statistics()["extensor.llb.drain"].output_stall
+    assert sum(stalls.values()) > 0
