@@ -4,9 +4,8 @@ A fiber is a list of elements with increasing coordinates; an element's payload 
 or a value at the last (Sze et al., "Efficient Processing of Deep Neural Networks", chapter 8; TeAAL, MICRO
 2023, Section 2.1). All fibers of a rank lie behind one another in two arrays: the coordinates of their
 elements, and the place where each fiber begins, as in compressed sparse rows. Every transformation works on
-whole arrays and gives a new tree; what does not change is shared. For ten million nonzeros, on one
-core, what sorts (``from_coo``, ``swizzle``) takes 3 s, a partition 0.2 s, one that follows a leader of a
-million fibers 4 s, ``flatten`` and ``to_coo`` below 0.1 s.
+whole arrays and gives a new tree; what does not change is shared. For a hundred million nonzeros, what sorts
+(``from_coo``, ``swizzle``) takes XX s on one core, the rest 1 to 5 s (docs/workloads.md).
 """
 
 from __future__ import annotations
@@ -19,13 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.errors import nearest
+from workloads.sorting import MOST, lexical_order, rows_in
 
 __all__ = ["Boundaries", "FiberTree", "Rank"]
 
 Integers: TypeAlias = "npt.NDArray[np.int64]"
 Values: TypeAlias = "npt.NDArray[Any]"
-
-MOST = 1 << 62  # distinct places that one sorting key or one flattened coordinate may tell apart
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class FiberTree:
         columns = [np.asarray(column, dtype=np.int64) for column in coordinates]
         numbers = np.asarray(values)
         _check_columns(ranks, columns, numbers)
-        return _grown(ranks, columns, numbers)
+        return _grown(ranks, columns, numbers, len(ranks))
 
     def to_coo(self) -> tuple[dict[str, Integers], Values]:
         """The coordinates of all nonzeros by rank of the tensor, and their values, in the tree's order."""
@@ -139,7 +137,7 @@ class FiberTree:
             raise ValueError(f"swizzle needs each of {', '.join(self.names)} once, not {', '.join(names)}")
         levels, columns = [self.level(name) for name in names], self._columns()
         ranks = tuple(self.ranks[level] for level in levels)
-        return _grown(ranks, [columns[level] for level in levels], self.values)
+        return _grown(ranks, [columns[level] for level in levels], self.values, _unsorted(levels))
 
     def partition_by_shape(self, name: str, size: int, upper: str, lower: str) -> FiberTree:
         """Cut each fiber of a rank into ranges of ``size`` coordinates.
@@ -288,7 +286,7 @@ class FiberTree:
         coordinates, lengths = self.coordinates[level], np.diff(self.segments[level])
         starts = np.repeat(coordinates[self.segments[level][:-1][lengths > 0]], lengths[lengths > 0])
         counts = np.diff(leader.segments)
-        places = _rows_in(self._points(level), leader.fibers)
+        places = rows_in(self._points(level), leader.fibers)
         places[~np.append(counts > 0, False)[places]] = -1  # what the leader lacks has the place -1: the last
         theirs = np.repeat(places, lengths)
         led = np.flatnonzero(theirs >= 0)
@@ -325,41 +323,47 @@ def _check_size(size: int) -> None:
         raise ValueError(f"a partition's size should be at least 1, not {size}")
 
 
-def _grown(ranks: tuple[Rank, ...], columns: Sequence[Integers], values: Values) -> FiberTree:
-    """The tree with these ranks; ``columns`` has for each the coordinate of every nonzero, in any order."""
-    order = _order(ranks, columns)
+def _grown(ranks: tuple[Rank, ...], columns: Sequence[Integers], values: Values, unsorted: int) -> FiberTree:
+    """The tree with these ranks.
+
+    Args:
+        ranks: from the root to the leaves.
+        columns: for each rank the coordinate of every nonzero.
+        values: of the nonzeros.
+        unsorted: nonzeros whose coordinates in so many ranks from the root are equal are in order.
+    """
+    order = lexical_order(columns[:unsorted], [rank.shape for rank in ranks[:unsorted]])
     if order is not None:
-        columns, values = [column[order] for column in columns], values[order]
+        columns, values = [column.take(order) for column in columns], values.take(order)
     segments: list[Integers] = []
     coordinates: list[Integers] = []
-    fibers = np.zeros(len(values), dtype=np.int64)  # for each nonzero the number of its fiber
-    count = 1
+    first = np.arange(len(values)) == 0  # where a nonzero is the first of its element
+    fibers = np.zeros(1, dtype=np.int64)  # the nonzero at which each fiber begins
     for column in columns:
-        first = _is_first(fibers, column)
-        places = np.flatnonzero(first)
-        segments.append(_pointers(np.bincount(fibers[places], minlength=count)))
-        coordinates.append(column[places])
-        fibers = np.cumsum(first) - 1
-        count = len(places)
-    if count < len(values):
-        raise ValueError(f"{len(values) - count} points are given more than once")
+        first[1:] |= column[1:] != column[:-1]
+        elements = np.flatnonzero(first)
+        segments.append(np.append(_places(first, elements, fibers), len(elements)))
+        coordinates.append(column[elements])
+        fibers = elements
+    if len(fibers) < len(values):
+        raise ValueError(f"{len(values) - len(fibers)} points are given more than once")
     return FiberTree(ranks, tuple(segments), tuple(coordinates), values)
 
 
-def _order(ranks: Sequence[Rank], columns: Sequence[Integers]) -> Integers | None:
-    """The order that sorts the nonzeros by their coordinates; None if they are sorted."""
-    keys: list[Integers] = []
-    size = MOST + 1
-    for rank, column in zip(ranks, columns, strict=True):
-        if size * max(1, rank.shape) > MOST:
-            keys.append(column)
-            size = max(1, rank.shape)
-        else:
-            keys[-1] = keys[-1] * rank.shape + column
-            size *= max(1, rank.shape)
-    if len(keys) > 1:
-        return np.lexsort(keys[::-1])
-    return None if np.all(keys[0][1:] >= keys[0][:-1]) else np.argsort(keys[0])
+def _unsorted(levels: Sequence[int]) -> int:
+    """Ranks from the root by which a swizzle sorts; those below follow one another as they did before."""
+    count = len(levels) - 1
+    while count > 0 and levels[count - 1] < levels[count]:
+        count -= 1
+    return count
+
+
+def _places(first: npt.NDArray[np.bool_], elements: Integers, fibers: Integers) -> Integers:
+    """The number of the element with which each fiber begins; both are given by their first nonzeros."""
+    if len(elements) in (0, len(first)):
+        return fibers
+    places: Integers = np.cumsum(first)[fibers] - 1
+    return places
 
 
 def _is_first(fibers: Integers, coordinates: Integers) -> npt.NDArray[np.bool_]:
@@ -371,17 +375,6 @@ def _is_first(fibers: Integers, coordinates: Integers) -> npt.NDArray[np.bool_]:
 
 def _pointers(counts: Integers) -> Integers:
     return np.concatenate([[0], np.cumsum(counts)])
-
-
-def _rows_in(points: Integers, among: Integers) -> Integers:
-    """For each row of ``points`` its place in ``among``, whose rows are distinct, or -1."""
-    both = np.concatenate([among, points])
-    if both.shape[1] == 0:  # the root's one fiber
-        return np.zeros(len(points), dtype=np.int64)
-    distinct, inverse = np.unique(both, axis=0, return_inverse=True)
-    place = np.full(len(distinct), -1)
-    place[inverse[: len(among)]] = np.arange(len(among))
-    return place[inverse[len(among) :]]
 
 
 def _unravel(rank: Rank, column: Integers, found: dict[str, Integers]) -> None:

@@ -1,0 +1,89 @@
+"""Sorting many points by their coordinates, and finding points among others, on whole arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["MOST", "lexical_order", "rows_in"]
+
+Integers: TypeAlias = "npt.NDArray[np.int64]"
+
+MOST = 1 << 62  # distinct points that one number may tell apart
+WORD = 63  # bits of an integer without its sign
+
+
+def lexical_order(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers | None:
+    """The order that sorts points, equal ones as they were; None if they are sorted.
+
+    Args:
+        columns: for each rank, the first being the most significant, the coordinate of every point.
+        sizes: for each rank what its coordinates are below.
+    """
+    keys: list[Integers] = []
+    size = MOST + 1
+    for wide, column in zip(sizes, columns, strict=True):
+        if size * max(1, wide) > MOST:
+            keys.append(column)
+            size = max(1, wide)
+        else:
+            keys[-1] = keys[-1] * wide + column
+            size *= max(1, wide)
+    if not keys or (len(keys) == 1 and _is_sorted(keys[0])):
+        return None
+    return np.lexsort(keys[::-1]) if len(keys) > 1 else _sorted_places(keys[0], size)
+
+
+def _sorted_places(keys: Integers, size: int) -> Integers:
+    """``argsort`` of numbers below ``size``, equal ones as they were.
+
+    Each is sorted with its place as one integer, which numpy does several times as fast. Where the two have
+    more than 63 bits, the lowest of the numbers are left out, and what that left is put right.
+    """
+    places = max(1, len(keys) - 1).bit_length()
+    dropped = max(0, (size - 1).bit_length() + places - WORD)
+    order = keys >> dropped
+    order <<= places
+    order |= np.arange(len(keys))
+    order.sort()
+    order &= (1 << places) - 1
+    if dropped == 0 or _is_sorted(found := keys.take(order)):
+        return order
+    return order[np.argsort(found, kind="stable")]
+
+
+def _is_sorted(keys: Integers) -> bool:
+    return bool(np.all(keys[1:] >= keys[:-1]))
+
+
+def rows_in(points: Integers, among: Integers) -> Integers:
+    """For each row of ``points`` its place in ``among``, whose rows are distinct and in order, or -1."""
+    keys = _row_keys(np.concatenate([among, points]))
+    theirs, ours = keys[: len(among)], keys[len(among) :]
+    if len(theirs) == 0:
+        return np.full(len(ours), -1)
+    places = np.minimum(np.searchsorted(theirs, ours), len(theirs) - 1)
+    return np.where(theirs[places] == ours, places, -1)
+
+
+def _row_keys(rows: Integers) -> Integers:
+    """One number for each row, equal for equal rows and in their order."""
+    keys, size = np.zeros(len(rows), dtype=np.int64), 1
+    for column in rows.T:
+        wide = int(column.max(initial=0)) + 1
+        if size * wide <= MOST:
+            keys = keys * wide + column
+        else:
+            (keys, size), (numbers, wide) = _numbered(keys), _numbered(column)
+            keys = keys * wide + numbers
+        size *= wide
+    return keys
+
+
+def _numbered(keys: Integers) -> tuple[Integers, int]:
+    """Each number's place among the distinct ones, and how many those are."""
+    distinct, places = np.unique(keys, return_inverse=True)
+    return places, len(distinct)
