@@ -21,7 +21,7 @@ cdef class Controller:
     cdef long _read_latency, _write_high, _write_low
     cdef bint _in_order, _two_buses
     cdef long _opened_bound, _column_bound, _row_bound
-    cdef long[::1] _held, _held_in
+    cdef long[::1] _next_row, _held_in
     cdef long _interval, _refresh_due, _last
     cdef readonly long mode, owed
 
@@ -37,7 +37,8 @@ cdef class Controller:
     cdef void _choose_mode(self) noexcept
     cdef long _first_ready(self, long now, long kind) noexcept
     cdef long _ready(self, long entry, long kind) noexcept
-    cdef long _row_ready(self, long bank) noexcept
+    cdef long _hits(self, long entry) noexcept
+    cdef long _row_ready(self, long entry) noexcept
     cdef long _column_ready(self, long entry) noexcept
     cdef int _advance(self, long entry, long now) except -1
     cdef void _count(self, long entry, long open_row) noexcept
@@ -50,3 +51,4 @@ cdef class Controller:
     cdef void _fall_due(self, long now) noexcept
     cdef long _refresh_ready(self) noexcept
     cdef bint _serve_refresh(self, long now) except -1
+    cdef void _rows_closed(self, long pseudo) noexcept

@@ -7,7 +7,8 @@ not closed before it is served. Row hits, misses and conflicts are counted when 
 issued.
 
 For each kind of command the controller keeps a cycle before which no candidate can be ready, its bound, so
-that it neither searches nor is woken in vain.
+that it neither searches nor is woken in vain. A search looks at some ten bursts, whose next commands are of
+any kind: it finds their cycles by index and arithmetic, as the host would guess most branches wrong.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ class Controller:
         self._write_low = math.ceil(specification.write_low * specification.write_queue)
         self.mode = READS
         self._opened_bound = self._column_bound = self._row_bound = FAR
-        self._held = array("q", bytes(8 * self.device.banks))  # FAR for a bank with an opened burst, else 0
+        self._next_row = array("q", bytes(8 * self.device.banks))  # place of its ACT or PRE in device.ready
+        for pseudo in range(self.device.pseudo_channels):
+            self._rows_closed(pseudo)
         self._held_in = array("q", bytes(8 * self.device.pseudo_channels))
         self._interval = standard.timing.refi if specification.refresh == "all_bank" else FAR
         self._refresh_due = self._interval
@@ -93,6 +96,7 @@ class Controller:
         queues.request[entry] = request
         queues.arrival[entry] = cycle
         queues.write[entry] = which == WRITES
+        queues.column[entry] = bank + (self.device.writes if which == WRITES else self.device.reads)
         queues.append(which, entry)
         self.waiting += 1
         if which == self.mode:
@@ -142,20 +146,23 @@ class Controller:
         """Serve the oldest burst whose row was opened for it and is ready."""
         if self._opened_bound > now:
             return False
-        arrival = self.queues.arrival
+        queues = self.queues
         best = NOBODY
-        earliest = FAR
-        entry = self.queues.heads[OPENED]
+        able = 0
+        earliest = FAR  # of those that are not ready
+        entry = queues.heads[OPENED]
         while entry != NOBODY:
             ready = self._column_ready(entry)
-            earliest = min(earliest, ready)
-            if ready <= now and (best == NOBODY or arrival[entry] < arrival[best]):
-                best = entry
-            entry = self.queues.following[entry]
+            if ready > now:
+                earliest = min(earliest, ready)
+            else:
+                able += 1
+                if best == NOBODY or queues.arrival[entry] < queues.arrival[best]:
+                    best = entry
+            entry = queues.following[entry]
+        self._opened_bound = earliest if able <= 1 else now + 1
         if best == NOBODY:
-            self._opened_bound = earliest
             return False
-        self._opened_bound = now + 1
         self._issue_column(OPENED, best, now)
         return True
 
@@ -208,25 +215,25 @@ class Controller:
         return NOBODY
 
     def _ready(self, entry: int, kind: int) -> int:
-        """Earliest cycle of a burst's next command, bus apart; ``FAR`` if it is of another kind."""
-        bank = self.queues.bank[entry]
-        if self.device.open_row[bank] == self.queues.row[entry]:
-            return self._column_ready(entry) if kind & COLUMN else FAR
-        return self._row_ready(bank) if kind & ROW else FAR
+        """Earliest cycle of a burst's next command, bus apart; ``FAR`` or later if it is of another kind."""
+        if kind == ROW:
+            return self._row_ready(entry)
+        hit_ready = self._column_ready(entry) + FAR * (1 - self._hits(entry))
+        return hit_ready if kind == COLUMN else min(hit_ready, self._row_ready(entry))
 
-    def _row_ready(self, bank: int) -> int:
-        """Earliest cycle of the ACT of a closed bank, of the PRE of an open one that is not held."""
-        activate = self.device.activate_ready[bank]  # both are read first: no branch to guess wrong
-        precharge = self.device.precharge_ready[bank]
-        ready = activate if self.device.open_row[bank] == CLOSED else precharge
-        return max(ready, self._held[bank])
+    def _hits(self, entry: int) -> int:
+        """1 if a burst's row is open, else 0: to reckon with, since a branch on it is guessed wrong."""
+        return self.device.open_row[self.queues.bank[entry]] == self.queues.row[entry]
+
+    def _row_ready(self, entry: int) -> int:
+        """Earliest cycle of a burst's ACT or PRE; ``FAR`` or later if its row is open or its bank held."""
+        return self.device.ready[self._next_row[self.queues.bank[entry]]] + FAR * self._hits(entry)
 
     def _column_ready(self, entry: int) -> int:
-        if self.queues.write[entry]:
-            return self.device.write_ready[self.queues.bank[entry]]
-        if self.returns.count == self.returns.capacity:
+        """Earliest cycle of the RD or WR of a burst whose row is open."""
+        if self.returns.count == self.returns.capacity and not self.queues.write[entry]:
             return FAR
-        return self.device.read_ready[self.queues.bank[entry]]
+        return self.device.ready[self.queues.column[entry]]
 
     def _advance(self, entry: int, now: int) -> None:
         """Issue a burst's next command."""
@@ -268,15 +275,16 @@ class Controller:
         self.queues.give_back(entry)
         self.waiting -= 1
         if which == OPENED:
-            self._held[bank] = 0
+            self._next_row[bank] = self.device.precharges + bank
             self._held_in[pseudo] -= 1
-            self._row_bound = min(self._row_bound, self.device.precharge_ready[bank])
+            self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
         else:
             self._column_bound = now + 1
 
     def _close_row(self, bank: int, now: int) -> None:
         self._show_row(PRECHARGE, bank, self.device.open_row[bank])
         self.device.precharge(bank, now)
+        self._next_row[bank] = self.device.activates + bank
         self.precharges += 1
         self._row_bound = now + 1
 
@@ -288,7 +296,7 @@ class Controller:
         self._show_row(ACTIVATE, bank, row)
         self.queues.remove(self.mode, entry)
         self.queues.append(OPENED, entry)
-        self._held[bank] = FAR
+        self._next_row[bank] = self.device.never
         self._held_in[self.device.pseudo_channel(bank)] += 1
         self._row_bound = now + 1
         ready = self._column_ready(entry)
@@ -334,6 +342,7 @@ class Controller:
         pseudo = self.refreshes % self.device.pseudo_channels
         if self.device.any_open(pseudo):
             self.device.precharge_all(pseudo, now)
+            self._rows_closed(pseudo)
             self.precharges += 1
             self._show_row(PRECHARGE_ALL, 0, CLOSED)
             return True
@@ -344,3 +353,9 @@ class Controller:
         if self.owed == 0:
             self.recheck()
         return True
+
+    def _rows_closed(self, pseudo: int) -> None:
+        """An ACT is next for every bank of a pseudo-channel."""
+        for bank in range(self.device.banks):
+            if self.device.pseudo_channel(bank) == pseudo:
+                self._next_row[bank] = self.device.activates + bank

@@ -17,10 +17,8 @@ cdef class Device:
     cdef long _read_to_write, _read_to_precharge
     cdef long _write_to_read_other_group, _write_to_read_same_group, _write_to_precharge
     cdef readonly long[::1] open_row
-    cdef readonly long[::1] read_ready
-    cdef readonly long[::1] write_ready
-    cdef readonly long[::1] activate_ready
-    cdef readonly long[::1] precharge_ready
+    cdef readonly long reads, writes, activates, precharges, never
+    cdef readonly long[::1] ready
     cdef readonly long row_bus
     cdef long[::1] _precharge_all, _refresh, _open_banks, _window, _oldest
 
@@ -30,8 +28,9 @@ cdef class Device:
     cpdef long refresh_ready(self, long pseudo) noexcept
     cpdef int read(self, long bank, long cycle) except -1
     cpdef int write(self, long bank, long cycle) except -1
-    cdef void _in_pseudo(self, long[::1] ready, long pseudo, long until) noexcept
-    cdef void _in_group(self, long[::1] ready, long bank, long until) noexcept
+    cdef void _in_pseudo(self, long command, long pseudo, long until) noexcept
+    cdef void _in_group(self, long command, long bank, long until) noexcept
+    cdef void _in_bank(self, long command, long bank, long until) noexcept
     cdef void _hold_open(self, long bank, long pseudo, long until) noexcept
     cpdef int activate(self, long bank, long row, long cycle) except -1
     cdef long _next_in_window(self, long pseudo, long cycle) noexcept

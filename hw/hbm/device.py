@@ -22,6 +22,7 @@ from hw.hbm.commands import (
     Command,
 )
 from hw.hbm.standards import DramStandard
+from sim.constants import FAR
 
 ACTIVATES_IN_WINDOW = 4  # what tFAW limits
 
@@ -33,10 +34,10 @@ def _zeros(count: int) -> array[int]:
 class Device:
     """All banks of one channel. Banks are numbered over the channel, as by ``Decoder``.
 
-    ``open_row`` is the row that a bank holds open, or ``CLOSED``. ``read_ready``, ``write_ready``,
-    ``activate_ready`` and ``precharge_ready`` are the earliest cycles of a bank's RD, WR, ACT and PRE, apart
-    from ``row_bus``, the earliest cycle of any row command. ``log`` is None, or a list to which every command
-    is appended.
+    ``open_row`` is the row that a bank holds open, or ``CLOSED``. ``ready`` is the earliest cycle of a bank's
+    RD, at place ``reads + bank``, WR (``writes + bank``), ACT (``activates + bank``) and PRE
+    (``precharges + bank``), apart from ``row_bus``, the earliest cycle of any row command. At the place
+    ``never`` it is ``FAR``. ``log`` is None, or a list to which every command is appended.
     """
 
     def __init__(self, standard: DramStandard) -> None:
@@ -80,10 +81,10 @@ class Device:
     def _set_state(self) -> None:
         """Everything closed and ready."""
         self.open_row = array("q", [CLOSED] * self.banks)
-        self.read_ready = _zeros(self.banks)
-        self.write_ready = _zeros(self.banks)
-        self.activate_ready = _zeros(self.banks)
-        self.precharge_ready = _zeros(self.banks)
+        self.reads, self.writes, self.activates, self.precharges, self.never = (
+            command * self.banks for command in range(5)
+        )
+        self.ready = array("q", [0] * self.never + [FAR])
         self.row_bus = 0
         self._precharge_all = _zeros(self.pseudo_channels)
         self._refresh = _zeros(self.pseudo_channels)
@@ -110,32 +111,35 @@ class Device:
     def read(self, bank: int, cycle: int) -> None:
         """Issue a RD."""
         pseudo = bank >> self._pseudo_shift
-        self._in_pseudo(self.read_ready, pseudo, cycle + self._column_other_group)
-        self._in_group(self.read_ready, bank, cycle + self._column_same_group)
-        self._in_pseudo(self.write_ready, pseudo, cycle + self._read_to_write)
+        self._in_pseudo(self.reads, pseudo, cycle + self._column_other_group)
+        self._in_group(self.reads, bank, cycle + self._column_same_group)
+        self._in_pseudo(self.writes, pseudo, cycle + self._read_to_write)
         self._hold_open(bank, pseudo, cycle + self._read_to_precharge)
         self._record(READ_COLUMN, pseudo, bank, self.open_row[bank], cycle)
 
     def write(self, bank: int, cycle: int) -> None:
         """Issue a WR."""
         pseudo = bank >> self._pseudo_shift
-        self._in_pseudo(self.write_ready, pseudo, cycle + self._column_other_group)
-        self._in_group(self.write_ready, bank, cycle + self._column_same_group)
-        self._in_pseudo(self.read_ready, pseudo, cycle + self._write_to_read_other_group)
-        self._in_group(self.read_ready, bank, cycle + self._write_to_read_same_group)
+        self._in_pseudo(self.writes, pseudo, cycle + self._column_other_group)
+        self._in_group(self.writes, bank, cycle + self._column_same_group)
+        self._in_pseudo(self.reads, pseudo, cycle + self._write_to_read_other_group)
+        self._in_group(self.reads, bank, cycle + self._write_to_read_same_group)
         self._hold_open(bank, pseudo, cycle + self._write_to_precharge)
         self._record(WRITE_COLUMN, pseudo, bank, self.open_row[bank], cycle)
 
-    def _in_pseudo(self, ready: array[int], pseudo: int, until: int) -> None:
-        first = pseudo << self._pseudo_shift
-        _raise(ready, first, first + self._pseudo_banks, until)
+    def _in_pseudo(self, command: int, pseudo: int, until: int) -> None:
+        first = command + (pseudo << self._pseudo_shift)
+        _raise(self.ready, first, first + self._pseudo_banks, until)
 
-    def _in_group(self, ready: array[int], bank: int, until: int) -> None:
-        first = bank >> self._group_shift << self._group_shift
-        _raise(ready, first, first + self._group_banks, until)
+    def _in_group(self, command: int, bank: int, until: int) -> None:
+        first = command + (bank >> self._group_shift << self._group_shift)
+        _raise(self.ready, first, first + self._group_banks, until)
+
+    def _in_bank(self, command: int, bank: int, until: int) -> None:
+        _raise(self.ready, command + bank, command + bank + 1, until)
 
     def _hold_open(self, bank: int, pseudo: int, until: int) -> None:
-        _raise(self.precharge_ready, bank, bank + 1, until)
+        self._in_bank(self.precharges, bank, until)
         _raise(self._precharge_all, pseudo, pseudo + 1, until)
 
     def activate(self, bank: int, row: int, cycle: int) -> None:
@@ -144,12 +148,12 @@ class Device:
         self.open_row[bank] = row
         self._open_banks[pseudo] += 1
         self.row_bus = cycle + self._activate_cycles
-        _raise(self.read_ready, bank, bank + 1, cycle + self._activate_to_read)
-        _raise(self.write_ready, bank, bank + 1, cycle + self._activate_to_write)
+        self._in_bank(self.reads, bank, cycle + self._activate_to_read)
+        self._in_bank(self.writes, bank, cycle + self._activate_to_write)
         self._hold_open(bank, pseudo, cycle + self._activate_to_precharge)
-        _raise(self.activate_ready, bank, bank + 1, cycle + self._row_cycle)
-        self._in_group(self.activate_ready, bank, cycle + self._activate_same_group)
-        self._in_pseudo(self.activate_ready, pseudo, self._next_in_window(pseudo, cycle))
+        self._in_bank(self.activates, bank, cycle + self._row_cycle)
+        self._in_group(self.activates, bank, cycle + self._activate_same_group)
+        self._in_pseudo(self.activates, pseudo, self._next_in_window(pseudo, cycle))
         _raise(self._refresh, pseudo, pseudo + 1, cycle + self._activate_to_refresh)
         self._record(ACTIVATE, pseudo, bank, row, cycle)
 
@@ -167,7 +171,7 @@ class Device:
         pseudo = bank >> self._pseudo_shift
         self.open_row[bank] = CLOSED
         self._open_banks[pseudo] -= 1
-        _raise(self.activate_ready, bank, bank + 1, cycle + self._precharge_to_activate)
+        self._in_bank(self.activates, bank, cycle + self._precharge_to_activate)
         self._after_precharge(pseudo, cycle)
         self._record(PRECHARGE, pseudo, bank, CLOSED, cycle)
 
@@ -176,21 +180,21 @@ class Device:
         for bank in range(pseudo << self._pseudo_shift, (pseudo + 1) << self._pseudo_shift):
             self.open_row[bank] = CLOSED
         self._open_banks[pseudo] = 0
-        self._in_pseudo(self.activate_ready, pseudo, cycle + self._precharge_to_activate)
+        self._in_pseudo(self.activates, pseudo, cycle + self._precharge_to_activate)
         self._after_precharge(pseudo, cycle)
         self._record(PRECHARGE_ALL, pseudo, -1, CLOSED, cycle)
 
     def _after_precharge(self, pseudo: int, cycle: int) -> None:
         self.row_bus = cycle + 1
         if self._precharge_to_precharge > 1:  # else the bus says as much
-            self._in_pseudo(self.precharge_ready, pseudo, cycle + self._precharge_to_precharge)
+            self._in_pseudo(self.precharges, pseudo, cycle + self._precharge_to_precharge)
             _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._precharge_to_precharge)
         _raise(self._refresh, pseudo, pseudo + 1, cycle + self._precharge_to_refresh)
 
     def refresh(self, pseudo: int, cycle: int) -> None:
         """Refresh all banks of a pseudo-channel."""
         self.row_bus = cycle + 1
-        self._in_pseudo(self.activate_ready, pseudo, cycle + self._refresh_to_activate)
+        self._in_pseudo(self.activates, pseudo, cycle + self._refresh_to_activate)
         _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._refresh_to_precharge)
         self._record(REFRESH, pseudo, -1, CLOSED, cycle)
 

@@ -10,6 +10,7 @@ cdef class BurstQueues:
     cdef readonly long[::1] request
     cdef readonly long[::1] arrival
     cdef readonly long[::1] write
+    cdef readonly long[::1] column
     cdef readonly long[::1] counted
     cdef readonly long[::1] following
     cdef readonly long[::1] heads

@@ -17,8 +17,9 @@ class BurstQueues:
     """Linked lists of bursts, so that one is taken out of the middle at no cost.
 
     Every entry has the ``bank``, ``row`` and ``line`` (burst number) it goes to, the ``request`` it is part
-    of, the cycle of its ``arrival``, whether it is a ``write`` and whether it was ``counted`` as row hit,
-    miss or conflict. ``following`` is the next entry of the list; ``heads`` and ``counts`` are by list.
+    of, the cycle of its ``arrival``, whether it is a ``write``, the ``column``, which is the place of its RD
+    or WR in ``Device.ready``, and whether it was ``counted`` as row hit, miss or conflict. ``following`` is
+    the next entry of the list; ``heads`` and ``counts`` are by list.
     """
 
     def __init__(self, entries: int) -> None:
@@ -28,6 +29,7 @@ class BurstQueues:
         self.request = _numbers(entries)
         self.arrival = _numbers(entries)
         self.write = _numbers(entries)
+        self.column = _numbers(entries)
         self.counted = _numbers(entries)
         self.following = array("q", [*range(1, entries), NOBODY])
         self._before = _numbers(entries)
