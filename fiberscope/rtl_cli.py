@@ -41,6 +41,7 @@ def _top(context: typer.Context) -> None:
     Examples:
       fiberscope rtl list
       fiberscope rtl export merger --set radix=64 -o build/
+      fiberscope rtl area merger --set radix=8
       fiberscope rtl loop merger gamma uniform:rows=60,cols=60,nonzeros=300
     """
     if context.invoked_subcommand is None:
@@ -68,6 +69,28 @@ def export(block: _Block, settings: _Settings = None, output: _Folder = Path("bu
     from fiberscope import rtl_command
 
     rtl_command.export(block, settings or [], output)
+
+
+@rtl.command()
+def area(
+    block: Annotated[
+        str | None, typer.Argument(help="Name of the block; every block with its defaults if none is given.")
+    ] = None,
+    settings: _Settings = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write it here too; - for the terminal alone.")
+    ] = None,
+) -> None:
+    """Count gates, flip-flops, bits of memory and the depth of the logic, by Yosys.
+
+    \b
+    Examples:
+      fiberscope rtl area merger --set radix=8
+      fiberscope rtl area --json areas.json
+    """
+    from fiberscope import rtl_command
+
+    rtl_command.area(block, settings or [], json)
 
 
 @rtl.command()

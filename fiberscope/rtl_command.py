@@ -1,4 +1,4 @@
-"""``fiberscope rtl``: the blocks as RTL, listed, exported, and in the loop of an accelerator."""
+"""``fiberscope rtl``: the blocks as RTL, listed, exported, measured, and in the loop of an accelerator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hw.rtl.block import RtlBlock
     from hw.rtl.parameters import Parameters
 
-__all__ = ["LoopRequest", "export", "loop", "show_blocks"]
+__all__ = ["LoopRequest", "area", "export", "loop", "show_blocks"]
 
 MACHINE_WRONG = 3  # exit code: RTL and component are not the same
 MOST_SHOWN = 10  # entries of a report that differ
@@ -66,6 +66,24 @@ def export(name: str, settings: Sequence[str], folder: Path) -> None:
         raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
     write_text(path, text)
     print(f"Verilog: {path}")
+
+
+def area(name: str | None, settings: Sequence[str], output: Path | None) -> None:
+    """Say what a block becomes in gates, or every block with its defaults.
+
+    Raises:
+        InputError: for an unknown block or parameter, parameters of no block, if Yosys is missing, or for a
+            file that cannot be written.
+    """
+    if name is None:
+        if settings:
+            raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
+        chosen = [(block, block.parameters()) for block in _blocks().values()]
+    else:
+        chosen = [(block := _block(name), _parameters(block, settings))]
+    from fiberscope import rtl_area  # noqa: PLC0415  (_blocks has made sure that it can be)
+
+    rtl_area.show(chosen, output)
 
 
 def loop(request: LoopRequest) -> int:

@@ -3,6 +3,7 @@
 Commands of ``fiberscope`` are run, targets of ``make`` are looked up, and the few others are named here.
 """
 
+import importlib.util
 import io
 import os
 import re
@@ -26,6 +27,7 @@ NOT_RUN_HERE = (
     "source .venv/bin/activate",  # changes the reader's shell
     "FIBERSCOPE_UNCOMPILED=1 .venv/bin/python -m pytest",  # the tests of the engine do it themselves
     "python benchmarks/",  # measurements take minutes
+    *(() if importlib.util.find_spec("pyosys") else ("fiberscope rtl area",)),  # an extra that few have
 )
 
 

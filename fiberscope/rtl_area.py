@@ -1,0 +1,86 @@
+"""``fiberscope rtl area``: what blocks become in gates, as a table or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from fiberscope.errors import InputError
+from fiberscope.report import check_writable, write_text
+from hw.rtl.area import GATES, Area, measure, require, version
+from hw.rtl.block import RtlBlock
+from hw.rtl.parameters import Parameters
+from hw.rtl.simulator import HdlError
+
+__all__ = ["show"]
+
+SCHEMA = "fiberscope-area-1"
+STANDARD_OUTPUT = Path("-")
+
+_Measured = tuple[RtlBlock, Parameters, Area]
+
+
+def show(chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None) -> None:
+    """Measure blocks and print a table of them, or write it as JSON into a file too (- for here alone).
+
+    Raises:
+        InputError: Yosys is missing, or the file cannot be written.
+    """
+    if output is not None and output != STANDARD_OUTPUT:
+        check_writable(output)
+    try:
+        require()
+        measured = [(block, given, measure(block, given)) for block, given in _watched(chosen)]
+    except HdlError as error:
+        raise InputError(str(error)) from error
+    if output == STANDARD_OUTPUT:
+        sys.stdout.write(_json(measured))
+        return
+    if output is not None:
+        write_text(output, _json(measured))
+    console = Console(highlight=False, markup=False)
+    for block, parameters, _area in measured:
+        console.print(f"{block.name}: {' '.join(f'{k}={v}' for k, v in asdict(parameters).items())}")
+    console.print(_table(measured))
+    console.print(f"Generic gates, by Yosys {version()}; memories are not among them.")
+
+
+def _watched(
+    chosen: Sequence[tuple[RtlBlock, Parameters]],
+) -> Iterable[tuple[RtlBlock, Parameters]]:
+    """The same, with a bar while somebody watches."""
+    console = Console(stderr=True)
+    return track(chosen, "Synthesizing", console=console, transient=True, disable=not console.is_terminal)
+
+
+def _table(measured: Sequence[_Measured]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True)
+    table.add_column("block", no_wrap=True)
+    for name in ("gates", *GATES, "flip-\nflops", "memory\nbits", "depth"):
+        table.add_column(name, justify="right")
+    for block, _parameters, area in measured:
+        kinds = (area.gates.get(kind, 0) for kind in GATES)
+        numbers = (area.gate_count, *kinds, area.flip_flops, area.memory_bits, area.depth)
+        table.add_row(block.name, *(f"{number:,}" for number in numbers))
+    return table
+
+
+def _json(measured: Sequence[_Measured]) -> str:
+    document: Mapping[str, Any] = {
+        "schema": SCHEMA,
+        "yosys": version(),
+        "blocks": [
+            {"block": block.name, "parameters": asdict(parameters), **area.to_json()}
+            for block, parameters, area in measured
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"

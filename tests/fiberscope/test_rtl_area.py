@@ -1,0 +1,103 @@
+"""``fiberscope rtl area``: its table, its JSON, and one line for each mistake."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fiberscope import cli
+
+pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
+
+SMALL = [
+    "merger",
+    "--set=radix=2",
+    "--set=coordinate_bits=4",
+    "--set=reference_bits=4",
+    "--set=value_bits=32",
+]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def yosys() -> None:
+    """Skips where there is no Yosys."""
+    pytest.importorskip("pyosys", reason="Yosys is missing: pip install 'fiberscope[area]'")
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command line."""
+    code = cli.run(["rtl", "area", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.mark.usefixtures("yosys")
+def test_a_table_and_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, *SMALL, "--json=areas.json")
+    assert (code, err) == (0, "")
+    document = json.loads(Path("areas.json").read_text())
+    assert list(document) == ["schema", "yosys", "blocks"]
+    assert document["schema"] == "fiberscope-area-1"
+    (merger,) = document["blocks"]
+    assert merger["block"] == "merger"
+    assert merger["parameters"] == {"radix": 2, "coordinate_bits": 4, "reference_bits": 4, "value_bits": 32}
+    assert sum(merger["gates"].values()) == merger["gate_count"] > 50
+    assert (merger["flip_flops"], merger["memory_bits"]) == (5, 0)
+    assert out.startswith("merger: radix=2 coordinate_bits=4 reference_bits=4 value_bits=32\n")
+    row = next(line for line in out.splitlines() if line.startswith("  merger") or " merger " in line)
+    assert row.split()[1] == str(merger["gate_count"])
+    assert row.split()[-3:] == ["5", "0", str(merger["depth"])]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("yosys")
+def test_json_alone_goes_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = said(capsys, *SMALL, "--json=-")
+    assert code == 0
+    assert json.loads(out)["blocks"][0]["flip_flops"] == 5
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("yosys")
+def test_every_block_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+    from hw.rtl.catalogue import BLOCKS
+
+    code, out, _err = said(capsys, "--json=-")
+    assert code == 0
+    assert [entry["block"] for entry in json.loads(out)["blocks"]] == list(BLOCKS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["nothing"], "no block nothing exists as RTL; "),
+        (["merger", "--set=radix=65"], "merger: radix must be from 2 to 64, not 65"),
+        (["--set=radix=4"], "--set radix=4: say of which block, as in fiberscope rtl area merger"),
+        (["merger", "--json=no/a.json"], "no/a.json: there is no folder no; make it first"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"fiberscope: {line}")
+    assert err.count("\n") == 1
+
+
+def test_without_yosys_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hw.rtl import area
+
+    monkeypatch.setattr(area.importlib.util, "find_spec", lambda _name: None)
+    assert said(capsys, "merger") == (
+        2,
+        "",
+        "fiberscope: Yosys is not installed, which areas need: pip install 'fiberscope[area]'\n",
+    )

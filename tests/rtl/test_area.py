@@ -1,0 +1,119 @@
+"""Areas: known modules to the gate, blocks that grow with their parameters, and what is refused."""
+
+import importlib.util
+import sys
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from hw.rtl.area import Area, gates_of, measure, require, version
+from hw.rtl.catalogue import BLOCKS
+from hw.rtl.channel import ChannelParameters
+from hw.rtl.merge_tree import MergeTreeParameters
+from hw.rtl.merger import MergerParameters
+from hw.rtl.simulator import HdlError
+
+NARROW = MergerParameters(radix=2, coordinate_bits=4, reference_bits=4, value_bits=32)
+needs_yosys = pytest.mark.skipif(
+    importlib.util.find_spec("pyosys") is None, reason="Yosys is missing: pip install 'fiberscope[area]'"
+)
+COMBINATIONAL = """
+module known(input a, input b, input c, output y, output z);
+    assign y = (a ^ b) & c;
+    assign z = ~a;
+endmodule
+"""
+TWO_LEVELS = """
+module known(input clk, input [3:0] d, input [1:0] at, output reg [3:0] q);
+    wire [3:0] held;
+    half low(clk, d[1:0], held[1:0]);
+    half high(clk, d[3:2], held[3:2]);
+    reg [3:0] slots [0:3];
+    always @(posedge clk) begin slots[at] <= held; q <= slots[at] & held; end
+endmodule
+module half(input clk, input [1:0] d, output reg [1:0] q);
+    always @(posedge clk) q <= d;
+endmodule
+"""
+
+
+@needs_yosys
+def test_a_module_of_three_gates():
+    assert gates_of(COMBINATIONAL, "known") == Area({"AND": 1, "XOR": 1, "NOT": 1}, 0, 0, depth=2)
+
+
+@needs_yosys
+def test_registers_memories_and_modules_within_are_counted():
+    assert gates_of(TWO_LEVELS, "known") == Area({"AND": 4}, flip_flops=8, memory_bits=16, depth=1)
+
+
+@needs_yosys
+@pytest.mark.parametrize("bits", [1, 8, 24])
+def test_the_registers_of_a_channel_of_one_slot(bits):
+    given = ChannelParameters(1, 1, control_bits=0, coordinate_bits=bits, reference_bits=0, value_bits=0)
+    assert measure(BLOCKS["channel"], given).flip_flops == bits + 1  # the slot, and whether it is full
+
+
+@needs_yosys
+def test_the_bits_of_a_channel_are_its_memory():
+    area = measure(
+        BLOCKS["channel"], ChannelParameters(capacity=5, latency=3, reference_bits=0, value_bits=32)
+    )
+    assert area.memory_bits == 8 * (1 + 32 + 32)
+    assert area.flip_flops == 3 + 3 + 2 * 3 + 2  # held, shown, two pointers, under way
+
+
+@needs_yosys
+def test_a_merger_grows_with_its_radix_and_widths():
+    merger = BLOCKS["merger"]
+    by_radix = [measure(merger, replace(NARROW, radix=radix)) for radix in (2, 4, 8)]
+    assert [area.flip_flops for area in by_radix] == [1 + 2 + 2, 1 + 3 + 4, 1 + 4 + 8]
+    for less, more in pairwise(by_radix):
+        assert less.gate_count < more.gate_count
+        assert less.depth < more.depth
+    for change in ({"coordinate_bits": 16}, {"reference_bits": 16}, {"value_bits": 64}):
+        assert measure(merger, replace(NARROW, **change)).gate_count > by_radix[0].gate_count
+
+
+@needs_yosys
+def test_a_composition_is_its_parts():
+    given = MergeTreeParameters(2, 2, coordinate_bits=4, reference_bits=4, value_bits=32)
+    tree = measure(BLOCKS["merge_tree"], given)
+    merger = measure(BLOCKS["merger"], NARROW)
+    channel = measure(BLOCKS["channel"], ChannelParameters(2, 1, 1, 4, 4, 32))
+    assert tree.flip_flops == 3 * merger.flip_flops + 2 * channel.flip_flops
+    assert tree.memory_bits == 2 * channel.memory_bits
+    assert tree.gate_count == pytest.approx(3 * merger.gate_count + 2 * channel.gate_count, rel=0.1)
+
+
+@needs_yosys
+@pytest.mark.slow
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_block_can_be_measured(block):
+    area = measure(BLOCKS[block], BLOCKS[block].parameters())
+    assert area.gate_count > 10
+    assert area.depth > 1
+    assert set(area.gates) <= {"AND", "OR", "XOR", "MUX", "NOT"}
+
+
+@needs_yosys
+def test_what_yosys_does_not_accept_is_said_in_one_line():
+    with pytest.raises(HdlError, match=r"^Yosys does not accept module known: .*ERROR: syntax error.*$"):
+        gates_of(COMBINATIONAL.replace("assign y", "asign y"), "known")
+    with pytest.raises(
+        HdlError, match=r"Yosys does not accept module other: ERROR: Module `other' not found"
+    ):
+        gates_of(COMBINATIONAL, "other")
+
+
+@needs_yosys
+def test_the_version_is_known():
+    assert version().startswith("0.")
+
+
+def test_without_yosys_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyosys", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(HdlError, match=r"Yosys is not installed, which areas need: pip install"):
+        require()
