@@ -7,8 +7,8 @@ not closed before it is served. Row hits, misses and conflicts are counted when 
 issued.
 
 For each kind of command the controller keeps a cycle before which no candidate can be ready, its bound, so
-that it neither searches nor is woken in vain. A search looks at some ten bursts, whose next commands are of
-any kind: it finds their cycles by index and arithmetic, as the host would guess most branches wrong.
+that it neither searches nor is woken in vain. A search passes bursts whose next commands are of any kind: it
+finds their cycles by index and arithmetic, as the host would often guess a branch on the kind wrong.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class Controller:
         return hit_ready if kind == COLUMN else min(hit_ready, self._row_ready(entry))
 
     def _hits(self, entry: int) -> int:
-        """1 if a burst's row is open, else 0: to reckon with, since a branch on it is guessed wrong."""
+        """1 if a burst's row is open, else 0: a number, to take part in arithmetic instead of a branch."""
         return self.device.open_row[self.queues.bank[entry]] == self.queues.row[entry]
 
     def _row_ready(self, entry: int) -> int:
