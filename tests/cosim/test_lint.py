@@ -11,7 +11,7 @@ from hw.rtl.catalogue import BLOCKS
 from hw.rtl.hdl import SIMULATORS, HdlError
 from hw.rtl.lint import WAIVERS, lint
 
-DRAWN = range(4)
+DRAWN = range(3)
 COMPLAINT = re.compile(r"^%Warning-(\w+): \S+ (.*)$", re.MULTILINE)
 PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
 
@@ -77,6 +77,7 @@ def test_planted_what_a_linter_is_for_is_found(old, new, complaint, lint_of):
         lint_of(text.replace(old, new), "merger")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("waiver", WAIVERS, ids=lambda waiver: f"{waiver.rule} {waiver.match}")
 def test_each_exception_is_needed(waiver, complaints):
     assert any(rule == waiver.rule and fnmatch(said, waiver.match) for rule, said in complaints)

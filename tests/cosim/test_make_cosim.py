@@ -51,6 +51,10 @@ def test_make_cosim_passes_everything_on(arguments, command):
     assert command in " ".join(said.stdout.replace("\\\n", " ").split())
 
 
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def room(tmp_path, *options, **variables):
     """What pytest says of this room, with an empty PATH, and its exit code."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/cosim", *options]
@@ -68,12 +72,12 @@ def room(tmp_path, *options, **variables):
             2,
             "the simulator icarus is not installed: no iverilog on the PATH",
         ),
-        ({"FIBERSCOPE_SIM": "verilator"}, [], 2, "the simulator verilator is not installed: "),
-        ({"FIBERSCOPE_SIM": "vcs"}, [], 2, "no HDL simulator vcs; known: icarus, verilator"),
+        slow({"FIBERSCOPE_SIM": "verilator"}, [], 2, "the simulator verilator is not installed: "),
+        slow({"FIBERSCOPE_SIM": "vcs"}, [], 2, "no HDL simulator vcs; known: icarus, verilator"),
         ({"FIBERSCOPE_BLOCK": "mergr"}, [], 2, "no block mergr exists as RTL; known: "),
-        ({"FIBERSCOPE_BLOCK": "merger"}, ["-k", "nothing"], 5, "deselected"),
+        slow({"FIBERSCOPE_BLOCK": "merger"}, ["-k", "nothing"], 5, "deselected"),
         ({"FIBERSCOPE_SIM": "icarus"}, ["-k", "no_vector"], 1, "no test passed in icarus"),
-        ({"FIBERSCOPE_SIM": ""}, ["-k", "no_vector"], 0, "1 skipped"),
+        slow({"FIBERSCOPE_SIM": ""}, ["-k", "no_vector"], 0, "1 skipped"),
     ],
 )
 def test_a_run_that_runs_no_bench_fails_and_says_why(variables, options, code, message, tmp_path):
