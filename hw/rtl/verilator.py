@@ -46,6 +46,12 @@ class Verilator(Simulator):
         """See ``Simulator``."""
         _home()
         require_programs(self.name, NEEDED)
+        started = _told(["verilator", "--version"], os.environ | self.environment())
+        if started.returncode:
+            complaint = (started.stderr.strip().splitlines() or ["it says nothing"])[0]
+            raise HdlError(
+                f"the simulator verilator does not start: {complaint} (on Debian: apt install perl)"
+            )
 
     def environment(self) -> Mapping[str, str]:
         """See ``Simulator``; the wheel's programs are found by its root, and need its ``bin`` on the PATH."""
@@ -107,8 +113,12 @@ def _home() -> Path | None:
 
 def _version(program: str) -> str:
     """What it calls itself, in one line."""
-    outcome = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    outcome = _told([program, "--version"], os.environ)
     return outcome.stdout.strip().partition("\n")[0] or "of no version that it tells"
+
+
+def _told(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, env={**environment}, capture_output=True, text=True, check=False)
 
 
 def _new_enough(version: str) -> bool:

@@ -168,6 +168,21 @@ def test_without_any_verilator_it_says_what_to_install(monkeypatch, tmp_path):
     )
 
 
+def test_a_verilator_that_does_not_start_says_why(monkeypatch, tmp_path):
+    """The perl of a bare Debian has not all modules that the wheel's script wants."""
+    for name in ("make", "g++", "perl"):
+        (tmp_path / name).symlink_to("/bin/true")
+    program = tmp_path / "verilator"
+    program.write_text("#!/bin/sh\necho 'Verilator 5.048'\necho 'no FindBin.pm' >&2\nexit 2\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(HdlError) as caught:
+        SIMULATORS["verilator"].require()
+    assert str(caught.value) == (
+        "the simulator verilator does not start: no FindBin.pm (on Debian: apt install perl)"
+    )
+
+
 def test_what_the_wheel_needs_is_named(program, monkeypatch):
     program("Verilator 5.048 2026-01-01")
     with pytest.raises(HdlError, match=r"no perl on the PATH \(on Debian: apt install perl\)"):
