@@ -17,9 +17,10 @@ from fiberscope.report import Report
 from hw.rtl.backend import Backend, PyrtlBackend
 from hw.rtl.block import RtlBlock
 from hw.rtl.catalogue import BLOCKS
-from hw.rtl.hdl import Bench, HdlError, read_order, run
+from hw.rtl.hdl import Bench, HdlError, find, read_order, run
 from hw.rtl.interface import Interface
 from hw.rtl.parameters import Parameters
+from hw.rtl.simulator import check_sources
 from sim import Component, SimulationError
 from workloads.errors import nearest
 
@@ -108,6 +109,7 @@ def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
         FailedRunError: the accelerator went wrong, by itself or with RTL in it.
     """
     noted = _placement(loop, {})
+    _check(loop, simulator)
     component = _simulate(loop, noted)
     at = _chosen(loop, noted)
     parameters = _parameters(loop, noted.made[at])
@@ -122,6 +124,20 @@ def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
     except SimulationError as error:
         raise InputError(str(error)) from error
     return Outcome(at, component, rtl)
+
+
+def _check(loop: Loop, simulator: str) -> None:
+    """Refuse what cannot be run with RTL before the run without it."""
+    if loop.module is not None and not loop.sources:
+        raise InputError(f"--module {loop.module}: say by --verilog in which file it is")
+    if simulator == PYRTL and loop.sources:
+        raise InputError("PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator")
+    try:
+        if simulator != PYRTL:
+            find(simulator)
+        check_sources([Path(source) for source in loop.sources])
+    except HdlError as error:
+        raise InputError(str(error)) from error
 
 
 def simulate_in_bench(backend: Callable[[Interface], Backend]) -> None:
@@ -149,8 +165,6 @@ def _reported(report: str, fault: str) -> Iterator[None]:
 
 
 def _simulate_in_pyrtl(loop: Loop, parameters: Parameters) -> Report:
-    if loop.sources:
-        raise InputError("PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator")
     twin = BLOCKS[loop.block].twin(parameters)
     return _simulate_with(loop, parameters, lambda _interface: PyrtlBackend(twin))
 

@@ -54,15 +54,24 @@ class Simulator(ABC):
             HdlError: if a file cannot be read or compiled, or there is no such module.
         """
         self.require()
-        for source in sources:
-            if not source.is_file():
-                raise HdlError(f"{source}: no such Verilog file")
+        check_sources(sources)
         folder.mkdir(parents=True, exist_ok=True)
         return self._ports(sources, module, folder)
 
     @abstractmethod
     def _ports(self, sources: Sequence[Path], module: str, folder: Path) -> list[Wire]:
         """As ``ports``, everything that it needs being there."""
+
+
+def check_sources(sources: Sequence[Path]) -> None:
+    """Make sure that files are there.
+
+    Raises:
+        HdlError: naming the first that is not.
+    """
+    for source in sources:
+        if not source.is_file():
+            raise HdlError(f"{source}: no such Verilog file")
 
 
 def include_folders(sources: Sequence[Path]) -> list[Path]:

@@ -132,14 +132,12 @@ def test_planted_rtl_that_never_ends_is_stopped(
     ("arguments", "line"),
     [
         (
-            ["--at=gamma.pe9.merger"],
+            ["--sim=pyrtl", "--at=gamma.pe9.merger"],
             "gamma has no merger named gamma.pe9.merger; did you mean gamma.pe2.merger",
         ),
-        (["--sim=vcs"], "no HDL simulator vcs; known: icarus, verilator"),
-        (["--set=pe.radix=100"], "merger: radix must be from 2 to 64, not 100; set the accelerator so that"),
         (
-            ["--sim=pyrtl", "--verilog=mine.v"],
-            "PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator",
+            ["--sim=pyrtl", "--set=pe.radix=100"],
+            "merger: radix must be from 2 to 64, not 100; set the accelerator so that",
         ),
     ],
 )
@@ -148,6 +146,28 @@ def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.C
     assert (code, out) == (2, "")
     assert err.startswith(f"fiberscope: {line}")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--sim=vcs"], "no HDL simulator vcs; known: icarus, verilator"),
+        (["--sim=pyrtl", "--verilog=mine.v"], "PyRTL runs the twin only; Verilog of your own needs --sim"),
+        (["--sim=pyrtl", "--module=mine"], "--module mine: say by --verilog in which file it is"),
+        (["--verilog=none.v"], "none.v: no such Verilog file"),
+    ],
+)
+def test_what_cannot_be_run_with_rtl_is_not_run_without(
+    arguments: list[str], line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fiberscope import rtl_loop
+    from hw.rtl.icarus import Icarus
+
+    monkeypatch.setattr(rtl_loop, "simulate", lambda *_, **__: pytest.fail("simulated all the same"))
+    monkeypatch.setattr(Icarus, "require", lambda _self: None)
+    code, _out, err = said(capsys, *arguments)
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith(f"fiberscope: {line}")
 
 
 def test_a_block_that_is_no_part_is_refused(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
