@@ -17,7 +17,8 @@ class Drain(Component):
     microtile of it that was visited, what memory holds already is read (``read_jobs``, ``read_done``),
     merged, and written back (``partial_jobs``, ``partial_done``); elements that memory did not hold are
     written behind it (``new_jobs``, ``new_done``). ``drained`` says when all rows of a tile are on their way
-    to memory.
+    to memory. Rows of a pair wait while the pair before has the same output tile and is not drained: their
+    elements are merged with what that pair leaves in memory, and counted so.
 
     Timing: a cycle takes a row and asks for what memory holds of it, as far ahead as the stream takes jobs,
     and writes one that was read. The merger keeps pace with memory.
@@ -56,9 +57,11 @@ class Drain(Component):
         self.product = product
         self.element_bytes = element_bytes
         self.pairs = 0  # begun
+        self.latest = 0  # half of the pair that was begun last
         self.tiles = 0  # drained
         self.place = [(0, 0)] * HALVES  # of the tile in each half
         self.missing = [0] * HALVES  # rows that are not drained
+        self.waiting: deque[tuple[int, int]] = deque()  # half, row: for the pair before, of the same tile
         self.reading: deque[tuple[int, int, int]] = deque()  # half, bytes that memory holds, new bytes
         self.writing: deque[int] = deque()  # half
         self.read = 0  # rows read and not written
@@ -106,21 +109,38 @@ class Drain(Component):
 
     def _take(self) -> bool:
         """A tile that begins, or a row that is complete: ask for what memory holds of it."""
-        if not self.finished.can_pop() or not self.read_jobs.can_push():
+        if not self.read_jobs.can_push():
+            return False
+        if self.waiting and not self._must_wait(self.waiting[0][0]):
+            self._read(*self.waiting.popleft())
+            return True
+        if not self.finished.can_pop():
             return False
         half, row = self.finished.control(), self.finished.coordinate()
         if row == TILE:
             self.place[half] = self.places[self.pairs]
             self.missing[half] = self.finished.reference()
+            self.latest = half
             self.pairs += 1
+        elif self._must_wait(half):
+            self.waiting.append((half, row))
         else:
-            first, n2 = self.place[half]
-            taken = self.output_rows[half * self.height + row].take()
-            held, new = self.product.merge((first + row, n2), *taken)
-            self.read_jobs.push(0, held * self.element_bytes, 0, 0.0)
-            self.reading.append((half, held * self.element_bytes, new * self.element_bytes))
+            self._read(half, row)
         self.finished.pop()
         return True
+
+    def _must_wait(self, half: int) -> bool:
+        """Whether the other half has the pair before, of the same output tile, and it is not drained."""
+        other = HALVES - 1 - half
+        return half == self.latest and self.missing[other] > 0 and self.place[half] == self.place[other]
+
+    def _read(self, half: int, row: int) -> None:
+        """Ask for what memory holds of a row, and merge."""
+        first, n2 = self.place[half]
+        taken = self.output_rows[half * self.height + row].take()
+        held, new = self.product.merge((first + row, n2), *taken)
+        self.read_jobs.push(0, held * self.element_bytes, 0, 0.0)
+        self.reading.append((half, held * self.element_bytes, new * self.element_bytes))
 
     def _write(self) -> bool:
         """Write the next row that was read."""

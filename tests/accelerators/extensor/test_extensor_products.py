@@ -18,6 +18,8 @@ from extensor_bench import (
 from extensor_checks import check_all
 from hypothesis import given, settings
 
+from accelerators.machine import Traffic
+
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(operands(), configurations())
@@ -31,6 +33,16 @@ def test_partial_outputs_are_read_and_written_again():
     check_all(machine, a, b)
     partial = machine.traffic()["PO"]
     assert partial.read_bytes == partial.write_bytes > 0
+
+
+@pytest.mark.parametrize("halves", [1, 2])
+def test_a_row_never_overtakes_the_pair_before_of_the_same_output_tile(halves):
+    """K2 = 0 has a full product of 4096 steps, K2 = 1 one of a single step, which is done long before."""
+    a = csr({(m, k): 1.0 for m in range(16) for k in range(16)} | {(3, 16): 1.0}, 16, 32)
+    b = csr({(k, n): 1.0 for k in range(16) for n in range(16)} | {(16, 5): 1.0}, 32, 16)
+    machine = run_extensor(tiny(pe__tile=16, tile__m=1, tile__k=1, tile__n=1, llb__halves=halves), a, b)
+    check_all(machine, a, b)
+    assert machine.traffic()["PO"] == Traffic(read_bytes=16 * 256, write_bytes=16 * 256)
 
 
 def test_one_tile_has_no_partial_outputs():
