@@ -93,7 +93,8 @@ class Tiling:
         element = self.parameters.format.output // 8
         largest = 0
         for part_a, part_b in self._pairs():
-            bound = int(np.diff(part_a.tocsc().indptr) @ np.diff(part_b.indptr)) * element
+            of_a = np.bincount(part_a.indices, minlength=part_a.shape[1])
+            bound = int(of_a @ np.diff(part_b.indptr)) * element
             if bound > max(largest, room):
                 bound = int((part_a @ part_b).nnz) * element
             largest = max(largest, bound)
