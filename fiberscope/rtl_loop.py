@@ -27,6 +27,7 @@ from workloads.errors import nearest
 __all__ = ["Loop", "Outcome", "compare", "simulate_in_bench"]
 
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
+OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
 NOT_COMPARED = (
     "host",
     "parts",
@@ -224,7 +225,10 @@ def _simulate_with(loop: Loop, parameters: Parameters, backend: Callable[[Interf
     block, interface = BLOCKS[loop.block], _interface(loop, parameters)
 
     def stand_in(name: str, *_arguments: object) -> Component:
-        return block.stand_in(name, interface, backend(interface))
+        adapter = block.stand_in(name, interface, backend(interface))
+        if loop.sources:
+            adapter.drain = OWN_DRAIN
+        return adapter
 
     return _simulate(loop, _placement(loop, {str(loop.at): stand_in}))
 

@@ -39,7 +39,7 @@ class Adapter(Component):
         name: instance name.
         interface: the module's streams.
         backend: the module in a simulator, freshly reset.
-        drain: cycles after the last token moved in which the module may still act by itself.
+        drain: cycles after the last change at its ports in which the module may still act by itself.
 
     Raises:
         SimulationError: when built, if a stream's port is neither connected nor optional, a connected one has
@@ -57,7 +57,7 @@ class Adapter(Component):
         self.status: dict[str, bool] = {}
         self._pins: dict[str, int] = {}  # the module's inputs in the cycle run last
         self._next = 0  # the cycle to run next
-        self._last_moved = -1
+        self._last_change = -1  # the last cycle in which a token moved, or an input was not as before
 
     def elaborate(self) -> None:
         """Fetch the channel of every stream."""
@@ -92,18 +92,18 @@ class Adapter(Component):
         """Run the cycles slept through, then this one."""
         while self._next < now:
             self._sleep_through()
-        self._pins = self._look()
+        before, self._pins = self._pins, self._look()
         outputs = self._backend.cycle(self._pins)
         self.status = {name: bool(outputs[name]) for name in self.interface.status}
         moved = self._moved(outputs)
         for label, token in moved.items():
             self._move(label, token)
-        if moved:
-            self._last_moved = now
+        if moved or self._pins != before:
+            self._last_change = now
         self._next = now + 1
         self.observe(moved)
         wake = self.account(now, moved, self._blocked(outputs))
-        return now + 1 if moved or now < self._last_moved + self.drain else wake
+        return now + 1 if moved or now < self._last_change + self.drain else wake
 
     def observe(self, moved: Mapping[str, Token]) -> None:
         """See the tokens that moved in this cycle, by port; for counters. Called once a tick."""
@@ -166,7 +166,7 @@ class Adapter(Component):
         if moved:
             raise SimulationError(
                 f"{self.name}: at cycle {self._next} the module moves {', '.join(moved)}, though nothing at "
-                f"its ports has changed since cycle {self._last_moved}; raise drain above {self.drain}"
+                f"its ports has changed since cycle {self._last_change}; raise drain above {self.drain}"
             )
         self._next += 1
 

@@ -63,6 +63,20 @@ def test_planted_verilog_that_drops_the_payload_is_found(simulator, capsys):
     assert "with RTL at gamma.pe0.merger: the machine's product is wrong" in capsys.readouterr().err
 
 
+def test_planted_verilog_that_takes_its_time_differs_in_cycles(simulator, capsys):
+    slow = own_verilog(
+        "    // Registers\n",
+        "    reg [1:0] turn; always @(posedge clk) if (rst) turn <= 0; else turn <= turn + 1;\n",
+    )
+    text = Path("mine.v").read_text().replace("assign merged_valid = ", "assign merged_valid = &turn & ")
+    Path("mine.v").write_text(text.replace("assign sent = ", "assign sent = &turn & "))
+    assert loop(simulator, *slow) == 3
+    out = capsys.readouterr().out
+    component, rtl = (int(line.split()[-1].replace(",", "")) for line in out.splitlines()[2:4])
+    assert component < rtl
+    assert "DIFFERENT in " in out
+
+
 def test_ports_that_do_not_match_are_listed(simulator, capsys):
     capsys.readouterr()
     assert loop(simulator, *own_verilog("ways_3_ready", "ways_3_rdy")) == 2
