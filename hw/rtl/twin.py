@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -13,6 +14,8 @@ from hw.rtl.interface import CLOCKING, Interface, Stream, Wire
 
 Signal: TypeAlias = Any  # a pyrtl.WireVector; PyRTL has no types
 Ports: TypeAlias = Mapping[str, Signal]  # all of a module but clock and reset, by name
+
+_PYRTL_HEAD = re.compile(r"module [^;]*;\n(?:    (?:in|out)put.*\n)+")
 
 
 class InputStream:
@@ -117,8 +120,14 @@ def index_bits(count: int) -> int:
 
 
 def verilog(twin: Twin, module: str) -> str:
-    """A twin as one module of Verilog, under this name."""
+    """A twin as one module of Verilog, under this name; PyRTL would sort its ports by their names."""
     text = io.StringIO()
     pyrtl.output_to_verilog(text, add_reset=True, block=twin.block, module_name=module)
-    written = text.getvalue()
+    written = _PYRTL_HEAD.sub(module_head(module, twin.interface), text.getvalue(), count=1)
     return written[written.index("module ") :]
+
+
+def module_head(module: str, interface: Interface) -> str:
+    """The beginning of a module of Verilog: its ports, stream by stream."""
+    ports = ",\n".join(f"    {wire}" for wire in interface.wires())
+    return f"module {module}(\n{ports}\n);\n"

@@ -17,7 +17,7 @@ from hw.rtl.block import RtlBlock
 from hw.rtl.channel import PENDING, ChannelParameters
 from hw.rtl.interface import CLOCKING, FIELDS, Interface, Stream, Wire
 from hw.rtl.parameters import Parameters
-from hw.rtl.twin import Signal, Streams
+from hw.rtl.twin import Signal, Streams, module_head
 
 
 @dataclass(frozen=True)
@@ -227,13 +227,13 @@ def _module_names(module: str, instances: list[_Instance]) -> list[tuple[Part, s
 def _wrapper(
     composition: Composition, module: str, instances: list[_Instance], modules: Mapping[Part, str]
 ) -> str:
-    ports = ",\n".join(f"    {wire}" for wire in composition.interface().wires())
     wires = [
         f"    wire {_range(width)}{name};" for name, width in _inner_nets(composition, instances).items()
     ]
     placed = [_instantiation(instance, modules[instance.part]) for instance in instances]
     pending = f"    assign {PENDING} = {' | '.join(_pending(instances))};"
-    return "\n".join([f"module {module}(", ports, ");", *wires, "", *placed, pending, "endmodule", ""])
+    head = module_head(module, composition.interface())
+    return head + "\n".join([*wires, "", *placed, pending, "endmodule", ""])
 
 
 def _range(width: int) -> str:

@@ -64,7 +64,7 @@ def test_so_it_is_by_default(block, lint_of):
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ("input[31:0] ways_0_coordinate", "input[32:0] ways_0_coordinate", "WIDTH"),
+        ("input [31:0] ways_0_coordinate", "input [32:0] ways_0_coordinate", "WIDTH"),
         ("    // Temporaries", "    wire spare = tasks_valid;", "UNUSEDSIGNAL: .*'spare'"),
         ("merging <= (active", "merging = (active", "BLKSEQ"),
         ("assign finished = ", "assign finished = finished & ", "UNOPTFLAT"),

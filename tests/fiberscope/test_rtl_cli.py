@@ -48,8 +48,9 @@ def test_the_verilog_has_the_parameters_and_readable_names(capsys: pytest.Captur
     text = Path("some/where/merger.v").read_text()
     assert text.startswith("// merger: merges up to radix fibers")
     assert "// radix=12 coordinate_bits=32 reference_bits=64 value_bits=64" in text
-    assert "module merger(clk, rst, " in text
-    assert "input[31:0] ways_11_coordinate;" in text
+    assert "module merger(\n    input clk,\n    input rst,\n    input tasks_valid,\n" in text
+    assert "    input [31:0] ways_11_coordinate,\n" in text
+    assert max(map(len, text.splitlines())) < 200
     assert "level1_05_right_wins" in text
     assert [path.name for path in Path("some/where").iterdir()] == ["merger.v"]
 
