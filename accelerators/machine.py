@@ -48,6 +48,10 @@ class Machine(Protocol):
     """One built machine with its operands loaded. The counts are those up to the kernel's present cycle."""
 
     @property
+    def parameters(self) -> Configuration:
+        """Its parameters, with what they left to the machine filled in."""
+
+    @property
     def kernel(self) -> Kernel:
         """The kernel that runs it; its first clock is the one a report counts cycles in."""
 

@@ -130,7 +130,7 @@ def _simulate(
     run, deadlock, simulation_seconds = _run(machine, watch, course)
     checked = _verify(machine, run, *matrices, course.tell)
     timing = collect.Timing(time.perf_counter() - start, simulation_seconds)
-    report = collect.report(kind, configured, operands, machine, run, checked, timing, watch, parts)
+    report = collect.report(kind, operands, machine, run, checked, timing, watch, parts)
     if deadlock is not None:
         raise DeadlockedRunError(str(deadlock), report) from deadlock
     if checked is not None and not checked.comparison.passed:

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from accelerators import configuration
-from accelerators.configuration import Configuration
 from accelerators.machine import Accelerator, CsrArray, Machine
 from fiberscope import __version__, host
 from fiberscope import report as parts
@@ -48,7 +47,6 @@ class Checked:
 
 def report(
     accelerator: Accelerator[Any],
-    parameters: Configuration,
     operands: parts.Workload,
     machine: Machine,
     run: Run,
@@ -69,8 +67,8 @@ def report(
         complete=run.complete,
         ending=cast(parts.Ending, run.reason),
         workload=operands,
-        config=parameters.model_dump(mode="json"),
-        config_digest=configuration.digest(parameters),
+        config=machine.parameters.model_dump(mode="json"),
+        config_digest=configuration.digest(machine.parameters),
         cycles=run.cycles,
         seconds=run.seconds,
         operations=operations,

@@ -32,7 +32,7 @@ class LastLevelBuffer(Configuration):
 
 
 class Tile(Configuration):
-    """Shape of a tile of the last-level buffer, in microtiles; 0 leaves it to ``tiles.choose``."""
+    """Shape of a tile of the last-level buffer, in microtiles; 0 leaves it to ``tiles.Tiling``."""
 
     m: int = Field(ge=0, le=1 << 20)
     k: int = Field(ge=0, le=1 << 20)

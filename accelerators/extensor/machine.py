@@ -71,9 +71,9 @@ class ExTensor:
         parts: Mapping[str, Callable[..., Component]] = PARTS,
         kernel: Kernel | None = None,
     ) -> None:
-        self.parameters = parameters
         self.parts = {**PARTS, **parts}
         self.tiling = Tiling(parameters, a, b)
+        self.parameters = parameters.model_copy(update={"tile": self.tiling.tile})
         self.a, self.b = self.tiling.a, self.tiling.b
         self.skip = parameters.intersection == "skip"
         shape = (int(a.shape[0]), int(b.shape[1]))

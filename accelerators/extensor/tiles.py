@@ -10,7 +10,7 @@ import numpy as np
 import yaml
 
 from accelerators.errors import ConfigurationError
-from accelerators.extensor.configuration import ExTensorConfiguration
+from accelerators.extensor.configuration import ExTensorConfiguration, Tile
 from accelerators.extensor.operand import TILES, Integers, TiledOperand, tiled_a, tiled_b
 from accelerators.machine import CsrArray
 from workloads.fibertree import FiberTree
@@ -23,8 +23,8 @@ STANDARD: Shape = (32, 64, 128)  # in microtiles: M, K and N of most published r
 class Tiling:
     """A and B cut into tiles that fit the machine.
 
-    The tiles' shape is the configuration's; where that leaves it open, the published one of this matrix; else
-    ``STANDARD``, with M halved (and then N, and K) until the tiles fit.
+    The tiles' shape is the configuration's. Where that leaves it open, it is the published one of this
+    matrix, else ``STANDARD``; of either, M is halved (then the longer of N and K) until the tiles fit.
 
     Args:
         parameters: the configuration.
@@ -49,6 +49,12 @@ class Tiling:
             excess = self._excess()
         if excess:
             raise ConfigurationError(excess)
+
+    @property
+    def tile(self) -> Tile:
+        """The shape, as the configuration has it."""
+        m, k, n = self.shape
+        return Tile(m=m, k=k, n=n)
 
     def _cut(self) -> None:
         formats, microtile = self.parameters.format, self.parameters.pe.tile

@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from extensor_bench import configured, csr, random_matrix, tiny
+from extensor_bench import TINY, configured, csr, random_matrix, tiny
 from scipy import sparse
 
+import fiberscope
 from accelerators.configuration import ConfigurationError, leaf_keys, parameters
 from accelerators.extensor import ACCELERATOR, ExTensor, ExTensorConfiguration
 from accelerators.extensor.tiles import Tiling, published
@@ -112,6 +113,18 @@ def test_tiles_are_halved_until_they_fit():
     shape = Tiling(tiny(**free, llb__size="64 KiB"), a, a).shape
     assert shape[0] == 1
     assert shape[1] * shape[2] < 64 * 128
+
+
+@pytest.mark.parametrize(("size", "shape"), [("30 MiB", (32, 64, 128)), ("64 KiB", (8, 64, 128))])
+def test_the_report_has_the_tiles_that_were_taken(size, shape):
+    a = random_matrix(60, 60, 300)
+    settings = TINY | {"tile.m": 0, "tile.k": 0, "tile.n": 0, "llb.size": size}
+    report = fiberscope.simulate("extensor", a, a, settings=settings)
+    assert tuple(report.config["tile"].values()) == shape
+    assert report.config["llb"]["size"] == size
+    given = settings | {f"tile.{rank}": side for rank, side in report.config["tile"].items()}
+    again = fiberscope.simulate("extensor", a, a, settings=given)
+    assert (again.cycles, again.config_digest) == (report.cycles, report.config_digest)
 
 
 def test_published_tiles_are_those_of_the_matrix():
