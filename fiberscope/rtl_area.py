@@ -63,10 +63,10 @@ def _watched(
 
 
 def _table(measured: Sequence[_Measured]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True)
+    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
     table.add_column("block", no_wrap=True)
     for name in ("gates", *GATES, "flip-\nflops", "memory\nbits", "depth"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")  # no digit is ever left out
     for block, _parameters, area in measured:
         kinds = (area.gates.get(kind, 0) for kind in GATES)
         numbers = (area.gate_count, *kinds, area.flip_flops, area.memory_bits, area.depth)
