@@ -291,10 +291,14 @@ class FiberTree:
         places[~np.append(counts > 0, False)[places]] = -1  # what the leader lacks has the place -1: the last
         theirs = np.repeat(places, lengths)
         led = np.flatnonzero(theirs >= 0)
-        theirs = theirs[led]
-        wide = max(self.ranks[level].shape, int(leader.starts.max(initial=0)) + 1)
-        keys = np.repeat(np.arange(len(counts)), counts) * wide + leader.starts
-        pieces = np.searchsorted(keys, theirs * wide + coordinates[led], side="right") - 1
+        theirs, cuts, ours = theirs[led], leader.starts, coordinates[led]
+        wide = max(self.ranks[level].shape, int(cuts.max(initial=0)) + 1)
+        if wide * len(counts) > MOST:  # places among all cuts are smaller numbers, in the same order
+            distinct = np.unique(cuts)
+            wide = len(distinct) + 1
+            cuts, ours = (np.searchsorted(distinct, numbers, side="right") for numbers in (cuts, ours))
+        keys = np.repeat(np.arange(len(counts)), counts) * wide + cuts
+        pieces = np.searchsorted(keys, theirs * wide + ours, side="right") - 1
         starts[led] = leader.starts[np.maximum(pieces, leader.segments[theirs])]
         return starts
 

@@ -137,6 +137,16 @@ def test_a_follower_below_another_rank_is_cut_fiber_by_fiber():
     assert nested(cut) == {0: {4: {5: 1.0}}, 1: {3: {3: 2.0, 8: 3.0}}, 2: {7: {2: 4.0}}}
 
 
+def test_fibers_beyond_one_key_are_cut_where_their_leader_is():
+    """Eight fibers of coordinates below 2^61: a number for fiber and coordinate would need 64 bits."""
+    shape, far = {"M": 8, "K": 1 << 61}, (1 << 61) - 9
+    leader = tree_of(shape, {(m, k): 1.0 for m in range(8) for k in (m, far + m)}).boundaries("K", 1)
+    tree = tree_of(shape, {(m, k): 1.0 for m in range(8) for k in (0, far - 1, far + m, far + 8)})
+    cut = tree.partition_by_leader("K", leader, "K1", "K0")
+    far_pieces = {m: {far + m: 1.0, far + 8: 1.0} for m in range(8)}
+    assert nested(cut) == {m: {m: {0: 1.0, far - 1: 1.0}, far + m: far_pieces[m]} for m in range(8)}
+
+
 @settings(deadline=None)
 @given(tensors(), st.integers(1, 4))
 def test_a_leader_that_follows_itself_is_cut_by_occupancy(tensor, size):
