@@ -6,18 +6,12 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from hw.rtl.interface import Wire
-from hw.rtl.simulator import Simulator, compiled, include_folders, require_programs
+from hw.rtl.simulator import DIRECTIONS, Simulator, compiled, include_folders, require_programs
 
 _MODULE = re.compile(r'\.scope module, "(?P<name>[^"]+)"')
 _PORT = re.compile(r'\.port_info \d+ /(?P<direction>\w+) (?P<width>\d+) "(?P<name>[^"]+)"')
-_DIRECTIONS: dict[str, Literal["input", "output", "inout"]] = {
-    "INPUT": "input",
-    "OUTPUT": "output",
-    "INOUT": "inout",
-}
 
 
 class Icarus(Simulator):
@@ -49,5 +43,5 @@ def _top_ports(text: str, module: str) -> list[Wire]:
             inside = scope is not None and scope["name"] == module
         port = _PORT.search(line)
         if inside and port:
-            found.append(Wire(port["name"], _DIRECTIONS[port["direction"]], int(port["width"])))
+            found.append(Wire(port["name"], DIRECTIONS[port["direction"]], int(port["width"])))
     return found

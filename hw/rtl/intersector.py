@@ -15,7 +15,7 @@ from hw.rtl.backend import Backend
 from hw.rtl.block import RtlBlock
 from hw.rtl.interface import Interface, Stream, Token
 from hw.rtl.parameters import Parameters, check_range, check_value_bits
-from hw.rtl.twin import InputStream, Signal, Streams, named
+from hw.rtl.twin import InputStream, Signal, Streams, blank_if_stop, named, unless
 from hw.stream import DATA, FIBER_NUMBERS, STOP
 from sim.channel import Channel
 
@@ -112,29 +112,17 @@ def two_finger(_parameters: TwoFingerParameters, between: Streams) -> None:
     a.accept(paired | (shown & (order_a < order_b)))
     b.accept(paired | (shown & (order_b < order_a)))
     for side in SIDES:
-        between.outputs[f"matches_{side}"].send(paired, _blank_if_stop(between.inputs[side].fields))
+        between.outputs[f"matches_{side}"].send(paired, blank_if_stop(between.inputs[side].fields))
 
 
 def _order(fields: Mapping[str, Signal]) -> Signal:
     """What a token is compared by: its coordinate, and behind all of those the stop."""
     stop = fields["control"]
-    return pyrtl.concat(stop, _unless(stop, fields["coordinate"]))
+    return pyrtl.concat(stop, unless(stop, fields["coordinate"]))
 
 
 def _ready(between: Streams) -> Signal:
     return between.outputs["matches_a"].ready & between.outputs["matches_b"].ready
-
-
-def _blank_if_stop(fields: Mapping[str, Signal]) -> dict[str, Signal]:
-    """The fields of a token; a stop carries nothing."""
-    stop = fields["control"]
-    payload = {name: _unless(stop, wire) for name, wire in fields.items() if name != "control"}
-    return {"control": stop} | payload
-
-
-def _unless(condition: Signal, wire: Signal) -> Signal:
-    """The wire, zeros under the condition."""
-    return pyrtl.select(condition, pyrtl.Const(0, len(wire)), wire)
 
 
 class _Window:
@@ -234,7 +222,7 @@ def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
     sides = [_side(between, own, other, shown, paired) for own, other in ((a, b), (b, a))]
     dropped = named("dropped", sides[0].drops | sides[1].drops)
     for side in sides:
-        between.outputs[f"matches_{side.name}"].send(paired, _blank_if_stop(side.head))
+        between.outputs[f"matches_{side.name}"].send(paired, blank_if_stop(side.head))
         kept = side.skipping & ~paired & ~dropped
         side.skipping.next <<= pyrtl.select(side.drops, side.empties, kept)
     goes_on = named("goes_on", reduce(or_, [side.drops & side.skipping for side in sides]))
@@ -264,7 +252,7 @@ def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
         skips = between.outputs[f"skips_{side.name}"]
         already = told & side.skipping
         asks = named(f"asks_{side.name}", side.empties & ~already)
-        target = _blank_if_stop({field: other.head[field] for field in ("control", "coordinate")})
+        target = blank_if_stop({field: other.head[field] for field in ("control", "coordinate")})
         skips.send(asks, target | {"reference": pyrtl.concat(pyrtl.Const(0, 1), number)})
         told_next = pyrtl.select(side.drops, already | (asks & skips.ready), told_next)
     told.next <<= told_next

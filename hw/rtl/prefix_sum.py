@@ -18,8 +18,8 @@ from hw.rtl.parameters import (
     check_value_bits,
     payload_widths,
 )
-from hw.rtl.rows import Row, Rows, RowStandIn, row_interface, unless
-from hw.rtl.twin import Signal, Streams
+from hw.rtl.rows import Row, Rows, RowStandIn, row_interface
+from hw.rtl.twin import Signal, Streams, unless
 
 
 @dataclass(frozen=True)

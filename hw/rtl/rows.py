@@ -13,7 +13,7 @@ from hw.rtl.adapter import Adapter
 from hw.rtl.backend import Backend
 from hw.rtl.channel import PENDING
 from hw.rtl.interface import Interface, Stream, Token, streams
-from hw.rtl.twin import Signal, Streams, named
+from hw.rtl.twin import Signal, Streams, blank_if_stop, named
 from hw.stream import DATA
 from sim.channel import Channel
 
@@ -101,7 +101,7 @@ class Rows:
 
     def leave(self, row: Row) -> None:
         """Let the row out behind the registers of the last stage, a stop with zeros."""
-        blanked = [_blank_if_stop(lane) for lane in row]
+        blanked: Row = [blank_if_stop(lane) for lane in row]
         for lane, output in zip(self._registers("last", blanked), self._outputs, strict=True):
             output.send(self._leaves, lane)
 
@@ -110,16 +110,6 @@ class Rows:
             {field: self.register(f"{name}_lane{i:02}_{field}", wire) for field, wire in lane.items()}
             for i, lane in enumerate(row)
         ]
-
-
-def unless(condition: Signal, wire: Signal) -> Signal:
-    """The wire, or zeros where the condition holds."""
-    return pyrtl.select(condition, pyrtl.Const(0, len(wire)), wire)
-
-
-def _blank_if_stop(lane: Lane) -> Lane:
-    stop = lane["control"]
-    return {field: wire if field == "control" else unless(stop, wire) for field, wire in lane.items()}
 
 
 def _all(wires: Sequence[Signal]) -> Signal:

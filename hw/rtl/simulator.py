@@ -7,10 +7,16 @@ import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hw.rtl.interface import Wire
 from sim.errors import SimulationError
+
+DIRECTIONS: Mapping[str, Literal["input", "output", "inout"]] = {  # as Icarus and Verilator name them
+    "INPUT": "input",
+    "OUTPUT": "output",
+    "INOUT": "inout",
+}
 
 
 class HdlError(SimulationError):

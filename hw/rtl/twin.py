@@ -114,6 +114,17 @@ def named(name: str, wire: Signal) -> Signal:
     return same
 
 
+def unless(condition: Signal, wire: Signal) -> Signal:
+    """The wire, or zeros where the condition holds."""
+    return pyrtl.select(condition, pyrtl.Const(0, len(wire)), wire)
+
+
+def blank_if_stop(fields: Mapping[str, Signal]) -> dict[str, Signal]:
+    """The fields of a token of a stream; a stop carries nothing."""
+    stop = fields["control"]
+    return {name: wire if name == "control" else unless(stop, wire) for name, wire in fields.items()}
+
+
 def index_bits(count: int) -> int:
     """Bits that number this many things from 0; at least one, for no wire is narrower."""
     return max(1, (count - 1).bit_length())

