@@ -40,7 +40,7 @@ BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -
 TYPED    := $(shell find sim hw accelerators -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 
-.PHONY: help sim wave which cosim test test-all check lint types docs bench clean
+.PHONY: help sim wave which cosim whole test test-all check lint types docs bench clean
 .NOTPARALLEL:
 
 help: ## Show the targets.
@@ -68,8 +68,12 @@ which:
 wave: which $(VENV)/built ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
 
-cosim: $(VENV)/built $(VENV)/tools ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE=].
+cosim: $(if $(ACC)$(MTX),whole) $(VENV)/built $(VENV)/tools ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE=].
 	@$(if $(ACC)$(MTX),$(LOOP),$(BENCHES))
+
+whole:
+	@test -n '$(ACC)' && test -n '$(BLOCK)' && test -n '$(MTX)' || { \
+	    echo 'make: say which machine, block and matrix, as in make cosim ACC=gamma BLOCK=merger MTX=uniform:rows=60,cols=60,nonzeros=300' >&2; exit 2; }
 
 test: $(VENV)/built $(VENV)/tools ## Run the tests, without the slow ones.
 	@$(PY) -m pytest -q -n auto -m 'not slow'

@@ -10,6 +10,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+def make(*arguments):
+    """What make does and says, as if not within another make."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
+    }
+    return subprocess.run(
+        ["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [
@@ -37,22 +47,23 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 def test_make_cosim_passes_everything_on(arguments, command):
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
-    }
-    said = subprocess.run(
-        ["make", "-n", "cosim", *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    said = make("-n", "cosim", *arguments)
+    assert said.returncode == 0
     assert command in " ".join(said.stdout.replace("\\\n", " ").split())
 
 
 def slow(*values):
     return pytest.param(*values, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["ACC=gamma"], ["ACC=gamma", "MTX=a.mtx"], ["BLOCK=merger", "MTX=a.mtx"]]
+)
+def test_make_cosim_says_what_is_missing_before_it_installs_anything(arguments, tmp_path):
+    said = make("cosim", f"VENV={tmp_path}/none", *arguments)
+    assert said.returncode == 2
+    assert said.stdout == ""
+    assert said.stderr.startswith("make: say which machine, block and matrix, as in make cosim ACC=")
 
 
 def room(tmp_path, *options, **variables):
