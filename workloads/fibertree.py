@@ -93,12 +93,13 @@ class FiberTree:
             values: one a nonzero; a value of zero is kept.
 
         Raises:
-            ValueError: lengths that differ, a coordinate outside of the shape, or a point given twice.
+            ValueError: lengths that differ, coordinates that are no integers or outside of the shape, or a
+                point given twice.
         """
         ranks = tuple(Rank(name, size, name) for name, size in shape.items())
-        columns = [np.asarray(column, dtype=np.int64) for column in coordinates]
-        numbers = np.asarray(values)
-        _check_columns(ranks, columns, numbers)
+        given, numbers = [np.asarray(column) for column in coordinates], np.asarray(values)
+        _check_columns(ranks, given, numbers)
+        columns = [column.astype(np.int64, copy=False) for column in given]
         return _grown(ranks, columns, numbers, len(ranks))
 
     def to_coo(self) -> tuple[dict[str, Integers], Values]:
@@ -303,7 +304,7 @@ class FiberTree:
         return starts
 
 
-def _check_columns(ranks: Sequence[Rank], columns: Sequence[Integers], values: Values) -> None:
+def _check_columns(ranks: Sequence[Rank], columns: Sequence[npt.NDArray[Any]], values: Values) -> None:
     _check_names([rank.name for rank in ranks])
     if not ranks:
         raise ValueError("a tree needs at least one rank")
@@ -312,6 +313,8 @@ def _check_columns(ranks: Sequence[Rank], columns: Sequence[Integers], values: V
     for rank, column in zip(ranks, columns, strict=True):
         if column.shape != values.shape or values.ndim != 1:
             raise ValueError(f"{rank.name} has {column.shape} coordinates for {values.shape} values")
+        if len(column) and column.dtype.kind not in "iu":
+            raise ValueError(f"{rank.name} has coordinates of type {column.dtype}; they should be integers")
         if len(column) and (column.min() < 0 or column.max() >= rank.shape):
             outside = int(column.min()) if column.min() < 0 else int(column.max())
             raise ValueError(f"{rank.name} has the coordinate {outside}; its shape is {rank.shape}")

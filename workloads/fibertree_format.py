@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from workloads.fibertree import FiberTree, Integers
+from workloads.sorting import MOST
 
 __all__ = ["RankFormat", "fiber_bits", "footprint", "subtree_bits"]
 
@@ -29,7 +30,7 @@ class RankFormat:
         word: bits of a word; 1 pads nothing.
 
     Raises:
-        ValueError: a size below 0, or a word below 1.
+        ValueError: another kind or layout, a size below 0, or a word below 1.
     """
 
     kind: Literal["U", "C", "B"]
@@ -40,13 +41,24 @@ class RankFormat:
     word: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse sizes that cannot be."""
+        """Refuse what cannot be."""
+        for name, known in (("kind", "UCB"), ("layout", ("structs", "arrays"))):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} should be {' or '.join(known)}, not {getattr(self, name)}")
         for name, least in (("coordinate", 0), ("payload", 0), ("header", 0), ("word", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} should be at least {least} bits, not {getattr(self, name)}")
 
     def bits(self, occupancy: Integers, shape: int) -> Integers:
-        """Bits of fibers with so many elements, coordinates below ``shape``."""
+        """Bits of fibers with so many elements, coordinates below ``shape``.
+
+        Raises:
+            ValueError: together they have more than 64-bit numbers can tell, as U and B of a vast shape may.
+        """
+        if self.kind != "C" and len(occupancy) * shape * max(1, self.payload) > MOST:
+            raise ValueError(
+                f"{len(occupancy)} fibers of shape {shape} in format {self.kind} have more than {MOST} bits"
+            )
         everywhere = np.full_like(occupancy, shape)
         if self.kind == "U":
             return self.header + self._padded(everywhere * self.payload)
@@ -66,7 +78,7 @@ def fiber_bits(tree: FiberTree, name: str, chosen: RankFormat) -> Integers:
     """Bits of each fiber of a rank, without what is below it.
 
     Raises:
-        ValueError: there is no such rank.
+        ValueError: there is no such rank, or it has too many bits (``RankFormat.bits``).
     """
     level = tree.level(name)
     return chosen.bits(np.diff(tree.segments[level]), tree.ranks[level].shape)

@@ -203,6 +203,7 @@ def test_a_mistake_costs_one_line(change, message):
     [
         ([[0, 0], [1, 1]], [1.0, 2.0], "1 points are given more than once"),
         ([[0], [3]], [1.0], "J has the coordinate 3; its shape is 3"),
+        ([[0], [1.5]], [1.0], "J has coordinates of type float64; they should be integers"),
         ([[-1], [0]], [1.0], "I has the coordinate -1; its shape is 3"),
         ([[0]], [1.0], "there are 2 ranks, but coordinates of 1"),
         ([[0, 1], [0]], [1.0, 2.0], r"J has \(1,\) coordinates for \(2,\) values"),

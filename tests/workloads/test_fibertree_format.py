@@ -62,6 +62,24 @@ def test_impossible_sizes_are_refused(wrong):
         RankFormat("C", **wrong)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"kind": "X"}, "kind should be U or C or B, not X"),
+        ({"kind": "C", "layout": "struct"}, "layout should be structs or arrays, not struct"),
+    ],
+)
+def test_unknown_formats_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        RankFormat(**wrong)
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("U", 1 << 58), ("B", 1 << 63)])
+def test_more_bits_than_a_number_can_tell_are_refused(kind, shape):
+    with pytest.raises(ValueError, match=f"^1 fibers of shape {shape} in format {kind} have more than "):
+        RankFormat(kind, payload=64).bits(np.ones(1, dtype=np.int64), shape)
+
+
 def test_a_format_for_no_rank_is_refused(tree):
     for measure in (footprint, lambda tree, formats: subtree_bits(tree, "M", formats)):
         with pytest.raises(ValueError, match="the tree has no rank J"):
