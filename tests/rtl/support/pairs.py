@@ -86,7 +86,7 @@ def check_pair(pair: Pair) -> int:
     kernel, sides = _build(pair)
     with write_vcd(kernel, path):
         _run(kernel, sides)
-    raise AssertionError(f"{pair.name}, seed {pair.seed}: {difference}; both are in the waveform {path}")
+    raise AssertionError(f"{pair.name}, seed {pair.seed}: {difference}; both are in the waveform {path.resolve()}")
 
 
 def _run(kernel: Kernel, sides: Sequence[_Side]) -> str | None:
