@@ -248,9 +248,9 @@ def _simulate(loop: Loop, placement: _Placement) -> Report:
 def _placement(loop: Loop, rtl: Mapping[str, Callable[..., Component]]) -> _Placement:
     kind = accelerators.find(loop.accelerator)
     if loop.block not in kind.parts:
-        raise InputError(
-            f"{kind.name} has no part {loop.block} to replace; {nearest(loop.block, kind.parts)}"
-        )
+        known = kind.parts.keys() & BLOCKS.keys()
+        advice = nearest(loop.block, known) if known else "none of its parts exists as RTL"
+        raise InputError(f"{kind.name} has no part {loop.block} to replace; {advice}")
     return _Placement(kind.parts[loop.block], rtl)
 
 

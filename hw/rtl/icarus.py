@@ -28,7 +28,7 @@ class Icarus(Simulator):
         includes = [f"-I{place}" for place in include_folders(sources)]
         command = ["iverilog", "-g2012", *includes, "-s", module, "-o", str(output), *map(str, sources)]
         compiled(command, module, os.environ)
-        return _top_ports(output.read_text(encoding="utf-8"), module)
+        return _top_ports(output.read_text(encoding="utf-8", errors="replace"), module)
 
 
 def _top_ports(text: str, module: str) -> list[Wire]:

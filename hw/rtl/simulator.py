@@ -109,7 +109,9 @@ def compiled(command: Sequence[str], module: str, environment: Mapping[str, str]
     Raises:
         HdlError: with all that it said, if it does not accept the module.
     """
-    outcome = subprocess.run(command, capture_output=True, text=True, check=False, env={**environment})
+    outcome = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False, env={**environment}
+    )
     if outcome.returncode:
         program = Path(command[0]).name
         raise HdlError(f"{program} does not accept module {module}:\n{outcome.stderr.strip()}")

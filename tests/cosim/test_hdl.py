@@ -90,6 +90,16 @@ def test_a_source_includes_what_lies_beside_it_and_has_any_name(simulator, tmp_p
 
 
 @pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+def test_a_source_need_not_be_in_utf_8(simulator, tmp_path):
+    source = tmp_path / "odd.v"
+    source.write_bytes("module odd(input clk); wire \\caf\xe9  = clk; endmodule\n".encode("latin-1"))
+    assert SIMULATORS[simulator].ports([source], "odd", tmp_path) == [Wire("clk", "input", 1)]
+    source.write_bytes("module odd(input clk); caf\xe9 endmodule\n".encode("latin-1"))
+    with pytest.raises(HdlError, match="does not accept module odd"):
+        SIMULATORS[simulator].ports([source], "odd", tmp_path)
+
+
+@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
 def test_a_module_that_ends_the_simulation_fails_with_what_it_said(simulator, tmp_path):
     ends = small(tmp_path, "endmodule", 'initial #50 $fatal(1, "I give up");\nendmodule')
     with pytest.raises(HdlError, match=r"(?s)1 of 1 tests of pair_bench failed under icarus:.*I give up"):

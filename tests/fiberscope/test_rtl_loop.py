@@ -172,4 +172,9 @@ def test_what_cannot_be_run_with_rtl_is_not_run_without(
 
 def test_a_block_that_is_no_part_is_refused(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["rtl", "loop", "merger", toy, MATRIX]) == 2
-    assert "toy has no part merger to replace" in capsys.readouterr().err
+    assert "toy has no part merger to replace; none of its parts exists as RTL" in capsys.readouterr().err
+
+
+def test_only_parts_that_exist_as_rtl_are_offered(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _out, err = said(capsys, block="channel")
+    assert (code, err) == (2, "fiberscope: gamma has no part channel to replace; known: bank, merger\n")
