@@ -1,27 +1,14 @@
 """The same files compiled and uncompiled give the same results."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from modes import other_mode
 from networks import Arbiter
 from representative import measure
 
-from sim import mode
-
-SUPPORT = Path(__file__).parents[1] / "support"
-
-
-def other_mode():
-    """What ``measure`` gives in the mode in which this process does not run."""
-    environment = {**os.environ, mode.VARIABLE: "0" if mode.uncompiled_requested() else "1"}
-    command = [sys.executable, str(SUPPORT / "representative.py")]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+MEASURE = Path(__file__).parents[1] / "support" / "representative.py"
 
 
 def check_same(ours, others):
@@ -34,7 +21,7 @@ def through_json(measured):
 
 
 def test_both_modes_give_the_same_cycles_arrivals_accounting_and_errors():
-    ours, others = through_json(measure()), other_mode()
+    ours, others = through_json(measure()), other_mode(MEASURE)
     if not (ours["compiled"] or others["compiled"]):
         pytest.skip("the engine has not been compiled here")
     assert {ours["compiled"], others["compiled"]} == {True, False}

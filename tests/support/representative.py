@@ -6,13 +6,8 @@ Run as a script it prints that for the mode which the environment chooses.
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from fractions import Fraction
-from pathlib import Path
-
-if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 
 from networks import Arbiter, Edge, Network, Node, make_component, simulate
 from streams import StreamSink, StreamSource, data_tokens, random_stalls

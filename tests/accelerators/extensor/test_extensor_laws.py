@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from extensor_bench import cycles, run_extensor, small_operands, tiny
 from extensor_reports import main_report
+from modes import other_mode
 
 from accelerators.extensor.pe import IntersectingCore
-from sim import Kernel, mode
+from sim import Kernel
 
 REPORTS = Path(__file__).parent / "support" / "extensor_reports.py"
 MACHINES = {
@@ -78,17 +76,8 @@ def test_planted_a_part_that_depends_on_the_tick_order_is_found():
     assert found[0] != found[1] or found[0] != found[2]
 
 
-def other_mode(path):
-    """The report of the mode in which this process does not run."""
-    environment = {**os.environ, mode.VARIABLE: "0" if mode.uncompiled_requested() else "1"}
-    command = [sys.executable, str(REPORTS), str(Path(__file__).parents[3]), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(path.read_text())
-
-
-def test_compiled_and_uncompiled_give_the_same_report(tmp_path):
-    ours, others = json.loads(main_report()), other_mode(tmp_path / "report.json")
+def test_compiled_and_uncompiled_give_the_same_report():
+    ours, others = json.loads(main_report()), other_mode(REPORTS)
     hosts = [ours.pop("host"), others.pop("host")]
     if not any(host["compiled"] for host in hosts):
         pytest.skip("the engine has not been compiled here")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from gamma_bench import configured, cycles, run_gamma, tiny
 from gamma_reports import SETTINGS, main_report, small_operands
+from modes import other_mode
 
 from accelerators.gamma import Gamma
 from hw.arithmetic import Accumulator
-from sim import Kernel, mode
+from sim import Kernel
 
 REPORTS = Path(__file__).parent / "support" / "gamma_reports.py"
 MACHINES = {
@@ -90,18 +88,8 @@ def pairs(a, b):
     return [(tiny(), (a, b)), (configured(**SETTINGS), (b, a))]
 
 
-def other_mode(path):
-    """The report of the mode in which this process does not run."""
-    environment = {**os.environ, mode.VARIABLE: "0" if mode.uncompiled_requested() else "1"}
-    root = Path(__file__).parents[3]
-    command = [sys.executable, str(REPORTS), str(root), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(path.read_text())
-
-
-def test_compiled_and_uncompiled_give_the_same_report(tmp_path):
-    ours, others = json.loads(main_report()), other_mode(tmp_path / "report.json")
+def test_compiled_and_uncompiled_give_the_same_report():
+    ours, others = json.loads(main_report()), other_mode(REPORTS)
     hosts = [ours.pop("host"), others.pop("host")]
     if not any(host["compiled"] for host in hosts):
         pytest.skip("the engine has not been compiled here")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gamma_model as model
 import numpy as np
 from gamma_bench import counted, cycles
+from streams import check_accounting
 
 
 def check_product(machine, a, b):
@@ -84,18 +85,10 @@ def check_bounds(machine):
     assert moved <= seconds * machine.memory().peak_bytes_per_second
 
 
-def check_accounting(machine):
-    """Every cycle of every component is counted once."""
-    for name, part in machine.kernel.statistics().items():
-        stalled = sum(part.input_stall.values()) + sum(part.output_stall.values())
-        assert part.busy + part.idle + stalled == part.cycles, name
-        assert min(part.busy, part.idle, stalled) >= 0, name
-
-
 def check_all(machine, a, b):
     """All of them."""
     check_product(machine, a, b)
     check_operations(machine, a, b)
     check_traffic(machine, a, b)
     check_bounds(machine)
-    check_accounting(machine)
+    check_accounting(machine.kernel.statistics())

@@ -1,15 +1,9 @@
 """A report of one small run, for comparing the compiled machine with the uncompiled.
 
-Run as a script, ``gamma_reports.py ROOT FILE``, it writes the report of the mode the environment chooses.
+Run as a script, it prints the report of the mode the environment chooses.
 """
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-if __name__ == "__main__":
-    sys.path.insert(0, sys.argv[1])
 
 import numpy as np
 from scipy import sparse
@@ -48,4 +42,4 @@ def main_report() -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[2]).write_text(main_report(), encoding="utf-8")
+    print(main_report())

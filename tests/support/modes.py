@@ -1,0 +1,28 @@
+"""What a script says in the mode, compiled or not, in which this process does not run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from sim import mode
+
+ROOT = Path(__file__).parents[2]
+
+
+def other_mode(script: Path) -> Any:
+    """Run a script, which writes JSON to its standard output, in the other mode.
+
+    Raises:
+        AssertionError: if it fails, with what it wrote to its standard error.
+    """
+    environment = {**os.environ, mode.VARIABLE: "0" if mode.uncompiled_requested() else "1"}
+    environment["PYTHONPATH"] = str(ROOT)
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
