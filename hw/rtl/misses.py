@@ -34,6 +34,7 @@ class FreeList:
 
     def __init__(self, name: str, count: int) -> None:
         bits = count.bit_length()
+        self._name = name
         self._untaken: Signal = pyrtl.Register(bits, f"untaken_{name}")
         self._depth: Signal = pyrtl.Register(bits, f"freed_{name}_depth")
         self._stack = memory(f"freed_{name}", index_bits(count), count)
@@ -49,9 +50,10 @@ class FreeList:
     def update(self, take: Signal, give: Signal, given: Signal) -> None:
         """Take ``next``, or give a number back; never both in a cycle."""
         bits = len(self._depth)
-        unstack = take & self._stacked
-        self._untaken.next <<= (self._untaken + (take & ~self._stacked))[:bits]
-        self._depth.next <<= pyrtl.select(give, self._depth + 1, self._depth - unstack)[:bits]
+        again = named(f"{self._name}_taken_again", take & self._stacked)
+        first = named(f"{self._name}_first_taken", take & ~self._stacked)
+        self._untaken.next <<= (self._untaken + first)[:bits]
+        self._depth.next <<= pyrtl.select(give, self._depth + 1, self._depth - again)[:bits]
         write(self._stack, self._depth[: self._index], given, give)
 
 
