@@ -12,6 +12,20 @@ from hw.rtl.hdl import SIMULATORS, HdlError
 from hw.rtl.lint import WAIVERS, lint
 
 DRAWN = range(3)
+NARROW = {"coordinate_bits": 1, "reference_bits": 1, "value_bits": 32}
+SMALLEST = {
+    "merger": {"radix": 2, **NARROW},
+    "bank": {
+        **dict.fromkeys(("banks", "sets", "ways", "misses", "targets", "reuse_limit"), 1),
+        "priority_limit": 0,
+    },
+    "merge_tree": {"radix": 2, "leaves": 2, "capacity": 1, **NARROW},
+    "channel": {"capacity": 1, "coordinate_bits": 0, "reference_bits": 0, "value_bits": 0},
+    "prefix_sum": {"lanes": 1, "width": 1},
+    "divider": {"width": 1},
+    "two_finger": NARROW,
+    "skip_ahead": {"window": 1, **NARROW},
+}
 COMPLAINT = re.compile(r"^%Warning-(\w+): \S+ (.*)$", re.MULTILINE)
 PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
 
@@ -59,6 +73,11 @@ def test_the_verilog_is_clean(block, drawn, lint_of):
 @pytest.mark.parametrize("block", BLOCKS)
 def test_so_it_is_by_default(block, lint_of):
     lint_of(BLOCKS[block].verilog(BLOCKS[block].parameters()), block)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_so_is_the_smallest(block, lint_of):
+    lint_of(BLOCKS[block].verilog(BLOCKS[block].parameters(**SMALLEST[block])), block)
 
 
 @pytest.mark.parametrize(
