@@ -67,7 +67,8 @@ class Composition:
         exports: the part's port that each port of the module is: ``"ways[3]": "leaf_1.ways[0]"``.
 
     Raises:
-        ValueError: naming every port that is not there, not joined, joined twice or to one of other fields.
+        ValueError: naming every port that is not there, not joined, joined twice or to one of other fields, or
+            has lanes and is joined.
     """
 
     module: str
@@ -93,6 +94,8 @@ class Composition:
         yield from (f"{end} is not joined" for end in sorted(there - set(ends)))
         for link in self.links:
             if {link.source, link.target} <= there:
+                if self._has_lanes(link.source):
+                    yield f"{link.source} has lanes, which a channel of one token a cycle cannot take"
                 yield from _mismatch(link, self._stream(link.source), self._stream(link.target))
 
     def interface(self) -> Interface:
@@ -129,12 +132,20 @@ class Composition:
         name, _, label = end.partition(".")
         return next(stream for stream in self.parts[name].interface.streams if stream.label == label)
 
+    def _has_lanes(self, end: str) -> bool:
+        """Whether the part sends more than one token a cycle there."""
+        streams = self.parts[end.partition(".")[0]].interface.streams
+        return [stream.port for stream in streams].count(self._stream(end).port) > 1
+
     def _prefix(self, label: str) -> str:
         """What the wires of a port begin with: numbers padded so that names sort as numbers do."""
+        label, dot, lane = label.partition(".")
+        if dot:
+            return f"{self._prefix(label)}_lane_{lane}"
         port, bracket, index = label.rstrip("]").partition("[")
         if not bracket:
             return port
-        count = sum(other.startswith(f"{port}[") for other in self.exports)
+        count = sum(other.startswith(f"{port}[") and "." not in other for other in self.exports)
         return f"{port}_{int(index):0{len(str(count - 1))}}"
 
 

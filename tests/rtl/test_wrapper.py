@@ -7,8 +7,9 @@ import pytest
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.rtl import channel, merge_tree, merger, wrapper
+from hw.rtl import bank, channel, merge_tree, merger, wrapper
 from hw.rtl.backend import PyrtlBackend
+from hw.rtl.bank import BankParameters
 from hw.rtl.channel import ChannelParameters
 from hw.rtl.interface import Interface
 from hw.rtl.merge_tree import MergeTreeParameters, compose
@@ -34,6 +35,31 @@ EXPORTS = {
     "merged": "second.merged",
 }
 LINK = Link("first.merged", "second.ways[0]")
+
+
+def banked(links, exports):
+    """A channel and a bank, which sends two tokens a cycle to memory."""
+    given = BankParameters(banks=3, sets=4, ways=2)
+    widths = given.address_bits, given.tag_bits
+    request = ChannelParameters(2, 1, 3, widths[1], widths[0], 0)
+    parts = {"queue": Part(channel.BLOCK, request), "bank": Part(bank.BLOCK, given)}
+    others = {port: f"bank.{port}" for port in ("replies", "memory_replies")}
+    return Composition("banked", parts, tuple(links), others | exports)
+
+
+def test_lanes_are_exported_under_names_that_verilog_has():
+    lanes = {port: f"bank.{port}" for port in ("memory_requests", "memory_requests.1")}
+    composition = banked([Link("queue.out", "bank.requests")], {"in": "queue.in", **lanes})
+    names = [wire.name for wire in composition.interface().wires()]
+    assert "memory_requests_lane_1_valid" in names
+    assert all(name.isidentifier() for name in names)
+    assert "memory_requests.1" in [stream.label for stream in composition.interface().streams]
+
+
+def test_lanes_are_not_joined_by_a_channel():
+    exports = {"out": "queue.out", "requests": "bank.requests", "reads": "bank.memory_requests.1"}
+    with pytest.raises(ValueError, match=r"^banked: bank\.memory_requests has lanes, which a channel of one"):
+        banked([Link("bank.memory_requests", "queue.in")], exports)
 
 
 def test_a_chain_of_two_is_accepted():

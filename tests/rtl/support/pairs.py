@@ -81,12 +81,12 @@ def check_pair(pair: Pair) -> int:
     difference = _run(kernel, sides)
     if difference is None:
         return kernel.length(kernel.clocks[0])
-    path = WAVEFORMS / f"{pair.name}-{pair.seed}.vcd"
+    path = (WAVEFORMS / f"{pair.name}-{pair.seed}.vcd").resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     kernel, sides = _build(pair)
     with write_vcd(kernel, path):
         _run(kernel, sides)
-    raise AssertionError(f"{pair.name}, seed {pair.seed}: {difference}; both are in the waveform {path.resolve()}")
+    raise AssertionError(f"{pair.name}, seed {pair.seed}: {difference}; both are in the waveform {path}")
 
 
 def _run(kernel: Kernel, sides: Sequence[_Side]) -> str | None:
