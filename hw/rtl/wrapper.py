@@ -67,8 +67,8 @@ class Composition:
         exports: the part's port that each port of the module is: ``"ways[3]": "leaf_1.ways[0]"``.
 
     Raises:
-        ValueError: naming every port that is not there, not joined, joined twice or to one of other fields, or
-            has lanes and is joined.
+        ValueError: naming every port that is not there, not joined, joined twice or to one of other fields,
+            or has lanes and is joined.
     """
 
     module: str
