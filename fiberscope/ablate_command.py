@@ -13,7 +13,7 @@ from rich.console import Console
 from accelerators.configuration import parse_settings
 from fiberscope.ablate import Outcome, ablate
 from fiberscope.compare_table import Table, percent
-from fiberscope.report import check_writable, write_text
+from fiberscope.report import STANDARD_OUTPUT, check_writable, write_text
 
 __all__ = ["Request", "run", "table"]
 
@@ -48,6 +48,8 @@ def run(request: Request) -> int:
     )
     if request.json is not None:
         write_text(request.json, json.dumps([one.document() for one in outcomes], indent=2) + "\n")
+    if request.json == STANDARD_OUTPUT:
+        return 0
     found = table(f"{request.accelerator} on {request.a}", outcomes)
     if request.markdown:
         print(found.markdown())

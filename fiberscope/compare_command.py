@@ -13,7 +13,7 @@ from rich.console import Console
 from accelerators.configuration import parse_settings
 from fiberscope.compare import Run, compare
 from fiberscope.compare_table import Table, percent, replace_between
-from fiberscope.report import check_writable, write_text
+from fiberscope.report import STANDARD_OUTPUT, check_writable, write_text
 
 __all__ = ["Request", "run", "tables"]
 
@@ -57,7 +57,8 @@ def run(request: Request) -> int:
         write_text(request.json, json.dumps([one.document() for one in runs], indent=2) + "\n")
     if request.write is not None:
         write_text(request.write, replace_between(request.write, marker, text + "\n"))
-    _show(found, text if request.markdown else None)
+    if request.json != STANDARD_OUTPUT:
+        _show(found, text if request.markdown else None)
     return 0
 
 

@@ -7,6 +7,7 @@ part ``host``. Everything stands in base units (cycles, seconds, bytes); the con
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 __all__ = [
+    "STANDARD_OUTPUT",
     "Component",
     "Host",
     "Memory",
@@ -35,6 +37,7 @@ __all__ = [
     "write_text",
 ]
 
+STANDARD_OUTPUT: Final = Path("-")  # as the name of a file
 SCHEMA: Final = "fiberscope-report-1"
 Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
 
@@ -242,7 +245,10 @@ class Report(_Part):
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file at once, as ``write_bytes`` does."""
+    """Write a text file at once, as ``write_bytes`` does; to standard output if the path is ``-``."""
+    if path == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+        return
     write_bytes(path, text.encode("utf-8"))
 
 
@@ -278,6 +284,8 @@ def check_writable(path: Path) -> None:
     Raises:
         InputError: it could not.
     """
+    if path == STANDARD_OUTPUT:
+        return
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give the name of a file")
     if not path.parent.is_dir():

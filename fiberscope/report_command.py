@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -13,14 +12,12 @@ from rich.text import Text
 
 from fiberscope import plot
 from fiberscope.diff import Change, Difference, Setting, compare
-from fiberscope.errors import InputError
-from fiberscope.report import Report, check_writable
+from fiberscope.report import STANDARD_OUTPUT, Report, check_writable, write_text
 
 __all__ = ["show_difference", "show_pictures"]
 
 MOST_CHANGES = 20
 LEAST_EFFECT = 0.001
-STANDARD_OUTPUT = Path("-")
 
 
 def show_pictures(path: Path, output: Path | None) -> None:
@@ -43,11 +40,11 @@ def show_difference(first: Path, second: Path, json: Path | None) -> None:
     """
     reports = Report.read(first), Report.read(second)
     difference = compare(*reports)
-    if json == STANDARD_OUTPUT:
-        sys.stdout.write(difference.to_json())
-        return
     if json is not None:
-        _write(difference, json)
+        check_writable(json)
+        write_text(json, difference.to_json())
+    if json == STANDARD_OUTPUT:
+        return
     console = Console(highlight=False, markup=False)
     console.print(_headline(*reports))
     if difference.settings:
@@ -56,14 +53,6 @@ def show_difference(first: Path, second: Path, json: Path | None) -> None:
         console.print("", _changes(difference), sep="\n")
     if not difference.settings and not difference.changes:
         console.print("Nothing changed.")
-
-
-def _write(difference: Difference, path: Path) -> None:
-    check_writable(path)
-    try:
-        path.write_text(difference.to_json(), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot write the difference: {error.strerror}") from error
 
 
 def _headline(before: Report, after: Report) -> Text:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,7 @@ from rich.progress import track
 from rich.table import Table
 
 from fiberscope.errors import InputError
-from fiberscope.report import check_writable, write_text
+from fiberscope.report import STANDARD_OUTPUT, check_writable, write_text
 from hw.rtl.area import GATES, Area, measure, require, version
 from hw.rtl.block import RtlBlock
 from hw.rtl.parameters import Parameters
@@ -24,7 +23,6 @@ from hw.rtl.simulator import HdlError
 __all__ = ["show"]
 
 SCHEMA = "fiberscope-area-1"
-STANDARD_OUTPUT = Path("-")
 
 _Measured = tuple[RtlBlock, Parameters, Area]
 
@@ -35,18 +33,17 @@ def show(chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None) -> 
     Raises:
         InputError: Yosys is missing, or the file cannot be written.
     """
-    if output is not None and output != STANDARD_OUTPUT:
+    if output is not None:
         check_writable(output)
     try:
         require()
         measured = [(block, given, measure(block, given)) for block, given in _watched(chosen)]
     except HdlError as error:
         raise InputError(str(error)) from error
-    if output == STANDARD_OUTPUT:
-        sys.stdout.write(_json(measured))
-        return
     if output is not None:
         write_text(output, _json(measured))
+    if output == STANDARD_OUTPUT:
+        return
     console = Console(highlight=False, markup=False)
     for block, parameters, _area in measured:
         console.print(f"{block.name}: {' '.join(f'{k}={v}' for k, v in asdict(parameters).items())}")

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from accelerators.configuration import parse_settings
 from fiberscope import api, summary
 from fiberscope.errors import FailedRunError, InputError
-from fiberscope.report import Report, check_writable
+from fiberscope.report import STANDARD_OUTPUT, Report, check_writable
 
 __all__ = ["Request", "run"]
 
@@ -82,7 +82,7 @@ def _deliver(report: Report, request: Request) -> None:
     """Write the report first, so that nothing that happens to the terminal can lose it."""
     if request.json is not None:
         report.write(request.json)
-    if request.quiet:
+    if request.quiet or request.json == STANDARD_OUTPUT:
         _warn(report)
         return
     console = Console(highlight=False, markup=False)

@@ -38,6 +38,13 @@ def test_a_run_shows_a_summary_and_writes_a_report(toy: str, capsys: pytest.Capt
     assert out.rstrip().endswith("Report: out.json")
 
 
+def test_a_report_on_standard_output_stands_there_alone(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "sim", toy, SMALL, "--json", "-")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["accelerator"] == "toy"
+    assert not Path("-").exists()
+
+
 def test_quiet_says_nothing_when_all_is_well(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "sim", toy, SMALL, "--quiet") == (0, "", "")
 
