@@ -45,8 +45,8 @@ def show(chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None) -> 
     if output == STANDARD_OUTPUT:
         return
     console = Console(highlight=False, markup=False)
-    for block, parameters, _area in measured:
-        console.print(f"{block.name}: {' '.join(f'{k}={v}' for k, v in asdict(parameters).items())}")
+    for line in _shared(measured):
+        console.print(line)
     console.print(_table(measured))
     console.print(f"Generic gates, by Yosys {version()}; memories are not among them.")
 
@@ -59,15 +59,39 @@ def _watched(
     return track(chosen, "Synthesizing", console=console, transient=True, disable=not console.is_terminal)
 
 
+def _varied(measured: Sequence[_Measured]) -> list[str]:
+    """The parameters in which the rows of one block differ; none where there is a row a block."""
+    if len({block.name for block, _parameters, _area in measured}) > 1:
+        return []
+    rows = [asdict(parameters) for _block, parameters, _area in measured]
+    return [name for name in rows[0] if len({row[name] for row in rows}) > 1]
+
+
+def _shared(measured: Sequence[_Measured]) -> list[str]:
+    """A line a block with the parameters that are no column of the table."""
+    varied = _varied(measured)
+    lines = [
+        f"{block.name}: {' '.join(f'{k}={v}' for k, v in asdict(parameters).items() if k not in varied)}"
+        for block, parameters, _area in measured
+    ]
+    return list(dict.fromkeys(lines))
+
+
 def _table(measured: Sequence[_Measured]) -> Table:
+    """A row each: the block, or the parameters in which the rows of the one block differ, and the numbers."""
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
-    table.add_column("block", no_wrap=True)
+    varied = _varied(measured)
+    if not varied:
+        table.add_column("block", no_wrap=True)
+    for name in varied:
+        table.add_column(name.replace("_", "_\n"), justify="right", overflow="fold")
     for name in ("gates", *GATES, "flip-\nflops", "memory\nbits", "depth"):
         table.add_column(name, justify="right", overflow="fold")  # no digit is ever left out
-    for block, _parameters, area in measured:
+    for block, parameters, area in measured:
         kinds = (area.gates.get(kind, 0) for kind in GATES)
         numbers = (area.gate_count, *kinds, area.flip_flops, area.memory_bits, area.depth)
-        table.add_row(block.name, *(f"{number:,}" for number in numbers))
+        first = [str(getattr(parameters, name)) for name in varied] or [block.name]
+        table.add_row(*first, *(f"{number:,}" for number in numbers))
     return table
 
 

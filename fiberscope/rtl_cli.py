@@ -15,6 +15,12 @@ _Block = Annotated[str, typer.Argument(help="Name of the block; see 'fiberscope 
 _Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
 ]
+_Lists = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=NUMBER[,...]", help="Set a parameter, or try it with each value; repeatable."
+    ),
+]
 _Accelerator = Annotated[str, typer.Argument(help="Name of the accelerator; see 'fiberscope list'.")]
 _Matrix = Annotated[str, typer.Argument(help="A: a file, a known name, or a generator.")]
 _SecondMatrix = Annotated[
@@ -76,7 +82,7 @@ def area(
     block: Annotated[
         str | None, typer.Argument(help="Name of the block; every block with its defaults if none is given.")
     ] = None,
-    settings: _Settings = None,
+    settings: _Lists = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write it here too; - for the terminal alone.")
     ] = None,
@@ -85,7 +91,7 @@ def area(
 
     \b
     Examples:
-      fiberscope rtl area merger --set radix=8
+      fiberscope rtl area merger --set radix=2,8,64
       fiberscope rtl area --json areas.json
     """
     from fiberscope import rtl_command

@@ -80,7 +80,8 @@ def area(name: str | None, settings: Sequence[str], output: Path | None) -> None
             raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
         chosen = [(block, block.parameters()) for block in _blocks().values()]
     else:
-        chosen = [(block := _block(name), _parameters(block, settings))]
+        block = _block(name)
+        chosen = [(block, parameters) for parameters in _combinations(block, settings)]
     from fiberscope import rtl_area  # noqa: PLC0415  (_blocks has made sure that it can be)
 
     rtl_area.show(chosen, output)
@@ -137,6 +138,15 @@ def _parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:
 
 def _block(name: str) -> RtlBlock:
     blocks = _blocks()
+def _combinations(block: RtlBlock, settings: Sequence[str]) -> list[Parameters]:
+    from hw.rtl.parameters import combinations  # noqa: PLC0415  (as above)
+
+    try:
+        return combinations(block.name, block.parameters, settings)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
     if name not in blocks:
         raise InputError(f"no block {name} exists as RTL; {nearest(name, blocks)}")
     return blocks[name]

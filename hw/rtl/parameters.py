@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields
 from typing import Any, TypeVar
@@ -73,11 +74,32 @@ def parse(block: str, kind: type[Kind], settings: Sequence[str]) -> Kind:
     """Parameters from settings ``name=number`` or ``name=choice``; those not named keep their defaults.
 
     Raises:
-        ValueError: for an unknown name, with the nearest known; for what is no number, out of range, or none
-            of the choices.
+        ValueError: for an unknown name, with the nearest known; for what is no number, out of range, none of
+            the choices, or a list.
     """
+    made = combinations(block, kind, settings)
+    if len(made) > 1:
+        listed = next(setting for setting in settings if "," in setting)
+        raise ValueError(f"--set {listed}: write one value; several are for fiberscope rtl area")
+    return made[0]
+
+
+def combinations(block: str, kind: type[Kind], settings: Sequence[str]) -> list[Kind]:
+    """Every combination of settings, each of which may have several values: ``name=number,number``.
+
+    The values of the last one named change first.
+
+    Raises:
+        ValueError: as ``parse`` does, but for lists; whichever combination is at fault.
+    """
+    given = _given(block, kind, settings)
+    return [kind(**dict(zip(given, values, strict=True))) for values in itertools.product(*given.values())]
+
+
+def _given(block: str, kind: type[Parameters], settings: Sequence[str]) -> dict[str, list[int | str]]:
+    """The values of each parameter that is set."""
     known = {field.name: field for field in fields(kind)}
-    given: dict[str, int | str] = {}
+    given: dict[str, list[int | str]] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
@@ -86,8 +108,8 @@ def parse(block: str, kind: type[Kind], settings: Sequence[str]) -> Kind:
             near = difflib.get_close_matches(name, known, n=1)
             advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
             raise ValueError(f"{block} has no parameter {name}; {advice}")
-        given[name] = _parsed(setting, text.strip(), known[name])
-    return kind(**given)
+        given[name] = [_parsed(setting, value.strip(), known[name]) for value in text.split(",")]
+    return given
 
 
 def _parsed(setting: str, text: str, parameter: Field[Any]) -> int | str:

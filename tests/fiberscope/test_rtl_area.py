@@ -57,6 +57,40 @@ def test_a_table_and_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> Non
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.usefixtures("yosys")
+def test_every_combination_is_a_row_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, *SMALL, "--set=radix=2,3", "--set=reference_bits=4,8", "--json=areas.json")
+    assert (code, err) == (0, "")
+    blocks = json.loads(Path("areas.json").read_text())["blocks"]
+    given = [(entry["parameters"]["radix"], entry["parameters"]["reference_bits"]) for entry in blocks]
+    assert given == [(2, 4), (2, 8), (3, 4), (3, 8)]
+    assert {entry["parameters"]["coordinate_bits"] for entry in blocks} == {4}
+    assert len({entry["gate_count"] for entry in blocks}) == 4
+    shared, *lines = out.splitlines()
+    assert shared == "merger: coordinate_bits=4 value_bits=32"
+    rows = [line.split() for line in lines if line.strip()[:1].isdecimal()]
+    assert [row[:3] for row in rows] == [
+        [str(radix), str(bits), str(entry["gate_count"])]
+        for (radix, bits), entry in zip(given, blocks, strict=True)
+    ]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("yosys")
+def test_names_may_be_several_too_and_what_is_the_same_is_no_column(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _err = said(capsys, "prefix_sum", "--set=form=serial,parallel", "--set=lanes=4,4")
+    assert code == 0
+    assert out.startswith("prefix_sum: lanes=4 width=32 reference_bits=0 value_bits=0\n")
+    assert [line.split()[0] for line in out.splitlines()[-5:-1]] == [
+        "serial",
+        "serial",
+        "parallel",
+        "parallel",
+    ]
+
+
 def test_no_digit_of_a_large_number_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     from fiberscope import rtl_area
     from hw.rtl.area import GATES, Area
@@ -93,6 +127,12 @@ def test_every_block_by_default(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["nothing"], "no block nothing exists as RTL; "),
         (["merger", "--set=radix=65"], "merger: radix must be from 2 to 64, not 65"),
+        (["merger", "--set=radix=2,65"], "merger: radix must be from 2 to 64, not 65"),
+        (["merger", "--set=radix=2,"], "--set radix=2,: write name=number, as in radix=64"),
+        (
+            ["prefix_sum", "--set=form=serial,paralel"],
+            "prefix_sum: form must be one of serial, work-efficient",
+        ),
         (["--set=radix=4"], "--set radix=4: say of which block, as in fiberscope rtl area merger"),
         (["merger", "--json=no/a.json"], "no/a.json: there is no folder no; make it first"),
     ],

@@ -105,6 +105,14 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
         (["merger", "--set", "value_bits=16"], "merger: value_bits must be 32 or 64, not 16"),
         (["merger", "--set", "radix"], "--set radix: write name=number, as in radix=64"),
         (["merger", "--set", "radix=-3"], "--set radix=-3: write name=number, as in radix=64"),
+        (
+            ["merger", "--set", "radix=2,8"],
+            "--set radix=2,8: write one value; several are for fiberscope rtl area\n",
+        ),
+        (
+            ["prefix_sum", "--set", "form=serial,parallel"],
+            "--set form=serial,parallel: write one value; several are for fiberscope rtl area\n",
+        ),
         (["merger", "-o", "file"], "file: cannot be made: File exists"),
         (["prefix_sum", "--set", "form"], "--set form: write name=choice, as in form=parallel"),
         (
