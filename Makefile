@@ -24,15 +24,15 @@ EXACT ?=
 NAME   = $(ACC)-$(call slug,$(MTX))$(if $(B),-$(call slug,$(B)))
 slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|csv|el)$$//; s/[^A-Za-z0-9._=-]/_/g')
 
-# make cosim: a block that has a twin (default: all), and the HDL simulator. With ACC and MTX: that block in the
-# loop of an accelerator, at an instance (default: the first), with Verilog of one's own (default: the twin's).
+# make cosim: a block that has a twin (default: all), and the HDL simulator. With ACC and MTX: that block (or
+# several: merger,bank) in the loop of an accelerator, at instances (default: the first), with Verilog of one's own.
 BLOCK   ?=
 SIM     ?= icarus
 AT      ?=
 VERILOG ?=
 MODULE  ?=
 LOOP     = $(VENV)/bin/fiberscope rtl loop '$(BLOCK)' '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') \
-    $(foreach setting,$(SET),--set '$(setting)') $(if $(AT),--at '$(AT)') --sim '$(SIM)' \
+    $(foreach setting,$(SET),--set '$(setting)') $(foreach at,$(AT),--at '$(at)') --sim '$(SIM)' \
     $(foreach source,$(VERILOG),--verilog '$(source)') $(if $(MODULE),--module '$(MODULE)') -o '$(OUT)/$(NAME)-$(BLOCK)'
 BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 

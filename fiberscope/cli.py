@@ -53,9 +53,7 @@ _Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a parameter; repeatable.")
 ]
 _Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
-_Json = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the report here; - to the terminal.")
-]
+_Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here; - to the terminal.")]
 _Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
 _Vcd = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write a waveform here; as FST if it ends in .fst.")

@@ -1,4 +1,4 @@
-"""The cocotb test that runs in an HDL simulator with a block in the loop; see ``fiberscope.rtl_loop``."""
+"""The cocotb test that runs in an HDL simulator with blocks in the loop; see ``fiberscope.rtl_loop``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ from hw.rtl.cocotb_backend import CocotbBackend
 
 
 @cocotb.test()
-async def the_accelerator_runs_with_the_module_in_it(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
+async def the_accelerator_runs_with_the_modules_in_it(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
     """Fails with whatever the run fails with."""
     await bridge(simulate_in_bench)(partial(CocotbBackend, dut))

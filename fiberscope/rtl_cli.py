@@ -31,8 +31,10 @@ _Parameters = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the accelerator; repeatable."),
 ]
 _At = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The component to replace; the first by default.")
+    list[str] | None,
+    typer.Option(metavar="NAME", help="A component to replace; repeatable; the first by default."),
 ]
+_Blocks = Annotated[str, typer.Argument(help="Names of blocks, as in merger or merger,bank.")]
 _Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]
 _Module = Annotated[str | None, typer.Option(metavar="NAME", help="The module in it; BLOCK by default.")]
 _Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, verilator or pyrtl (none).")]
@@ -101,7 +103,7 @@ def area(
 
 @rtl.command()
 def loop(
-    block: _Block,
+    blocks: _Blocks,
     accelerator: _Accelerator,
     matrix: _Matrix,
     b: _SecondMatrix = None,
@@ -112,24 +114,25 @@ def loop(
     simulator: _Simulator = "icarus",
     output: _Folder = Path("build/loop"),
 ) -> int:
-    """Run an accelerator with one component replaced by RTL, and compare the reports.
+    """Run an accelerator with components replaced by RTL, and compare the reports.
 
     \b
     Examples:
       fiberscope rtl loop merger gamma uniform:rows=60,cols=60,nonzeros=300
       fiberscope rtl loop merger gamma my.mtx --set pe.radix=8 --at gamma.pe01.merger
+      fiberscope rtl loop merger,bank gamma uniform:rows=60,cols=60,nonzeros=300
       fiberscope rtl loop merger gamma my.mtx --verilog mine.v --module my_merger
     """
     from fiberscope import rtl_command
 
     return rtl_command.loop(
         rtl_command.LoopRequest(
-            block=block,
+            blocks=tuple(dict.fromkeys(blocks.split(","))),
             accelerator=accelerator,
             a=matrix,
             b=b,
             settings=tuple(settings or ()),
-            at=at,
+            at=tuple(at or ()),
             sources=tuple(verilog or ()),
             module=module,
             simulator=simulator,

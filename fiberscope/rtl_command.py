@@ -28,12 +28,12 @@ MOST_SHOWN = 10  # entries of a report that differ
 class LoopRequest:
     """The command line of ``fiberscope rtl loop``; see ``fiberscope.rtl_loop.Loop``."""
 
-    block: str
+    blocks: tuple[str, ...]
     accelerator: str
     a: str
     b: str | None
     settings: tuple[str, ...]
-    at: str | None
+    at: tuple[str, ...]
     sources: tuple[str, ...]
     module: str | None
     simulator: str
@@ -69,7 +69,7 @@ def export(name: str, settings: Sequence[str], folder: Path) -> None:
 
 
 def area(name: str | None, settings: Sequence[str], output: Path | None) -> None:
-    """Say what a block becomes in gates, or every block with its defaults.
+    """Say what a block becomes in gates, for every combination of settings, or every block with its defaults.
 
     Raises:
         InputError: for an unknown block or parameter, parameters of no block, if Yosys is missing, or for a
@@ -97,7 +97,8 @@ def loop(request: LoopRequest) -> int:
         InputError: for what the user can put right.
         FailedRunError: the accelerator itself went wrong.
     """
-    _block(request.block)
+    for name in request.blocks:
+        _block(name)
     from fiberscope import rtl_loop  # noqa: PLC0415  (_block has made sure that it can be)
 
     given = asdict(request)
@@ -106,7 +107,8 @@ def loop(request: LoopRequest) -> int:
         outcome = rtl_loop.compare(rtl_loop.Loop(**given), simulator, folder)
     except InputError as error:
         raise _in_one_line(error) from error
-    print(f"{request.accelerator} on {outcome.component.workload.name}, RTL in {simulator} at {outcome.at}")
+    at = ", ".join(outcome.at)
+    print(f"{request.accelerator} on {outcome.component.workload.name}, RTL in {simulator} at {at}")
     print(f"cycles with the component  {outcome.component.cycles:>12,}")
     print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
     different = outcome.differences()
@@ -136,8 +138,6 @@ def _parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:
         raise InputError(str(error)) from error
 
 
-def _block(name: str) -> RtlBlock:
-    blocks = _blocks()
 def _combinations(block: RtlBlock, settings: Sequence[str]) -> list[Parameters]:
     from hw.rtl.parameters import combinations  # noqa: PLC0415  (as above)
 
@@ -147,6 +147,8 @@ def _combinations(block: RtlBlock, settings: Sequence[str]) -> list[Parameters]:
         raise InputError(str(error)) from error
 
 
+def _block(name: str) -> RtlBlock:
+    blocks = _blocks()
     if name not in blocks:
         raise InputError(f"no block {name} exists as RTL; {nearest(name, blocks)}")
     return blocks[name]

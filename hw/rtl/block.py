@@ -38,10 +38,10 @@ class RtlBlock:
         """The twin for these parameters."""
         return build(self.interface(parameters), lambda streams: self.design(parameters, streams))
 
-    def verilog(self, parameters: Parameters) -> str:
-        """The twin as Verilog, the same text every time."""
+    def verilog(self, parameters: Parameters, module: str | None = None) -> str:
+        """The twin as Verilog, the same text every time; under the block's name if no other is given."""
         numbers = " ".join(f"{name}={number}" for name, number in asdict(parameters).items())
-        modules = self.modules(parameters, self.interface(parameters).module)
+        modules = self.modules(parameters, module or self.interface(parameters).module)
         return f"// {self.name}: {self.summary}\n// {numbers}\n\n{modules}"
 
     def modules(self, parameters: Parameters, module: str) -> str:

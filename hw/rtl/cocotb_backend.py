@@ -27,14 +27,15 @@ class CocotbBackend:
     Args:
         dut: the module, as cocotb gives it.
         interface: its ports.
+        prefix: what their names begin with, where the module under test is a harness.
 
     Raises:
         SimulationError: if ``valid``, ``ready`` or a field of a valid token is undefined in a cycle.
     """
 
-    def __init__(self, dut: Any, interface: Interface) -> None:  # noqa: ANN401  (cocotb's handles are dynamic)
+    def __init__(self, dut: Any, interface: Interface, prefix: str = "") -> None:  # noqa: ANN401  (cocotb)
         wires = interface.wires()
-        self._handles = {wire.name: getattr(dut, wire.name) for wire in wires}
+        self._handles = {wire.name: getattr(dut, prefix + wire.name) for wire in wires}
         self._driven: dict[str, int] = {}
         self._streams = interface.streams
         self._status = interface.status

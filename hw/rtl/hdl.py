@@ -44,14 +44,16 @@ class Bench:
 
     Args:
         sources: Verilog files.
-        interface: the module and the ports that it must have.
+        top: the module.
+        interfaces: the ports that modules among them must have: of the top, or of those within it.
         tests: Python module of the cocotb tests.
         order: what they are told, see ``read_order``.
         folder: where everything is built and run.
     """
 
     sources: tuple[Path, ...]
-    interface: Interface
+    top: str
+    interfaces: tuple[Interface, ...]
     tests: str
     order: Mapping[str, Any]
     folder: Path
@@ -61,11 +63,12 @@ def run(bench: Bench, simulator: str = "icarus") -> int:
     """Compile the module, run all tests, and give how many there were.
 
     Raises:
-        SimulationError: if the module's ports are not those expected.
+        SimulationError: if a module's ports are not those expected.
         HdlError: if the simulator is missing, a source does not compile, a test fails, or there is none.
     """
     found = find(simulator)
-    check_ports(bench.interface, found.ports(bench.sources, bench.interface.module, bench.folder))
+    for interface in bench.interfaces:
+        check_ports(interface, found.ports(bench.sources, interface.module, bench.folder))
     tests, failed = _run(bench, found)
     if failed:
         raise HdlError(f"{failed} of {tests} tests of {bench.tests} failed under {simulator}:\n{_log(bench)}")
@@ -91,7 +94,7 @@ def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
     with contextlib.suppress(SystemExit, RuntimeError), _environment(simulator):
         _build_and_test(bench, simulator, folder, results, {ORDER: str(order)})
     if not results.is_file():
-        raise HdlError(f"{simulator.name} came to no result for {bench.interface.module}:\n{_log(bench)}")
+        raise HdlError(f"{simulator.name} came to no result for {bench.top}:\n{_log(bench)}")
     return _count(results)
 
 
@@ -105,7 +108,7 @@ def _build_and_test(
     runner.build(
         sources=[Verilog(source.resolve()) for source in bench.sources],
         includes=include_folders(bench.sources),
-        hdl_toplevel=bench.interface.module,
+        hdl_toplevel=bench.top,
         always=True,
         build_args=simulator.build_arguments,
         build_dir=folder,
@@ -114,7 +117,7 @@ def _build_and_test(
     )
     runner.test(
         test_module=bench.tests,
-        hdl_toplevel=bench.interface.module,
+        hdl_toplevel=bench.top,
         hdl_toplevel_lang="verilog",
         build_dir=folder,
         test_dir=folder,

@@ -1,4 +1,4 @@
-"""Gamma with one block in an HDL simulator: the report is that of Gamma itself; a user's own Verilog too."""
+"""Gamma with blocks in an HDL simulator: the report is that of Gamma itself; a user's own Verilog too."""
 
 from pathlib import Path
 
@@ -12,6 +12,10 @@ THRIFTY = [f"--set=fibercache.{setting}" for setting in ("size=2KiB", "banks=2",
 BLOCKS = {
     "merger": ("gamma.pe0.merger", []),
     "bank": ("gamma.fibercache.bank0", [*THRIFTY, "--set=pe.radix=2", "--set=scheduler.output=cache"]),
+    "merger,bank": (
+        "gamma.pe1.merger, gamma.fibercache.bank0, gamma.fibercache.bank1",
+        [*THRIFTY, "--at=gamma.fibercache.bank1", "--at=gamma.pe1.merger", "--at=gamma.fibercache.bank0"],
+    ),
 }
 
 
@@ -42,7 +46,7 @@ def test_the_report_is_the_same_in_every_entry(block, simulator, capsys):
     assert title.endswith(f"RTL in {simulator} at {at}")
     assert component.split()[-1] == rtl.split()[-1]
     assert verdict.startswith("identical in all ")
-    assert Path(f"build/loop/{block}.v").is_file()
+    assert all(Path(f"build/loop/{one}.v").is_file() for one in block.split(","))
 
 
 def test_verilog_written_by_hand_takes_the_place(simulator, capsys):

@@ -43,8 +43,13 @@ CASES = [
             "--set=memory.interleave=32",
         ],
     ),
+    ("bank,merger", THRIFTY),
 ]
-FIRST = {"merger": "gamma.pe0.merger", "bank": "gamma.fibercache.bank"}
+FIRST = {
+    "merger": "gamma.pe0.merger",
+    "bank": "gamma.fibercache.bank",
+    "bank,merger": "gamma.fibercache.bank0, gamma.pe0.merger",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -168,6 +173,11 @@ def test_what_cannot_be_run_with_rtl_is_not_run_without(
     code, _out, err = said(capsys, *arguments)
     assert (code, err.count("\n")) == (2, 1)
     assert err.startswith(f"fiberscope: {line}")
+
+
+def test_verilog_of_ones_own_is_for_one_block(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _out, err = said(capsys, "--verilog=mine.v", block="merger,bank")
+    assert (code, err) == (2, "fiberscope: --verilog is for one block, not for merger and bank\n")
 
 
 def test_a_block_that_is_no_part_is_refused(toy: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,4 +11,5 @@ def bench(block, parameters, folder, seeds, *, spoil=lambda text: text):
     path = folder / f"{block}.v"
     path.write_text(spoil(BLOCKS[block].verilog(parameters)))
     order = {"block": block, "parameters": asdict(parameters), "seeds": list(seeds)}
-    return Bench((path,), BLOCKS[block].interface(parameters), "pair_bench", order, folder / "bench")
+    interface = BLOCKS[block].interface(parameters)
+    return Bench((path,), interface.module, (interface,), "pair_bench", order, folder / "bench")
