@@ -68,7 +68,7 @@ class Composition:
 
     Raises:
         ValueError: naming every port that is not there, not joined, joined twice or to one of other fields,
-            or has lanes and is joined.
+            has lanes and is joined, or whose wires would have the names of others.
     """
 
     module: str
@@ -97,6 +97,20 @@ class Composition:
                 if self._has_lanes(link.source):
                     yield f"{link.source} has lanes, which a channel of one token a cycle cannot take"
                 yield from _mismatch(link, self._stream(link.source), self._stream(link.target))
+        yield from self._shorts(there)
+
+    def _shorts(self, there: set[str]) -> Iterator[str]:
+        """Streams that would be joined because their nets have the same names."""
+        named: dict[str, list[str]] = {}
+        for label in self.exports:
+            named.setdefault(self._prefix(label), []).append(f"port {label}")
+        ends = dict.fromkeys(end for link in self.links for end in (link.source, link.target))
+        for end in ends:
+            if end in there:
+                named.setdefault(_net(end, self._stream(end)), []).append(f"the net at {end}")
+        for prefix, streams in named.items():
+            if len(streams) > 1:
+                yield f"{' and '.join(streams)} would be one, {prefix}: call one otherwise"
 
     def interface(self) -> Interface:
         """The ports of the module: those exported, and ``pending``."""

@@ -7,7 +7,7 @@ import pytest
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.rtl import bank, channel, merge_tree, merger, wrapper
+from hw.rtl import bank, channel, intersector, merge_tree, merger, wrapper
 from hw.rtl.backend import PyrtlBackend
 from hw.rtl.bank import BankParameters
 from hw.rtl.channel import ChannelParameters
@@ -90,6 +90,31 @@ def test_a_chain_of_two_is_accepted():
 def test_all_that_does_not_fit_is_said_at_once(links, exports, second, faults):
     with pytest.raises(ValueError, match=f"^pair: {re.escape(faults)}$"):
         two(links, exports, second)
+
+
+@pytest.mark.parametrize("label", ["first_merged", "second_ways_0"])
+def test_a_port_that_would_be_shorted_to_a_net_is_refused(label):
+    exports = {**EXPORTS, label: EXPORTS["merged"]}
+    del exports["merged"]
+    end = {"first_merged": "first.merged", "second_ways_0": "second.ways[0]"}[label]
+    fault = f"port {label} and the net at {end} would be one, {label}: call one otherwise"
+    with pytest.raises(ValueError, match=f"^pair: {re.escape(fault)}$"):
+        two([LINK], exports)
+
+
+def test_so_are_two_nets_and_two_ports_of_one_name():
+    ports = {**EXPORTS, "merged_0": "second.merged", "merged[0]": "third_x.merged"}
+    del ports["merged"]
+    with pytest.raises(ValueError, match=r"; port merged_0 and port merged\[0\] would be one, merged_0: "):
+        two([LINK], ports)
+    finger = Part(intersector.TWO_FINGER, intersector.TWO_FINGER.parameters())
+    exports = {f"{side}_{i}": f"{part}.{side}" for side in "ab" for i, part in enumerate(["x", "x_matches"])}
+    del exports["a_1"]
+    exports |= {"unmatched": "x.matches_b", "c": "x_matches.matches_a", "d": "x_matches.matches_b"}
+    with pytest.raises(ValueError, match=r"^three: the net at x\.matches_a and the net at x_matches\.a "):
+        Composition(
+            "three", {"x": finger, "x_matches": finger}, (Link("x.matches_a", "x_matches.a"),), exports
+        )
 
 
 def test_a_composition_without_channels_or_with_bad_ones_is_refused():
