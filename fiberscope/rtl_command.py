@@ -62,6 +62,8 @@ def export(name: str, settings: Sequence[str], folder: Path) -> None:
     path = folder / f"{block.name}.v"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise InputError(f"{folder}: is a file; give the name of a folder") from error
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
     write_text(path, text)

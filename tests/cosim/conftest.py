@@ -45,6 +45,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the benches of FIBERSCOPE_BLOCK, and those in the simulator that is asked for."""
+    if ASKED == "pyrtl":
+        pytest.exit("benches run in icarus or verilator; SIM=pyrtl needs ACC=, BLOCK= and MTX=", returncode=2)
     wanted = os.environ.get("FIBERSCOPE_BLOCK", "")
     if wanted and HERE:
         from hw.rtl.catalogue import BLOCKS

@@ -85,6 +85,12 @@ def room(tmp_path, *options, **variables):
         ),
         slow({"FIBERSCOPE_SIM": "verilator"}, [], 2, "the simulator verilator is not installed: "),
         slow({"FIBERSCOPE_SIM": "vcs"}, [], 2, "no HDL simulator vcs; known: icarus, verilator"),
+        (
+            {"FIBERSCOPE_SIM": "pyrtl"},
+            [],
+            2,
+            "benches run in icarus or verilator; SIM=pyrtl needs ACC=, BLOCK= and MTX=",
+        ),
         ({"FIBERSCOPE_BLOCK": "mergr"}, [], 2, "no block mergr exists as RTL; known: "),
         slow({"FIBERSCOPE_BLOCK": "merger"}, ["-k", "nothing"], 5, "deselected"),
         ({"FIBERSCOPE_SIM": "icarus"}, ["-k", "no_vector"], 1, "no test passed in icarus"),

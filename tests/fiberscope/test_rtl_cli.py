@@ -113,7 +113,8 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
             ["prefix_sum", "--set", "form=serial,parallel"],
             "--set form=serial,parallel: write one value; several are for fiberscope rtl area\n",
         ),
-        (["merger", "-o", "file"], "file: cannot be made: File exists"),
+        (["merger", "-o", "file"], "file: is a file; give the name of a folder\n"),
+        (["merger", "-o", "file/build"], "file/build: cannot be made: Not a directory"),
         (["prefix_sum", "--set", "form"], "--set form: write name=choice, as in form=parallel"),
         (
             ["prefix_sum", "--set", "form=seriel"],
