@@ -1,8 +1,8 @@
 """Runs a machine while looking at it now and then: what it did over time, and how full its channels were.
 
-It is looked at in fixed cycles of the first clock, first every ``FIRST_INTERVAL``; whenever there are
-``MOST_INTERVALS``, every two become one, twice as long. So the outcome is the same for every way of running,
-has a bounded size, and a longer run is looked at less often.
+It is looked at in fixed cycles of the first clock, first every ``FIRST_INTERVAL``; whenever there would be
+more than ``MOST_INTERVALS``, every two become one, twice as long. So the outcome is the same for every way of
+running, has a bounded size, and a longer run is looked at less often.
 """
 
 from __future__ import annotations
@@ -60,16 +60,15 @@ class Watch:
 
     def next_look(self, cycle_limit: int | None) -> int:
         """The cycle in which to look next, or the limit if that is earlier."""
-        cycle = self._interval * (len(self._samples) + 1)
+        samples, interval = _with_room(self._samples, self._interval)
+        cycle = interval * (len(samples) + 1)
         return cycle if cycle_limit is None else min(cycle, cycle_limit)
 
     def look(self, cycle: int) -> None:
         """All up to this cycle has been run."""
+        self._samples, self._interval = _with_room(self._samples, self._interval)
         self._samples.append(self._sample())
         self._look_at_channels(cycle)
-        if len(self._samples) == MOST_INTERVALS:
-            self._samples = self._samples[1::2]
-            self._interval *= 2
 
     def _sample(self) -> Sample:
         traffic = self._machine.traffic().values()
@@ -88,12 +87,16 @@ class Watch:
             counts[channel.occupancy] = counts.get(channel.occupancy, 0) + cycles
 
     def timeline(self, cycles: int) -> Timeline:
-        """What was done over time, of a run that lasted so many cycles."""
-        samples = list(self._samples)
-        if cycles > self._interval * len(samples):
-            samples.append(self._sample())
+        """What was done over time, of a run that lasted so many cycles.
+
+        A machine may be looked at beyond these, while RTL in it is clocked on until it is surely empty.
+        """
+        samples, interval = self._samples[: -(-cycles // self._interval)], self._interval
+        if cycles > interval * len(samples):
+            samples, interval = _with_room(samples, interval)
+            samples = [*samples, self._sample()]
         read, written, multiplies = (_steps([sample[part] for sample in samples]) for part in range(3))
-        return Timeline(interval=self._interval, read_bytes=read, write_bytes=written, multiply=multiplies)
+        return Timeline(interval=interval, read_bytes=read, write_bytes=written, multiply=multiplies)
 
     def occupancies(self) -> dict[str, Occupancy]:
         """How full the channels of each family were; empty unless that was asked for."""
@@ -104,6 +107,14 @@ class Watch:
             cycles = {occupancy: counts[occupancy] for occupancy in sorted(counts)}
             families[name] = Occupancy(channels=len(alike), capacity=capacity, cycles=cycles)
         return families
+
+
+def _with_room(samples: list[Sample], interval: int) -> tuple[list[Sample], int]:
+    """Samples and their interval: every two as one, twice as long, where there is no room for one more.
+
+    That is not done before there is one more, which a run that has just ended may not have.
+    """
+    return (samples, interval) if len(samples) < MOST_INTERVALS else (samples[1::2], 2 * interval)
 
 
 def _steps(counts: list[int]) -> list[int]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,7 @@ from accelerators import configuration, find
 from fiberscope import timeline
 from fiberscope.report import Timeline
 from fiberscope.timeline import Watch
-from sim import Kernel, mode
+from sim import Component, Kernel, mode
 from workloads import load
 
 MATRIX = "uniform:rows=60,cols=60,nonzeros=600,seed=3"
@@ -85,6 +86,47 @@ def test_a_long_run_has_a_bounded_number_of_intervals(monkeypatch):
     ratio = few.interval // many.interval
     assert few.multiply == [sum(many.multiply[i : i + ratio]) for i in range(0, len(many.multiply), ratio)]
     assert sum(few.multiply) == fine_machine.operations()["multiply"]
+
+
+class Drained(Component):
+    """Works, a multiply a cycle, then is idle but ticks on, as an adapter of RTL does."""
+
+    PORTS = ()
+
+    def __init__(self, work, drain):
+        super().__init__("drained")
+        self.work, self.drain, self.done = work, drain, 0
+
+    def tick(self, now):
+        if now < self.work:
+            self.done = now + 1
+            return self.busy(now + 1)
+        wake = self.idle()
+        return now + 1 if now < self.work + self.drain else wake
+
+
+def watched_drain(work, drain):
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    part = kernel.add(Drained(work, drain))
+    machine = SimpleNamespace(kernel=kernel, traffic=dict, operations=lambda: {"multiply": part.done})
+    watch = Watch(machine)
+    run = timeline.run(machine, watch, None, lambda _cycle: None)
+    assert (run.cycles, kernel.cycle) == (work, work + drain)
+    return watch.timeline(run.cycles)
+
+
+@pytest.mark.parametrize("drain", [1, 7, 8])
+def test_what_ticks_on_after_the_end_adds_nothing(drain, monkeypatch):
+    monkeypatch.setattr(timeline, "FIRST_INTERVAL", 8)
+    monkeypatch.setattr(timeline, "MOST_INTERVALS", 4)
+    for work in range(1, 150):
+        assert watched_drain(work, drain) == watched_drain(work, 0), work
+
+
+def test_what_ticks_on_for_long_adds_no_interval():
+    seen = watched_drain(work=700, drain=2000)
+    assert (seen.interval, seen.multiply) == (512, [512, 188])
 
 
 def test_occupancies_cover_all_channels_of_a_kind_within_their_capacity():
