@@ -16,10 +16,11 @@ from fiberscope.rtl_places import Maker, Place, choose, makers
 from hw.rtl.backend import Backend, PyrtlBackend
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.harness import harness, prefix
-from hw.rtl.hdl import Bench, HdlError, find, read_order, run
+from hw.rtl.hdl import SIMULATORS, Bench, HdlError, find, read_order, run
 from hw.rtl.interface import Interface
 from hw.rtl.simulator import check_sources
 from sim import Component, SimulationError
+from workloads.errors import nearest
 
 __all__ = ["Loop", "Outcome", "compare", "simulate_in_bench"]
 
@@ -118,6 +119,8 @@ def _check(loop: Loop, simulator: str) -> None:
         raise InputError(f"--module {loop.module}: say by --verilog in which file it is")
     if len(loop.blocks) > 1 and loop.sources:
         raise InputError(f"--verilog is for one block, not for {' and '.join(loop.blocks)}")
+    if simulator not in (*SIMULATORS, PYRTL):
+        raise InputError(f"no simulator {simulator}; {nearest(simulator, (*SIMULATORS, PYRTL))}")
     if simulator == PYRTL and loop.sources:
         raise InputError("PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator")
     try:

@@ -156,7 +156,7 @@ def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.C
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--sim=vcs"], "no HDL simulator vcs; known: icarus, verilator"),
+        (["--sim=vcs"], "no simulator vcs; known: icarus, pyrtl, verilator"),
         (["--sim=pyrtl", "--verilog=mine.v"], "PyRTL runs the twin only; Verilog of your own needs --sim"),
         (["--sim=pyrtl", "--module=mine"], "--module mine: say by --verilog in which file it is"),
         (["--verilog=none.v"], "none.v: no such Verilog file"),
