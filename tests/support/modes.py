@@ -12,6 +12,7 @@ from typing import Any
 from sim import mode
 
 ROOT = Path(__file__).parents[2]
+SUPPORT = Path(__file__).parent
 
 
 def other_mode(script: Path) -> Any:
@@ -21,7 +22,7 @@ def other_mode(script: Path) -> Any:
         AssertionError: if it fails, with what it wrote to its standard error.
     """
     environment = {**os.environ, mode.VARIABLE: "0" if mode.uncompiled_requested() else "1"}
-    environment["PYTHONPATH"] = str(ROOT)
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(SUPPORT)])
     command = [sys.executable, str(script)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

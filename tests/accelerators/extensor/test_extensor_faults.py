@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from extensor_bench import CYCLE_LIMIT, TINY, random_matrix, run_extensor, small_operands, tiny
+from extensor_bench import TINY, random_matrix, run_extensor, small_operands, tiny
 from extensor_checks import check_all
+from whole_machines import CYCLE_LIMIT
 
 import fiberscope
 from accelerators.extensor import ACCELERATOR, ExTensor

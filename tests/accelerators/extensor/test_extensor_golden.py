@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from extensor_bench import TINY, configured, cycles, random_matrix, tiny
+from extensor_bench import TINY, configured, random_matrix, tiny
+from whole_machines import cycles
 
 from accelerators.extensor import ExTensor
 from sim import mode

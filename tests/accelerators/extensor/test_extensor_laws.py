@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from extensor_bench import cycles, run_extensor, small_operands, tiny
+from extensor_bench import run_extensor, small_operands, tiny
 from extensor_reports import main_report
 from modes import other_mode
+from whole_machines import KERNELS, outcome
 
 from accelerators.extensor.pe import IntersectingCore
 from sim import Kernel
@@ -24,19 +24,6 @@ MACHINES = {
 }
 
 
-def outcome(machine):
-    """All that a run leaves behind."""
-    product = machine.result()
-    return {
-        "cycles": cycles(machine),
-        "statistics": {name: asdict(part) for name, part in machine.kernel.statistics().items()},
-        "operations": machine.operations(),
-        "traffic": {name: asdict(part) for name, part in machine.traffic().items()},
-        "memory": asdict(machine.memory()),
-        "product": [product.indptr.tolist(), product.indices.tolist(), product.data.tolist()],
-    }
-
-
 def inexact_operands():
     """Values whose sums depend on the order in which they are added."""
     a, b = small_operands()
@@ -48,12 +35,7 @@ def inexact_operands():
 @pytest.mark.parametrize("name", MACHINES)
 def test_neither_sleep_nor_tick_order_changes_a_run(name):
     expected = outcome(run_extensor(MACHINES[name], *inexact_operands()))
-    for options in (
-        {"sleep": False},
-        {"order_seed": 1},
-        {"order_seed": 2},
-        {"sleep": False, "order_seed": 3},
-    ):
+    for options in KERNELS:
         found = outcome(run_extensor(MACHINES[name], *inexact_operands(), kernel=Kernel(**options)))
         assert found == expected, options
 

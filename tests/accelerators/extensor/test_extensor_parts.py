@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from extensor_bench import cycles, random_matrix, run_extensor, small_operands, tiny
+from extensor_bench import random_matrix, run_extensor, small_operands, tiny
 from extensor_checks import check_all
 from extensor_model import Model
 from plain_core import PlainCore
 from streams import check_laws, run_block
+from whole_machines import cycles
 
 from accelerators.extensor import ExTensor
 from accelerators.extensor.configuration import Format

@@ -8,7 +8,6 @@ from extensor_bench import (
     configurations,
     configured,
     csr,
-    cycles,
     operands,
     random_matrix,
     run_extensor,
@@ -17,6 +16,7 @@ from extensor_bench import (
 )
 from extensor_checks import check_all
 from hypothesis import given, settings
+from whole_machines import cycles
 
 from accelerators.machine import Traffic
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from gamma_bench import configurations, configured, cycles, operands, run_gamma
+from gamma_bench import configurations, configured, operands, run_gamma
 from hypothesis import HealthCheck, given, settings
+from whole_machines import cycles
 
 from sim import mode
 from workloads import load

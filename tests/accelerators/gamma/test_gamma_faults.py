@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from gamma_bench import CYCLE_LIMIT, run_gamma, tiny
+from gamma_bench import run_gamma, tiny
 from gamma_checks import check_operations, check_partial_fibers, check_product, check_traffic
 from gamma_reports import SETTINGS, small_operands
+from whole_machines import CYCLE_LIMIT
 
 import fiberscope
 from accelerators.gamma import ACCELERATOR, Gamma

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from gamma_bench import configured, csr, cycles, tiny
+from gamma_bench import configured, csr, tiny
 from gamma_reports import SETTINGS
+from whole_machines import cycles
 
 from accelerators.gamma import Gamma
 from sim import mode

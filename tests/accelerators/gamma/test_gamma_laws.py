@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from gamma_bench import configured, cycles, run_gamma, tiny
+from gamma_bench import configured, run_gamma, tiny
 from gamma_reports import SETTINGS, main_report, small_operands
 from modes import other_mode
+from whole_machines import KERNELS, outcome
 
 from accelerators.gamma import Gamma
 from hw.arithmetic import Accumulator
@@ -24,29 +24,11 @@ MACHINES = {
 }
 
 
-def outcome(machine):
-    """All that a run leaves behind."""
-    product = machine.result()
-    return {
-        "cycles": cycles(machine),
-        "statistics": {name: asdict(part) for name, part in machine.kernel.statistics().items()},
-        "operations": machine.operations(),
-        "traffic": {name: asdict(part) for name, part in machine.traffic().items()},
-        "memory": asdict(machine.memory()),
-        "product": [product.indptr.tolist(), product.indices.tolist(), product.data.tolist()],
-    }
-
-
 @pytest.mark.parametrize("name", MACHINES)
 def test_neither_sleep_nor_tick_order_changes_a_run(name):
     a, b = small_operands()
     expected = outcome(run_gamma(MACHINES[name], a, b))
-    for options in (
-        {"sleep": False},
-        {"order_seed": 1},
-        {"order_seed": 2},
-        {"sleep": False, "order_seed": 3},
-    ):
+    for options in KERNELS:
         found = outcome(run_gamma(MACHINES[name], a, b, kernel=Kernel(**options)))
         assert found == expected, options
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from gamma_bench import configured, cycles, operands, run_gamma, tiny
+from gamma_bench import configured, operands, run_gamma, tiny
 from hypothesis import given, settings
 from scipy import sparse
+from whole_machines import cycles
 
 from accelerators.gamma import Gamma
 from accelerators.gamma.machine import PARTS

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
+from whole_machines import run_to_end
 
 from accelerators.configuration import load
 from accelerators.extensor import ACCELERATOR, ExTensor, ExTensorConfiguration
 from sim import mode
 
 EXAMPLES = 120 if mode.compiled() else 6  # of a property that runs whole machines
-CYCLE_LIMIT = 2_000_000
 
 # A machine with many small tiles, few processing elements and little of everything else.
 TINY: dict[str, Any] = {
@@ -51,15 +51,7 @@ def run_extensor(parameters: ExTensorConfiguration, a: Any, b: Any, **options: A
     Raises:
         AssertionError: if it comes to the cycle limit.
     """
-    machine = ExTensor(parameters, a, b, **options)
-    run = machine.kernel.run(cycle_limit=CYCLE_LIMIT)
-    assert run.complete, f"not done after {run.cycles} cycles"
-    return machine
-
-
-def cycles(machine: ExTensor) -> int:
-    """The length of a machine's run."""
-    return machine.kernel.length(machine.kernel.clocks[0])
+    return run_to_end(ExTensor(parameters, a, b, **options))
 
 
 def csr(points: dict[tuple[int, int], float], rows: int, columns: int) -> sparse.csr_array:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from extensor_bench import cycles
 from extensor_model import Model, points
 from streams import check_accounting
+from whole_machines import cycles
 
 
 def check_all(machine, a, b):

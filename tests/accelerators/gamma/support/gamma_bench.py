@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
+from whole_machines import run_to_end
 
 from accelerators.configuration import load
 from accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
@@ -14,7 +15,6 @@ from accelerators.gamma.tasks import CompressedRows
 from sim import mode
 
 EXAMPLES = 150 if mode.compiled() else 6  # of a property that runs whole machines
-CYCLE_LIMIT = 2_000_000
 
 # A machine that is short of everything: partial fibers spill, misses and queues block.
 TINY: dict[str, Any] = {
@@ -53,15 +53,7 @@ def run_gamma(parameters: GammaConfiguration, a: Any, b: Any, **options: Any) ->
     Raises:
         AssertionError: if it comes to the cycle limit.
     """
-    machine = Gamma(parameters, a, b, **options)
-    run = machine.kernel.run(cycle_limit=CYCLE_LIMIT)
-    assert run.complete, f"not done after {run.cycles} cycles"
-    return machine
-
-
-def cycles(machine: Gamma) -> int:
-    """The length of a machine's run."""
-    return machine.kernel.length(machine.kernel.clocks[0])
+    return run_to_end(Gamma(parameters, a, b, **options))
 
 
 def counted(machine: Gamma, family: str) -> dict[str, int]:

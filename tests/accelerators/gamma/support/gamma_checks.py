@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gamma_model as model
 import numpy as np
-from gamma_bench import counted, cycles
+from gamma_bench import counted
 from streams import check_accounting
+from whole_machines import cycles
 
 
 def check_product(machine, a, b):

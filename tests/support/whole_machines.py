@@ -1,0 +1,48 @@
+"""Runs of whole machines, of whatever accelerator: to the end, their length, and what they leave behind."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from accelerators.machine import Machine
+
+CYCLE_LIMIT = 2_000_000
+# Ways to run a kernel that must not change anything.
+KERNELS: tuple[dict[str, Any], ...] = (
+    {"sleep": False},
+    {"order_seed": 1},
+    {"order_seed": 2},
+    {"sleep": False, "order_seed": 3},
+)
+
+AnyMachine = TypeVar("AnyMachine", bound=Machine)
+
+
+def run_to_end(machine: AnyMachine) -> AnyMachine:
+    """The machine, after its run.
+
+    Raises:
+        AssertionError: if it comes to the cycle limit.
+    """
+    run = machine.kernel.run(cycle_limit=CYCLE_LIMIT)
+    assert run.complete, f"not done after {run.cycles} cycles"
+    return machine
+
+
+def cycles(machine: Machine) -> int:
+    """The length of a machine's run."""
+    return machine.kernel.length(machine.kernel.clocks[0])
+
+
+def outcome(machine: Machine) -> dict[str, Any]:
+    """All that a run leaves behind."""
+    product = machine.result()
+    return {
+        "cycles": cycles(machine),
+        "statistics": {name: asdict(part) for name, part in machine.kernel.statistics().items()},
+        "operations": machine.operations(),
+        "traffic": {name: asdict(part) for name, part in machine.traffic().items()},
+        "memory": asdict(machine.memory()),
+        "product": [product.indptr.tolist(), product.indices.tolist(), product.data.tolist()],
+    }
