@@ -180,7 +180,7 @@ def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder
         "report": str(report),
         "fault": str(fault),
     }
-    interfaces = tuple(place.interface for place in places)
+    interfaces = tuple({(place.module, place.parameters): place.interface for place in places}.values())
     bench = Bench(sources, TOP, interfaces, "fiberscope.rtl_bench", order, folder)
     try:
         run(bench, simulator)
@@ -207,9 +207,8 @@ def _sources(loop: Loop, places: Sequence[Place], folder: Path) -> tuple[Path, .
     """The Verilog files; those of twins and of the harness around all modules are written now."""
     texts = {f"{TOP}.v": harness(TOP, {place.instance: place.interface for place in places})}
     if not loop.sources:
-        for place in places:
-            text = BLOCKS[place.block].verilog(place.parameters, place.module)
-            texts[f"{place.module}.v"] = text
+        for module, place in {place.module: place for place in places}.items():
+            texts[f"{module}.v"] = BLOCKS[place.block].verilog(place.parameters, module)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return (*map(Path, loop.sources), *(folder / name for name in texts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,7 +82,7 @@ def makers(
 
 
 def choose(
-    accelerator: str, made: Mapping[str, Maker], at: Iterable[str], own_module: str | None
+    accelerator: str, made: Mapping[str, Maker], at: Sequence[str], own_module: str | None
 ) -> tuple[Place, ...]:
     """The places of RTL: of each block those that are named, or the first if none of them is.
 
@@ -101,14 +101,12 @@ def choose(
             raise InputError(
                 f"{accelerator} has no {' or '.join(made)} named {name}; {nearest(name, block_of)}"
             )
-    chosen = [
-        (name, block)
-        for block, maker in made.items()
-        for name in [one for one in maker.made if one in set(at)] or list(maker.made)[:1]
-    ]
-    return _with_modules(
-        [(name, block, _parameters(block, made[block].made[name])) for name, block in chosen], own_module
-    )
+    chosen = []
+    for block, maker in made.items():
+        named = [name for name in maker.made if name in at]
+        for name in named or list(maker.made)[:1]:
+            chosen.append((name, block, _parameters(block, maker.made[name])))
+    return _with_modules(chosen, own_module)
 
 
 def _with_modules(found: Iterable[tuple[str, str, Parameters]], own_module: str | None) -> tuple[Place, ...]:
