@@ -25,17 +25,22 @@ DIRECTIVES = {
 }
 
 
+HELPERS = "sim._cyutility"  # Cython's own helper code, compiled once instead of into every module
+
+
 def _extensions() -> list[Extension]:
     sources = sorted(
         pxd.with_suffix(".py") for room in ("sim", "hw", "accelerators") for pxd in Path(room).rglob("*.pxd")
     )
+    modules = {".".join(source.with_suffix("").parts): str(source) for source in sources}
+    modules[HELPERS] = HELPERS.replace(".", "/") + ".c"
     return [
         Extension(
-            ".".join(source.with_suffix("").parts),
-            [str(source)],
+            name,
+            [source],
             extra_compile_args=["-O2", "-g0", "-fno-strict-aliasing"],  # no symbols: a third of the time
         )
-        for source in sources
+        for name, source in modules.items()
     ]
 
 
@@ -63,6 +68,8 @@ if COMPILING & set(sys.argv):
 CORES = os.cpu_count() or 1
 
 setup(
-    ext_modules=cythonize(_extensions(), compiler_directives=DIRECTIVES, nthreads=CORES),
+    ext_modules=cythonize(
+        _extensions(), compiler_directives=DIRECTIVES, nthreads=CORES, shared_utility_qualified_name=HELPERS
+    ),
     options={"build_ext": {"parallel": CORES}},
 )

@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from accelerators.configuration import Bytes, BytesPerSecond, Configuration, Picoseconds
 from accelerators.machine import MemoryUse, Traffic
-from hw.hbm import ADDRESS_MAPS, DramChannel, DramSpecification, SimpleMemory, SimpleSpecification, standards
-from hw.hbm import standard as standard_row
+from hw.dram import ADDRESS_MAPS, DramChannel, DramSpecification, SimpleMemory, SimpleSpecification, standards
+from hw.dram import standard as standard_row
 from sim import Kernel
 
 __all__ = ["MemoryChannel", "MemoryParameters", "add_channels", "memory_use", "traffic"]

@@ -11,8 +11,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from hw.hbm import DramChannel, DramSpecification
-from hw.hbm.trace import ReplySink, Request, TraceSource, reads_of
+from hw.dram import DramChannel, DramSpecification
+from hw.dram.trace import ReplySink, Request, TraceSource, reads_of
 from hw.memory import READ, WRITE
 from sim.kernel import Kernel
 from sim.mode import compiled

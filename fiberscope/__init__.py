@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from accelerators import ConfigurationError
     from fiberscope.api import Waveform, simulate
     from fiberscope.errors import DeadlockedRunError, FailedRunError, InputError, VerificationError
-    from fiberscope.report import Report
+    from fiberscope.report.document import Report
     from workloads import WorkloadError
 
 __version__ = "0.1.0"
@@ -36,7 +36,7 @@ _HOMES = {
     "DeadlockedRunError": "fiberscope.errors",
     "FailedRunError": "fiberscope.errors",
     "InputError": "fiberscope.errors",
-    "Report": "fiberscope.report",
+    "Report": "fiberscope.report.document",
     "VerificationError": "fiberscope.errors",
     "Waveform": "fiberscope.api",
     "WorkloadError": "workloads",

@@ -15,11 +15,11 @@ import accelerators
 from accelerators import configuration
 from accelerators.configuration import Configuration, ConfigurationError
 from accelerators.machine import Accelerator, CsrArray, Machine
-from fiberscope import collect, timeline
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
-from fiberscope.report import Report, check_writable
-from fiberscope.report import Workload as OperandsOfReport
-from fiberscope.timeline import Watch
+from fiberscope.report import collect, timeline
+from fiberscope.report.document import Report, check_writable
+from fiberscope.report.document import Workload as OperandsOfReport
+from fiberscope.report.timeline import Watch
 from fiberscope.verification import Comparison
 from sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from workloads import Workload, from_scipy

@@ -17,7 +17,7 @@ import typer
 
 from fiberscope import __version__
 from fiberscope.errors import FailedRunError, InputError
-from fiberscope.rtl_cli import rtl
+from fiberscope.rtl.commands import rtl
 
 __all__ = ["main", "run"]
 
@@ -192,7 +192,7 @@ def sim(
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
     """
-    from fiberscope import run_command
+    from fiberscope.commands import sim as run_command
 
     return run_command.run(
         run_command.Request(
@@ -241,7 +241,7 @@ def compare(
       fiberscope compare gamma wiki-Vote --set memory.refresh=off
       fiberscope compare gamma --write docs/accuracy.md
     """
-    from fiberscope import compare_command
+    from fiberscope.commands import compare as compare_command
 
     request = compare_command.Request(
         accelerator, matrices or [], settings or [], surrogates, markdown, json, write
@@ -265,7 +265,7 @@ def ablate(
       fiberscope ablate gamma wiki-Vote
       fiberscope ablate gamma wiki-Vote --set reorder=affinity
     """
-    from fiberscope import ablate_command
+    from fiberscope.commands import ablate as ablate_command
 
     return ablate_command.run(ablate_command.Request(accelerator, matrix, b, settings or [], markdown, json))
 
@@ -273,7 +273,7 @@ def ablate(
 @app.command(name="list")
 def list_() -> None:
     """List the accelerators and the known matrices."""
-    from fiberscope import catalogue
+    from fiberscope.commands import catalogue
 
     catalogue.show_all()
 
@@ -289,7 +289,7 @@ def info(name: Annotated[str, typer.Argument(help="An accelerator or a matrix.")
       fiberscope info gamma
       fiberscope info wiki-Vote
     """
-    from fiberscope import catalogue
+    from fiberscope.commands import catalogue
 
     catalogue.show_one(name)
 
@@ -304,7 +304,7 @@ def wave(vcd: Annotated[Path, typer.Argument(metavar="FILE", help="A waveform wr
     Example:
       fiberscope wave out.vcd
     """
-    from fiberscope import wave_command
+    from fiberscope.commands import wave as wave_command
 
     wave_command.show(vcd)
 
@@ -326,7 +326,7 @@ def plot(
       fiberscope plot out.json
       fiberscope plot out.json -o out.svg
     """
-    from fiberscope import report_command
+    from fiberscope.commands import reports as report_command
 
     report_command.show_pictures(report, output)
 
@@ -346,6 +346,6 @@ def diff(
       fiberscope diff before.json after.json
       fiberscope diff before.json after.json --json changes.json
     """
-    from fiberscope import report_command
+    from fiberscope.commands import reports as report_command
 
     report_command.show_difference(before, after, json)

@@ -13,7 +13,7 @@ import accelerators
 from accelerators.machine import Accelerator
 from fiberscope.api import simulate
 from fiberscope.errors import InputError
-from fiberscope.report import Report
+from fiberscope.report.document import Report
 from workloads import Workload, WorkloadError
 from workloads import load as load_workload
 

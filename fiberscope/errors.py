@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fiberscope.report import Report
+    from fiberscope.report.document import Report
 
 __all__ = ["DeadlockedRunError", "FailedRunError", "InputError", "VerificationError"]
 

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 
 from hw.cache import COUNTERS, FiberCacheBank, FiberCacheSpecification
 from hw.memory import CONSUME, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH
-from hw.rtl.adapter import Adapter
-from hw.rtl.backend import Backend
 from hw.rtl.bank_logic import CONTROL_BITS, READ_LANE, design
-from hw.rtl.block import RtlBlock
-from hw.rtl.interface import Interface, Stream, Token
-from hw.rtl.parameters import Parameters, check_range
+from hw.rtl.kit.adapter import Adapter
+from hw.rtl.kit.backend import Backend
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import Interface, Stream, Token
+from hw.rtl.kit.parameters import Parameters, check_range
 from sim.channel import Channel
 
 STATUS = ("missed", "evicted", "stalled_on_replies", "stalled_on_memory")

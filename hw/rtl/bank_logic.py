@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pyrtl
 
 from hw.memory import CONSUME, FETCH, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH
+from hw.rtl.kit.reciprocal import quotient, remainder
+from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
 from hw.rtl.misses import OPERATION_BITS, MissChanges, MissTable, Queue
-from hw.rtl.reciprocal import quotient, remainder
 from hw.rtl.tags import TagChanges, Tags
-from hw.rtl.twin import InputStream, Signal, Streams, index_bits, named
 
 if TYPE_CHECKING:
     from hw.rtl.bank import BankParameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hw.rtl import bank, channel, divider, intersector, merge_tree, merger, prefix_sum
-from hw.rtl.block import RtlBlock
+from hw.rtl.kit.block import RtlBlock
 
 BLOCKS: Mapping[str, RtlBlock] = {
     block.name: block

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from hw.rtl.adapter import Adapter
-from hw.rtl.block import RtlBlock
-from hw.rtl.interface import Interface, Stream, Token
-from hw.rtl.parameters import Parameters, check_range, check_value_bits
-from hw.rtl.twin import Signal, Streams, index_bits, named
+from hw.rtl.kit.adapter import Adapter
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import Interface, Stream, Token
+from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
+from hw.rtl.kit.twin import Signal, Streams, index_bits, named
 from sim import ANY, Input, Output
 from sim.channel import Channel
 

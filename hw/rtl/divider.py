@@ -9,12 +9,12 @@ import pyrtl
 
 from hw.divider import Divider, depth
 from hw.rows import MAXIMUM_WIDTH
-from hw.rtl.backend import Backend
-from hw.rtl.block import RtlBlock
-from hw.rtl.interface import Interface, Stream, Token
-from hw.rtl.parameters import Parameters, check_range, check_value_bits, payload_widths
-from hw.rtl.rows import Lane, Row, Rows, RowStandIn, row_interface
-from hw.rtl.twin import Signal, Streams, named
+from hw.rtl.kit.backend import Backend
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import Interface, Stream, Token
+from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits, payload_widths
+from hw.rtl.kit.rows import Lane, Row, Rows, RowStandIn, row_interface
+from hw.rtl.kit.twin import Signal, Streams, named
 from sim.channel import Channel
 
 

@@ -10,12 +10,12 @@ from operator import or_
 import pyrtl
 
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
-from hw.rtl.adapter import Adapter
-from hw.rtl.backend import Backend
-from hw.rtl.block import RtlBlock
-from hw.rtl.interface import Interface, Stream, Token
-from hw.rtl.parameters import Parameters, check_range, check_value_bits
-from hw.rtl.twin import InputStream, Signal, Streams, blank_if_stop, named, unless
+from hw.rtl.kit.adapter import Adapter
+from hw.rtl.kit.backend import Backend
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import Interface, Stream, Token
+from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
+from hw.rtl.kit.twin import InputStream, Signal, Streams, blank_if_stop, named, unless
 from hw.stream import DATA, FIBER_NUMBERS, STOP
 from sim.channel import Channel
 

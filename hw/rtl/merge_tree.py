@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from hw.merge import MERGE_TASK
 from hw.rtl import merger
 from hw.rtl.channel import PendingStandIn
+from hw.rtl.kit.parameters import Parameters, check_range
+from hw.rtl.kit.wrapper import Composition, Link, Part, composed
 from hw.rtl.merger import MergerParameters
-from hw.rtl.parameters import Parameters, check_range
-from hw.rtl.wrapper import Composition, Link, Part, composed
 from hw.stream import STREAM
 from sim import Input, Output
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import pyrtl
 
 from hw.merge import HighRadixMerger
-from hw.rtl.adapter import Adapter
-from hw.rtl.backend import Backend
-from hw.rtl.block import RtlBlock
-from hw.rtl.interface import Interface, Stream, Token, streams
-from hw.rtl.parameters import Parameters, check_range, check_value_bits
-from hw.rtl.smallest import Candidate, smallest
-from hw.rtl.twin import InputStream, Signal, Streams, index_bits, named
+from hw.rtl.kit.adapter import Adapter
+from hw.rtl.kit.backend import Backend
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import Interface, Stream, Token, streams
+from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
+from hw.rtl.kit.smallest import Candidate, smallest
+from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
 from hw.stream import DATA, STOP
 from sim.channel import Channel
 

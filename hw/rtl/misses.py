@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from hw.rtl.twin import Signal, index_bits, named
+from hw.rtl.kit.twin import Signal, index_bits, named
 
 OPERATION_BITS = 2  # of what waits for a line: a read or a consume
 

@@ -8,9 +8,9 @@ import pyrtl
 
 from hw.prefix_sum import FORMS, PARALLEL, Level, PrefixSum, depth, network
 from hw.rows import MAXIMUM_WIDTH
-from hw.rtl.block import RtlBlock
-from hw.rtl.interface import Interface
-from hw.rtl.parameters import (
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.parameters import (
     CHOICES,
     Parameters,
     check_choice,
@@ -18,8 +18,8 @@ from hw.rtl.parameters import (
     check_value_bits,
     payload_widths,
 )
-from hw.rtl.rows import Row, Rows, RowStandIn, row_interface
-from hw.rtl.twin import Signal, Streams, unless
+from hw.rtl.kit.rows import Row, Rows, RowStandIn, row_interface
+from hw.rtl.kit.twin import Signal, Streams, unless
 
 
 @dataclass(frozen=True)

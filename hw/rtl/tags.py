@@ -8,9 +8,9 @@ from itertools import accumulate
 
 import pyrtl
 
+from hw.rtl.kit.smallest import Candidate, smallest
+from hw.rtl.kit.twin import Signal, index_bits, named
 from hw.rtl.misses import memory, write
-from hw.rtl.smallest import Candidate, smallest
-from hw.rtl.twin import Signal, index_bits, named
 
 
 @dataclass(frozen=True)

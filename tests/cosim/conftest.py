@@ -26,7 +26,7 @@ SIMULATORS = ["icarus", pytest.param("verilator", marks=pytest.mark.slow)]  # co
 @pytest.fixture
 def simulator(request: pytest.FixtureRequest) -> str:
     """The HDL simulator to use; skips where it is missing, unless somebody asked for it."""
-    from hw.rtl.hdl import HdlError, find
+    from hw.rtl.tools.hdl import HdlError, find
 
     try:
         return find(request.param).name

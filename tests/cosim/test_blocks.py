@@ -4,7 +4,7 @@ import pytest
 from block_bench import bench
 from scenarios import SCENARIOS
 
-from hw.rtl.hdl import run
+from hw.rtl.tools.hdl import run
 
 SEEDS = (0, 1, 2)
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from block_bench import bench
 
-from hw.rtl import verilator as verilator_module
-from hw.rtl.hdl import SIMULATORS, HdlError, find, run
-from hw.rtl.interface import Wire
+from hw.rtl.kit.interface import Wire
 from hw.rtl.merger import MergerParameters
+from hw.rtl.tools import verilator as verilator_module
+from hw.rtl.tools.hdl import SIMULATORS, HdlError, find, run
 from sim import SimulationError
 
 SMALL = MergerParameters(radix=2, coordinate_bits=4, reference_bits=4, value_bits=32)

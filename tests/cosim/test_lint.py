@@ -8,8 +8,8 @@ import pytest
 from scenarios import SCENARIOS
 
 from hw.rtl.catalogue import BLOCKS
-from hw.rtl.hdl import SIMULATORS, HdlError
-from hw.rtl.lint import WAIVERS, lint
+from hw.rtl.tools.hdl import SIMULATORS, HdlError
+from hw.rtl.tools.lint import WAIVERS, lint
 
 DRAWN = range(3)
 NARROW = {"coordinate_bits": 1, "reference_bits": 1, "value_bits": 32}

@@ -14,7 +14,7 @@ from scipy import sparse
 
 import fiberscope
 from accelerators.configuration import ConfigurationError
-from fiberscope.report import Report
+from fiberscope.report.document import Report
 from workloads import from_scipy
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"

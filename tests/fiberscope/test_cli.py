@@ -213,7 +213,7 @@ def test_a_waveform_that_cannot_be_written_to_its_end(
 def test_a_programming_mistake_is_not_dressed_up_as_bad_input(
     toy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fiberscope import collect
+    from fiberscope.report import collect
 
     def broken(*_arguments: object) -> None:
         raise ValueError("a mistake of ours")

@@ -7,8 +7,8 @@ import pytest
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.diff import compare
-from fiberscope.report import Report, TensorTraffic
+from fiberscope.report.difference import compare
+from fiberscope.report.document import Report, TensorTraffic
 
 MATRIX = "uniform:rows=60,cols=60,nonzeros=400,seed=5"
 

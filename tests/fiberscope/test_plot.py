@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 import fiberscope
-from fiberscope import cli, plot
-from fiberscope.families import families
-from fiberscope.report import Occupancy, Report
+from fiberscope import cli
+from fiberscope.report import pictures as plot
+from fiberscope.report.document import Occupancy, Report
+from fiberscope.report.families import families
 
 pytest.importorskip("matplotlib")
 

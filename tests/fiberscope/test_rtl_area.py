@@ -88,9 +88,9 @@ def test_names_may_be_several_too_and_what_is_the_same_is_no_column(
 
 
 def test_no_digit_of_a_large_number_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    from fiberscope import rtl_area
-    from hw.rtl.area import GATES, Area
+    from fiberscope.rtl import area as rtl_area
     from hw.rtl.catalogue import BLOCKS
+    from hw.rtl.tools.area import GATES, Area
 
     bank = BLOCKS["bank"]
     large = Area(dict.fromkeys(GATES, 12_345_678), 12_345_678, 123_456_789, 123)
@@ -143,7 +143,7 @@ def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.C
 def test_without_yosys_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hw.rtl import area
+    from hw.rtl.tools import area
 
     monkeypatch.setattr(area.importlib.util, "find_spec", lambda _name: None)
     assert said(capsys, "merger") == (

@@ -81,7 +81,7 @@ def test_the_report_is_the_same_in_every_entry(
 def test_planted_rtl_that_breaks_ties_backwards_is_found(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hw.rtl import smallest
+    from hw.rtl.kit import smallest
 
     smaller = smallest._smaller
     monkeypatch.setattr(smallest, "_smaller", lambda left, right, name: smaller(right, left, name))
@@ -112,7 +112,7 @@ def test_planted_rtl_that_loses_write_backs_is_found(
 def test_planted_rtl_that_stands_still_is_a_failed_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hw.rtl import twin
+    from hw.rtl.kit import twin
 
     send = twin.OutputStream.send
     monkeypatch.setattr(twin.OutputStream, "send", lambda self, valid, fields: send(self, valid & 0, fields))
@@ -124,7 +124,7 @@ def test_planted_rtl_that_stands_still_is_a_failed_run(
 def test_planted_rtl_that_never_ends_is_stopped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hw.rtl import twin
+    from hw.rtl.kit import twin
 
     accept = twin.InputStream.accept
     monkeypatch.setattr(twin.InputStream, "accept", lambda self, ready: accept(self, ready & 0))
@@ -165,8 +165,8 @@ def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.C
 def test_what_cannot_be_run_with_rtl_is_not_run_without(
     arguments: list[str], line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from fiberscope import rtl_loop
-    from hw.rtl.icarus import Icarus
+    from fiberscope.rtl import loop as rtl_loop
+    from hw.rtl.tools.icarus import Icarus
 
     monkeypatch.setattr(rtl_loop, "simulate", lambda *_, **__: pytest.fail("simulated all the same"))
     monkeypatch.setattr(Icarus, "require", lambda _self: None)

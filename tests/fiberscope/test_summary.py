@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 
 import fiberscope
-from fiberscope.families import families, family_name
-from fiberscope.report import Component, Report
-from fiberscope.summary import show
+from fiberscope.report.document import Component, Report
+from fiberscope.report.families import families, family_name
+from fiberscope.report.summary import show
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 
@@ -116,7 +116,7 @@ def test_the_bottleneck_in_a_sentence(
     toy: str, lanes: tuple[int, int], feeder: int, memory: float, sentence: str
 ) -> None:
     import accelerators
-    from fiberscope.bottleneck import bottleneck
+    from fiberscope.report.bottleneck import bottleneck
 
     parts = {
         f"toy.lane{number:02}.multiplier": component(busy, idle=100 - busy)
@@ -135,7 +135,7 @@ def test_the_bottleneck_in_a_sentence(
 )
 def test_the_largest_loss_is_named(toy: str, part: Component, loss: str) -> None:
     import accelerators
-    from fiberscope.bottleneck import bottleneck
+    from fiberscope.report.bottleneck import bottleneck
 
     parts = {"toy.lane00.multiplier": part, "toy.lane00.feeder": component(10, idle=90)}
     sentence = bottleneck(accelerators.find(toy), parts, 0.3)
@@ -159,7 +159,7 @@ def test_channels_that_always_hold_requests_are_probably_the_limit(
     toy: str, held: int, memory: float, sentence: str
 ) -> None:
     import accelerators
-    from fiberscope.bottleneck import bottleneck
+    from fiberscope.report.bottleneck import bottleneck
 
     kind = dataclasses.replace(accelerators.find(toy), limits=(), channels="memory.channel")
     parts = {

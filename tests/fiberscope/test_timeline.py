@@ -13,9 +13,9 @@ import pytest
 
 import fiberscope
 from accelerators import configuration, find
-from fiberscope import timeline
-from fiberscope.report import Timeline
-from fiberscope.timeline import Watch
+from fiberscope.report import timeline
+from fiberscope.report.document import Timeline
+from fiberscope.report.timeline import Watch
 from sim import Component, Kernel, mode
 from workloads import load
 

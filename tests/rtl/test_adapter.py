@@ -3,8 +3,8 @@
 import pytest
 from streams import StreamSource, data_tokens
 
-from hw.rtl.adapter import Adapter
-from hw.rtl.interface import Interface, Stream
+from hw.rtl.kit.adapter import Adapter
+from hw.rtl.kit.interface import Interface, Stream
 from sim import ANY, Input, Kernel, SimulationError
 
 INTERFACE = Interface("late", (Stream("in", "in", "input", {"coordinate": 8}),))

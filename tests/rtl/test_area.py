@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from hw.rtl.area import Area, gates_of, measure, require, version
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.channel import ChannelParameters
 from hw.rtl.merge_tree import MergeTreeParameters
 from hw.rtl.merger import MergerParameters
-from hw.rtl.simulator import HdlError
+from hw.rtl.tools.area import Area, gates_of, measure, require, version
+from hw.rtl.tools.simulator import HdlError
 
 NARROW = MergerParameters(radix=2, coordinate_bits=4, reference_bits=4, value_bits=32)
 needs_yosys = pytest.mark.skipif(

@@ -11,13 +11,13 @@ from scenarios import SCENARIOS
 from streams import StreamSink, StreamSource
 
 from hw.cache import FiberCacheSpecification
-from hw.rtl.backend import PyrtlBackend
 from hw.rtl.bank import BLOCK, BankParameters, interface
 from hw.rtl.bank_logic import design
+from hw.rtl.kit.backend import PyrtlBackend
+from hw.rtl.kit.reciprocal import quotient, remainder
+from hw.rtl.kit.twin import Streams, build
 from hw.rtl.misses import FreeList
-from hw.rtl.reciprocal import quotient, remainder
 from hw.rtl.tags import Tags
-from hw.rtl.twin import Streams, build
 from sim import Kernel, SimulationError
 
 SCENARIO = SCENARIOS["bank"]

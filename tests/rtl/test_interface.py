@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from hw.rtl.interface import Interface, Stream, Token, Wire, check_ports, streams
+from hw.rtl.kit.interface import Interface, Stream, Token, Wire, check_ports, streams
 from sim import SimulationError
 
 WIDTHS = {"control": 1, "coordinate": 8, "reference": 4, "value": 32}

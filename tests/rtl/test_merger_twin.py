@@ -9,10 +9,11 @@ from fiber_streams import merge_inputs
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.rtl import merger, smallest
-from hw.rtl.backend import PyrtlBackend
+from hw.rtl import merger
+from hw.rtl.kit import smallest
+from hw.rtl.kit.backend import PyrtlBackend
+from hw.rtl.kit.twin import build
 from hw.rtl.merger import MergerParameters, interface
-from hw.rtl.twin import build
 from sim import SimulationError
 
 SCENARIO = SCENARIOS["merger"]

@@ -12,12 +12,12 @@ from prefix_sum_scenario import prefix_sum_inputs
 from hw.divider import DIVISOR
 from hw.prefix_sum import FORMS
 from hw.rtl import divider, prefix_sum
-from hw.rtl.backend import PyrtlBackend
 from hw.rtl.channel import PendingStandIn
 from hw.rtl.divider import DividerParameters
+from hw.rtl.kit.backend import PyrtlBackend
+from hw.rtl.kit.twin import build
+from hw.rtl.kit.wrapper import Composition, Link, Part, flat, hierarchical
 from hw.rtl.prefix_sum import PrefixSumParameters
-from hw.rtl.twin import build
-from hw.rtl.wrapper import Composition, Link, Part, flat, hierarchical
 from hw.stream import STREAM
 from sim import Input, Output
 

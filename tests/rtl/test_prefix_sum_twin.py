@@ -10,9 +10,10 @@ from prefix_sum_scenario import prefix_sum_inputs
 from scenarios import SCENARIOS
 
 from hw.prefix_sum import FORMS, SERIAL, adders, depth
-from hw.rtl import prefix_sum, rows
+from hw.rtl import prefix_sum
+from hw.rtl.kit import rows
+from hw.rtl.kit.twin import named
 from hw.rtl.prefix_sum import BLOCK, PrefixSumParameters
-from hw.rtl.twin import named
 
 SCENARIO = SCENARIOS["prefix_sum"]
 ONE_FORM = PrefixSumParameters(form=SERIAL, lanes=4, width=16)

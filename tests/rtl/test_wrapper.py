@@ -7,15 +7,16 @@ import pytest
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.rtl import bank, channel, intersector, merge_tree, merger, wrapper
-from hw.rtl.backend import PyrtlBackend
+from hw.rtl import bank, channel, intersector, merge_tree, merger
 from hw.rtl.bank import BankParameters
 from hw.rtl.channel import ChannelParameters
-from hw.rtl.interface import Interface
+from hw.rtl.kit import wrapper
+from hw.rtl.kit.backend import PyrtlBackend
+from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.twin import build
+from hw.rtl.kit.wrapper import Composition, Link, Part, composed
 from hw.rtl.merge_tree import MergeTreeParameters, compose
 from hw.rtl.merger import MergerParameters
-from hw.rtl.twin import build
-from hw.rtl.wrapper import Composition, Link, Part, composed
 
 NARROW = MergerParameters(2, 8, 8, 32)
 SMALL = MergeTreeParameters(radix=2, latency=2, coordinate_bits=8, reference_bits=8, value_bits=32)

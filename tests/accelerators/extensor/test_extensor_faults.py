@@ -16,7 +16,7 @@ from accelerators.extensor.dispatcher import Dispatcher
 from accelerators.extensor.loader import Loader
 from accelerators.extensor.output import OutputBuffer
 from fiberscope.errors import DeadlockedRunError, VerificationError
-from hw.hbm.simple import SimpleMemory
+from hw.dram.simple import SimpleMemory
 from sim import DeadlockError
 
 

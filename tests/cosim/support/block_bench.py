@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from hw.rtl.catalogue import BLOCKS
-from hw.rtl.hdl import Bench
+from hw.rtl.tools.hdl import Bench
 
 
 def bench(block, parameters, folder, seeds, *, spoil=lambda text: text):

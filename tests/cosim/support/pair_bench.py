@@ -8,8 +8,8 @@ from pairs import check_pair
 from scenarios import SCENARIOS
 
 from hw.rtl.catalogue import BLOCKS
-from hw.rtl.cocotb_backend import CocotbBackend
-from hw.rtl.hdl import read_order
+from hw.rtl.tools.cocotb_backend import CocotbBackend
+from hw.rtl.tools.hdl import read_order
 
 
 @cocotb.test()

@@ -9,7 +9,7 @@ from typing import Any
 from pairs import Composed, Pair
 from scenario import Scenario
 
-from hw.rtl.wrapper import Composition
+from hw.rtl.kit.wrapper import Composition
 from sim import Component, Kernel
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from pairs import Around, Pair
 from streams import Token
 
-from hw.rtl.backend import Backend, PyrtlBackend
 from hw.rtl.catalogue import BLOCKS
+from hw.rtl.kit.backend import Backend, PyrtlBackend
 from sim import Component
 
 

@@ -1,0 +1,306 @@
+"""The one document that every run ends in: what ran, what it did, where the cycles went, whether it is right.
+
+Two runs of the same inputs, configuration and version give the same document byte for byte, apart from its
+part ``host``. Everything stands in base units (cycles, seconds, bytes); the configuration names its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fiberscope.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+__all__ = [
+    "STANDARD_OUTPUT",
+    "Component",
+    "Host",
+    "Memory",
+    "Occupancy",
+    "Operand",
+    "Product",
+    "Report",
+    "TensorTraffic",
+    "Timeline",
+    "Verification",
+    "Workload",
+    "check_writable",
+    "write_text",
+]
+
+STANDARD_OUTPUT: Final = Path("-")  # as the name of a file
+SCHEMA: Final = "fiberscope-report-1"
+Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Operand(_Part):
+    """One operand: what it is, the file or generator it is from, and what a reader must know of it."""
+
+    name: str
+    source: Literal["real", "surrogate", "generated", "memory"]
+    origin: str
+    digest: str
+    shape: tuple[int, int]
+    nonzeros: int
+    notice: str | None = None
+
+
+class Workload(Operand):
+    """The first operand, and the second one where it is another."""
+
+    b: Operand | None = None
+
+
+class Product(_Part):
+    """The product as the machine wrote it."""
+
+    shape: tuple[int, int]
+    nonzeros: int
+
+
+class TensorTraffic(_Part):
+    """Bytes of one tensor between the machine and its memory."""
+
+    read_bytes: int
+    write_bytes: int
+
+
+class Component(_Part):
+    """The cycles of one component, each counted once, in its own clock; and its event counters."""
+
+    cycles: int
+    busy: int
+    input_stall: int
+    output_stall: int
+    idle: int
+    input_stall_by_port: dict[str, int] = {}
+    output_stall_by_port: dict[str, int] = {}
+    counters: dict[str, int] = {}
+
+
+class Timeline(_Part):
+    """What was done over time: in every ``interval`` cycles of the first clock; the last may be shorter.
+
+    A request's bytes count when the memory takes it, so that an interval may hold more than the pins can move
+    in it, by what the memory's queues hold.
+    """
+
+    interval: int
+    read_bytes: list[int]
+    write_bytes: list[int]
+    multiply: list[int]
+
+
+class Occupancy(_Part):
+    """How full the channels of a family were: cycles, over all of them, by the tokens that one held.
+
+    From what they held when looked at, at the end of each interval of the timeline or more often;
+    ``capacity`` is the largest of them.
+    """
+
+    channels: int
+    capacity: int
+    cycles: dict[int, int]
+
+
+class Memory(_Part):
+    """How the memory was used; ``utilization`` is the bandwidth used over the peak."""
+
+    row_hits: int
+    row_misses: int
+    row_conflicts: int
+    bytes_per_second: float
+    peak_bytes_per_second: int
+    utilization: float
+    counters: dict[str, int] = {}
+
+
+class Verification(_Part):
+    """The comparison with the reference. ``passed`` is null where the run did not come to its end.
+
+    ``max_relative_error`` is against |A| |B| entry by entry; null where a value is not finite.
+    """
+
+    reference: str
+    passed: bool | None
+    max_relative_error: float | None = None
+    tolerance: float
+    missing: int = 0
+    extra: int = 0
+
+
+class Host(_Part):
+    """The computer that ran the simulation; the only part that may differ between two runs.
+
+    ``seconds`` is wall-clock time from the loaded operands to the verified product, ``simulation_seconds``
+    that of the simulation alone, from which the speeds are. ``computes_per_host_cycle`` is multiplications
+    per cycle of one core at ``hertz``; null where the host does not tell its frequency.
+    """
+
+    seconds: float
+    simulation_seconds: float
+    ticks_per_second: float
+    cycles_per_second: float
+    multiplies_per_second: float
+    computes_per_host_cycle: float | None
+    hertz: float | None
+    peak_memory_bytes: int
+    compiled: bool
+
+
+class Report(_Part):
+    """One run of one machine on one workload."""
+
+    schema_name: Literal["fiberscope-report-1"] = Field(
+        default=SCHEMA, validation_alias="schema", serialization_alias="schema"
+    )
+    fidelity: Literal["event"] = "event"
+    version: str
+    accelerator: str
+    parts: dict[str, str] = {}
+    complete: bool
+    ending: Ending
+    workload: Workload
+    config: dict[str, Any]
+    config_digest: str
+    cycles: int
+    seconds: float
+    operations: dict[str, int]
+    traffic: dict[str, TensorTraffic]
+    traffic_minimum_bytes: int
+    memory: Memory
+    product: Product | None
+    verification: Verification
+    bottleneck: str
+    components: dict[str, Component]
+    timeline: Timeline | None = None
+    occupancies: dict[str, Occupancy] = {}
+    host: Host
+
+    def summary(self, width: int = 100) -> str:
+        """What the command line shows of a run, as plain text of so many columns; ``print`` shows it too."""
+        from fiberscope.report.summary import as_text  # noqa: PLC0415  (it imports this module)
+
+        return as_text(self, width)
+
+    def __str__(self) -> str:
+        """The summary."""
+        return self.summary()
+
+    def __repr__(self) -> str:
+        """One line, as a whole report would flood a prompt."""
+        ending = "verified" if self.verification.passed else self.ending
+        return f"<Report: {self.accelerator} on {self.workload.name}, {self.cycles:,} cycles, {ending}>"
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """The summary in colours, for rich."""
+        from fiberscope.report.summary import summary  # noqa: PLC0415
+
+        yield summary(self, width=min(options.max_width, 120), ascii_only=options.ascii_only)
+
+    def _repr_html_(self) -> str:
+        """The summary in colours, for a notebook."""
+        from fiberscope.report.summary import as_html  # noqa: PLC0415
+
+        return as_html(self)
+
+    def to_json(self) -> str:
+        """The document as indented JSON with a final newline."""
+        return self.model_dump_json(by_alias=True, indent=2) + "\n"
+
+    @classmethod
+    def read(cls, path: str | Path) -> Report:
+        """A report written earlier.
+
+        Raises:
+            InputError: the file cannot be read or is no such report.
+        """
+        try:
+            return cls.model_validate_json(Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"{path}: cannot read the report: {error.strerror}") from error
+        except ValueError as error:
+            raise InputError(f"{path}: not a report of the schema {SCHEMA}") from error
+
+    def write(self, path: str | Path) -> None:
+        """Write the JSON document at once: a reader sees the old file or the new one, never a part.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        write_text(Path(path), self.to_json())
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file at once, as ``write_bytes`` does; to standard output if the path is ``-``."""
+    if path == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+        return
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file at once: a reader sees the old one or the new one, never a part.
+
+    A link stays a link to the new file; a device or a pipe is written to and not replaced.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+            return
+        path = path.resolve()
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        os.unlink(temporary)
+        raise _unwritable(path, error) from error
+
+
+def check_writable(path: Path) -> None:
+    """Find out before a long run whether its outcome could be written to ``path``.
+
+    Raises:
+        InputError: it could not.
+    """
+    if path == STANDARD_OUTPUT:
+        return
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.exists() and not path.is_file():
+        return  # a device or a pipe is written to where it is
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: the folder {path.parent} cannot be written to")
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path}: cannot write it: {error.strerror}")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,184 @@
+"""Pictures of a report: where cycles went, traffic against the minimum, over time, how full channels were."""
+
+from __future__ import annotations
+
+import io
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.errors import InputError
+from fiberscope.report.document import Occupancy, Report, Timeline, check_writable, write_bytes
+from fiberscope.report.families import families
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["figure", "save"]
+
+FORMATS = (".png", ".svg")
+WIDTH = 11  # inches
+DOTS_PER_INCH = 110
+FULLNESS_BINS = 20
+# Colours that people of any colour vision can tell apart (Okabe and Ito).
+STATES = (
+    ("busy", "busy", "#009E73"),
+    ("input_stall", "waiting for input", "#E69F00"),
+    ("output_stall", "waiting for output", "#CC79A7"),
+    ("idle", "idle", "#DDDDDD"),
+)
+LEGEND: Any = {
+    "loc": "upper left",
+    "bbox_to_anchor": (0, -0.1),
+    "ncols": 2,
+    "fontsize": "small",
+    "frameon": False,
+}
+READ, WRITTEN, LEAST, MULTIPLIES = "#0072B2", "#D55E00", "#555555", "#009E73"
+
+
+def save(report: Report, path: Path) -> None:
+    """Draw a report into a PNG or SVG file, the same bytes for the same report.
+
+    Raises:
+        InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
+    """
+    if path.suffix not in FORMATS:
+        raise InputError(f"{path}: pictures are {' or '.join(FORMATS)} files")
+    check_writable(path)
+    drawn = figure(report)
+    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    picture = io.BytesIO()
+    drawn.savefig(picture, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
+    content = picture.getvalue()
+    write_bytes(path, _renumbered(content) if path.suffix == ".svg" else content)
+
+
+def _renumbered(svg: bytes) -> bytes:
+    """Name shapes by their order: matplotlib names them by chance and by addresses in memory."""
+    for number, name in enumerate(dict.fromkeys(re.findall(rb' id="([a-z]+[0-9a-f]{10})"', svg))):
+        svg = svg.replace(name, b"shape%d" % number)
+    return svg
+
+
+def figure(report: Report) -> Figure:
+    """The pictures of a report as one matplotlib figure; those that it has no data for are left out.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  (heavy, and an extra)
+    except ImportError as error:
+        raise InputError("pictures need matplotlib: pip install 'fiberscope[plots]'") from error
+    kinds = len(families(report.components))
+    heights = [1.5 + 0.24 * kinds]
+    heights += [3.2] if report.timeline else []
+    heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
+    drawn = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
+    drawn.suptitle(f"{report.accelerator} on {report.workload.name}: {report.cycles:,} cycles", wrap=True)
+    grid = drawn.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
+    _cycles(drawn.add_subplot(grid[0, 0]), report)
+    _traffic(drawn.add_subplot(grid[0, 1]), report)
+    if report.timeline:
+        _over_time(grid[1, :], report, report.timeline)
+    if report.occupancies:
+        _fullness(drawn, drawn.add_subplot(grid[-1, :]), report.occupancies)
+    return drawn
+
+
+def _cycles(axes: Axes, report: Report) -> None:
+    """A bar a family, its states stacked."""
+    kinds = list(families(report.components).values())
+    left = [0.0] * len(kinds)
+    for state, label, colour in STATES:
+        shares = [100 * kind.share(getattr(kind, state)) for kind in kinds]
+        axes.barh([kind.label for kind in kinds], shares, left=left, color=colour, label=label)
+        left = [start + share for start, share in zip(left, shares, strict=True)]
+    _bars(axes, "Where cycles went", "% of the cycles")
+    axes.set_xlim(0, 100)
+    axes.legend(**LEGEND)
+
+
+def _traffic(axes: Axes, report: Report) -> None:
+    """A bar a tensor, and all of them against the least that any machine moves."""
+    names = [*report.traffic, "in all"]
+    read = [part.read_bytes / 1e6 for part in report.traffic.values()]
+    written = [part.write_bytes / 1e6 for part in report.traffic.values()]
+    read, written = [*read, sum(read)], [*written, sum(written)]
+    axes.barh(names, read, color=READ, label="read")
+    axes.barh(names, written, left=read, color=WRITTEN, label="written")
+    if report.complete:
+        least = report.traffic_minimum_bytes / 1e6
+        axes.axvline(least, color=LEAST, linestyle="--", label="algorithmic minimum")
+    _bars(axes, "Traffic with the memory", "MB")
+    axes.legend(**LEGEND)
+
+
+def _bars(axes: Axes, title: str, unit: str) -> None:
+    axes.set_title(title, loc="left")
+    axes.invert_yaxis()
+    axes.set_xlabel(unit, loc="right", fontsize="small")
+    axes.tick_params(labelsize="small")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _over_time(place: Any, report: Report, timeline: Timeline) -> None:  # noqa: ANN401
+    """Bandwidth above, multiplies below, over the cycles of the first clock."""
+    upper, lower = place.subgridspec(2, 1).subplots(sharex=True)
+    edges = [timeline.interval * number for number in range(len(timeline.multiply))] + [report.cycles]
+    lengths = [end - start for start, end in pairwise(edges)]
+    gigahertz = report.cycles / report.seconds / 1e9 if report.seconds else 0.0
+    read = [count * gigahertz / length for count, length in zip(timeline.read_bytes, lengths, strict=True)]
+    written = [
+        count * gigahertz / length for count, length in zip(timeline.write_bytes, lengths, strict=True)
+    ]
+    both = [first + second for first, second in zip(read, written, strict=True)]
+    upper.stairs(read, edges, fill=True, color=READ, label="read")
+    upper.stairs(both, edges, baseline=read, fill=True, color=WRITTEN, label="written")
+    upper.axhline(report.memory.peak_bytes_per_second / 1e9, color=LEAST, linestyle="--", label="peak")
+    upper.set_title("Over time; a request counts when the memory takes it", loc="left")
+    upper.set_ylabel("GB/s", fontsize="small")
+    upper.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+    rates = [count / length for count, length in zip(timeline.multiply, lengths, strict=True)]
+    lower.stairs(rates, edges, fill=True, color=MULTIPLIES)
+    lower.set_ylabel("multiplies\na cycle", fontsize="small")
+    lower.set_xlabel("cycle", loc="right", fontsize="small")
+    for axes in (upper, lower):
+        axes.set_xlim(0, max(report.cycles, 1))
+        axes.set_ylim(bottom=0)
+        axes.tick_params(labelsize="small")
+        axes.spines[["top", "right"]].set_visible(False)
+    lower.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def _fullness(drawn: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> None:
+    """A row a family of channels: how much of the time they were how full."""
+    from matplotlib.colors import PowerNorm  # noqa: PLC0415
+
+    rows = [_shares(part) for part in occupancies.values()]
+    scale = PowerNorm(0.5, 0, 100)  # the little there is beside a full or an empty channel shows too
+    image = axes.imshow(rows, aspect="auto", cmap="magma_r", norm=scale, extent=(0, 1, len(rows), 0))
+    axes.set_yticks([row + 0.5 for row in range(len(rows))], _labels(occupancies))
+    axes.set_xticks([0, 0.5, 1], ["empty", "half full", "full"])
+    axes.set_title("How full channels were", loc="left")
+    axes.tick_params(labelsize="small")
+    bar = drawn.colorbar(image, ax=axes, shrink=0.6)
+    bar.set_label("% of the cycles", fontsize="small")
+    bar.ax.tick_params(labelsize="small")
+
+
+def _labels(occupancies: dict[str, Occupancy]) -> list[str]:
+    return [f"{name} x{part.channels}, of {part.capacity}" for name, part in occupancies.items()]
+
+
+def _shares(part: Occupancy) -> list[float]:
+    """Per cent of the cycles by how full: empty, then equal steps up to full."""
+    shares = [0.0] * (FULLNESS_BINS + 1)
+    total = sum(part.cycles.values()) or 1
+    for tokens, cycles in part.cycles.items():
+        place = -(-tokens * FULLNESS_BINS // part.capacity)
+        shares[place] += 100 * cycles / total
+    return shares

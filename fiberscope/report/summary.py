@@ -1,0 +1,218 @@
+"""What a person reads in the terminal after a run; everything in it is from the report."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from fiberscope.report.document import Memory, Operand, Report
+from fiberscope.report.families import Family, families
+
+__all__ = ["as_html", "as_text", "show", "summary"]
+
+MOST_FAMILIES = 16
+WIDTH = 100  # columns where there is no terminal to ask
+LABEL_WIDTH = 24
+HTML = '<pre style="font-family: monospace; line-height: 1.2">{code}</pre>'
+
+# State, what it is called, its colour, and its mark where the terminal can draw it and where it cannot.
+STATES = (
+    ("busy", "busy", "green", "█", "#"),
+    ("input_stall", "waiting for input", "yellow", "▒", "<"),
+    ("output_stall", "waiting for output", "magenta", "░", ">"),
+    ("idle", "idle", "dim", "·", "."),
+)
+
+
+def show(report: Report, console: Console) -> None:
+    """Print the summary of a report."""
+    console.print(summary(report, width=min(console.width, 120), ascii_only=console.options.ascii_only))
+
+
+def as_text(report: Report, width: int = WIDTH) -> str:
+    """The summary as plain text of so many columns, without a final newline."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False, markup=False)
+    with console.capture() as captured:
+        show(report, console)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def as_html(report: Report, width: int = WIDTH) -> str:
+    """The summary as a piece of HTML, colours included, for a notebook."""
+    console = Console(file=io.StringIO(), record=True, width=width, highlight=False, markup=False)
+    show(report, console)
+    return console.export_html(inline_styles=True, code_format=HTML)
+
+
+def summary(report: Report, *, width: int, ascii_only: bool = False) -> RenderableType:
+    """The summary of a report, laid out for so many columns.
+
+    Args:
+        report: of a run, complete or not.
+        width: columns, at least 60.
+        ascii_only: draw bars with ASCII characters.
+    """
+    parts: list[RenderableType] = [_title(report), *_notices(report), ""]
+    parts += [_totals(report), ""]
+    parts += [*_cycles(report, width, ascii_only), ""]
+    parts += [_traffic(report), _memory(report.memory), ""]
+    bottleneck = "" if report.ending == "deadlock" else report.bottleneck
+    last = {"Bottleneck": bottleneck, "Verified": _verified(report), "Host": _host(report)}
+    parts.append(_lines(*last.items()))
+    return Group(*parts)
+
+
+def _title(report: Report) -> RenderableType:
+    workload = report.workload
+    times = "A times A" if workload.b is None else "A times B"
+    own = ", ".join(f"{part} {name.rpartition('.')[2]}" for part, name in report.parts.items())
+    machine = f"{report.accelerator} with {own}" if own else report.accelerator
+    title = Text.assemble((machine, "bold"), " on ", (workload.name, "bold"), f", {times}: ")
+    title.append(_operand(workload))
+    if workload.b is not None:
+        title.append(f"; B is {workload.b.name}: {_operand(workload.b)}")
+    return title
+
+
+def _operand(operand: Operand) -> str:
+    rows, columns = operand.shape
+    return f"{rows:,} x {columns:,}, {operand.nonzeros:,} nonzeros, {operand.source}"
+
+
+def _notices(report: Report) -> list[RenderableType]:
+    """Boxes for what must not be overlooked."""
+    boxes: list[RenderableType] = []
+    for operand in (report.workload, report.workload.b):
+        if operand is not None and operand.notice:
+            boxes.append(Panel(Text(operand.notice), style="bold yellow", title="NOTICE"))
+    if not report.complete:
+        text = f"The run ended early ({report.ending}) at cycle {report.cycles:,}. Counts are up to there."
+        boxes.append(Panel(Text(text), style="bold yellow", title="INCOMPLETE"))
+    elif not report.verification.passed:
+        boxes.append(Panel(Text(_verified(report)), style="bold red", title="WRONG RESULT"))
+    return boxes
+
+
+def _totals(report: Report) -> RenderableType:
+    operations = ", ".join(f"{count:,} {name}" for name, count in report.operations.items())
+    product = ""
+    if report.product is not None:
+        rows, columns = report.product.shape
+        product = f"{rows:,} x {columns:,}, {report.product.nonzeros:,} nonzeros"
+    cycles = Text.assemble((f"{report.cycles:,}", "bold"), f" ({_time(report.seconds)})")
+    return _lines(("Cycles", cycles), ("Operations", operations), ("Product", product))
+
+
+def _lines(*rows: tuple[str, str | Text]) -> RenderableType:
+    """Labelled lines; those without a text are left out."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True, min_width=10)
+    table.add_column(overflow="fold")
+    for label, text in rows:
+        if text:
+            table.add_row(label, Text(text) if isinstance(text, str) else text)
+    return table
+
+
+def _cycles(report: Report, width: int, ascii_only: bool) -> list[RenderableType]:
+    kinds = list(families(report.components).values())
+    bar_width = max(10, width - LABEL_WIDTH - 32)
+    table = Table.grid(padding=(0, 1))
+    table.add_column(width=LABEL_WIDTH, no_wrap=True, overflow="ellipsis")
+    table.add_column(width=bar_width, no_wrap=True)
+    for _ in STATES:
+        table.add_column(width=6, justify="right", no_wrap=True)
+    table.add_row(Text("Where cycles went", "bold"), "", "busy", "input", "output", "idle")
+    for kind in kinds[:MOST_FAMILIES]:
+        shares = [kind.share(getattr(kind, state[0])) for state in STATES]
+        numbers = [f"{share:.0%}" for share in shares]
+        table.add_row(Text(kind.label), _bar(kind, bar_width, ascii_only), *numbers)
+    legend = Text("  ".join(f"{state[4] if ascii_only else state[3]} {state[1]}" for state in STATES), "dim")
+    more = len(kinds) - MOST_FAMILIES
+    rest = [Text(f"and {more} more kinds of components in the report", "dim")] if more > 0 else []
+    return [table, *rest, legend]
+
+
+def _bar(kind: Family, width: int, ascii_only: bool) -> Text:
+    """The states of a family as a bar of exactly this width; what rounding leaves goes to the nearest."""
+    bar = Text()
+    done, drawn = 0, 0
+    for state, _title, style, mark, ascii_mark in STATES:
+        done += getattr(kind, state)
+        end = round(width * kind.share(done))
+        bar.append((ascii_mark if ascii_only else mark) * (end - drawn), style)
+        drawn = end
+    return bar
+
+
+def _traffic(report: Report) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, min_width=10)
+    table.add_column(justify="right", min_width=12)
+    table.add_column(justify="right", min_width=12)
+    table.add_row(Text("Traffic", "bold"), "read", "written")
+    for name, part in report.traffic.items():
+        table.add_row(Text(f"  {name}"), _size(part.read_bytes), _size(part.write_bytes))
+    moved = sum(part.read_bytes + part.write_bytes for part in report.traffic.values())
+    least = report.traffic_minimum_bytes
+    total = f"  {_size(moved)} in all"
+    if least and report.complete:
+        total += f", {moved / least:.2f} times the algorithmic minimum of {_size(least)}"
+    return Group(table, Text(total))
+
+
+def _memory(memory: Memory) -> RenderableType:
+    accesses = memory.row_hits + memory.row_misses + memory.row_conflicts
+    rows = ""
+    if accesses:
+        shares = (memory.row_hits / accesses, memory.row_misses / accesses, memory.row_conflicts / accesses)
+        rows = "; rows: {:.0%} hits, {:.0%} misses, {:.0%} conflicts".format(*shares)
+    used, peak = memory.bytes_per_second / 2**30, memory.peak_bytes_per_second / 2**30
+    text = f"{used:,.1f} of {peak:,.1f} GiB/s used ({memory.utilization:.0%}){rows}"
+    return _lines(("Memory", text))
+
+
+def _verified(report: Report) -> str:
+    check = report.verification
+    if check.passed is None:
+        return "not verified, as the run is incomplete"
+    error = "not finite" if check.max_relative_error is None else f"{check.max_relative_error:.2g}"
+    if check.passed:
+        return f"equal to {check.reference}, entry by entry; largest relative error {error}"
+    return (
+        f"NOT equal to {check.reference}: largest relative error {error}, "
+        f"{check.missing:,} entries missing, {check.extra:,} too many"
+    )
+
+
+def _host(report: Report) -> str:
+    host = report.host
+    return (
+        f"{host.seconds:.2f} s, {_count(host.ticks_per_second)} ticks/s, "
+        f"{_count(host.multiplies_per_second)} multiplies/s, {_size(host.peak_memory_bytes)} of memory"
+        f"{'' if host.compiled else '; engine NOT compiled, expect it to be slow'}"
+    )
+
+
+def _size(count: int) -> str:
+    return _scaled(count, ("B", "KiB", "MiB", "GiB", "TiB"), 1024)
+
+
+def _count(rate: float) -> str:
+    return _scaled(rate, ("", "k", "M", "G"), 1000)
+
+
+def _time(seconds: float) -> str:
+    return _scaled(seconds * 1e9, ("ns", "us", "ms", "s"), 1000)
+
+
+def _scaled(number: float, units: tuple[str, ...], step: int) -> str:
+    """The number with the first unit that keeps it below ``step``, or the last one."""
+    power = 0
+    while number >= step and power < len(units) - 1:
+        number, power = number / step, power + 1
+    return f"{number:,.{2 if power else 0}f} {units[power]}".rstrip()

@@ -1,0 +1,107 @@
+"""``fiberscope rtl area``: what blocks become in gates, as a table or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from fiberscope.errors import InputError
+from fiberscope.report.document import STANDARD_OUTPUT, check_writable, write_text
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.parameters import Parameters
+from hw.rtl.tools.area import GATES, Area, measure, require, version
+from hw.rtl.tools.simulator import HdlError
+
+__all__ = ["show"]
+
+SCHEMA = "fiberscope-area-1"
+
+_Measured = tuple[RtlBlock, Parameters, Area]
+
+
+def show(chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None) -> None:
+    """Measure blocks and print a table of them, or write it as JSON into a file too (- for here alone).
+
+    Raises:
+        InputError: Yosys is missing, or the file cannot be written.
+    """
+    if output is not None:
+        check_writable(output)
+    try:
+        require()
+        measured = [(block, given, measure(block, given)) for block, given in _watched(chosen)]
+    except HdlError as error:
+        raise InputError(str(error)) from error
+    if output is not None:
+        write_text(output, _json(measured))
+    if output == STANDARD_OUTPUT:
+        return
+    console = Console(highlight=False, markup=False)
+    for line in _shared(measured):
+        console.print(line)
+    console.print(_table(measured))
+    console.print(f"Generic gates, by Yosys {version()}; memories are not among them.")
+
+
+def _watched(
+    chosen: Sequence[tuple[RtlBlock, Parameters]],
+) -> Iterable[tuple[RtlBlock, Parameters]]:
+    """The same, with a bar while somebody watches."""
+    console = Console(stderr=True)
+    return track(chosen, "Synthesizing", console=console, transient=True, disable=not console.is_terminal)
+
+
+def _varied(measured: Sequence[_Measured]) -> list[str]:
+    """The parameters in which the rows of one block differ; none where there is a row a block."""
+    if len({block.name for block, _parameters, _area in measured}) > 1:
+        return []
+    rows = [asdict(parameters) for _block, parameters, _area in measured]
+    return [name for name in rows[0] if len({row[name] for row in rows}) > 1]
+
+
+def _shared(measured: Sequence[_Measured]) -> list[str]:
+    """A line a block with the parameters that are no column of the table."""
+    varied = _varied(measured)
+    lines = [
+        f"{block.name}: {' '.join(f'{k}={v}' for k, v in asdict(parameters).items() if k not in varied)}"
+        for block, parameters, _area in measured
+    ]
+    return list(dict.fromkeys(lines))
+
+
+def _table(measured: Sequence[_Measured]) -> Table:
+    """A row each: the block, or the parameters in which the rows of the one block differ, and the numbers."""
+    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
+    varied = _varied(measured)
+    if not varied:
+        table.add_column("block", no_wrap=True)
+    for name in varied:
+        table.add_column(name.replace("_", "_\n"), justify="right", overflow="fold")
+    for name in ("gates", *GATES, "flip-\nflops", "memory\nbits", "depth"):
+        table.add_column(name, justify="right", overflow="fold")  # no digit is ever left out
+    for block, parameters, area in measured:
+        kinds = (area.gates.get(kind, 0) for kind in GATES)
+        numbers = (area.gate_count, *kinds, area.flip_flops, area.memory_bits, area.depth)
+        first = [str(getattr(parameters, name)) for name in varied] or [block.name]
+        table.add_row(*first, *(f"{number:,}" for number in numbers))
+    return table
+
+
+def _json(measured: Sequence[_Measured]) -> str:
+    document: Mapping[str, Any] = {
+        "schema": SCHEMA,
+        "yosys": version(),
+        "blocks": [
+            {"block": block.name, "parameters": asdict(parameters), **area.to_json()}
+            for block, parameters, area in measured
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"

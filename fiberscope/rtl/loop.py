@@ -1,0 +1,254 @@
+"""Blocks in the loop: an accelerator with some of its components replaced by RTL, compared with itself."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from accelerators.configuration import parse_settings
+from fiberscope.api import simulate
+from fiberscope.errors import FailedRunError, InputError
+from fiberscope.report.document import Report
+from fiberscope.rtl.places import Maker, Place, choose, makers
+from hw.rtl.catalogue import BLOCKS
+from hw.rtl.kit.backend import Backend, PyrtlBackend
+from hw.rtl.kit.interface import Interface
+from hw.rtl.tools.harness import harness, prefix
+from hw.rtl.tools.hdl import SIMULATORS, Bench, HdlError, find, read_order, run
+from hw.rtl.tools.simulator import check_sources
+from sim import Component, SimulationError
+from workloads.errors import nearest
+
+__all__ = ["Loop", "Outcome", "compare", "simulate_in_bench"]
+
+PYRTL = "pyrtl"  # the backend that needs no HDL simulator
+TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
+OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
+NOT_COMPARED = (
+    "host",
+    "parts",
+)  # what of a report may differ: the host's speed, and that a part was replaced
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What is run.
+
+    Args:
+        blocks: the parts that are replaced, names in the catalogue of RTL.
+        accelerator: its name.
+        a, b: the operands; A again if there is no B.
+        settings: parameters of the accelerator, ``key=value``.
+        at: the components to replace, by instance name; of a block of which none is named, the first.
+        sources: Verilog files of one's own, for one block; the twins' if there are none.
+        module: the module among them; the block's name if None.
+        cycle_limit: where a run is stopped, None for nowhere.
+    """
+
+    blocks: tuple[str, ...]
+    accelerator: str
+    a: str
+    b: str | None = None
+    settings: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    module: str | None = None
+    cycle_limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The report with the components and that with RTL in their places, which are ``at``."""
+
+    at: tuple[str, ...]
+    component: Report
+    rtl: Report
+
+    def entries(self) -> int:
+        """How many entries were compared."""
+        return len(_entries(self.component))
+
+    def differences(self) -> list[str]:
+        """One line for each entry that differs."""
+        first, second = _entries(self.component), _entries(self.rtl)
+        return [
+            f"{key}: {first.get(key, 'absent')} with the component, {second.get(key, 'absent')} with RTL"
+            for key in {**first, **second}
+            if first.get(key) != second.get(key)
+        ]
+
+
+def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
+    """Run the accelerator as it is and with RTL in it.
+
+    RTL that never comes to an end is stopped at twice the cycles that it should take.
+
+    Args:
+        loop: what to run.
+        simulator: ``pyrtl`` or an HDL simulator of ``hw.rtl.tools.hdl``.
+        folder: where Verilog, logs and the report of the second run are put.
+
+    Raises:
+        InputError: for what the user can put right, the ports of a module among it.
+        FailedRunError: the accelerator went wrong, by itself or with RTL in it.
+    """
+    noted = makers(loop.accelerator, loop.blocks, {})
+    _check(loop, simulator)
+    component = _simulate(loop, noted)
+    places = choose(loop.accelerator, noted, loop.at, loop.module)
+    limited = replace(loop, cycle_limit=2 * component.cycles + 1000)
+    at = tuple(place.at for place in places)
+    try:
+        if simulator == PYRTL:
+            rtl = _simulate_in_pyrtl(limited, places)
+        else:
+            rtl = _simulate_in_hdl(limited, places, simulator, folder)
+    except FailedRunError as failed:
+        raise FailedRunError(f"with RTL at {', '.join(at)}: {failed}", failed.report) from failed
+    except SimulationError as error:
+        raise InputError(str(error)) from error
+    return Outcome(at, component, rtl)
+
+
+def _check(loop: Loop, simulator: str) -> None:
+    """Refuse what cannot be run with RTL before the run without it."""
+    if loop.module is not None and not loop.sources:
+        raise InputError(f"--module {loop.module}: say by --verilog in which file it is")
+    if len(loop.blocks) > 1 and loop.sources:
+        raise InputError(f"--verilog is for one block, not for {' and '.join(loop.blocks)}")
+    if simulator not in (*SIMULATORS, PYRTL):
+        raise InputError(f"no simulator {simulator}; {nearest(simulator, (*SIMULATORS, PYRTL))}")
+    if simulator == PYRTL and loop.sources:
+        raise InputError("PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator")
+    try:
+        if simulator != PYRTL:
+            find(simulator)
+        check_sources([Path(source) for source in loop.sources])
+    except HdlError as error:
+        raise InputError(str(error)) from error
+
+
+def simulate_in_bench(backend: Callable[[Interface, str], Backend]) -> None:
+    """The second run, within an HDL simulator; leaves its report, or what went wrong, where it was told."""
+    order = read_order()
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in order["loop"].items()
+    }
+    places = [
+        Place(**{**place, "parameters": BLOCKS[place["block"]].parameters(**place["parameters"])})
+        for place in order["places"]
+    ]
+    with contextlib.chdir(order["here"]), _reported(order["report"], order["fault"]):
+        report = _simulate_with(
+            Loop(**given), places, lambda place: backend(place.interface, prefix(place.instance))
+        )
+        report.write(order["report"])
+
+
+@contextlib.contextmanager
+def _reported(report: str, fault: str) -> Iterator[None]:
+    """Leave what went wrong, and what is known of a run that failed."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, FailedRunError):
+            error.report.write(report)
+        Path(fault).write_text(str(error), encoding="utf-8")
+        raise
+
+
+def _simulate_in_pyrtl(loop: Loop, places: Sequence[Place]) -> Report:
+    return _simulate_with(
+        loop, places, lambda place: PyrtlBackend(BLOCKS[place.block].twin(place.parameters))
+    )
+
+
+def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> Report:
+    folder = folder.resolve()
+    report, fault = folder / "report.json", folder / "fault.txt"
+    with _folder(folder):
+        for old in (report, fault):
+            old.unlink(missing_ok=True)
+        sources = _sources(loop, places, folder)
+    order = {
+        "loop": asdict(loop),
+        "places": [asdict(place) for place in places],
+        "here": str(Path.cwd()),
+        "report": str(report),
+        "fault": str(fault),
+    }
+    interfaces = tuple({(place.module, place.parameters): place.interface for place in places}.values())
+    bench = Bench(sources, TOP, interfaces, "fiberscope.rtl.bench", order, folder)
+    try:
+        run(bench, simulator)
+    except HdlError as error:
+        if not fault.is_file():
+            raise
+        message = fault.read_text(encoding="utf-8")
+        if report.is_file():
+            raise FailedRunError(message, Report.read(report)) from error
+        raise SimulationError(message) from error
+    return Report.read(report)
+
+
+@contextlib.contextmanager
+def _folder(folder: Path) -> Iterator[None]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written to: {error.strerror}") from error
+
+
+def _sources(loop: Loop, places: Sequence[Place], folder: Path) -> tuple[Path, ...]:
+    """The Verilog files; those of twins and of the harness around all modules are written now."""
+    texts = {f"{TOP}.v": harness(TOP, {place.instance: place.interface for place in places})}
+    if not loop.sources:
+        for module, place in {place.module: place for place in places}.items():
+            texts[f"{module}.v"] = BLOCKS[place.block].verilog(place.parameters, module)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return (*map(Path, loop.sources), *(folder / name for name in texts))
+
+
+def _simulate_with(loop: Loop, places: Sequence[Place], backend: Callable[[Place], Backend]) -> Report:
+    """The accelerator with RTL at some places."""
+
+    def stand_in(place: Place) -> Callable[..., Component]:
+        def make(name: str, *_arguments: object) -> Component:
+            adapter = BLOCKS[place.block].stand_in(name, place.interface, backend(place))
+            if loop.sources:
+                adapter.drain = OWN_DRAIN
+            return adapter
+
+        return make
+
+    rtl = {place.at: stand_in(place) for place in places}
+    return _simulate(loop, makers(loop.accelerator, loop.blocks, rtl))
+
+
+def _simulate(loop: Loop, parts: Mapping[str, Maker]) -> Report:
+    return simulate(
+        loop.accelerator,
+        loop.a,
+        loop.b,
+        settings=parse_settings(loop.settings),
+        cycle_limit=loop.cycle_limit,
+        parts=parts,
+    )
+
+
+def _entries(report: Report) -> dict[str, object]:
+    """What is compared, by dotted key."""
+    return dict(_flattened("", report.model_dump(mode="json", exclude=set(NOT_COMPARED))))
+
+
+def _flattened(prefix: str, entry: object) -> Iterator[tuple[str, object]]:
+    if isinstance(entry, dict) and entry:
+        for key, inner in entry.items():
+            yield from _flattened(f"{prefix}.{key}" if prefix else str(key), inner)
+    else:
+        yield prefix, entry

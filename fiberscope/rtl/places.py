@@ -1,0 +1,130 @@
+"""Where RTL goes in an accelerator: the components that are replaced, and the modules that replace them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import accelerators
+from fiberscope.errors import InputError
+from hw.rtl.catalogue import BLOCKS
+from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.parameters import Parameters
+from sim import Component
+from workloads.errors import nearest
+
+__all__ = ["Maker", "Place", "choose", "makers"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A component that is replaced.
+
+    Args:
+        at: its instance name.
+        block: what it is, a name in the catalogue of RTL.
+        parameters: those of the RTL.
+        module: the module's name in Verilog.
+    """
+
+    at: str
+    block: str
+    parameters: Parameters
+    module: str
+
+    @property
+    def interface(self) -> Interface:
+        """The ports that its module must have."""
+        return replace(BLOCKS[self.block].interface(self.parameters), module=self.module)
+
+    @property
+    def instance(self) -> str:
+        """What its module is called in an HDL simulator."""
+        return self.at.replace(".", "_")
+
+
+class Maker:
+    """Makes the parts of one kind: notes them all, and puts RTL at some places."""
+
+    def __init__(self, kind: Callable[..., Component], rtl: Mapping[str, Callable[..., Component]]) -> None:
+        self.kind = kind
+        self.rtl = rtl
+        self.made: dict[str, tuple[Any, ...]] = {}  # arguments by instance name
+
+    def __call__(self, name: str, *arguments: object) -> Component:
+        """Make a part; the arguments are those of the machine."""
+        self.made[name] = arguments
+        return self.rtl.get(name, self.kind)(name, *arguments)
+
+
+def makers(
+    accelerator: str, blocks: Iterable[str], rtl: Mapping[str, Callable[..., Component]]
+) -> dict[str, Maker]:
+    """A maker for each of the accelerator's parts that are among ``blocks``.
+
+    Args:
+        accelerator: its name.
+        blocks: the parts that may be replaced.
+        rtl: what makes the component in the place of another, by instance name.
+
+    Raises:
+        InputError: if it has no such part.
+    """
+    kind = accelerators.find(accelerator)
+    for block in blocks:
+        if block not in kind.parts:
+            known = kind.parts.keys() & BLOCKS.keys()
+            advice = nearest(block, known) if known else "none of its parts exists as RTL"
+            raise InputError(f"{kind.name} has no part {block} to replace; {advice}")
+    return {block: Maker(kind.parts[block], rtl) for block in blocks}
+
+
+def choose(
+    accelerator: str, made: Mapping[str, Maker], at: Sequence[str], own_module: str | None
+) -> tuple[Place, ...]:
+    """The places of RTL: of each block those that are named, or the first if none of them is.
+
+    Args:
+        accelerator: its name.
+        made: makers that have noted all instances, by block.
+        at: instance names.
+        own_module: a module of the user's, the same at all places.
+
+    Raises:
+        InputError: if there is no such instance, or the RTL cannot be made for its arguments.
+    """
+    block_of = {name: block for block, maker in made.items() for name in maker.made}
+    for name in at:
+        if name not in block_of:
+            raise InputError(
+                f"{accelerator} has no {' or '.join(made)} named {name}; {nearest(name, block_of)}"
+            )
+    chosen = []
+    for block, maker in made.items():
+        named = [name for name in maker.made if name in at]
+        for name in named or list(maker.made)[:1]:
+            chosen.append((name, block, _parameters(block, maker.made[name])))
+    return _with_modules(chosen, own_module)
+
+
+def _with_modules(found: Iterable[tuple[str, str, Parameters]], own_module: str | None) -> tuple[Place, ...]:
+    """One module for all places of a block with the same parameters, numbered from the second on."""
+    names: dict[tuple[str, Parameters], str] = {}
+    numbers: Counter[str] = Counter()
+    for _name, block, parameters in found:
+        if (block, parameters) not in names:
+            names[block, parameters] = f"{block}_{numbers[block]}" if numbers[block] else block
+            numbers[block] += 1
+    return tuple(
+        Place(name, block, parameters, own_module or names[block, parameters])
+        for name, block, parameters in found
+    )
+
+
+def _parameters(block: str, arguments: tuple[Any, ...]) -> Parameters:
+    try:
+        return BLOCKS[block].matching(*arguments)
+    except ValueError as error:
+        raise InputError(f"{error}; set the accelerator so that it suits the RTL") from error

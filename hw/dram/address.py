@@ -1,0 +1,150 @@
+"""Address maps: which bits of an address choose the pseudo-channel, bank group, bank, row and column."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from hw.dram.standards import Organisation
+
+COLUMN_LOW = 2  # bits of the column that MOP keeps below the banks: four bursts side by side in a row
+
+
+@dataclass(frozen=True)
+class AddressMap:
+    """One way of cutting an address, as data.
+
+    Args:
+        name: its name in the literature, or what stands where from the highest bits down.
+        fields: what the bits above the byte within a burst choose, from the lowest bits up; what is left
+            above the last is the row, with no limit. ``column_low`` is the lowest two bits of the column.
+        fold: whether the column's bits are also XORed, in turn, into pseudo-channel, bank group, bank, row.
+        source: who describes it.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    fold: bool
+    source: str
+
+
+_MAPS = (
+    AddressMap(
+        "RoBaRaCoCh",
+        ("column", "pseudo_channel", "bank_group", "bank"),
+        fold=False,
+        source="Ramulator 2.1, ro_ba_ra_co_ch.cpp: a row's bursts side by side",
+    ),
+    AddressMap(
+        "MOP4CLXOR",
+        ("column_low", "pseudo_channel", "bank_group", "bank", "column_high"),
+        fold=True,
+        source="Ramulator 2.1, mop4clxor.cpp; Kaseridis, Stuecheli, John, MICRO 2011 (minimalist open page)",
+    ),
+    AddressMap(
+        "RoBaCoBgCh",
+        ("pseudo_channel", "bank_group", "column", "bank"),
+        fold=False,
+        source="ours: neighbouring bursts in different bank groups, so that a stream never waits for tCCD_L",
+    ),
+    AddressMap(
+        "RoCoBaBgCl",
+        ("column_low", "pseudo_channel", "bank_group", "bank", "column_high"),
+        fold=False,
+        source="ours: MOP without the XOR: a line stays in one row, its neighbours go to other banks",
+    ),
+)
+ADDRESS_MAPS = {address_map.name: address_map for address_map in _MAPS}
+
+
+def address_map(name: str) -> AddressMap:
+    """The map with this name.
+
+    Raises:
+        ValueError: if there is none, with the nearest name.
+    """
+    if name not in ADDRESS_MAPS:
+        near = difflib.get_close_matches(name, ADDRESS_MAPS, n=1, cutoff=0.0)
+        raise ValueError(
+            f"no address map {name}; did you mean {near[0]}? There are {', '.join(ADDRESS_MAPS)}"
+        )
+    return ADDRESS_MAPS[name]
+
+
+def _bits(count: int, what: str) -> int:
+    if count & (count - 1):
+        raise ValueError(f"an address map needs a power of two of {what}, not {count}")
+    return count.bit_length() - 1
+
+
+def layout(cut: AddressMap, organisation: Organisation) -> dict[str, tuple[int, int]]:
+    """Lowest bit and number of bits of every field, counted in a channel's own address.
+
+    Raises:
+        ValueError: if a part of the organisation is no power of two, or the map needs more columns.
+    """
+    column = _bits(organisation.bursts, "bursts in a row")
+    widths = {
+        "column": column,
+        "column_low": COLUMN_LOW,
+        "column_high": column - COLUMN_LOW,
+        "pseudo_channel": _bits(organisation.pseudo_channels, "pseudo-channels"),
+        "bank_group": _bits(organisation.bank_groups, "bank groups"),
+        "bank": _bits(organisation.banks, "banks"),
+    }
+    if widths["column_high"] < 0 and "column_high" in cut.fields:
+        raise ValueError(f"address map {cut.name} needs rows of at least 4 bursts, not {organisation.bursts}")
+    low = _bits(organisation.burst_bytes, "bytes in a burst")
+    places = {"byte": (0, low)}
+    for name in cut.fields:
+        places[name] = (low, widths[name])
+        low += widths[name]
+    places["row"] = (low, 64 - low)
+    return places
+
+
+class Decoder:
+    """Cuts a channel's addresses: ``decode`` leaves the flat bank number in ``bank``, the row in ``row``.
+
+    Banks are numbered over the channel: (pseudo-channel * bank groups + bank group) * banks + bank.
+    """
+
+    def __init__(self, cut: AddressMap, organisation: Organisation) -> None:
+        places = layout(cut, organisation)
+        nothing = (0, 0)
+        low = places.get("column_low", places.get("column", nothing))
+        high = places.get("column_high", nothing)
+        self.bank = 0
+        self.row = 0
+        self._fold = cut.fold
+        self._low_shift, self._low_bits = low
+        self._high_shift, self._high_bits = high
+        self._pseudo_shift, self._pseudo_bits = places["pseudo_channel"]
+        self._group_shift, self._group_bits = places["bank_group"]
+        self._bank_shift, self._bank_bits = places["bank"]
+        self._row_shift = places["row"][0]
+
+    def decode(self, address: int) -> None:
+        """Cut one address (bytes, the channel-interleaving bits already taken out)."""
+        pseudo = _slice(address, self._pseudo_shift, self._pseudo_bits)
+        group = _slice(address, self._group_shift, self._group_bits)
+        bank = _slice(address, self._bank_shift, self._bank_bits)
+        row = address >> self._row_shift
+        if self._fold:
+            column = self._column(address)
+            pseudo ^= _slice(column, 0, self._pseudo_bits)
+            column >>= self._pseudo_bits
+            group ^= _slice(column, 0, self._group_bits)
+            column >>= self._group_bits
+            bank ^= _slice(column, 0, self._bank_bits)
+            row ^= column >> self._bank_bits
+        self.bank = (((pseudo << self._group_bits) | group) << self._bank_bits) | bank
+        self.row = row
+
+    def _column(self, address: int) -> int:
+        low = _slice(address, self._low_shift, self._low_bits)
+        return (_slice(address, self._high_shift, self._high_bits) << self._low_bits) | low
+
+
+def _slice(value: int, shift: int, bits: int) -> int:
+    return (value >> shift) & ((1 << bits) - 1)

@@ -1,0 +1,29 @@
+from hw.dram.address cimport Decoder
+from hw.dram.controller cimport Controller
+from hw.dram.returns cimport Returns
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long FAR, NEVER, READ, WRITE, WRITE_THROUGH, TENSOR_SHIFT, TENSORS, READS, WRITES, OPENED
+
+cdef class DramChannel(Component):
+    cdef readonly object specification
+    cdef long _bursts, _burst_shift, _request_bytes, _requests_per_cycle, _interleave, _stride
+    cdef long _read_queue, _write_queue
+    cdef Decoder _decoder
+    cdef Returns _returns
+    cdef Controller _controller
+    cdef Channel _requests, _replies
+    cdef long _reads, _writes, _forwarded, _coalesced, _read_latency
+    cdef long[::1] _read_bytes, _write_bytes
+
+    cpdef long tick(self, long now) except? -2
+    cdef long _rest(self, long now, bint again) noexcept
+    cdef bint _take_requests(self, long now) except -1
+    cdef bint _take(self, long now) except -1
+    cdef int _refuse(self, str fault) except -1
+    cdef long _local(self, long address) noexcept
+    cdef long _new_lines(self, long first) noexcept
+    cdef bint _take_read(self, long first, long address, long tensor, long now) except -1
+    cdef bint _take_write(self, long first, long tensor, long now) except -1
+    cdef int _reply(self, long now) except -1

@@ -1,0 +1,276 @@
+"""One channel of DRAM as a component: requests in, replies out, a controller and a device in between."""
+
+from __future__ import annotations
+
+from array import array
+from typing import ClassVar
+
+from hw.dram.address import Decoder
+from hw.dram.commands import COMMANDS, OPENED, READS, WRITES, Command
+from hw.dram.controller import Controller
+from hw.dram.returns import Returns
+from hw.dram.specification import DramSpecification
+from hw.memory import (
+    OPERATIONS,
+    READ,
+    REPLY,
+    REQUEST,
+    TENSOR_SHIFT,
+    TENSORS,
+    WRITE,
+    WRITE_THROUGH,
+)
+from sim.component import Component, Input, Output, Port, Signal
+from sim.constants import FAR, NEVER
+from sim.errors import SimulationError
+
+
+class DramChannel(Component):
+    """One DRAM channel, to be put in a clock domain of ``specification.clock_hertz``.
+
+    Ports: ``requests`` (reads, writes, write_throughs; one ``request_bytes`` each) and ``replies``, to reads
+    only, with the request's tag and address.
+
+    A request that can be seen in cycle t may have its first command issued in t; a read is answered in the
+    cycle in which its last burst has arrived, ``cl + burst`` after the RD, and replies keep the order of the
+    RDs. Counted from the cycle before it was taken, as if it had been pushed one cycle ahead, an unloaded
+    read of one burst takes 1 + cl + burst cycles from an open row.
+
+    Args:
+        name: instance name.
+        specification: what it is built from.
+        log: whether to keep every command issued, in ``commands``.
+    """
+
+    PORTS: ClassVar[tuple[Port, ...]] = (Input("requests", REQUEST), Output("replies", REPLY))
+
+    def __init__(self, name: str, specification: DramSpecification, *, log: bool = False) -> None:
+        super().__init__(name)
+        self.specification = specification
+        device = specification.device
+        self._bursts = specification.bursts
+        self._burst_shift = device.organisation.burst_bytes.bit_length() - 1  # a power of two, for the maps
+        self._request_bytes = specification.request_bytes
+        self._requests_per_cycle = specification.requests_per_cycle
+        self._read_queue = specification.read_queue
+        self._write_queue = specification.write_queue
+        self._interleave = specification.interleave_bytes
+        self._stride = specification.interleave_bytes * specification.channels
+        self._decoder = Decoder(specification.map, device.organisation)
+        self._returns = _returns(specification)
+        self._controller = Controller(specification, self._returns)
+        if log:
+            self._controller.device.log = []
+        self._reset_counts()
+
+    def _reset_counts(self) -> None:
+        self._reads = self._writes = 0
+        self._forwarded = self._coalesced = 0
+        self._read_latency = 0
+        self._read_bytes = array("q", bytes(8 * TENSORS))
+        self._write_bytes = array("q", bytes(8 * TENSORS))
+
+    def elaborate(self) -> None:
+        """Fetch the two channels."""
+        self._requests = self.channel("requests")
+        self._replies = self.channel("replies")
+
+    @property
+    def commands(self) -> list[Command]:
+        """Every command issued so far; empty unless ``log`` was asked for."""
+        return list(self._controller.device.log or ())
+
+    def tick(self, now: int) -> int:
+        """One memory clock cycle."""
+        controller = self._controller
+        controller.begin()
+        if controller.waiting or self._requests.can_pop():
+            controller.catch_up(now)
+        more = self._take_requests(now)
+        self._reply(now)
+        issued = controller.step(now) if controller.waiting else False
+        return self._rest(now, issued or more)
+
+    def _rest(self, now: int, again: bool) -> int:
+        """Say until when nothing can happen, and what the channel does until then."""
+        waiting = self._controller.waiting
+        if not (waiting or again or self._returns.count):
+            return self.idle()
+        wake = self._controller.wake(now) if waiting else FAR
+        due = self._returns.due()
+        if again:
+            wake = now + 1
+        elif due > now:
+            wake = min(wake, due)
+        else:
+            self.wait_output(self._replies)
+            return wake if wake < FAR else NEVER
+        return self.busy(wake)
+
+    def _take_requests(self, now: int) -> bool:
+        """Queue the requests that can be seen, while there is room; whether one is left over."""
+        for _ in range(self._requests_per_cycle):
+            if not self._requests.can_pop():
+                return False
+            if not self._take(now):
+                return False
+            self._requests.pop()
+        return self._requests.can_pop()
+
+    def _take(self, now: int) -> bool:
+        """Queue the first request; whether there was room."""
+        operation = self._requests.control()
+        address = self._requests.reference()
+        tensor = address >> TENSOR_SHIFT
+        if tensor < 0 or tensor >= TENSORS:
+            self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
+        first = self._local(address) >> self._burst_shift
+        if operation == READ:
+            return self._take_read(first, address, tensor, now)
+        if operation not in (WRITE, WRITE_THROUGH):
+            self._refuse(f"{OPERATIONS[operation]} is an operation of caches, not of memory")
+        return self._take_write(first, tensor, now)
+
+    def _refuse(self, fault: str) -> None:
+        raise SimulationError(f"{self.name}: {fault}")
+
+    def _local(self, address: int) -> int:
+        """The channel's own address: without what chose the channel."""
+        return address // self._stride * self._interleave + address % self._interleave
+
+    def _new_lines(self, first: int) -> int:
+        """How many bursts of a request are not in the write queue."""
+        queues = self._controller.queues
+        if queues.counts[WRITES] == 0:
+            return self._bursts
+        count = 0
+        for line in range(first, first + self._bursts):
+            if not queues.will_write(line):
+                count += 1
+        return count
+
+    def _take_read(self, first: int, address: int, tensor: int, now: int) -> bool:
+        new = self._new_lines(first)
+        room = self._read_queue - self._controller.queues.counts[READS]
+        forwarded = self._bursts - new
+        if new > room or forwarded > self._returns.capacity - self._returns.count:
+            return False
+        request = self._returns.open(self._requests.coordinate(), address, self._bursts, now)
+        for line in range(first, first + self._bursts):
+            if new < self._bursts and self._controller.queues.will_write(line):
+                self._returns.append(request, now)
+            else:
+                self._decoder.decode(line << self._burst_shift)
+                decoder = self._decoder
+                self._controller.enqueue(READS, decoder.bank, decoder.row, line, request, now)
+        self._forwarded += forwarded
+        self._reads += 1
+        self._read_bytes[tensor] += self._request_bytes
+        return True
+
+    def _take_write(self, first: int, tensor: int, now: int) -> bool:
+        new = self._new_lines(first)
+        queues = self._controller.queues
+        if new > self._write_queue - queues.counts[WRITES]:
+            return False
+        for line in range(first, first + self._bursts):
+            if new == self._bursts or not queues.will_write(line):
+                self._decoder.decode(line << self._burst_shift)
+                self._controller.enqueue(WRITES, self._decoder.bank, self._decoder.row, line, 0, now)
+        self._coalesced += self._bursts - new
+        self._writes += 1
+        self._write_bytes[tensor] += self._request_bytes
+        return True
+
+    def _reply(self, now: int) -> None:
+        """Send the bursts that are here on their way, in order."""
+        returns = self._returns
+        while returns.due() <= now and (self._replies.can_push() or not returns.completes()):
+            completes = returns.completes()
+            if returns.count == returns.capacity:
+                self._controller.recheck()
+            request = returns.pop()
+            if completes:
+                self._replies.push(READ, returns.tag[request], returns.address[request], 0.0)
+                self._read_latency += now + 1 - returns.arrival[request]
+
+    def read_bytes(self, tensor: int) -> int:
+        """Bytes of this tensor read so far."""
+        return self._read_bytes[tensor]
+
+    def write_bytes(self, tensor: int) -> int:
+        """Bytes of this tensor written so far."""
+        return self._write_bytes[tensor]
+
+    def counters(self) -> dict[str, int]:
+        """Event counts, see ``docs/memory.md``; bursts, not requests, are counted as hits and so on."""
+        controller = self._controller
+        counts = {
+            "reads": self._reads,
+            "writes": self._writes,
+            "row_hits": controller.hits,
+            "row_misses": controller.misses,
+            "row_conflicts": controller.conflicts,
+            "activates": controller.activates,
+            "precharges": controller.precharges,
+            "refreshes": controller.refreshes,
+            "forwarded": self._forwarded,
+            "coalesced": self._coalesced,
+            "read_latency": self._read_latency,
+        }
+        burst = self.specification.device.timing.burst
+        for pseudo in range(controller.device.pseudo_channels):
+            bursts = controller.read_bursts[pseudo] + controller.write_bursts[pseudo]
+            counts[f"data_bus_busy_{pseudo}"] = bursts * burst
+        for tensor in range(TENSORS):
+            counts[f"read_bytes_{tensor}"] = self._read_bytes[tensor]
+            counts[f"write_bytes_{tensor}"] = self._write_bytes[tensor]
+        return counts
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Occupancies in bursts; what is served; the commands of the cycle with their bank and its open row.
+
+        A row is -1 where the bank is closed. Of a cycle without a command, bank and row are the last one's.
+        """
+        return (
+            Signal("read_queue", 16, "integer"),
+            Signal("write_queue", 16, "integer"),
+            Signal("opened", 16, "integer"),
+            Signal("returning", 16, "integer"),
+            Signal("serving", 1, "state", ("reads", "writes")),
+            Signal("refreshes_due", 16, "integer"),
+            Signal("row_command", 3, "state", COMMANDS),
+            Signal("row_bank", 8, "integer"),
+            Signal("row", 48, "integer"),
+            Signal("column_command", 3, "state", COMMANDS),
+            Signal("column_bank", 8, "integer"),
+            Signal("column_row", 48, "integer"),
+        )
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of ``signals``."""
+        controller = self._controller
+        counts = controller.queues.counts
+        return (
+            counts[READS],
+            counts[WRITES],
+            counts[OPENED],
+            self._returns.count,
+            controller.mode,
+            controller.owed,
+            controller.row_command,
+            controller.row_bank,
+            controller.row,
+            controller.column_command,
+            controller.column_bank,
+            controller.device.open_row[controller.column_bank],
+        )
+
+
+def _returns(specification: DramSpecification) -> Returns:
+    """Room for all that can be on its way while replies are not held up: no read ever waits for it then."""
+    timing = specification.device.timing
+    latency = timing.cl + timing.burst
+    bursts = (latency + 2) * (1 + specification.requests_per_cycle * specification.bursts)
+    requests = bursts + specification.read_queue + specification.device.organisation.total_banks
+    return Returns(bursts, requests)

@@ -1,0 +1,361 @@
+"""The memory controller: which waiting burst gets the command buses, reads against writes, refresh.
+
+In every cycle one row command (ACT, PRE, REF) and one column command (RD, WR) may be issued, or one command
+in all where the standard has a single bus. First ready, first come first served: of the bursts whose next
+command is ready, the oldest. A burst whose row was opened for it goes before all others, and its bank is
+not closed before it is served. Row hits, misses and conflicts are counted when a burst's first command is
+issued.
+
+For each kind of command the controller keeps a cycle before which no candidate can be ready, its bound, so
+that it neither searches nor is woken in vain. A search passes bursts whose next commands are of any kind: it
+finds their cycles by index and arithmetic, as the host would often guess a branch on the kind wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+
+from hw.dram.commands import (
+    ACTIVATE,
+    CLOSED,
+    NOBODY,
+    NONE,
+    OPENED,
+    PRECHARGE,
+    PRECHARGE_ALL,
+    READ_COLUMN,
+    READS,
+    REFRESH,
+    WRITE_COLUMN,
+    WRITES,
+)
+from hw.dram.device import Device
+from hw.dram.queues import BurstQueues
+from hw.dram.returns import Returns
+from hw.dram.specification import DramSpecification
+from sim.constants import FAR
+
+COLUMN = 1  # kinds of command, as bits
+ROW = 2
+ANY_KIND = 3
+
+
+class Controller:
+    """Schedules the commands of one channel.
+
+    Args:
+        specification: device and policy.
+        returns: where the bursts that were read go.
+
+    ``waiting`` is the bursts that still need a command. ``hits``, ``misses``, ``conflicts``, ``activates``,
+    ``precharges``, ``refreshes`` and, by pseudo-channel, ``read_bursts`` and ``write_bursts`` count from the
+    start. ``mode`` is what is served, ``READS`` or ``WRITES``, ``owed`` the refreshes that are due.
+    ``row_command``, ``row_bank``, ``row``, ``column_command`` and ``column_bank`` are what was issued
+    in the current cycle.
+    """
+
+    def __init__(self, specification: DramSpecification, returns: Returns) -> None:
+        standard = specification.device
+        self.device = Device(standard)
+        self.queues = BurstQueues(specification.read_queue + specification.write_queue + self.device.banks)
+        self.returns = returns
+        self._read_latency = standard.timing.cl + standard.timing.burst
+        self._in_order = specification.scheduler == "fcfs"
+        self._two_buses = standard.command_buses == 2
+        self._write_high = math.floor(specification.write_high * specification.write_queue)
+        self._write_low = math.ceil(specification.write_low * specification.write_queue)
+        self.mode = READS
+        self._opened_bound = self._column_bound = self._row_bound = FAR
+        self._next_row = array("q", bytes(8 * self.device.banks))  # place of its ACT or PRE in device.ready
+        for pseudo in range(self.device.pseudo_channels):
+            self._rows_closed(pseudo)
+        self._held_in = array("q", bytes(8 * self.device.pseudo_channels))
+        self._interval = standard.timing.refi if specification.refresh == "all_bank" else FAR
+        self._refresh_due = self._interval
+        self.owed = 0  # refreshes due: one for each pseudo-channel in turn
+        self._last = -1  # the last cycle carried out
+        self.waiting = 0
+        self._reset_counts()
+
+    def _reset_counts(self) -> None:
+        self.hits = self.misses = self.conflicts = 0
+        self.activates = self.precharges = self.refreshes = 0
+        self.read_bursts = array("q", bytes(8 * self.device.pseudo_channels))
+        self.write_bursts = array("q", bytes(8 * self.device.pseudo_channels))
+        self.row_command = self.column_command = NONE
+        self.row_bank = self.row = self.column_bank = 0
+
+    def enqueue(self, which: int, bank: int, row: int, line: int, request: int, cycle: int) -> None:
+        """A new burst for the list ``READS`` or ``WRITES``."""
+        queues = self.queues
+        entry = queues.take()
+        queues.bank[entry] = bank
+        queues.row[entry] = row
+        queues.line[entry] = line
+        queues.request[entry] = request
+        queues.arrival[entry] = cycle
+        queues.write[entry] = which == WRITES
+        queues.column[entry] = bank + (self.device.writes if which == WRITES else self.device.reads)
+        queues.append(which, entry)
+        self.waiting += 1
+        if which == self.mode:
+            self._lower_bound(entry)
+
+    def _lower_bound(self, entry: int) -> None:
+        """A new candidate of the current mode."""
+        ready = self._ready(entry, ANY_KIND)
+        if self.device.open_row[self.queues.bank[entry]] == self.queues.row[entry]:
+            self._column_bound = min(self._column_bound, ready)
+        else:
+            self._row_bound = min(self._row_bound, ready)
+
+    def recheck(self) -> None:
+        """Forget the bounds: something changed that may make any candidate ready."""
+        self._opened_bound = self._column_bound = self._row_bound = 0
+
+    def begin(self) -> None:
+        """A new cycle: nothing was issued in it yet."""
+        self.row_command = self.column_command = NONE
+
+    def step(self, now: int) -> bool:
+        """Issue what can be issued in cycle ``now``; whether anything was."""
+        self._last = now
+        self._fall_due(now)
+        issued = self._serve_opened(now)
+        if self.owed:
+            if issued and not self._two_buses:
+                return True
+            return self._serve_refresh(now) or issued
+        if not issued:
+            issued = self._serve_queue(now, COLUMN if self._two_buses else ANY_KIND)
+        if self._two_buses:
+            issued = self._serve_queue(now, ROW) or issued
+        return issued
+
+    def wake(self, now: int) -> int:
+        """The next cycle in which something may be issued, while nothing arrives."""
+        wake = min(self._opened_bound, self._refresh_due)
+        if self.owed:
+            wake = min(wake, self._refresh_ready())
+        elif not (self._in_order and self.queues.counts[OPENED]):
+            wake = min(wake, self._bound(ANY_KIND))
+        return max(wake, now + 1)
+
+    def _serve_opened(self, now: int) -> bool:
+        """Serve the oldest burst whose row was opened for it and is ready."""
+        if self._opened_bound > now:
+            return False
+        queues = self.queues
+        best = NOBODY
+        able = 0
+        earliest = FAR  # of those that are not ready
+        entry = queues.heads[OPENED]
+        while entry != NOBODY:
+            ready = self._column_ready(entry)
+            if ready > now:
+                earliest = min(earliest, ready)
+            else:
+                able += 1
+                if best == NOBODY or queues.arrival[entry] < queues.arrival[best]:
+                    best = entry
+            entry = queues.following[entry]
+        self._opened_bound = earliest if able <= 1 else now + 1
+        if best == NOBODY:
+            return False
+        self._issue_column(OPENED, best, now)
+        return True
+
+    def _serve_queue(self, now: int, kind: int) -> bool:
+        """Issue a command of this kind for the oldest burst of the current mode that is ready for one."""
+        self._choose_mode()
+        if self._bound(kind) > now or (self._in_order and self.queues.counts[OPENED]):
+            return False
+        entry = self._first_ready(now, kind)
+        if entry == NOBODY:
+            return False
+        self._advance(entry, now)
+        if self._in_order:
+            self.recheck()
+        return True
+
+    def _bound(self, kind: int) -> int:
+        """No command of this kind is ready for the current mode's queue before this cycle."""
+        if kind == COLUMN:
+            return self._column_bound
+        row_bound = max(self._row_bound, self.device.row_bus)
+        return row_bound if kind == ROW else min(row_bound, self._column_bound)
+
+    def _choose_mode(self) -> None:
+        """Reads first, unless there are none or many writes; writes then go on until few are left."""
+        reads = self.queues.counts[READS]
+        writes = self.queues.counts[WRITES]
+        if self.mode == READS:
+            if writes > self._write_high or reads == 0:
+                self.mode = WRITES
+                self.recheck()
+        elif writes < self._write_low and reads:
+            self.mode = READS
+            self.recheck()
+
+    def _first_ready(self, now: int, kind: int) -> int:
+        """The oldest burst whose next command is of this kind and ready; else sets the bound."""
+        earliest = FAR
+        entry = self.queues.heads[self.mode]
+        while entry != NOBODY:
+            ready = self._ready(entry, kind)
+            if ready <= now:
+                return entry
+            earliest = min(earliest, ready)
+            entry = NOBODY if self._in_order else self.queues.following[entry]
+        if kind & COLUMN:
+            self._column_bound = earliest
+        if kind & ROW:
+            self._row_bound = earliest
+        return NOBODY
+
+    def _ready(self, entry: int, kind: int) -> int:
+        """Earliest cycle of a burst's next command, bus apart; ``FAR`` or later if it is of another kind."""
+        if kind == ROW:
+            return self._row_ready(entry)
+        hit_ready = self._column_ready(entry) + FAR * (1 - self._hits(entry))
+        return hit_ready if kind == COLUMN else min(hit_ready, self._row_ready(entry))
+
+    def _hits(self, entry: int) -> int:
+        """1 if a burst's row is open, else 0: a number, to take part in arithmetic instead of a branch."""
+        return self.device.open_row[self.queues.bank[entry]] == self.queues.row[entry]
+
+    def _row_ready(self, entry: int) -> int:
+        """Earliest cycle of a burst's ACT or PRE; ``FAR`` or later if its row is open or its bank held."""
+        return self.device.ready[self._next_row[self.queues.bank[entry]]] + FAR * self._hits(entry)
+
+    def _column_ready(self, entry: int) -> int:
+        """Earliest cycle of the RD or WR of a burst whose row is open."""
+        if self.returns.count == self.returns.capacity and not self.queues.write[entry]:
+            return FAR
+        return self.device.ready[self.queues.column[entry]]
+
+    def _advance(self, entry: int, now: int) -> None:
+        """Issue a burst's next command."""
+        bank = self.queues.bank[entry]
+        row = self.device.open_row[bank]
+        if not self.queues.counted[entry]:
+            self._count(entry, row)
+        if row == self.queues.row[entry]:
+            self._issue_column(self.mode, entry, now)
+        elif row == CLOSED:
+            self._open_row(entry, bank, now)
+        else:
+            self._close_row(bank, now)
+
+    def _count(self, entry: int, open_row: int) -> None:
+        self.queues.counted[entry] = 1
+        if open_row == self.queues.row[entry]:
+            self.hits += 1
+        elif open_row == CLOSED:
+            self.misses += 1
+        else:
+            self.conflicts += 1
+
+    def _issue_column(self, which: int, entry: int, now: int) -> None:
+        """Read or write a burst; it leaves the queues."""
+        bank = self.queues.bank[entry]
+        pseudo = self.device.pseudo_channel(bank)
+        if self.queues.write[entry]:
+            self.device.write(bank, now)
+            self.write_bursts[pseudo] += 1
+            self.column_command = WRITE_COLUMN
+        else:
+            self.device.read(bank, now)
+            self.read_bursts[pseudo] += 1
+            self.column_command = READ_COLUMN
+            self.returns.append(self.queues.request[entry], now + self._read_latency)
+        self.column_bank = bank
+        self.queues.remove(which, entry)
+        self.queues.give_back(entry)
+        self.waiting -= 1
+        if which == OPENED:
+            self._next_row[bank] = self.device.precharges + bank
+            self._held_in[pseudo] -= 1
+            self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
+        else:
+            self._column_bound = now + 1
+
+    def _close_row(self, bank: int, now: int) -> None:
+        self._show_row(PRECHARGE, bank, self.device.open_row[bank])
+        self.device.precharge(bank, now)
+        self._next_row[bank] = self.device.activates + bank
+        self.precharges += 1
+        self._row_bound = now + 1
+
+    def _open_row(self, entry: int, bank: int, now: int) -> None:
+        """Open a burst's row; the burst goes before all others from now on."""
+        row = self.queues.row[entry]
+        self.device.activate(bank, row, now)
+        self.activates += 1
+        self._show_row(ACTIVATE, bank, row)
+        self.queues.remove(self.mode, entry)
+        self.queues.append(OPENED, entry)
+        self._next_row[bank] = self.device.never
+        self._held_in[self.device.pseudo_channel(bank)] += 1
+        self._row_bound = now + 1
+        ready = self._column_ready(entry)
+        self._opened_bound = min(self._opened_bound, ready)
+        self._column_bound = min(self._column_bound, ready)
+
+    def _show_row(self, command: int, bank: int, row: int) -> None:
+        self.row_command = command
+        self.row_bank = bank
+        self.row = row
+
+    def catch_up(self, now: int) -> None:
+        """Carry out the refreshes of the cycles before ``now`` in which nothing was waiting."""
+        cycle = self._next_refresh_step()
+        while cycle < now:
+            self._fall_due(cycle)
+            self._serve_refresh(cycle)
+            self._last = cycle
+            cycle = self._next_refresh_step()
+
+    def _next_refresh_step(self) -> int:
+        step = self._refresh_ready() if self.owed else self._refresh_due
+        return max(step, self._last + 1)
+
+    def _fall_due(self, now: int) -> None:
+        while self._refresh_due <= now:
+            self._refresh_due += self._interval
+            self.owed += self.device.pseudo_channels
+
+    def _refresh_ready(self) -> int:
+        """Earliest cycle of the next command towards the refresh that is owed."""
+        pseudo = self.refreshes % self.device.pseudo_channels
+        if self._held_in[pseudo]:
+            return FAR
+        if self.device.any_open(pseudo):
+            return self.device.precharge_all_ready(pseudo)
+        return self.device.refresh_ready(pseudo)
+
+    def _serve_refresh(self, now: int) -> bool:
+        """Close all rows of the pseudo-channel whose turn it is, or refresh it, if either can be done."""
+        if self._refresh_ready() > now:
+            return False
+        pseudo = self.refreshes % self.device.pseudo_channels
+        if self.device.any_open(pseudo):
+            self.device.precharge_all(pseudo, now)
+            self._rows_closed(pseudo)
+            self.precharges += 1
+            self._show_row(PRECHARGE_ALL, 0, CLOSED)
+            return True
+        self.device.refresh(pseudo, now)
+        self.refreshes += 1
+        self.owed -= 1
+        self._show_row(REFRESH, 0, CLOSED)
+        if self.owed == 0:
+            self.recheck()
+        return True
+
+    def _rows_closed(self, pseudo: int) -> None:
+        """An ACT is next for every bank of a pseudo-channel."""
+        for bank in range(self.device.banks):
+            if self.device.pseudo_channel(bank) == pseudo:
+                self._next_row[bank] = self.device.activates + bank

@@ -1,0 +1,209 @@
+"""The DRAM device: banks with open rows, and when each command may next be issued to each of them.
+
+Every constraint is applied when its earlier command is issued: the earliest cycle of the later command is
+raised for all the banks in reach, be it one, a bank group or a pseudo-channel.
+Cycles are counted where a command starts on its bus. An ACT that takes two clocks is received one clock
+later, so that what is counted from it grows, and what is counted to it shrinks, by ``activate_cycles - 1``.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from hw.dram.commands import (
+    ACTIVATE,
+    CLOSED,
+    COMMANDS,
+    PRECHARGE,
+    PRECHARGE_ALL,
+    READ_COLUMN,
+    REFRESH,
+    WRITE_COLUMN,
+    Command,
+)
+from hw.dram.standards import DramStandard
+from sim.constants import FAR
+
+ACTIVATES_IN_WINDOW = 4  # what tFAW limits
+
+
+def _zeros(count: int) -> array[int]:
+    return array("q", bytes(8 * count))
+
+
+class Device:
+    """All banks of one channel. Banks are numbered over the channel, as by ``Decoder``.
+
+    ``open_row`` is the row that a bank holds open, or ``CLOSED``. ``ready`` is the earliest cycle of a bank's
+    RD, at place ``reads + bank``, WR (``writes + bank``), ACT (``activates + bank``) and PRE
+    (``precharges + bank``), apart from ``row_bus``, the earliest cycle of any row command. At the place
+    ``never`` it is ``FAR``. ``log`` is None, or a list to which every command is appended.
+    """
+
+    def __init__(self, standard: DramStandard) -> None:
+        organisation = standard.organisation
+        self.log: list[Command] | None = None
+        self.pseudo_channels = organisation.pseudo_channels
+        self.banks = organisation.total_banks
+        self._group_banks = organisation.banks
+        self._pseudo_banks = organisation.banks * organisation.bank_groups
+        self._group_shift = self._group_banks.bit_length() - 1  # the address maps need powers of two
+        self._pseudo_shift = self._pseudo_banks.bit_length() - 1
+        self._set_delays(standard)
+        self._set_state()
+
+    def _set_delays(self, standard: DramStandard) -> None:
+        """The constraints as distances between the starts of two commands."""
+        timing = standard.timing
+        late = standard.activate_cycles - 1
+        self._activate_cycles = standard.activate_cycles
+        self._activate_to_read = timing.rcd_read + late
+        self._activate_to_write = timing.rcd_write + late
+        self._activate_to_precharge = timing.ras + late
+        self._activate_to_refresh = timing.rc + late
+        self._row_cycle = timing.rc
+        self._activate_same_group = timing.rrd_l
+        self._activate_other_group = timing.rrd_s
+        self._activate_window = timing.faw
+        self._precharge_to_activate = timing.rp - late
+        self._precharge_to_refresh = timing.rp
+        self._precharge_to_precharge = timing.ppd
+        self._refresh_to_activate = timing.rfc - late
+        self._refresh_to_precharge = timing.rfc
+        self._column_other_group = max(timing.burst, timing.ccd_s)
+        self._column_same_group = timing.ccd_l
+        self._read_to_write = timing.rtw
+        self._read_to_precharge = timing.rtp
+        self._write_to_read_other_group = timing.cwl + timing.burst + timing.wtr_s
+        self._write_to_read_same_group = timing.cwl + timing.burst + timing.wtr_l
+        self._write_to_precharge = timing.cwl + timing.burst + timing.wr
+
+    def _set_state(self) -> None:
+        """Everything closed and ready."""
+        self.open_row = array("q", [CLOSED] * self.banks)
+        self.reads, self.writes, self.activates, self.precharges, self.never = (
+            command * self.banks for command in range(5)
+        )
+        self.ready = array("q", [0] * self.never + [FAR])
+        self.row_bus = 0
+        self._precharge_all = _zeros(self.pseudo_channels)
+        self._refresh = _zeros(self.pseudo_channels)
+        self._open_banks = _zeros(self.pseudo_channels)
+        self._window = array("q", [-self._activate_window] * (ACTIVATES_IN_WINDOW * self.pseudo_channels))
+        self._oldest = _zeros(self.pseudo_channels)  # of the last four ACTs, the one furthest back
+
+    def pseudo_channel(self, bank: int) -> int:
+        """The pseudo-channel of a bank."""
+        return bank >> self._pseudo_shift
+
+    def any_open(self, pseudo: int) -> bool:
+        """Whether a bank of the pseudo-channel has an open row."""
+        return self._open_banks[pseudo] > 0
+
+    def precharge_all_ready(self, pseudo: int) -> int:
+        """Earliest cycle of a precharge of all banks of a pseudo-channel."""
+        return max(self._precharge_all[pseudo], self.row_bus)
+
+    def refresh_ready(self, pseudo: int) -> int:
+        """Earliest cycle of a refresh of all (closed) banks of a pseudo-channel."""
+        return max(self._refresh[pseudo], self.row_bus)
+
+    def read(self, bank: int, cycle: int) -> None:
+        """Issue a RD."""
+        pseudo = bank >> self._pseudo_shift
+        self._in_pseudo(self.reads, pseudo, cycle + self._column_other_group)
+        self._in_group(self.reads, bank, cycle + self._column_same_group)
+        self._in_pseudo(self.writes, pseudo, cycle + self._read_to_write)
+        self._hold_open(bank, pseudo, cycle + self._read_to_precharge)
+        self._record(READ_COLUMN, pseudo, bank, self.open_row[bank], cycle)
+
+    def write(self, bank: int, cycle: int) -> None:
+        """Issue a WR."""
+        pseudo = bank >> self._pseudo_shift
+        self._in_pseudo(self.writes, pseudo, cycle + self._column_other_group)
+        self._in_group(self.writes, bank, cycle + self._column_same_group)
+        self._in_pseudo(self.reads, pseudo, cycle + self._write_to_read_other_group)
+        self._in_group(self.reads, bank, cycle + self._write_to_read_same_group)
+        self._hold_open(bank, pseudo, cycle + self._write_to_precharge)
+        self._record(WRITE_COLUMN, pseudo, bank, self.open_row[bank], cycle)
+
+    def _in_pseudo(self, command: int, pseudo: int, until: int) -> None:
+        first = command + (pseudo << self._pseudo_shift)
+        _raise(self.ready, first, first + self._pseudo_banks, until)
+
+    def _in_group(self, command: int, bank: int, until: int) -> None:
+        first = command + (bank >> self._group_shift << self._group_shift)
+        _raise(self.ready, first, first + self._group_banks, until)
+
+    def _in_bank(self, command: int, bank: int, until: int) -> None:
+        _raise(self.ready, command + bank, command + bank + 1, until)
+
+    def _hold_open(self, bank: int, pseudo: int, until: int) -> None:
+        self._in_bank(self.precharges, bank, until)
+        _raise(self._precharge_all, pseudo, pseudo + 1, until)
+
+    def activate(self, bank: int, row: int, cycle: int) -> None:
+        """Issue an ACT: open a row."""
+        pseudo = bank >> self._pseudo_shift
+        self.open_row[bank] = row
+        self._open_banks[pseudo] += 1
+        self.row_bus = cycle + self._activate_cycles
+        self._in_bank(self.reads, bank, cycle + self._activate_to_read)
+        self._in_bank(self.writes, bank, cycle + self._activate_to_write)
+        self._hold_open(bank, pseudo, cycle + self._activate_to_precharge)
+        self._in_bank(self.activates, bank, cycle + self._row_cycle)
+        self._in_group(self.activates, bank, cycle + self._activate_same_group)
+        self._in_pseudo(self.activates, pseudo, self._next_in_window(pseudo, cycle))
+        _raise(self._refresh, pseudo, pseudo + 1, cycle + self._activate_to_refresh)
+        self._record(ACTIVATE, pseudo, bank, row, cycle)
+
+    def _next_in_window(self, pseudo: int, cycle: int) -> int:
+        """Earliest next ACT in a pseudo-channel after one now: tRRD, and at most four in any tFAW."""
+        place = self._oldest[pseudo]
+        self._window[pseudo * ACTIVATES_IN_WINDOW + place] = cycle
+        place = (place + 1) % ACTIVATES_IN_WINDOW
+        self._oldest[pseudo] = place
+        fifth = self._window[pseudo * ACTIVATES_IN_WINDOW + place] + self._activate_window
+        return max(fifth, cycle + self._activate_other_group)
+
+    def precharge(self, bank: int, cycle: int) -> None:
+        """Issue a PRE: close the bank's row."""
+        pseudo = bank >> self._pseudo_shift
+        self.open_row[bank] = CLOSED
+        self._open_banks[pseudo] -= 1
+        self._in_bank(self.activates, bank, cycle + self._precharge_to_activate)
+        self._after_precharge(pseudo, cycle)
+        self._record(PRECHARGE, pseudo, bank, CLOSED, cycle)
+
+    def precharge_all(self, pseudo: int, cycle: int) -> None:
+        """Close every row of a pseudo-channel."""
+        for bank in range(pseudo << self._pseudo_shift, (pseudo + 1) << self._pseudo_shift):
+            self.open_row[bank] = CLOSED
+        self._open_banks[pseudo] = 0
+        self._in_pseudo(self.activates, pseudo, cycle + self._precharge_to_activate)
+        self._after_precharge(pseudo, cycle)
+        self._record(PRECHARGE_ALL, pseudo, -1, CLOSED, cycle)
+
+    def _after_precharge(self, pseudo: int, cycle: int) -> None:
+        self.row_bus = cycle + 1
+        if self._precharge_to_precharge > 1:  # else the bus says as much
+            self._in_pseudo(self.precharges, pseudo, cycle + self._precharge_to_precharge)
+            _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._precharge_to_precharge)
+        _raise(self._refresh, pseudo, pseudo + 1, cycle + self._precharge_to_refresh)
+
+    def refresh(self, pseudo: int, cycle: int) -> None:
+        """Refresh all banks of a pseudo-channel."""
+        self.row_bus = cycle + 1
+        self._in_pseudo(self.activates, pseudo, cycle + self._refresh_to_activate)
+        _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._refresh_to_precharge)
+        self._record(REFRESH, pseudo, -1, CLOSED, cycle)
+
+    def _record(self, command: int, pseudo: int, bank: int, row: int, cycle: int) -> None:
+        if self.log is not None:
+            self.log.append(Command(cycle, COMMANDS[command], pseudo, bank, row))
+
+
+def _raise(ready: array[int], first: int, last: int, until: int) -> None:
+    """Nothing before ``until`` for these places, ``last`` not among them."""
+    for place in range(first, last):
+        ready[place] = max(ready[place], until)

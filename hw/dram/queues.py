@@ -1,0 +1,93 @@
+"""The bursts that wait in a DRAM controller: three lists over one pool of entries."""
+
+from __future__ import annotations
+
+from array import array
+
+from hw.dram.commands import LISTS, NOBODY, WRITES
+
+SIEVE = 1024  # a power of two
+
+
+def _numbers(count: int) -> array[int]:
+    return array("q", bytes(8 * count))
+
+
+class BurstQueues:
+    """Linked lists of bursts, so that one is taken out of the middle at no cost.
+
+    Every entry has the ``bank``, ``row`` and ``line`` (burst number) it goes to, the ``request`` it is part
+    of, the cycle of its ``arrival``, whether it is a ``write``, the ``column``, which is the place of its RD
+    or WR in ``Device.ready``, and whether it was ``counted`` as row hit, miss or conflict. ``following`` is
+    the next entry of the list; ``heads`` and ``counts`` are by list.
+    """
+
+    def __init__(self, entries: int) -> None:
+        self.bank = _numbers(entries)
+        self.row = _numbers(entries)
+        self.line = _numbers(entries)
+        self.request = _numbers(entries)
+        self.arrival = _numbers(entries)
+        self.write = _numbers(entries)
+        self.column = _numbers(entries)
+        self.counted = _numbers(entries)
+        self.following = array("q", [*range(1, entries), NOBODY])
+        self._before = _numbers(entries)
+        self._free = 0
+        self.heads = array("q", [NOBODY] * LISTS)
+        self._tails = array("q", [NOBODY] * LISTS)
+        self.counts = _numbers(LISTS)
+        self._sieve = _numbers(SIEVE)  # waiting writes by the low bits of their line: mostly none
+
+    def take(self) -> int:
+        """An unused entry."""
+        entry = self._free
+        self._free = self.following[entry]
+        self.counted[entry] = 0
+        return entry
+
+    def give_back(self, entry: int) -> None:
+        """An entry that is in no list is no longer used."""
+        self.following[entry] = self._free
+        self._free = entry
+
+    def append(self, which: int, entry: int) -> None:
+        """Put an entry at the end of a list."""
+        tail = self._tails[which]
+        self._before[entry] = tail
+        self.following[entry] = NOBODY
+        if tail == NOBODY:
+            self.heads[which] = entry
+        else:
+            self.following[tail] = entry
+        self._tails[which] = entry
+        self.counts[which] += 1
+        if which == WRITES:
+            self._sieve[self.line[entry] & (SIEVE - 1)] += 1
+
+    def remove(self, which: int, entry: int) -> None:
+        """Take an entry out of its list."""
+        before = self._before[entry]
+        after = self.following[entry]
+        if before == NOBODY:
+            self.heads[which] = after
+        else:
+            self.following[before] = after
+        if after == NOBODY:
+            self._tails[which] = before
+        else:
+            self._before[after] = before
+        self.counts[which] -= 1
+        if which == WRITES:
+            self._sieve[self.line[entry] & (SIEVE - 1)] -= 1
+
+    def will_write(self, line: int) -> bool:
+        """Whether a write to this line is waiting."""
+        if self._sieve[line & (SIEVE - 1)] == 0:
+            return False
+        entry = self.heads[WRITES]
+        while entry != NOBODY:
+            if self.line[entry] == line:
+                return True
+            entry = self.following[entry]
+        return False

@@ -1,0 +1,118 @@
+"""Drives one DRAM channel with a trace of requests, through the engine, and says what came of it.
+
+A trace line is ``earliest_cycle operation address``: a decimal cycle, ``R`` or ``W``, a hexadecimal byte
+address. Requests are made in order, at most ``issue_per_cycle`` in a cycle, none before its earliest cycle,
+and one that finds no room holds up those behind it.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hw.dram.channel import DramChannel
+from hw.dram.commands import Command
+from hw.dram.specification import DramSpecification
+from hw.dram.trace import ReplySink, Request, TraceSource, reads_of
+from hw.memory import READ, WRITE
+from sim.kernel import Kernel
+from sim.statistics import ComponentStatistics
+
+LETTERS = {"R": READ, "W": WRITE}
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """What a channel made of a trace; cycles are of the memory clock.
+
+    ``completions`` has (tag, cycle) of every reply in the order in which they came, the tag being the
+    request's place in the trace. Latencies count from the cycle before the channel took the request.
+    """
+
+    requests: int
+    reads: int
+    last_completion_cycle: int
+    mean_read_latency: float
+    bytes_per_second: float
+    counters: dict[str, int]
+    statistics: ComponentStatistics
+    completions: tuple[tuple[int, int], ...]
+    commands: tuple[Command, ...]
+
+
+def read_trace(path: str | Path) -> list[Request]:
+    """The requests of a trace file, plain or gzipped.
+
+    Raises:
+        ValueError: naming file and line, if a line is not ``cycle R|W address``.
+    """
+    opener = gzip.open if str(path).endswith(".gz") else open
+    requests = []
+    with opener(path, "rt", encoding="ascii") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                earliest, letter, address = line.split()
+                requests.append((int(earliest), LETTERS[letter], int(address, 16)))
+            except (ValueError, KeyError):
+                raise ValueError(
+                    f"{path}, line {number}: expected 'cycle R|W hexadecimal-address', not {line.strip()!r}"
+                ) from None
+    return requests
+
+
+def replay(
+    trace: str | Path | Iterable[Request],
+    specification: DramSpecification,
+    issue_per_cycle: int = 1,
+    *,
+    log: bool = False,
+    sleep: bool = True,
+) -> ReplayResult:
+    """Run a trace through one channel.
+
+    Args:
+        trace: path of a trace file, or requests as (earliest cycle, operation, address).
+        specification: the channel; its ``requests_per_cycle`` is set to ``issue_per_cycle``.
+        issue_per_cycle: requests made in a cycle, at the most.
+        log: whether to keep the commands.
+        sleep: as of ``Kernel``.
+    """
+    requests = read_trace(trace) if isinstance(trace, str | Path) else list(trace)
+    kernel = Kernel(sleep=sleep)
+    kernel.clock("memory", specification.clock_hertz)
+    source = kernel.add(TraceSource("source", requests, issue_per_cycle))
+    dram = kernel.add(
+        DramChannel("dram", replace(specification, requests_per_cycle=issue_per_cycle), log=log)
+    )
+    sink = kernel.add(ReplySink("sink", reads_of(requests)))
+    kernel.connect(source, "requests", dram, "requests", capacity=4 * issue_per_cycle)
+    kernel.connect(dram, "replies", sink, "replies", capacity=64)
+    kernel.run()
+    statistics = kernel.statistics()["dram"]
+    return _result(requests, specification, statistics, sink.completions(), dram.commands)
+
+
+def _result(
+    requests: Sequence[Request],
+    specification: DramSpecification,
+    statistics: ComponentStatistics,
+    completions: tuple[tuple[int, int], ...],
+    commands: list[Command],
+) -> ReplayResult:
+    counters = statistics.counters
+    reads = counters["reads"]
+    last = completions[-1][1] if completions else 0
+    seconds = last / specification.clock_hertz
+    return ReplayResult(
+        requests=len(requests),
+        reads=reads,
+        last_completion_cycle=last,
+        mean_read_latency=counters["read_latency"] / reads if reads else 0.0,
+        bytes_per_second=float(reads * specification.request_bytes / seconds) if seconds else 0.0,
+        counters=counters,
+        statistics=statistics,
+        completions=completions,
+        commands=tuple(commands),
+    )

@@ -1,0 +1,104 @@
+"""What a DRAM channel is built from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from hw.dram.address import AddressMap, address_map
+from hw.dram.standards import DramStandard, standard
+
+
+@dataclass(frozen=True)
+class DramSpecification:
+    """One channel of a memory: device, address map, controller.
+
+    Args:
+        standard: name of a row of ``standards.yaml``, or a row.
+        hertz: frequency of the memory clock; None for the standard's own. Times of the DRAM array keep their
+            ns, see ``DramStandard.at``.
+        width: data bits of a pseudo-channel; None for the standard's own.
+        address_map: name of one of ``ADDRESS_MAPS``.
+        scheduler: ``frfcfs`` (first ready, first come first served) or ``fcfs`` (strictly in order).
+        refresh: ``all_bank`` or ``off``.
+        read_queue: bursts that wait to be read, at the most.
+        write_queue: bursts that wait to be written, at the most.
+        write_low: writes give way to reads below this part of the write queue.
+        write_high: writes go before reads above this part of the write queue.
+        request_bytes: bytes of one request; it is answered when its last burst has arrived.
+        requests_per_cycle: requests taken in one memory clock cycle, at the most.
+        channels: channels that the addresses are dealt out to.
+        interleave_bytes: bytes side by side in one channel. The channel's own address is
+            ``address // (interleave_bytes * channels) * interleave_bytes + address % interleave_bytes``.
+    """
+
+    standard: str | DramStandard = "HBM2_2000"
+    hertz: Fraction | int | None = None
+    width: int | None = None
+    address_map: str = "RoBaRaCoCh"
+    scheduler: Literal["frfcfs", "fcfs"] = "frfcfs"
+    refresh: Literal["all_bank", "off"] = "all_bank"
+    read_queue: int = 32
+    write_queue: int = 32
+    write_low: float = 0.2
+    write_high: float = 0.8
+    request_bytes: int = 64
+    requests_per_cycle: int = 1
+    channels: int = 1
+    interleave_bytes: int = 64
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built.
+
+        Raises:
+            ValueError: naming the field, its value and what would be right.
+        """
+        device, _cut = self.device, self.map
+        for name in ("request_bytes", "requests_per_cycle", "channels", "interleave_bytes"):
+            _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        _require(self.scheduler in ("frfcfs", "fcfs"), "scheduler", self.scheduler, "frfcfs or fcfs")
+        _require(self.refresh in ("all_bank", "off"), "refresh", self.refresh, "all_bank or off")
+        ordered = 0 <= self.write_low < self.write_high <= 1
+        _require(ordered, "write_low, write_high", (self.write_low, self.write_high), "0 <= low < high <= 1")
+        burst = device.organisation.burst_bytes
+        whole = self.request_bytes % burst == 0 or burst % self.request_bytes == 0
+        _require(whole, "request_bytes", self.request_bytes, f"a multiple or a divisor of a burst ({burst})")
+        for name in ("read_queue", "write_queue"):
+            room = getattr(self, name) >= self.bursts
+            _require(room, name, getattr(self, name), f"at least the {self.bursts} bursts of a request")
+        parts = self.interleave_bytes % self.request_bytes == 0
+        _require(parts, "interleave_bytes", self.interleave_bytes, f"a multiple of {self.request_bytes}")
+
+    @property
+    def device(self) -> DramStandard:
+        """The row of the standard, at this width and frequency."""
+        row = standard(self.standard) if isinstance(self.standard, str) else self.standard
+        if self.width is not None:
+            row = row.with_width(self.width)
+        return row if self.hertz is None else row.at(self.hertz)
+
+    @property
+    def map(self) -> AddressMap:
+        """The address map."""
+        return address_map(self.address_map)
+
+    @property
+    def bursts(self) -> int:
+        """Bursts of one request."""
+        return max(1, self.request_bytes // self.device.organisation.burst_bytes)
+
+    @property
+    def clock_hertz(self) -> Fraction:
+        """Frequency of the memory clock, for ``kernel.clock``."""
+        return self.device.hertz
+
+    @property
+    def bytes_per_second(self) -> Fraction:
+        """Peak bandwidth of one channel."""
+        return self.device.bytes_per_second
+
+
+def _require(holds: bool, field: str, value: object, right: str) -> None:
+    if not holds:
+        raise ValueError(f"DramSpecification: {field} must be {right}, not {value}")

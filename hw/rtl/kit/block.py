@@ -1,0 +1,49 @@
+"""What a block that has a twin consists of; ``hw.rtl.catalogue`` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hw.rtl.kit.adapter import Adapter
+from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.parameters import Parameters
+from hw.rtl.kit.twin import Streams, Twin, build, verilog
+
+
+@dataclass(frozen=True)
+class RtlBlock:
+    """A block that has a twin.
+
+    Args:
+        name: as on the command line.
+        summary: one line.
+        parameters: the dataclass of its parameters.
+        matching: parameters that suit a component, from the arguments with which that is made.
+        interface: the module's ports for some parameters.
+        design: what is between them.
+        stand_in: the adapter that puts a module with these ports into the component's place.
+    """
+
+    name: str
+    summary: str
+    parameters: type[Parameters]
+    matching: Callable[..., Parameters]
+    interface: Callable[[Any], Interface]
+    design: Callable[[Any, Streams], None]
+    stand_in: Callable[..., Adapter]
+
+    def twin(self, parameters: Parameters) -> Twin:
+        """The twin for these parameters."""
+        return build(self.interface(parameters), lambda streams: self.design(parameters, streams))
+
+    def verilog(self, parameters: Parameters, module: str | None = None) -> str:
+        """The twin as Verilog, the same text every time; under the block's name if no other is given."""
+        numbers = " ".join(f"{name}={number}" for name, number in asdict(parameters).items())
+        modules = self.modules(parameters, module or self.interface(parameters).module)
+        return f"// {self.name}: {self.summary}\n// {numbers}\n\n{modules}"
+
+    def modules(self, parameters: Parameters, module: str) -> str:
+        """The module, under this name, and those that it consists of."""
+        return verilog(self.twin(parameters), module)

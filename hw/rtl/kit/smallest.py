@@ -1,0 +1,47 @@
+"""The smallest of many candidates, by a balanced tree of comparators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyrtl
+
+from hw.rtl.kit.twin import Signal, named
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A node of the tree: whether there is one, its fields, and the leaf that it came from.
+
+    ``coordinate`` among the fields is what is compared.
+    """
+
+    present: Signal
+    fields: dict[str, Signal]
+    way: Signal
+
+
+def smallest(candidates: Sequence[Candidate]) -> Candidate:
+    """The one of the smallest coordinate, the first among equals, if any is there."""
+    nodes = list(candidates)
+    level = 0
+    while len(nodes) > 1:
+        level += 1
+        above = [
+            _smaller(nodes[i], nodes[i + 1], f"level{level}_{i // 2:02}") for i in range(0, len(nodes) - 1, 2)
+        ]
+        nodes = above + nodes[2 * len(above) :]
+    return nodes[0]
+
+
+def _smaller(left: Candidate, right: Candidate, name: str) -> Candidate:
+    """One comparator."""
+    less = right.fields["coordinate"] < left.fields["coordinate"]
+    right_wins = named(f"{name}_right_wins", right.present & (~left.present | less))
+    fields = {
+        field: named(f"{name}_{field}", pyrtl.select(right_wins, right.fields[field], left.fields[field]))
+        for field in left.fields
+    }
+    way = named(f"{name}_way", pyrtl.select(right_wins, right.way, left.way))
+    return Candidate(named(f"{name}_present", left.present | right.present), fields, way)

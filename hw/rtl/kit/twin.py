@@ -1,0 +1,144 @@
+"""A twin: an interface, and a block of PyRTL that was designed between its streams."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyrtl
+
+from hw.rtl.kit.interface import CLOCKING, Interface, Stream, Wire
+
+Signal: TypeAlias = Any  # a pyrtl.WireVector; PyRTL has no types
+Ports: TypeAlias = Mapping[str, Signal]  # all of a module but clock and reset, by name
+
+_PYRTL_HEAD = re.compile(r"module [^;]*;\n(?:    (?:in|out)put.*\n)+")
+
+
+class InputStream:
+    """The wires of a stream that the module receives.
+
+    Attributes are ``valid`` and each field of its tokens; ``accept`` drives ``ready``.
+    """
+
+    def __init__(self, stream: Stream, ports: Ports) -> None:
+        self.valid: Signal = ports[stream.wire("valid")]
+        self.fields: dict[str, Signal] = {field: ports[stream.wire(field)] for field in stream.widths}
+        self._ready: Signal = ports[stream.wire("ready")]
+
+    def accept(self, ready: Signal) -> None:
+        """Say when a token that is valid is taken."""
+        self._ready <<= ready
+
+
+class OutputStream:
+    """The wires of a stream that the module sends; ``send`` drives all but ``ready``."""
+
+    def __init__(self, stream: Stream, ports: Ports) -> None:
+        self.ready: Signal = ports[stream.wire("ready")]
+        self._valid: Signal = ports[stream.wire("valid")]
+        self._fields: dict[str, Signal] = {field: ports[stream.wire(field)] for field in stream.widths}
+
+    def send(self, valid: Signal, fields: Mapping[str, Signal]) -> None:
+        """Offer a token while ``valid`` is high.
+
+        Raises:
+            ValueError: if the fields are not those of the stream, or one is not as wide as its port.
+        """
+        if fields.keys() != self._fields.keys():
+            raise ValueError(f"fields {sorted(fields)} given, {sorted(self._fields)} needed")
+        self._valid <<= valid
+        for field, port in self._fields.items():
+            if len(fields[field]) != len(port):
+                raise ValueError(f"{port.name} has {len(port)} bits, not {len(fields[field])}")
+            port <<= fields[field]  # noqa: PLW2901  (PyRTL connects wires by this operator)
+
+
+@dataclass(frozen=True)
+class Streams:
+    """What a block is designed between: streams, by the labels of the component's ports, and status.
+
+    ``ports`` are all of their wires.
+    """
+
+    inputs: Mapping[str, InputStream]
+    outputs: Mapping[str, OutputStream]
+    status: Mapping[str, Signal]
+    ports: Ports
+
+    @classmethod
+    def of(cls, interface: Interface, make: Callable[[Wire], Signal]) -> Streams:
+        """The streams of an interface, their wires as they are made here."""
+        ports = {wire.name: make(wire) for wire in interface.wires() if wire.name not in CLOCKING}
+        inputs = {s.label: InputStream(s, ports) for s in interface.streams if s.direction == "input"}
+        outputs = {s.label: OutputStream(s, ports) for s in interface.streams if s.direction == "output"}
+        return cls(inputs, outputs, {name: ports[name] for name in interface.status}, ports)
+
+    def show(self, name: str, condition: Signal) -> None:
+        """Drive a status output."""
+        port = self.status[name]
+        port <<= condition
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A block of PyRTL and its interface."""
+
+    interface: Interface
+    block: pyrtl.Block
+
+
+def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
+    """A twin from its design; the same one every time, down to the names of its wires."""
+    block = pyrtl.Block()
+    with pyrtl.set_working_block(block, no_sanity_check=True):
+        pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
+        pyrtl.memory._reset_memory_indexer()  # and memories
+        design(Streams.of(interface, _port))
+    block.sanity_check()
+    return Twin(interface, block)
+
+
+def _port(wire: Wire) -> Signal:
+    kind = pyrtl.Input if wire.direction == "input" else pyrtl.Output
+    return kind(wire.width, wire.name)
+
+
+def named(name: str, wire: Signal) -> Signal:
+    """The same wire under a name that the Verilog keeps."""
+    same: Signal = pyrtl.WireVector(len(wire), name)
+    same <<= wire
+    return same
+
+
+def unless(condition: Signal, wire: Signal) -> Signal:
+    """The wire, or zeros where the condition holds."""
+    return pyrtl.select(condition, pyrtl.Const(0, len(wire)), wire)
+
+
+def blank_if_stop(fields: Mapping[str, Signal]) -> dict[str, Signal]:
+    """The fields of a token of a stream; a stop carries nothing."""
+    stop = fields["control"]
+    return {name: wire if name == "control" else unless(stop, wire) for name, wire in fields.items()}
+
+
+def index_bits(count: int) -> int:
+    """Bits that number this many things from 0; at least one, for no wire is narrower."""
+    return max(1, (count - 1).bit_length())
+
+
+def verilog(twin: Twin, module: str) -> str:
+    """A twin as one module of Verilog, under this name; PyRTL would sort its ports by their names."""
+    text = io.StringIO()
+    pyrtl.output_to_verilog(text, add_reset=True, block=twin.block, module_name=module)
+    written = _PYRTL_HEAD.sub(module_head(module, twin.interface), text.getvalue(), count=1)
+    return written[written.index("module ") :]
+
+
+def module_head(module: str, interface: Interface) -> str:
+    """The beginning of a module of Verilog: its ports, stream by stream."""
+    ports = ",\n".join(f"    {wire}" for wire in interface.wires())
+    return f"module {module}(\n{ports}\n);\n"

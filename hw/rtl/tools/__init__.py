@@ -1,0 +1,1 @@
+"""The programs around the twins: HDL simulators, lint, area."""

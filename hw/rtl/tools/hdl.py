@@ -1,0 +1,159 @@
+"""Running cocotb benches on modules of Verilog, in an HDL simulator."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from hw.rtl.kit.interface import Interface, check_ports
+from hw.rtl.tools.icarus import Icarus
+from hw.rtl.tools.simulator import HdlError, Simulator, include_folders
+from hw.rtl.tools.verilator import Verilator
+
+__all__ = ["SIMULATORS", "Bench", "HdlError", "find", "read_order", "run"]
+
+ORDER = "FIBERSCOPE_BENCH"  # environment variable: the file that tells a bench what to do, in JSON
+LOG_LINES = 15  # of a failed run that are shown
+SIMULATORS: Mapping[str, Simulator] = {simulator.name: simulator for simulator in (Icarus(), Verilator())}
+
+
+def find(name: str) -> Simulator:
+    """A simulator that is there, as is cocotb.
+
+    Raises:
+        HdlError: saying how to get it, or which there are.
+    """
+    if name not in SIMULATORS:
+        raise HdlError(f"no HDL simulator {name}; known: {', '.join(SIMULATORS)}")
+    if importlib.util.find_spec("cocotb") is None:
+        raise HdlError("cocotb is not installed, which benches need: pip install 'fiberscope[rtl]'")
+    SIMULATORS[name].require()
+    return SIMULATORS[name]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A module and the cocotb tests that are run on it.
+
+    Args:
+        sources: Verilog files.
+        top: the module.
+        interfaces: the ports that modules among them must have: of the top, or of those within it.
+        tests: Python module of the cocotb tests.
+        order: what they are told, see ``read_order``.
+        folder: where everything is built and run.
+    """
+
+    sources: tuple[Path, ...]
+    top: str
+    interfaces: tuple[Interface, ...]
+    tests: str
+    order: Mapping[str, Any]
+    folder: Path
+
+
+def run(bench: Bench, simulator: str = "icarus") -> int:
+    """Compile the module, run all tests, and give how many there were.
+
+    Raises:
+        SimulationError: if a module's ports are not those expected.
+        HdlError: if the simulator is missing, a source does not compile, a test fails, or there is none.
+    """
+    found = find(simulator)
+    for interface in bench.interfaces:
+        check_ports(interface, found.ports(bench.sources, interface.module, bench.folder))
+    tests, failed = _run(bench, found)
+    if failed:
+        raise HdlError(f"{failed} of {tests} tests of {bench.tests} failed under {simulator}:\n{_log(bench)}")
+    if tests == 0:
+        raise HdlError(f"{bench.tests} ran no test under {simulator}:\n{_log(bench)}")
+    return tests
+
+
+def read_order() -> dict[str, Any]:
+    """What the bench that runs in this process was told."""
+    order: dict[str, Any] = json.loads(Path(os.environ[ORDER]).read_text(encoding="utf-8"))
+    return order
+
+
+def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
+    """Tests run and tests failed."""
+    folder = bench.folder.resolve()
+    order, results = folder / "order.json", folder / "results.xml"
+    for old in (results, folder / "build.log", folder / "run.log"):
+        old.unlink(missing_ok=True)
+    order.write_text(json.dumps(bench.order), encoding="utf-8")
+    # cocotb's runner ends in one of many ways when a command or a test fails: logs and results say which
+    with contextlib.suppress(SystemExit, RuntimeError), _environment(simulator):
+        _build_and_test(bench, simulator, folder, results, {ORDER: str(order)})
+    if not results.is_file():
+        raise HdlError(f"{simulator.name} came to no result for {bench.top}:\n{_log(bench)}")
+    return _count(results)
+
+
+def _build_and_test(
+    bench: Bench, simulator: Simulator, folder: Path, results: Path, environment: Mapping[str, str]
+) -> None:
+    """Compile the module and run its tests, which leave their results."""
+    from cocotb_tools.runner import Verilog, get_runner  # noqa: PLC0415  (only benches need cocotb)
+
+    runner = get_runner(simulator.name)
+    runner.build(
+        sources=[Verilog(source.resolve()) for source in bench.sources],
+        includes=include_folders(bench.sources),
+        hdl_toplevel=bench.top,
+        always=True,
+        build_args=simulator.build_arguments,
+        build_dir=folder,
+        timescale=("1ns", "1ps"),
+        log_file=folder / "build.log",
+    )
+    runner.test(
+        test_module=bench.tests,
+        hdl_toplevel=bench.top,
+        hdl_toplevel_lang="verilog",
+        build_dir=folder,
+        test_dir=folder,
+        results_xml=str(results),
+        seed=0,
+        plusargs=simulator.run_arguments,
+        extra_env=environment,
+        log_file=folder / "run.log",
+    )
+
+
+@contextlib.contextmanager
+def _environment(simulator: Simulator) -> Iterator[None]:
+    """The simulator's variables in this process, where cocotb looks for them."""
+    before = dict(os.environ)
+    os.environ.update(simulator.environment())
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _count(results: Path) -> tuple[int, int]:
+    """Tests that ran, and those of them that failed."""
+    cases = list(ElementTree.parse(results).getroot().iter("testcase"))
+    ran = [case for case in cases if case.find("skipped") is None]
+    failed = [case for case in ran if case.find("failure") is not None or case.find("error") is not None]
+    return len(ran), len(failed)
+
+
+def _log(bench: Bench) -> str:
+    """The end of what the simulator said."""
+    for name in ("run.log", "build.log"):
+        path = bench.folder / name
+        if path.is_file():
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            return "\n".join(lines[-LOG_LINES:])
+    return "it left no log"

@@ -1,0 +1,69 @@
+"""Lint: Verilog is read by all rules of Verilator, but for the exceptions that are listed here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.rtl.tools.verilator import Verilator
+
+__all__ = ["WAIVERS", "Waiver", "lint"]
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """A complaint that is none.
+
+    Args:
+        rule: of Verilator.
+        match: what Verilator says, with ``*`` for anything.
+        reason: why that is as it should be.
+    """
+
+    rule: str
+    match: str
+    reason: str
+
+    def __str__(self) -> str:
+        """The line of a control file of Verilator."""
+        return f'lint_off -rule {self.rule} -file "*" -match "{self.match}"'
+
+
+WAIVERS = (
+    Waiver(
+        "UNUSEDSIGNAL",
+        "*'tmp*'*",
+        "PyRTL's unnamed wires: a sum is a bit wider than its operands, and its carry is cut off",
+    ),
+    Waiver(
+        "UNUSEDSIGNAL",
+        "Bits of signal are not used: 'memory_replies_coordinate'*",
+        "a line comes with the whole tag of its request, of which a bank needs the number of the miss",
+    ),
+    Waiver(
+        "DECLFILENAME",
+        "Filename 'merge_tree' does not match MODULE name: 'merge_tree_*",
+        "a composition is one file: the wrapper, then each module that it consists of",
+    ),
+    Waiver("UNUSEDSIGNAL", "*'clk'*", "every module has a clock; one without registers has no use for it"),
+    Waiver("UNUSEDSIGNAL", "*'rst'*", "every module has a reset; one without registers has no use for it"),
+)
+
+
+def lint(source: Path, module: str, folder: Path, waivers: Sequence[Waiver] = WAIVERS) -> None:
+    """Check Verilog.
+
+    Args:
+        source: the file.
+        module: its top.
+        folder: where to put what Verilator is told.
+        waivers: the exceptions.
+
+    Raises:
+        HdlError: with every complaint, or if Verilator is missing.
+    """
+    control = folder / "waivers.vlt"
+    lines = ["`verilator_config", *map(str, waivers)]
+    control.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    Verilator().lint([control, source], module)

@@ -1,0 +1,120 @@
+"""Commands against the reference's constraint list, and against a second, plain model."""
+
+from dataclasses import replace
+
+import pytest
+from dram_model import PlainModel
+from dram_rules import ROWS, Rules, faults
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hw.dram import ADDRESS_MAPS, DramSpecification, replay, standard
+from hw.dram.trace import Request
+from hw.memory import READ, WRITE
+
+BURST = 64  # bytes that divide into whole bursts of every standard
+
+
+def rules(row: str) -> Rules:
+    organisation = standard(row).organisation
+    return Rules(row, organisation.bank_groups, organisation.banks)
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> list[Request]:
+    """Bursts of requests with pauses: near and far addresses, some again and again, reads and writes."""
+    count = draw(st.integers(1, 120))
+    pauses = draw(st.lists(st.sampled_from([0, 0, 0, 1, 7, 60, 5000]), min_size=count, max_size=count))
+    spans = draw(st.sampled_from([1 << 9, 1 << 13, 1 << 17, 1 << 24]))
+    addresses = draw(st.lists(st.integers(0, spans // BURST), min_size=count, max_size=count))
+    writes = draw(st.sampled_from([0.0, 0.3, 0.9]))
+    chances = draw(st.lists(st.floats(0, 1), min_size=count, max_size=count))
+    cycle, trace = 0, []
+    for pause, address, chance in zip(pauses, addresses, chances, strict=True):
+        cycle += pause
+        trace.append((cycle, WRITE if chance < writes else READ, address * BURST))
+    return trace
+
+
+def one_burst(row: str, **options: object) -> DramSpecification:
+    size = standard(row).organisation.burst_bytes
+    return DramSpecification(standard=row, request_bytes=size, interleave_bytes=size, **options)  # type: ignore[arg-type]
+
+
+relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@relaxed
+@given(
+    row=st.sampled_from(sorted(ROWS)),
+    cut=st.sampled_from(sorted(ADDRESS_MAPS)),
+    refresh=st.sampled_from(["all_bank", "off"]),
+    issue=st.sampled_from([1, 3]),
+    trace=traces(),
+)
+def test_every_command_is_that_of_the_plain_model(
+    row: str, cut: str, refresh: str, issue: int, trace: list[Request]
+) -> None:
+    chosen = one_burst(row, address_map=cut, refresh=refresh)
+    model = PlainModel(row, chosen, trace, issue)
+    model.run()
+    result = replay(trace, chosen, issue, log=True)
+    assert list(result.commands) == model.commands[: len(result.commands)]
+    assert {command.name for command in model.commands[len(result.commands) :]} <= {"PREA", "REF"}
+    assert list(result.completions) == model.completions
+    assert {name: result.counters[name] for name in model.counts} == model.counts
+
+
+@relaxed
+@given(
+    row=st.sampled_from(sorted(ROWS)),
+    cut=st.sampled_from(sorted(ADDRESS_MAPS)),
+    scheduler=st.sampled_from(["frfcfs", "fcfs"]),
+    request_bytes=st.sampled_from([64, 128, 256]),
+    trace=traces(),
+)
+def test_no_command_breaks_a_constraint(
+    row: str, cut: str, scheduler: str, request_bytes: int, trace: list[Request]
+) -> None:
+    chosen = DramSpecification(
+        standard=row,
+        address_map=cut,
+        scheduler=scheduler,  # type: ignore[arg-type]  # drawn from its values
+        request_bytes=request_bytes,
+        interleave_bytes=request_bytes,
+    )
+    result = replay(trace, chosen, log=True)
+    assert faults(result.commands, rules(row)) == []
+
+
+SCATTERED = [(0, WRITE if place % 5 == 0 else READ, place * 7919 * 64 % (1 << 24)) for place in range(400)]
+STREAMED = [(0, READ, place * 64) for place in range(200)]
+ROW_BY_ROW = [(0, READ, row * (1 << 20) + column * 64) for row in range(6) for column in range(12)]
+ACTIVE_ROWS = ("HBM2_2000", "HBM3_6400", "DDR4_2133")  # tFAW binds in the last two only: 4 tRRD are shorter
+PLANTED: dict[str, dict[str, int]] = {
+    name: {name: 1}
+    for name in ("rcd_read", "rcd_write", "rp", "ras", "ccd_l", "faw", "rtp", "wr", "wtr_l", "rtw", "rfc")
+}
+PLANTED["rc"] = {"rc": 1, "ras": 1}
+PLANTED["rrd_s"] = {"rrd_s": 1, "rrd_l": 1, "faw": 1}
+PLANTED["wtr_s"] = {"wtr_s": 1, "wtr_l": 1}
+PLANTED["burst"] = {"burst": 1, "ccd_s": 1, "ccd_l": 1}
+
+
+def faults_with(row: str, forgotten: dict[str, int]) -> list[str]:
+    """What the checker finds in a run of a device that has other timings than it believes."""
+    device = standard(row)
+    timing = device.timing.model_copy(update={"refi": 900, **forgotten})
+    broken = device.model_copy(update={"timing": timing})
+    run = replay(SCATTERED + STREAMED + ROW_BY_ROW, replace(one_burst(row), standard=broken), log=True)
+    return faults(run.commands, rules(row))
+
+
+@pytest.mark.parametrize("name", sorted(PLANTED))
+def test_a_forgotten_constraint_is_found(name: str) -> None:
+    assert any(faults_with(row, PLANTED[name]) for row in ACTIVE_ROWS)
+
+
+@pytest.mark.parametrize("row", ACTIVE_ROWS)
+def test_nothing_is_found_when_nothing_is_forgotten(row: str) -> None:
+    assert faults_with(row, {}) == []

@@ -1,0 +1,69 @@
+"""The simple memory: exact latency and bandwidth, in odd ratios too."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from hw.dram import SimpleMemory, SimpleSpecification
+from hw.dram.trace import ReplySink, Request, TraceSource, reads_of
+from hw.memory import FETCH, READ, WRITE
+from sim import ComponentStatistics, Kernel, SimulationError
+
+Outcome = tuple[tuple[tuple[int, int], ...], ComponentStatistics, int]
+
+
+def run(
+    trace: list[Request], specification: SimpleSpecification, *, sleep: bool = True, room: int = 64
+) -> Outcome:
+    kernel = Kernel(sleep=sleep)
+    kernel.clock("core", specification.clock_hertz)
+    source = kernel.add(TraceSource("source", trace, 4))
+    memory = kernel.add(SimpleMemory("memory", specification))
+    sink = kernel.add(ReplySink("sink", reads_of(trace)))
+    kernel.connect(source, "requests", memory, "requests", capacity=8)
+    kernel.connect(memory, "replies", sink, "replies", capacity=room)
+    cycles = kernel.run().cycles
+    return sink.completions(), kernel.statistics()["memory"], cycles
+
+
+def test_one_read_takes_its_latency_and_its_transfer() -> None:
+    specification = SimpleSpecification(bytes_per_second=16 * 10**9, latency=50)
+    completions, statistics, _cycles = run([(10, READ, 128)], specification)
+    assert completions == ((0, 10 + 1 + 4 + 50),)  # seen one cycle after it was made
+    assert statistics.counters["read_latency"] == 1 + 4 + 50
+
+
+@pytest.mark.parametrize("bandwidth", [10**9, 7 * 10**9, 68256 * 2**30 // 1000, 128 * 2**30, 300 * 10**9])
+def test_a_stream_gets_the_whole_bandwidth_and_no_more(bandwidth: int) -> None:
+    specification = SimpleSpecification(bytes_per_second=bandwidth, latency=20, queue=512)
+    count = 3000
+    completions, statistics, _cycles = run([(0, READ, place * 64) for place in range(count)], specification)
+    transfers = completions[-1][1] - 1 - 20
+    least = Fraction(count * 64 * 10**9, bandwidth)
+    made = Fraction(count, 4)  # cycles in which the source makes them
+    assert max(least, made) <= transfers + 1
+    assert transfers <= max(least, made) + 2
+    assert statistics.counters["data_bus_busy_0"] == math.ceil(least)
+
+
+@pytest.mark.parametrize("room", [1, 64])
+def test_sleeping_changes_nothing(room: int) -> None:
+    trace = [(place * 7 % 90 + place, WRITE if place % 3 == 0 else READ, place * 64) for place in range(200)]
+    trace.sort(key=lambda request: request[0])
+    specification = SimpleSpecification(bytes_per_second=7 * 10**9, latency=33, queue=5)
+    assert run(trace, specification, room=room) == run(trace, specification, room=room, sleep=False)
+
+
+def test_a_latency_in_nanoseconds_is_rounded_up_to_cycles() -> None:
+    assert SimpleSpecification.cycles(100, 10**9) == 100
+    assert SimpleSpecification.cycles(33, 512 * 2**20) == 18
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="bytes_per_second must be above 0, not 0"):
+        SimpleSpecification(bytes_per_second=0)
+    with pytest.raises(SimulationError, match="memory: fetch is an operation of caches, not of memory"):
+        run([(0, FETCH, 0)], SimpleSpecification(bytes_per_second=10**9))
+    with pytest.raises(SimulationError, match="memory: address 0x90000000000 names tensor 9"):
+        run([(0, READ, 9 << 40)], SimpleSpecification(bytes_per_second=10**9))
