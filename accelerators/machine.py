@@ -14,9 +14,9 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from scipy import sparse
 
 from accelerators.configuration import Configuration
-from sim import Component, Kernel, SimulationError
+from sim import Component, Kernel
 
-__all__ = ["Accelerator", "CsrArray", "Machine", "MemoryUse", "Traffic", "count"]
+__all__ = ["Accelerator", "CsrArray", "Machine", "MemoryUse", "Traffic"]
 
 CsrArray: TypeAlias = "sparse.csr_array[Any]"
 AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
@@ -106,15 +106,3 @@ class Accelerator(Generic[AnyConfiguration]):
     def shipped(self) -> Path:
         """The file with every parameter's default, unit and source."""
         return self.folder / "config.yaml"
-
-
-def count(part: Component, counter: str) -> int:
-    """A counter of a part that a report needs, whoever made the part.
-
-    Raises:
-        SimulationError: it has none of this name.
-    """
-    counters = part.counters()
-    if counter not in counters:
-        raise SimulationError(f"{part.name} ({type(part).__name__}) should count {counter} in counters()")
-    return counters[counter]

@@ -12,9 +12,8 @@ from accelerators.configuration import Bytes, BytesPerSecond, Configuration, Pic
 from accelerators.machine import MemoryUse, Traffic
 from hw.dram import ADDRESS_MAPS, DramChannel, DramSpecification, SimpleMemory, SimpleSpecification, standards
 from hw.dram import standard as standard_row
-from sim import Kernel
 
-__all__ = ["MemoryChannel", "MemoryParameters", "add_channels", "memory_use", "traffic"]
+__all__ = ["MemoryChannel", "MemoryParameters", "memory_use", "traffic"]
 
 SLOWEST, FASTEST = (
     10**6,
@@ -67,6 +66,11 @@ class MemoryParameters(Configuration):
         Raises:
             ValueError: naming the parameter.
         """
+        if self.interleave % request_bytes:
+            raise ValueError(
+                f"memory.interleave is {self.interleave} bytes; it should be a multiple of a "
+                f"{request_bytes}-byte line"
+            )
         if self.model == "dram":
             try:
                 self.dram(request_bytes)
@@ -77,6 +81,12 @@ class MemoryParameters(Configuration):
     def hertz(self) -> Fraction:
         """The memory clock at which a channel of this width, at two transfers a cycle, has its bandwidth."""
         return Fraction(self.bandwidth * 8, 2 * self.width)
+
+    def channel(self, name: str, request_bytes: int) -> MemoryChannel:
+        """One channel, to be put in a clock domain of ``hertz``."""
+        if self.model == "simple":
+            return SimpleMemory(name, self.simple(request_bytes))
+        return DramChannel(name, self.dram(request_bytes))
 
     def dram(self, request_bytes: int) -> DramSpecification:
         """One channel, a pseudo-channel of the standard by itself, for requests of this size."""
@@ -103,26 +113,6 @@ class MemoryParameters(Configuration):
             latency=SimpleSpecification.cycles(Fraction(self.simple_latency, 1000), self.hertz),
             request_bytes=request_bytes,
         )
-
-
-def add_channels(
-    kernel: Kernel, scope: str, parameters: MemoryParameters, request_bytes: int
-) -> list[MemoryChannel]:
-    """All channels as ``<scope>.channel0`` and on, in a clock domain of their own.
-
-    Raises:
-        ValueError: if the parameters do not fit together.
-    """
-    clock = kernel.clock("memory", parameters.hertz)
-    digits = len(str(parameters.channels - 1))
-    channels: list[MemoryChannel] = []
-    for i in range(parameters.channels):
-        name = f"{scope}.channel{i:0{digits}d}"
-        if parameters.model == "simple":
-            channels.append(kernel.add(SimpleMemory(name, parameters.simple(request_bytes)), clock))
-        else:
-            channels.append(kernel.add(DramChannel(name, parameters.dram(request_bytes)), clock))
-    return channels
 
 
 def traffic(channels: Sequence[MemoryChannel], tensors: Mapping[str, Sequence[int]]) -> dict[str, Traffic]:

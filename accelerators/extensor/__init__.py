@@ -3,18 +3,18 @@
 from pathlib import Path
 
 from accelerators.extensor.configuration import ExTensorConfiguration
-from accelerators.extensor.machine import PARTS, ExTensor
+from accelerators.extensor.machine import ExTensor
 from accelerators.machine import Accelerator
 
 __all__ = ["ACCELERATOR", "ExTensor", "ExTensorConfiguration"]
 
 ACCELERATOR = Accelerator(
-    name="extensor",
+    name=ExTensor.NAME,
     summary="tiled inner product: 128 PEs that intersect by skipping ahead, a 30 MiB buffer (MICRO 2019)",
     configuration=ExTensorConfiguration,
     folder=Path(__file__).parent,
     build=ExTensor,
     workers="pe.core",
     channels="memory.channel",
-    parts=PARTS,
+    parts=ExTensor.PARTS,
 )

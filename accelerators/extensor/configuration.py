@@ -6,10 +6,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.configuration import Bytes, Configuration, Hertz
+from accelerators.composition import CompositionParameters
+from accelerators.configuration import Bytes, Configuration
 from accelerators.extensor.layout import HALVES
-from accelerators.memory import MemoryParameters
-from accelerators.network import Network
 from workloads.fibertree_format import RankFormat
 
 
@@ -79,26 +78,19 @@ class Format(Configuration):
         return self
 
 
-class ExTensorConfiguration(Configuration):
+class ExTensorConfiguration(CompositionParameters):
     """All parameters of ExTensor."""
 
-    clock: Hertz = Field(ge=1)
     intersection: Literal["skip", "two_finger"]
     pe: ProcessingElements
     llb: LastLevelBuffer
     tile: Tile
-    network: Network
     stream: Stream
-    memory: MemoryParameters
     format: Format
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.memory.interleave % self.stream.line:
-            raise ValueError(
-                f"memory.interleave is {self.memory.interleave} bytes; it should be a multiple of a "
-                f"{self.stream.line}-byte line"
-            )
+        self.memory.check(self.stream.line)
         chosen = (self.tile.m, self.tile.k, self.tile.n)
         if any(chosen) and not all(chosen):
             raise ValueError(f"tile.m, tile.k, tile.n are {chosen}; give all three, or 0 for all three")

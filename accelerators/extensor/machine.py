@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
+from accelerators.composition import Composition, PartFactory, count, numbered
 from accelerators.extensor.configuration import ExTensorConfiguration
 from accelerators.extensor.dispatcher import Dispatcher
 from accelerators.extensor.drain import Drain
@@ -18,26 +20,10 @@ from accelerators.extensor.product import StoredProduct
 from accelerators.extensor.sequencer import Sequencer, pairs_of
 from accelerators.extensor.stream import MemoryStream
 from accelerators.extensor.tiles import Tiling
-from accelerators.machine import CsrArray, MemoryUse, Traffic, count
-from accelerators.memory import add_channels, memory_use, traffic
-from accelerators.network import connect_memory
+from accelerators.machine import CsrArray
 from hw.memory import READ, TENSOR_SHIFT, WRITE
-from hw.network import Crossbar
-from sim import Component, Kernel
+from sim import Kernel
 from workloads.fibertree_format import footprint
-
-# The blocks that others can stand in for: made with the same arguments, known by their ports and counters.
-PARTS: Mapping[str, Callable[..., Component]] = {
-    "sequencer": Sequencer,
-    "loader": Loader,
-    "dispatcher": Dispatcher,
-    "buffer": MicrotileBuffer,
-    "core": IntersectingCore,
-    "outputs": OutputBuffer,
-    "drain": Drain,
-    "stream": MemoryStream,
-    "crossbar": Crossbar,
-}
 
 # The streams to memory, those that read first: name, operation, tensor, and the byte from which they count.
 STREAMS = (
@@ -49,7 +35,7 @@ STREAMS = (
 )
 
 
-class ExTensor:
+class ExTensor(Composition[ExTensorConfiguration]):
     """An ExTensor with its operands loaded; runs A times B.
 
     Args:
@@ -62,18 +48,31 @@ class ExTensor:
         ConfigurationError: the operands' tiles do not fit the buffers.
     """
 
+    NAME = "extensor"
+    PARTS: ClassVar[Mapping[str, PartFactory]] = {
+        **Composition.PARTS,
+        "sequencer": Sequencer,
+        "loader": Loader,
+        "dispatcher": Dispatcher,
+        "buffer": MicrotileBuffer,
+        "core": IntersectingCore,
+        "outputs": OutputBuffer,
+        "drain": Drain,
+        "stream": MemoryStream,
+    }
+    TENSORS = TENSORS
+
     def __init__(
         self,
         parameters: ExTensorConfiguration,
         a: CsrArray,
         b: CsrArray,
         *,
-        parts: Mapping[str, Callable[..., Component]] = PARTS,
+        parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
     ) -> None:
-        self.parts = {**PARTS, **parts}
         self.tiling = Tiling(parameters, a, b)
-        self.parameters = parameters.model_copy(update={"tile": self.tiling.tile})
+        super().__init__(parameters.model_copy(update={"tile": self.tiling.tile}), parts, kernel)
         self.a, self.b = self.tiling.a, self.tiling.b
         self.skip = parameters.intersection == "skip"
         shape = (int(a.shape[0]), int(b.shape[1]))
@@ -81,28 +80,20 @@ class ExTensor:
         self.product = StoredProduct(shape, parameters.pe.tile, self.output[1])
         self.output_rows = [OutputRow(self.output[1]) for _ in range(HALVES * self.output[0])]
         self.slots = [PartialSlot() for _ in range(SLOTS * parameters.pe.count)]
-        self.kernel = kernel or Kernel()
-        self.kernel.clock("core", parameters.clock)
         self._add_sequencing()
         self._add_elements()
-        self._add_memory()
+        self._add_streams()
         self._connect_tiles()
         self._connect_elements()
-        self._connect_memory()
-        self.kernel.build()
-        self.operations()  # finds a part without the counters that a report needs now, not after a long run
-
-    def _add(self, part: str, name: str, *arguments: object, **options: object) -> Component:
-        """Make a part and add it to the kernel."""
-        return self.kernel.add(self.parts[part](f"extensor.{name}", *arguments, **options))
+        self.build()
 
     def _add_sequencing(self) -> None:
         """All that works on whole tiles."""
         a, b, llb, rows = self.a, self.b, self.parameters.llb, self.output_rows
         self.places = self._places()
-        self.sequencer = self._add("sequencer", "sequencer", a.tree, b.tree, skip=self.skip)
-        self.loader = self._add("loader", "llb.loader", a, b, halves=llb.halves)
-        self.dispatcher = self._add(
+        self.sequencer = self.add("sequencer", "sequencer", a.tree, b.tree, skip=self.skip)
+        self.loader = self.add("loader", "llb.loader", a, b, halves=llb.halves)
+        self.dispatcher = self.add(
             "dispatcher",
             "llb.dispatcher",
             a,
@@ -114,9 +105,9 @@ class ExTensor:
             halves=llb.halves,
             skip=self.skip,
         )
-        self.outputs = self._add("outputs", "llb.outputs", rows, self.slots)
+        self.outputs = self.add("outputs", "llb.outputs", rows, self.slots)
         element_bytes = self.parameters.format.output // 8
-        self.drain = self._add("drain", "llb.drain", rows, self.places, self.product, element_bytes)
+        self.drain = self.add("drain", "llb.drain", rows, self.places, self.product, element_bytes)
 
     def _places(self) -> list[tuple[int, int]]:
         """For each pair of tiles, the first row M1 of its output tile and its N2, counted from 0."""
@@ -128,24 +119,28 @@ class ExTensor:
 
     def _add_elements(self) -> None:
         pe, port = self.parameters.pe, self.parameters.llb.port
-        digits = len(str(pe.count - 1))
-        names = [f"pe{i:0{digits}d}" for i in range(pe.count)]
+        names = numbered("pe", pe.count)
         options = {"microtile": pe.tile, "shape": self.output, "skip": self.skip}
         self.buffers = [
-            self._add("buffer", f"{name}.buffer", self.a, self.b, port, pe.buffer) for name in names
+            self.add("buffer", f"{name}.buffer", self.a, self.b, port, pe.buffer) for name in names
         ]
         self.cores = [
-            self._add("core", f"{name}.core", self.a, self.b, self.slots, i, **options)
+            self.add("core", f"{name}.core", self.a, self.b, self.slots, i, **options)
             for i, name in enumerate(names)
         ]
 
-    def _add_memory(self) -> None:
+    def _add_streams(self) -> None:
+        """The streams, and memory behind them."""
         line, lines = self.parameters.stream.line, self.parameters.stream.lines
         self.streams = [
-            self._add("stream", f"stream.{name}", *what, port, line_bytes=line, lines=lines)
+            self.add("stream", f"stream.{name}", *what, port, line_bytes=line, lines=lines)
             for port, (name, *what) in enumerate(STREAMS)
         ]
-        self.channels = add_channels(self.kernel, "extensor.memory", self.parameters.memory, line)
+        users = [
+            (stream, "requests", "replies" if operation == READ else "")
+            for stream, (_name, operation, *_) in zip(self.streams, STREAMS, strict=True)
+        ]
+        self.add_memory(users, line)
 
     def _connect_tiles(self) -> None:
         """The life of a pair of tiles."""
@@ -171,16 +166,6 @@ class ExTensor:
             connect(buffer, "ready", core, "ready", capacity=HALVES)
             connect(core, "partials", self.outputs, f"partials[{i}]", capacity=SLOTS - 2, latency=latency)
 
-    def _connect_memory(self) -> None:
-        """The crossbars between the streams and the channels of memory."""
-        users = [
-            (stream, "requests", "replies" if operation == READ else "")
-            for stream, (_name, operation, *_) in zip(self.streams, STREAMS, strict=True)
-        ]
-        requests = self._add("crossbar", "network.requests", self.parameters.memory.interleave)
-        crossbars = (requests, self._add("crossbar", "network.replies", 0))
-        connect_memory(self.kernel, self.parameters.network, users, crossbars, self.channels)
-
     def result(self) -> CsrArray:
         """Z as memory holds it."""
         return self.product.gather()
@@ -188,19 +173,15 @@ class ExTensor:
     def operations(self) -> dict[str, int]:
         """Multiplies, additions, steps of the intersections at each level, and microtile products."""
         cores = self.cores
-        summed = sum(count(core, "add") for core in cores)
+        summed = count("add", *cores)
         return {
-            "multiply": sum(count(core, "multiply") for core in cores),
-            "add": summed + count(self.outputs, "add") + self.product.additions,
-            "intersect_k2": count(self.sequencer, "intersect_k2"),
-            "intersect_k1": count(self.dispatcher, "intersect_k1"),
-            "intersect_k0": sum(count(core, "intersect_k0") for core in cores),
-            "microtile_products": sum(count(core, "products") for core in cores),
+            "multiply": count("multiply", *cores),
+            "add": summed + count("add", self.outputs) + self.product.additions,
+            "intersect_k2": count("intersect_k2", self.sequencer),
+            "intersect_k1": count("intersect_k1", self.dispatcher),
+            "intersect_k0": count("intersect_k0", *cores),
+            "microtile_products": count("products", *cores),
         }
-
-    def traffic(self) -> dict[str, Traffic]:
-        """Bytes of A, B, partial outputs that were written before, and Z's elements when they are new."""
-        return traffic(self.channels, TENSORS)
 
     def traffic_minimum_bytes(self) -> int:
         """A, B and Z, each once. Z's nonzeros are those written so far: all once the run is complete."""
@@ -210,13 +191,9 @@ class ExTensor:
         )
         return (bits + self.product.nonzeros * formats.output) // 8
 
-    def memory(self) -> MemoryUse:
-        """Row hits, misses and conflicts of all channels."""
-        return memory_use(self.channels, self.parameters.memory)
-
     def progress(self) -> tuple[int, int]:
         """Pairs of tiles drained, and pairs."""
-        return count(self.drain, "tiles"), len(self.places)
+        return count("tiles", self.drain), len(self.places)
 
 
 def _output_shape(shape: tuple[int, int], tile: tuple[int, int, int], side: int) -> tuple[int, int]:

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from accelerators.gamma.configuration import GammaConfiguration
-from accelerators.gamma.machine import PARTS, Gamma
+from accelerators.gamma.machine import Gamma
 from accelerators.machine import Accelerator
 
 __all__ = ["ACCELERATOR", "Gamma", "GammaConfiguration"]
 
 ACCELERATOR = Accelerator(
-    name="gamma",
+    name=Gamma.NAME,
     summary="row-wise product: 32 radix-64 merging PEs around a 3 MiB FiberCache (ASPLOS 2021)",
     configuration=GammaConfiguration,
     folder=Path(__file__).parent,
@@ -17,5 +17,5 @@ ACCELERATOR = Accelerator(
     workers="pe.merger",
     limits=("fibercache.bank",),
     channels="memory.channel",
-    parts=PARTS,
+    parts=Gamma.PARTS,
 )

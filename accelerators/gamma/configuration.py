@@ -6,10 +6,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.configuration import Bytes, Configuration, Hertz
+from accelerators.composition import CompositionParameters
+from accelerators.configuration import Bytes, Configuration
 from accelerators.gamma.layout import Sizes
-from accelerators.memory import MemoryParameters
-from accelerators.network import Network
 from hw.cache import FiberCacheSpecification
 from hw.merge import MAXIMUM_RADIX
 
@@ -91,15 +90,12 @@ class Format(Configuration):
     pointer: Bytes = Field(ge=1)
 
 
-class GammaConfiguration(Configuration):
+class GammaConfiguration(CompositionParameters):
     """All parameters of Gamma."""
 
-    clock: Hertz = Field(ge=10**6)  # far slower than its memory, a cycle is millions of the memory's
     reorder: Literal["none", "affinity"]
     pe: ProcessingElements
     fibercache: FiberCache
-    network: Network
-    memory: MemoryParameters
     scheduler: SchedulerParameters
     format: Format
 
@@ -130,11 +126,6 @@ class GammaConfiguration(Configuration):
         if line % self.format.pointer:
             raise ValueError(
                 f"format.pointer is {self.format.pointer} bytes; it should divide a {line}-byte line"
-            )
-        if self.memory.interleave % line:
-            raise ValueError(
-                f"memory.interleave is {self.memory.interleave} bytes; it should be a multiple of a "
-                f"{line}-byte line"
             )
         self.memory.check(line)
         if self.scheduler.output_page % line:

@@ -1,0 +1,195 @@
+"""What machines that are made of blocks share: a kernel, parts to replace, networks and a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
+
+from pydantic import Field
+
+from accelerators.configuration import Configuration, Hertz
+from accelerators.machine import MemoryUse, Traffic
+from accelerators.memory import MemoryChannel, MemoryParameters, memory_use, traffic
+from hw.network import Crossbar
+from sim import Component, Kernel, SimulationError
+
+__all__ = ["Composition", "CompositionParameters", "Network", "PartFactory", "User", "count", "numbered"]
+
+PartFactory: TypeAlias = Callable[..., Component]
+User: TypeAlias = tuple[Component, str, str]  # and its ports for requests and replies, "" if it takes none
+Arguments = ParamSpec("Arguments")
+AnyComponent = TypeVar("AnyComponent", bound=Component)
+
+
+class Network(Configuration):
+    """The wires and crossbars.
+
+    ``pe_latency`` is of those between the processing elements and what serves them, ``memory_latency`` of
+    those to memory, in cycles; ``queue`` is of each input of a crossbar, in tokens.
+    """
+
+    pe_latency: int = Field(ge=1, le=1000)
+    memory_latency: int = Field(ge=1, le=1000)
+    queue: int = Field(ge=2, le=1024)
+
+
+class CompositionParameters(Configuration):
+    """The parameters that all of them have; a machine adds its own sections."""
+
+    clock: Hertz = Field(ge=10**6)  # far slower than its memory, a cycle is millions of the memory's
+    network: Network
+    memory: MemoryParameters
+
+
+AnyParameters = TypeVar("AnyParameters", bound=CompositionParameters)
+
+
+class Composition(Generic[AnyParameters]):
+    """A machine that is its blocks and how they are connected.
+
+    A subclass adds its parts, connects them in ``kernel`` and calls ``build`` at last; and it says what the
+    ``result``, the ``operations``, the ``traffic_minimum_bytes`` and the ``progress`` of a ``Machine`` are.
+
+    Attributes of the class, which a subclass overrides:
+
+    - ``NAME``: the machine's name, with which all names of components begin;
+    - ``PARTS``: the blocks that others can stand in for, by name: made with the same arguments, known by
+      their ports and counters;
+    - ``TENSORS``: what a report calls the tensors, with the numbers that count for each.
+
+    Args:
+        parameters: the configuration.
+        parts: blocks to take in the place of those in ``PARTS``, by the same names.
+        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+    """
+
+    NAME: ClassVar[str]
+    PARTS: ClassVar[Mapping[str, PartFactory]] = {"crossbar": Crossbar}
+    TENSORS: ClassVar[Mapping[str, Sequence[int]]]
+
+    def __init__(
+        self, parameters: AnyParameters, parts: Mapping[str, PartFactory] | None, kernel: Kernel | None
+    ) -> None:
+        self.parameters = parameters
+        self.parts = {**self.PARTS, **(parts or {})}
+        self.kernel = kernel or Kernel()
+        self.kernel.clock("core", parameters.clock)
+        self.channels: list[MemoryChannel] = []
+
+    @overload
+    def add(self, part: str, name: str, *arguments: object, **options: object) -> Component: ...
+
+    @overload
+    def add(
+        self,
+        part: Callable[Concatenate[str, Arguments], AnyComponent],
+        name: str,
+        *arguments: Arguments.args,
+        **options: Arguments.kwargs,
+    ) -> AnyComponent: ...
+
+    def add(
+        self, part: str | Callable[..., Component], name: str, *arguments: object, **options: object
+    ) -> Component:
+        """Make a part and put it into the core's clock.
+
+        Args:
+            part: one of ``PARTS`` by its name, or the class of one that none stands in for.
+            name: of this one, within the machine: ``pe07.merger``.
+            arguments, options: what it is made with, behind its name.
+        """
+        make = self.parts[part] if isinstance(part, str) else part
+        return self.kernel.add(make(f"{self.NAME}.{name}", *arguments, **options))
+
+    def add_network(
+        self,
+        name: str,
+        users: Sequence[User],
+        servers: Sequence[Component],
+        *,
+        interleave: int,
+        latency: int,
+        reply_latency: int = 0,
+    ) -> None:
+        """Add a crossbar each way between users and servers of requests.
+
+        Args:
+            name: of the network: its crossbars are ``<name>_requests`` and ``<name>_replies``.
+            users: their places here are the numbers by which replies find them.
+            servers: with ports ``requests`` and ``replies``.
+            interleave: bytes side by side in one server.
+            latency: cycles from a crossbar to a server and to a user.
+            reply_latency: cycles from a server to the crossbar, if they are more than the one of any wire.
+        """
+        connect, queue = self.kernel.connect, self.parameters.network.queue
+        requests = self.add("crossbar", f"network.{name}_requests", interleave)
+        replies = self.add("crossbar", f"network.{name}_replies", 0)
+        wire = {"capacity": queue + latency, "latency": latency}
+        reply = {"capacity": queue + reply_latency, "latency": max(1, reply_latency)}
+        for i, (user, port, reply_port) in enumerate(users):
+            connect(user, port, requests, f"inputs[{i}]", capacity=queue)
+            if reply_port:
+                connect(replies, f"outputs[{i}]", user, reply_port, **wire)
+        for i, server in enumerate(servers):
+            connect(requests, f"outputs[{i}]", server, "requests", **wire)
+            connect(server, "replies", replies, f"inputs[{i}]", **reply)
+
+    def add_memory(self, users: Sequence[User], request_bytes: int) -> None:
+        """Add the channels of memory, in a clock of their own, and the network between users and them.
+
+        Args:
+            users: as of ``add_network``.
+            request_bytes: bytes of one request.
+        """
+        memory = self.parameters.memory
+        clock = self.kernel.clock("memory", memory.hertz)
+        self.channels = [
+            self.kernel.add(memory.channel(f"{self.NAME}.memory.{name}", request_bytes), clock)
+            for name in numbered("channel", memory.channels)
+        ]
+        latency = self.parameters.network.memory_latency
+        self.add_network("memory", users, self.channels, interleave=memory.interleave, latency=latency)
+
+    def build(self) -> None:
+        """Build the kernel, and find a part without the counters that a report needs before a long run.
+
+        Raises:
+            BuildError: listing what is not connected, or not to be.
+            SimulationError: a part without such a counter.
+        """
+        self.kernel.build()
+        self.operations()
+
+    def operations(self) -> Mapping[str, int]:
+        """Operations done, by name."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what its operations are")
+
+    def traffic(self) -> dict[str, Traffic]:
+        """Bytes read and written by tensor."""
+        return traffic(self.channels, self.TENSORS)
+
+    def memory(self) -> MemoryUse:
+        """Row hits, misses and conflicts of all channels."""
+        return memory_use(self.channels, self.parameters.memory)
+
+
+def count(counter: str, *parts: Component) -> int:
+    """A counter that a report needs, added up over parts, whoever made them.
+
+    Raises:
+        SimulationError: one has none of this name.
+    """
+    return sum(_count(part, counter) for part in parts)
+
+
+def _count(part: Component, counter: str) -> int:
+    counters = part.counters()
+    if counter not in counters:
+        raise SimulationError(f"{part.name} ({type(part).__name__}) should count {counter} in counters()")
+    return counters[counter]
+
+
+def numbered(name: str, count: int) -> list[str]:
+    """The names of parts that are alike, ``pe00`` to ``pe31``: sorted, they keep their order."""
+    digits = len(str(count - 1))
+    return [f"{name}{i:0{digits}d}" for i in range(count)]
