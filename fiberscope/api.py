@@ -17,14 +17,15 @@ from accelerators.configuration import Configuration, ConfigurationError
 from accelerators.machine import Accelerator, CsrArray, Machine
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.report import collect, timeline
-from fiberscope.report.document import Report, check_writable
+from fiberscope.report.document import Report
 from fiberscope.report.document import Workload as OperandsOfReport
+from fiberscope.report.files import check_writable
 from fiberscope.report.timeline import Watch
-from fiberscope.verification import Comparison
 from sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from workloads import Workload, from_scipy
 from workloads import load as load_workload
 from workloads.errors import nearest
+from workloads.verification import Comparison
 
 __all__ = ["Progress", "Waveform", "simulate"]
 

@@ -7,15 +7,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fiberscope.report.document import Report
 
-__all__ = ["DeadlockedRunError", "FailedRunError", "InputError", "VerificationError"]
+__all__ = [
+    "BAD_INPUT",
+    "INTERRUPTED",
+    "MACHINE_WRONG",
+    "DeadlockedRunError",
+    "FailedRunError",
+    "InputError",
+    "VerificationError",
+]
+
+BAD_INPUT = 2
+MACHINE_WRONG = 3
+INTERRUPTED = 130
 
 
 class InputError(ValueError):
-    """One line about something the user can put right; the command line exits with 2."""
+    """One line about something the user can put right; the command line exits with ``BAD_INPUT``."""
 
 
 class FailedRunError(Exception):
-    """The simulated machine went wrong; the command line exits with 3.
+    """The simulated machine went wrong; the command line exits with ``MACHINE_WRONG``.
 
     ``report`` is what is known of the run.
     """

@@ -2,60 +2,46 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from fiberscope.commands.options import Accelerator, Json, Markdown, Matrix, SecondMatrix, Settings
+from fiberscope.commands.output import show, tell
+from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json
+from fiberscope.report.table import Table, percent
 
-from accelerators.configuration import parse_settings
-from fiberscope.ablate import Outcome, ablate
-from fiberscope.compare_table import Table, percent
-from fiberscope.report.document import STANDARD_OUTPUT, check_writable, write_text
+if TYPE_CHECKING:
+    from fiberscope.study.ablate import Outcome
 
-__all__ = ["Request", "run", "table"]
-
-
-@dataclass(frozen=True)
-class Request:
-    """The command line of ``fiberscope ablate``."""
-
-    accelerator: str
-    a: str
-    b: str | None
-    settings: Sequence[str]
-    markdown: bool
-    json: Path | None
+__all__ = ["ablate", "table"]
 
 
-def run(request: Request) -> int:
-    """Run, print, write; returns the exit code.
+def ablate(
+    accelerator: Accelerator,
+    matrix: Matrix,
+    b: SecondMatrix = None,
+    settings: Settings = None,
+    markdown: Markdown = False,
+    json: Json = None,
+) -> None:
+    """Find what holds an accelerator back: parts made ideal one at a time, then all; mechanisms taken away.
 
-    Raises:
-        FailedRunError: the machine went wrong.
-        InputError, ConfigurationError, WorkloadError: for what the user can put right.
+    \b
+    Examples:
+      fiberscope ablate gamma wiki-Vote
+      fiberscope ablate gamma wiki-Vote --set reorder=affinity
     """
-    if request.json is not None:
-        check_writable(request.json)
-    outcomes = ablate(
-        request.accelerator,
-        request.a,
-        request.b,
-        settings=parse_settings(request.settings),
-        tell=lambda line: print(line, file=sys.stderr),
-    )
-    if request.json is not None:
-        write_text(request.json, json.dumps([one.document() for one in outcomes], indent=2) + "\n")
-    if request.json == STANDARD_OUTPUT:
-        return 0
-    found = table(f"{request.accelerator} on {request.a}", outcomes)
-    if request.markdown:
-        print(found.markdown())
-    else:
-        Console(highlight=False).print(found.rich())
-    return 0
+    from accelerators.configuration import parse_settings
+    from fiberscope.study import ablate as study
+
+    if json is not None:
+        check_writable(json)
+    outcomes = study.ablate(accelerator, matrix, b, settings=parse_settings(settings or []), tell=tell)
+    if json is not None:
+        write_json(json, [asdict(outcome) for outcome in outcomes])
+    if json != STANDARD_OUTPUT:
+        show([table(f"{accelerator} on {matrix}", outcomes)], markdown=markdown)
 
 
 def table(title: str, outcomes: Sequence[Outcome]) -> Table:

@@ -2,74 +2,69 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
+import typer
 
-from accelerators.configuration import parse_settings
-from fiberscope.compare import Run, compare
-from fiberscope.compare_table import Table, percent, replace_between
-from fiberscope.report.document import STANDARD_OUTPUT, check_writable, write_text
+from fiberscope.commands.options import Accelerator, Json, Markdown, Settings
+from fiberscope.commands.output import show, tell
+from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json, write_text
+from fiberscope.report.table import Table, percent, replace_between
 
-__all__ = ["Request", "run", "tables"]
+if TYPE_CHECKING:
+    from fiberscope.study.compare import Run
 
+__all__ = ["compare", "tables"]
 
-@dataclass(frozen=True)
-class Request:
-    """The command line of ``fiberscope compare``."""
-
-    accelerator: str
-    matrices: Sequence[str]
-    settings: Sequence[str]
-    surrogates: bool
-    markdown: bool
-    json: Path | None
-    write: Path | None
+_Matrices = Annotated[list[str] | None, typer.Argument(help="Published matrices; all by default.")]
+_Surrogates = Annotated[
+    bool, typer.Option("--surrogates", help="Take surrogates for matrices that cannot be had.")
+]
+_Write = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the tables into this page, between its markers.")
+]
 
 
-def run(request: Request) -> int:
-    """Run, print, write; returns the exit code.
+def compare(
+    accelerator: Accelerator,
+    matrices: _Matrices = None,
+    settings: Settings = None,
+    surrogates: _Surrogates = False,
+    markdown: Markdown = False,
+    json: Json = None,
+    write: _Write = None,
+) -> None:
+    """Compare an accelerator with what was published of it.
 
-    Raises:
-        FailedRunError: the machine went wrong.
-        InputError, ConfigurationError, WorkloadError: for what the user can put right.
+    Runs the published matrices with the options of the published runs, with both models of memory.
+
+    \b
+    Examples:
+      fiberscope compare gamma
+      fiberscope compare gamma wiki-Vote --set memory.refresh=off
+      fiberscope compare gamma --write docs/accuracy.md
     """
-    marker = f"compare {request.accelerator}"
-    for path in (request.json, request.write):
-        if path is not None:
-            check_writable(path)
-    if request.write is not None:
-        replace_between(request.write, marker, "")  # finds a fault before the runs, not after
-    runs = compare(
-        request.accelerator,
-        request.matrices,
-        settings=parse_settings(request.settings),
-        surrogates=request.surrogates,
-        tell=lambda line: print(line, file=sys.stderr),
-    )
+    from accelerators.configuration import parse_settings
+    from fiberscope.study import compare as study
+
+    marker = f"compare {accelerator}"
+    for path in filter(None, (json, write)):
+        check_writable(path)
+    if write is not None:
+        replace_between(write, marker, "")  # finds a fault before the runs, not after
+    given = parse_settings(settings or [])
+    runs = study.compare(accelerator, matrices or [], settings=given, surrogates=surrogates, tell=tell)
     found = tables(runs)
     text = "\n" + "\n".join(table.markdown() for table in found)
-    if request.json is not None:
-        write_text(request.json, json.dumps([one.document() for one in runs], indent=2) + "\n")
-    if request.write is not None:
-        write_text(request.write, replace_between(request.write, marker, text + "\n"))
-    if request.json != STANDARD_OUTPUT:
-        _show(found, text if request.markdown else None)
-    return 0
-
-
-def _show(found: Sequence[Table], markdown: str | None) -> None:
-    if markdown is not None:
-        print(markdown)
-        return
-    console = Console(highlight=False)
-    for table in found:
-        console.print(table.rich())
-        console.print()
+    if json is not None:
+        write_json(json, [asdict(run) for run in runs])
+    if write is not None:
+        write_text(write, replace_between(write, marker, text + "\n"))
+    if json != STANDARD_OUTPUT:
+        show(found, markdown=markdown)
 
 
 def tables(runs: Sequence[Run]) -> list[Table]:

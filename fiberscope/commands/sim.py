@@ -3,126 +3,108 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+import typer
 
-from accelerators.configuration import parse_settings
-from fiberscope import api
-from fiberscope.errors import FailedRunError, InputError
-from fiberscope.report import summary
-from fiberscope.report.document import STANDARD_OUTPUT, Report, check_writable
+from fiberscope.commands.options import Accelerator, Json, Matrix, SecondMatrix, Settings
+from fiberscope.errors import INTERRUPTED, FailedRunError, InputError
+from fiberscope.report.files import STANDARD_OUTPUT, check_writable
 
-__all__ = ["Request", "run"]
+if TYPE_CHECKING:
+    from fiberscope.report.document import Report
 
-INTERRUPTED = 130
+__all__ = ["sim"]
+
+_Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
+_Vcd = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write a waveform here; as FST if it ends in .fst.")
+]
+_VcdWindow = Annotated[
+    str | None, typer.Option(metavar="START:END", help="Cycles in the waveform, the end excluded.")
+]
+_VcdScope = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATTERN", help="Components in the waveform, as in 'pe0[0-3]'; repeatable."),
+]
+_VcdTrigger = Annotated[
+    str | None,
+    typer.Option(metavar="CONDITION", help="Begin the waveform when 'pe07 input_stall > 100' or the like."),
+]
+_VcdCycles = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Length of the waveform at the most, from its begin.")
+]
+_VcdPlain = Annotated[
+    bool, typer.Option("--vcd-plain", help="No colours in the waveform, for viewers other than GTKWave.")
+]
+_Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
+_Histograms = Annotated[
+    bool, typer.Option("--histograms", help="Report how full the channels were, for 'fiberscope plot'.")
+]
+_CycleLimit = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Stop at this cycle, with an incomplete report.")
+]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line of ``fiberscope sim``."""
+def sim(
+    context: typer.Context,
+    accelerator: Accelerator,
+    matrix: Matrix,
+    b: SecondMatrix = None,
+    settings: Settings = None,
+    config: _Config = None,
+    json: Json = None,
+    vcd: _Vcd = None,
+    vcd_window: _VcdWindow = None,
+    vcd_scope: _VcdScope = None,
+    vcd_trigger: _VcdTrigger = None,
+    vcd_cycles: _VcdCycles = None,
+    vcd_plain: _VcdPlain = False,
+    exact: _Exact = False,
+    histograms: _Histograms = False,
+    cycle_limit: _CycleLimit = None,
+    quiet: _Quiet = False,
+) -> int:
+    """Simulate A times A, or A times B, on an accelerator; the product is verified against scipy.
 
-    accelerator: str
-    a: str
-    b: str | None
-    settings: Sequence[str]
-    config: Path | None
-    json: Path | None
-    vcd: Path | None
-    vcd_window: str | None
-    vcd_scopes: Sequence[str]
-    vcd_trigger: str | None
-    vcd_cycles: int | None
-    vcd_plain: bool
-    exact: bool
-    histograms: bool
-    cycle_limit: int | None
-    quiet: bool
-
-
-def run(request: Request) -> int:
-    """Run, report, and return the exit code.
-
-    Raises:
-        FailedRunError: the machine went wrong, after its report is written.
-        InputError, ConfigurationError, WorkloadError: for what the user can put right.
+    \b
+    Examples:
+      fiberscope sim gamma wiki-Vote --set pe.count=64 --set fibercache.size=1MiB
+      fiberscope sim gamma a.mtx --b b.mtx --json out.json
+      fiberscope sim gamma uniform:rows=1000,cols=1000,nonzeros=5000
+      fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
+      fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
     """
-    if request.json is not None:
-        check_writable(request.json)
-        _check_distinct(request)
-    try:
-        report = _simulate(request)
-    except FailedRunError as failed:
-        _deliver(failed.report, request)
-        raise
-    _deliver(report, request)
+    from accelerators.configuration import parse_settings
+    from fiberscope.api import Waveform, simulate
+    from fiberscope.commands.progress import watched
+
+    _check_outputs(context, json, vcd)
+    window, colours = _window(vcd_window), not vcd_plain
+    waveform = Waveform(vcd, window, vcd_scope or (), vcd_trigger, vcd_cycles, colours) if vcd else None
+    run = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
+    with _delivering(json, vcd, quiet) as deliver, watched(quiet) as tell:
+        given = parse_settings(settings or [])
+        report = run(settings=given, cycle_limit=cycle_limit, waveform=waveform, progress=tell)
+    deliver(report)
     return INTERRUPTED if report.ending == "interrupted" else 0
 
 
-def _simulate(request: Request) -> Report:
-    with _progress(request.quiet) as progress:
-        return api.simulate(
-            request.accelerator,
-            request.a,
-            request.b,
-            settings=parse_settings(request.settings),
-            config=request.config,
-            exact=request.exact,
-            cycle_limit=request.cycle_limit,
-            waveform=_waveform(request),
-            histograms=request.histograms,
-            progress=progress,
-        )
-
-
-def _deliver(report: Report, request: Request) -> None:
-    """Write the report first, so that nothing that happens to the terminal can lose it."""
-    if request.json is not None:
-        report.write(request.json)
-    if request.quiet or request.json == STANDARD_OUTPUT:
-        _warn(report)
-        return
-    console = Console(highlight=False, markup=False)
-    summary.show(report, console)
-    if request.json is not None:
-        console.print(f"Report: {request.json}", soft_wrap=True)
-    if request.vcd is not None:
-        console.print(f"Waveform: {request.vcd} (open it: fiberscope wave {request.vcd})", soft_wrap=True)
-
-
-def _warn(report: Report) -> None:
-    """What must be said even to those who want quiet."""
-    for operand in (report.workload, report.workload.b):
-        if operand is not None and operand.notice:
-            print(f"fiberscope: {operand.notice}", file=sys.stderr)
-    if not report.complete:
-        print(f"fiberscope: INCOMPLETE: {report.ending} at cycle {report.cycles:,}", file=sys.stderr)
-
-
-def _waveform(request: Request) -> api.Waveform | None:
-    if request.vcd is None:
-        given = {
-            "--vcd-window": request.vcd_window,
-            "--vcd-scope": request.vcd_scopes,
-            "--vcd-trigger": request.vcd_trigger,
-            "--vcd-cycles": request.vcd_cycles,
-            "--vcd-plain": request.vcd_plain,
-        }
-        for option in (option for option, value in given.items() if value):
-            raise InputError(f"{option} needs --vcd FILE, the waveform to write")
-        return None
-    return api.Waveform(
-        request.vcd,
-        _window(request.vcd_window),
-        tuple(request.vcd_scopes),
-        request.vcd_trigger,
-        request.vcd_cycles,
-        colours=not request.vcd_plain,
-    )
+def _check_outputs(context: typer.Context, json: Path | None, vcd: Path | None) -> None:
+    """Refuse outputs that cannot be, before anything is read or run."""
+    if vcd is None:
+        for option in context.command.params:
+            if str(option.name).startswith("vcd_") and context.params[str(option.name)]:
+                raise InputError(f"{option.opts[0]} needs --vcd FILE, the waveform to write")
+    for path in filter(None, (json, vcd)):
+        check_writable(path)
+    if vcd is not None and json in (vcd, vcd.with_suffix(".gtkw")):
+        raise InputError(f"{json}: cannot be both the report and the waveform; give two names")
 
 
 def _window(text: str | None) -> tuple[int, int] | None:
@@ -134,25 +116,40 @@ def _window(text: str | None) -> tuple[int, int] | None:
     return int(start), int(end)
 
 
-def _check_distinct(request: Request) -> None:
-    if request.vcd is not None and request.json in (request.vcd, request.vcd.with_suffix(".gtkw")):
-        raise InputError(f"{request.json}: cannot be both the report and the waveform; give two names")
-
-
 @contextmanager
-def _progress(quiet: bool) -> Iterator[api.Progress | None]:
-    """A progress bar on stderr while a person is watching."""
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield None
+def _delivering(json: Path | None, vcd: Path | None, quiet: bool) -> Iterator[Callable[[Report], None]]:
+    """What delivers a report; that of a machine that goes wrong is delivered here."""
+    deliver = partial(_deliver, json=json, vcd=vcd, quiet=quiet)
+    try:
+        yield deliver
+    except FailedRunError as failed:
+        deliver(failed.report)
+        raise
+
+
+def _deliver(report: Report, json: Path | None, vcd: Path | None, quiet: bool) -> None:
+    """Write the report first, so that nothing that happens to the terminal can lose it."""
+    from rich.console import Console
+
+    from fiberscope.report.summary import show
+
+    if json is not None:
+        report.write(json)
+    if quiet or json == STANDARD_OUTPUT:
+        _warn(report)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
-        tasks = {}
+    console = Console(highlight=False, markup=False)
+    show(report, console)
+    if json is not None:
+        console.print(f"Report: {json}", soft_wrap=True)
+    if vcd is not None:
+        console.print(f"Waveform: {vcd} (open it: fiberscope wave {vcd})", soft_wrap=True)
 
-        def tell(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=None)
-            bars.update(tasks[stage], completed=done, total=total or None)
 
-        yield tell
+def _warn(report: Report) -> None:
+    """What must be said even to those who want quiet."""
+    for operand in (report.workload, report.workload.b):
+        if operand is not None and operand.notice:
+            print(f"fiberscope: {operand.notice}", file=sys.stderr)
+    if not report.complete:
+        print(f"fiberscope: INCOMPLETE: {report.ending} at cycle {report.cycles:,}", file=sys.stderr)

@@ -6,19 +6,27 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from fiberscope.errors import InputError
 
-__all__ = ["show"]
+__all__ = ["wave"]
 
 VIEWER = "gtkwave"
 
+_Waveform = Annotated[Path, typer.Argument(metavar="FILE", help="A waveform written with --vcd.")]
 
-def show(vcd: Path) -> None:
-    """Open a waveform with the save file beside it, and wait until the viewer is closed.
 
-    Raises:
-        InputError: there is no such waveform, no display, or no GTKWave, or it ends with an error.
+def wave(vcd: _Waveform) -> None:
+    """Open a waveform in GTKWave.
+
+    The save file beside it, of the same name with .gtkw, gives the groups, names and formats.
+
+    \b
+    Example:
+      fiberscope wave out.vcd
     """
     if not vcd.is_file():
         raise InputError(f"{vcd}: there is no such waveform; write one with fiberscope sim ... --vcd {vcd}")

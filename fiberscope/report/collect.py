@@ -9,13 +9,14 @@ from typing import Any, cast
 
 from accelerators import configuration
 from accelerators.machine import Accelerator, CsrArray, Machine
-from fiberscope import __version__, host
+from fiberscope import __version__
 from fiberscope.report import document as parts
+from fiberscope.report import host
 from fiberscope.report.bottleneck import bottleneck
 from fiberscope.report.timeline import Watch
-from fiberscope.verification import TOLERANCE, Comparison, compare
 from sim import Component, ComponentStatistics, Kernel, Run, mode
 from workloads import Workload
+from workloads.verification import TOLERANCE, Comparison, compare
 
 __all__ = ["Checked", "Timing", "report", "workload"]
 

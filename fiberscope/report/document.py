@@ -6,9 +6,6 @@ part ``host``. Everything stands in base units (cycles, seconds, bytes); the con
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -16,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.errors import InputError
+from fiberscope.report.files import write_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 __all__ = [
-    "STANDARD_OUTPUT",
     "Component",
     "Host",
     "Memory",
@@ -33,11 +30,8 @@ __all__ = [
     "Timeline",
     "Verification",
     "Workload",
-    "check_writable",
-    "write_text",
 ]
 
-STANDARD_OUTPUT: Final = Path("-")  # as the name of a file
 SCHEMA: Final = "fiberscope-report-1"
 Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
 
@@ -242,65 +236,3 @@ class Report(_Part):
             InputError: the file cannot be written.
         """
         write_text(Path(path), self.to_json())
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file at once, as ``write_bytes`` does; to standard output if the path is ``-``."""
-    if path == STANDARD_OUTPUT:
-        sys.stdout.write(text)
-        return
-    write_bytes(path, text.encode("utf-8"))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file at once: a reader sees the old one or the new one, never a part.
-
-    A link stays a link to the new file; a device or a pipe is written to and not replaced.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(content)
-            return
-        path = path.resolve()
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except OSError as error:
-        os.unlink(temporary)
-        raise _unwritable(path, error) from error
-
-
-def check_writable(path: Path) -> None:
-    """Find out before a long run whether its outcome could be written to ``path``.
-
-    Raises:
-        InputError: it could not.
-    """
-    if path == STANDARD_OUTPUT:
-        return
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; give the name of a file")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
-    if path.exists() and not path.is_file():
-        return  # a device or a pipe is written to where it is
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: the folder {path.parent} cannot be written to")
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path}: cannot write it: {error.strerror}")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

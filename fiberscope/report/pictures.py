@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.errors import InputError
-from fiberscope.report.document import Occupancy, Report, Timeline, check_writable, write_bytes
+from fiberscope.report.document import Occupancy, Report, Timeline
 from fiberscope.report.families import families
+from fiberscope.report.files import check_writable, write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

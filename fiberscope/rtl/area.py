@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.progress import track
 from rich.table import Table
 
 from fiberscope.errors import InputError
-from fiberscope.report.document import STANDARD_OUTPUT, check_writable, write_text
+from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.tools.area import GATES, Area, measure, require, version
@@ -41,7 +40,7 @@ def show(chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None) -> 
     except HdlError as error:
         raise InputError(str(error)) from error
     if output is not None:
-        write_text(output, _json(measured))
+        write_json(output, _document(measured))
     if output == STANDARD_OUTPUT:
         return
     console = Console(highlight=False, markup=False)
@@ -95,8 +94,8 @@ def _table(measured: Sequence[_Measured]) -> Table:
     return table
 
 
-def _json(measured: Sequence[_Measured]) -> str:
-    document: Mapping[str, Any] = {
+def _document(measured: Sequence[_Measured]) -> Mapping[str, Any]:
+    return {
         "schema": SCHEMA,
         "yosys": version(),
         "blocks": [
@@ -104,4 +103,3 @@ def _json(measured: Sequence[_Measured]) -> str:
             for block, parameters, area in measured
         ],
     }
-    return json.dumps(document, indent=2) + "\n"

@@ -1,34 +1,44 @@
-"""``fiberscope rtl``: the commands about RTL. Thin and light to import, as ``fiberscope.cli``."""
+"""``fiberscope rtl``: the blocks as RTL, listed, exported, measured, and in the loop of an accelerator.
+
+Imported to answer ``--help``, as the other commands are; what is heavy or an extra is imported within.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
+from fiberscope.errors import MACHINE_WRONG, InputError
+from fiberscope.report.files import make_folder, write_text
+
+if TYPE_CHECKING:
+    from fiberscope.rtl.loop import Outcome
+    from hw.rtl.kit.block import RtlBlock
+
 __all__ = ["rtl"]
+
+MOST_SHOWN = 10  # entries of a report that differ
 
 rtl = typer.Typer(rich_markup_mode=None)
 
 _Block = Annotated[str, typer.Argument(help="Name of the block; see 'fiberscope rtl list'.")]
-_Settings = Annotated[
+_Numbers = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
+]
+_Every = Annotated[
+    str | None, typer.Argument(help="Name of the block; every block with its defaults if none is given.")
 ]
 _Lists = Annotated[
     list[str] | None,
     typer.Option(
         "--set", metavar="NAME=NUMBER[,...]", help="Set a parameter, or try it with each value; repeatable."
     ),
-]
-_Accelerator = Annotated[str, typer.Argument(help="Name of the accelerator; see 'fiberscope list'.")]
-_Matrix = Annotated[str, typer.Argument(help="A: a file, a known name, or a generator.")]
-_SecondMatrix = Annotated[
-    str | None, typer.Option("--b", metavar="MATRIX", help="B, where it is not A again.")
-]
-_Parameters = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the accelerator; repeatable."),
 ]
 _At = Annotated[
     list[str] | None,
@@ -38,6 +48,9 @@ _Blocks = Annotated[str, typer.Argument(help="Names of blocks, as in merger or m
 _Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]
 _Module = Annotated[str | None, typer.Option(metavar="NAME", help="The module in it; BLOCK by default.")]
 _Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, verilator or pyrtl (none).")]
+_Json = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write it here too; - for the terminal alone.")
+]
 _Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]
 
 
@@ -59,13 +72,17 @@ def _top(context: typer.Context) -> None:
 @rtl.command(name="list")
 def list_() -> None:
     """List the blocks that exist as RTL, with their parameters and defaults."""
-    from fiberscope.rtl import command as rtl_command
+    blocks = _blocks()
+    from hw.rtl.kit.parameters import described
 
-    rtl_command.show_blocks()
+    for block in blocks.values():
+        print(f"{block.name:<12} {block.summary}")
+        for line in described(block.parameters):
+            print(f"{'':<12} {line}")
 
 
 @rtl.command()
-def export(block: _Block, settings: _Settings = None, output: _Folder = Path("build")) -> None:
+def export(block: _Block, settings: _Numbers = None, output: _Folder = Path("build")) -> None:
     """Write a block as Verilog, as BLOCK.v in the folder.
 
     The same parameters give the same text, byte for byte.
@@ -74,21 +91,19 @@ def export(block: _Block, settings: _Settings = None, output: _Folder = Path("bu
     Example:
       fiberscope rtl export merger --set radix=64 -o build/
     """
-    from fiberscope.rtl import command as rtl_command
+    chosen = _block(block)
+    from hw.rtl.kit.parameters import parse
 
-    rtl_command.export(block, settings or [], output)
+    with _one_line():
+        text = chosen.verilog(parse(chosen.name, chosen.parameters, settings or []))
+    path = output / f"{chosen.name}.v"
+    make_folder(output)
+    write_text(path, text)
+    print(f"Verilog: {path}")
 
 
 @rtl.command()
-def area(
-    block: Annotated[
-        str | None, typer.Argument(help="Name of the block; every block with its defaults if none is given.")
-    ] = None,
-    settings: _Lists = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it here too; - for the terminal alone.")
-    ] = None,
-) -> None:
+def area(block: _Every = None, settings: _Lists = None, json: _Json = None) -> None:
     """Count gates, flip-flops, bits of memory and the depth of the logic, by Yosys.
 
     \b
@@ -96,18 +111,28 @@ def area(
       fiberscope rtl area merger --set radix=2,8,64
       fiberscope rtl area --json areas.json
     """
-    from fiberscope.rtl import command as rtl_command
+    if block is None and settings:
+        raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
+    chosen = list(_blocks().values()) if block is None else [_block(block)]
+    from fiberscope.rtl.area import show
+    from hw.rtl.kit.parameters import combinations
 
-    rtl_command.area(block, settings or [], json)
+    with _one_line():
+        measured = [
+            (one, parameters)
+            for one in chosen
+            for parameters in combinations(one.name, one.parameters, settings or [])
+        ]
+    show(measured, json)
 
 
 @rtl.command()
 def loop(
     blocks: _Blocks,
-    accelerator: _Accelerator,
-    matrix: _Matrix,
-    b: _SecondMatrix = None,
-    settings: _Parameters = None,
+    accelerator: Accelerator,
+    matrix: Matrix,
+    b: SecondMatrix = None,
+    settings: Settings = None,
     at: _At = None,
     verilog: _Verilog = None,
     module: _Module = None,
@@ -123,19 +148,73 @@ def loop(
       fiberscope rtl loop merger,bank gamma uniform:rows=60,cols=60,nonzeros=300
       fiberscope rtl loop merger gamma my.mtx --verilog mine.v --module my_merger
     """
-    from fiberscope.rtl import command as rtl_command
+    names = tuple(dict.fromkeys(blocks.split(",")))
+    for name in names:
+        _block(name)
+    from fiberscope.rtl.loop import Loop, compare
 
-    return rtl_command.loop(
-        rtl_command.LoopRequest(
-            blocks=tuple(dict.fromkeys(blocks.split(","))),
-            accelerator=accelerator,
-            a=matrix,
-            b=b,
-            settings=tuple(settings or ()),
-            at=tuple(at or ()),
-            sources=tuple(verilog or ()),
-            module=module,
-            simulator=simulator,
-            folder=output,
-        )
+    given, places, sources = tuple(settings or ()), tuple(at or ()), tuple(verilog or ())
+    order = Loop(names, accelerator, matrix, b, given, places, sources, module)
+    try:
+        outcome = compare(order, simulator, output)
+    except InputError as error:
+        raise _in_one_line(error) from error
+    print(
+        f"{accelerator} on {outcome.component.workload.name}, RTL in {simulator} at {', '.join(outcome.at)}"
     )
+    return _said(outcome)
+
+
+def _said(outcome: Outcome) -> int:
+    """Print how RTL compares with the component; gives the exit code."""
+    print(f"cycles with the component  {outcome.component.cycles:>12,}")
+    print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
+    different = outcome.differences()
+    if not different:
+        print(f"identical in all {outcome.entries():,} entries of the report")
+        return 0
+    print(f"DIFFERENT in {len(different)} of {outcome.entries():,} entries of the report:")
+    for line in different[:MOST_SHOWN]:
+        print(f"  {line}")
+    return MACHINE_WRONG
+
+
+def _in_one_line(error: InputError) -> InputError:
+    """The same error in its first line, the others (ports, a compiler's complaints) being said before it."""
+    first, *others = str(error).splitlines()
+    for line in others:
+        print(line, file=sys.stderr)
+    return InputError(first.removesuffix(":") + (", see above" if others else ""))
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """Parameters that a block refuses are the user's to mend."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _block(name: str) -> RtlBlock:
+    from workloads.errors import nearest
+
+    blocks = _blocks()
+    if name not in blocks:
+        raise InputError(f"no block {name} exists as RTL; {nearest(name, blocks)}")
+    return blocks[name]
+
+
+def _blocks() -> Mapping[str, RtlBlock]:
+    """The catalogue; once it is there, so is all that RTL needs.
+
+    Raises:
+        InputError: the extra that it needs is not installed.
+    """
+    try:
+        from hw.rtl.catalogue import BLOCKS
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{error.name} is not installed, which RTL needs: pip install 'fiberscope[rtl]'"
+        ) from error
+    return BLOCKS

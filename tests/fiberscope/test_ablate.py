@@ -9,8 +9,8 @@ import pytest
 import accelerators
 from accelerators import configuration
 from fiberscope import cli
-from fiberscope.ablate import ablate, ablations
 from fiberscope.errors import InputError
+from fiberscope.study.ablate import ablate, ablations
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 WITH_TABLE = [

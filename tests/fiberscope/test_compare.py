@@ -9,9 +9,9 @@ import yaml
 
 import accelerators
 from fiberscope import cli
-from fiberscope.compare import Published, compare, published
-from fiberscope.compare_table import Table, replace_between
 from fiberscope.errors import InputError
+from fiberscope.report.table import Table, replace_between
+from fiberscope.study.compare import Published, compare, published
 from workloads import WorkloadError
 
 GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")

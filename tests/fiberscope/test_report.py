@@ -10,7 +10,8 @@ import pytest
 
 import fiberscope
 from fiberscope.errors import InputError
-from fiberscope.report.document import Report, check_writable
+from fiberscope.report.document import Report
+from fiberscope.report.files import check_writable
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 

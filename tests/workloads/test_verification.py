@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fiberscope import verification
-from fiberscope.verification import TOLERANCE, Comparison, compare
-from workloads import from_scipy
+from workloads import from_scipy, verification
+from workloads.verification import TOLERANCE, Comparison, compare
 
 
 def matrix(rows: int, columns: int, density: float, seed: int) -> sparse.csr_array:

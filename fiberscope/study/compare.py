@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import yaml
@@ -89,10 +89,6 @@ class Run:
     teaal_error: float | None
     traffic: tuple[TensorTraffic, ...]
 
-    def document(self) -> dict[str, Any]:
-        """As plain data."""
-        return asdict(self)
-
 
 def published(kind: Accelerator[Any]) -> Published:
     """The figures of a machine.
@@ -149,10 +145,6 @@ def compare(
             chosen = {**known.settings, **changed, **(settings or {})}
             runs.append(_beside(known, model, simulate(kind, workload, settings=chosen)))
     return runs
-
-
-def _listed(known: Published) -> str:
-    return ", ".join(known.matrices)
 
 
 def _workload(name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]) -> Workload | None:

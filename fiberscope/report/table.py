@@ -1,19 +1,30 @@
-"""Small tables that go to a terminal or into a Markdown page."""
+"""Tables: in a terminal, or in a Markdown page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from rich import box
-from rich.table import Table as RichTable
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from fiberscope.errors import InputError
 
-__all__ = ["Table", "percent", "replace_between"]
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+__all__ = ["Table", "percent", "replace_between", "ruled"]
+
+
+def ruled(*columns: str, numbers: Collection[str] = (), title: str | None = None) -> RichTable:
+    """An empty table for the terminal, ruled below the head; the columns of ``numbers`` are set right."""
+    from rich import box
+    from rich.table import Table as RichTable
+
+    table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title=title)
+    for column in columns:
+        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+    return table
 
 
 @dataclass
@@ -31,9 +42,9 @@ class Table:
 
     def rich(self) -> RichTable:
         """For the terminal."""
-        table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title=self.title)
-        for place, column in enumerate(self.columns):
-            table.add_column(column, justify="left" if place < self.labels else "right", overflow="fold")
+        from rich.text import Text
+
+        table = ruled(*self.columns, numbers=self.columns[self.labels :], title=self.title)
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
         return table

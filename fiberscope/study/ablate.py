@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -40,10 +40,6 @@ class Outcome:
     saved: int
     share: float
     tells: str
-
-    def document(self) -> dict[str, Any]:
-        """As plain data."""
-        return asdict(self)
 
 
 def ablations(kind: Accelerator[Any]) -> list[Ablation]:

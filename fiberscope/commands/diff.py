@@ -1,52 +1,60 @@
-"""``fiberscope plot`` and ``fiberscope diff``: reports as pictures, and two of them side by side."""
+"""``fiberscope diff``: two reports side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
 
-from fiberscope.report import pictures as plot
-from fiberscope.report.difference import Change, Difference, Setting, compare
-from fiberscope.report.document import STANDARD_OUTPUT, Report, check_writable, write_text
+from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_text
+from fiberscope.report.table import ruled
 
-__all__ = ["show_difference", "show_pictures"]
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    from fiberscope.report.difference import Change, Difference, Setting
+    from fiberscope.report.document import Report
+
+__all__ = ["diff"]
 
 MOST_CHANGES = 20
 LEAST_EFFECT = 0.001
 
+_Before = Annotated[Path, typer.Argument(metavar="BEFORE", help="A report written with --json.")]
+_After = Annotated[Path, typer.Argument(metavar="AFTER", help="Another one.")]
+_Json = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write all changes here; - for the terminal.")
+]
 
-def show_pictures(path: Path, output: Path | None) -> None:
-    """Draw a report, beside it if not said otherwise, and say where.
 
-    Raises:
-        InputError: there is no such report, the picture cannot be written, or matplotlib is missing.
+def diff(before: _Before, after: _After, json: _Json = None) -> None:
+    """Say what changed between two runs, the largest effects first.
+
+    \b
+    Examples:
+      fiberscope diff before.json after.json
+      fiberscope diff before.json after.json --json changes.json
     """
-    report = Report.read(path)
-    target = output or path.with_suffix(".png")
-    plot.save(report, target)
-    print(f"Pictures: {target}")
+    from fiberscope.report.difference import compare
+    from fiberscope.report.document import Report
 
-
-def show_difference(first: Path, second: Path, json: Path | None) -> None:
-    """Print what changed from the first report to the second, or all of it as JSON into a file (- for here).
-
-    Raises:
-        InputError: a report cannot be read, or the file cannot be written.
-    """
-    reports = Report.read(first), Report.read(second)
+    reports = Report.read(before), Report.read(after)
     difference = compare(*reports)
     if json is not None:
         check_writable(json)
         write_text(json, difference.to_json())
-    if json == STANDARD_OUTPUT:
-        return
+    if json != STANDARD_OUTPUT:
+        _show(difference, *reports)
+
+
+def _show(difference: Difference, before: Report, after: Report) -> None:
+    from rich.console import Console
+
     console = Console(highlight=False, markup=False)
-    console.print(_headline(*reports))
+    console.print(_headline(before, after))
     if difference.settings:
         console.print("", _settings(difference), sep="\n")
     if difference.changes:
@@ -56,6 +64,8 @@ def show_difference(first: Path, second: Path, json: Path | None) -> None:
 
 
 def _headline(before: Report, after: Report) -> Text:
+    from rich.text import Text
+
     text = Text.assemble(
         "Cycles: ", (f"{before.cycles:,}", "bold"), " before, ", (f"{after.cycles:,}", "bold"), " after"
     )
@@ -66,8 +76,8 @@ def _headline(before: Report, after: Report) -> Text:
     return text
 
 
-def _settings(difference: Difference) -> Table:
-    table = _table("What was given", "before", "after")
+def _settings(difference: Difference) -> RichTable:
+    table = ruled("What was given", "before", "after", numbers=["before", "after"])
     for setting in difference.settings:
         table.add_row(setting.name, *_given(setting))
     return table
@@ -79,8 +89,9 @@ def _given(setting: Setting) -> tuple[str, str]:
     )
 
 
-def _changes(difference: Difference) -> Table:
-    table = _table("What changed, by effect", "before", "after", "change")
+def _changes(difference: Difference) -> RichTable:
+    numbers = ("before", "after", "change")
+    table = ruled("What changed, by effect", *numbers, numbers=numbers)
     shown = list(_told(difference.changes))[:MOST_CHANGES]
     for change in shown:
         table.add_row(change.name, *_numbers(change))
@@ -107,11 +118,3 @@ def _numbers(change: Change) -> tuple[str, str, str]:
     unit = " B" if change.unit == "bytes" else ""
     growth = f"{(change.after - change.before) / change.before:+.1%}" if change.before else "new"
     return f"{change.before:,.0f}{unit}", f"{change.after:,.0f}{unit}", growth
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column(first, overflow="fold")
-    for title in others:
-        table.add_column(title, justify="right", overflow="fold")
-    return table

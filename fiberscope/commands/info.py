@@ -1,0 +1,86 @@
+"""``fiberscope info``: an accelerator with its parameters, or a matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.output import nonzeros, shape, wide_console
+from fiberscope.errors import InputError
+from fiberscope.report.table import ruled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from workloads import Entry
+
+__all__ = ["info"]
+
+_Name = Annotated[str, typer.Argument(help="An accelerator or a matrix.")]
+
+
+def info(name: _Name) -> None:
+    """Describe an accelerator or a matrix.
+
+    Of an accelerator every parameter with its default, unit and source; of a matrix what the registry says.
+
+    \b
+    Examples:
+      fiberscope info gamma
+      fiberscope info wiki-Vote
+    """
+    import accelerators
+    import workloads
+    from workloads.errors import nearest
+
+    machines = accelerators.names()
+    if name in machines:
+        _show_parameters(accelerators.find(name).shipped, wide_console())
+        return
+    try:
+        entry = workloads.lookup(name)
+    except workloads.WorkloadError as error:
+        known = [*machines, *workloads.names()]
+        raise InputError(f"no accelerator or matrix is called {name}; {nearest(name, known)}") from error
+    _show_matrix(entry, wide_console())
+
+
+def _show_parameters(shipped: Path, console: Console) -> None:
+    """What the file of an accelerator's parameters says, first of the whole and then of each."""
+    from rich.text import Text
+
+    from accelerators.configuration import header, parameters, written
+
+    for line in header(shipped):
+        console.print(line, markup=False, soft_wrap=True)
+    console.print()
+    table = ruled("Parameter", "Default", "Meaning, unit and source")
+    for parameter in parameters(shipped):
+        table.add_row(parameter.key, Text(written(parameter.value)), Text(parameter.comment))
+    console.print(table)
+
+
+def _show_matrix(entry: Entry, console: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    rows = {
+        "Name": entry.name,
+        "Also called": ", ".join(entry.aliases),
+        "Collection": f"{entry.collection} {entry.group or ''}".strip(),
+        "Shape": shape(entry),
+        "Nonzeros": nonzeros(entry),
+        "Kind": entry.kind,
+        "Address": entry.address or "",
+        "Source": entry.source,
+    }
+    for label, text in rows.items():
+        if text:
+            table.add_row(label, Text(text))
+    console.print(table)

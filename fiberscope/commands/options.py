@@ -1,0 +1,21 @@
+"""What several commands take, said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["Accelerator", "Json", "Markdown", "Matrix", "SecondMatrix", "Settings"]
+
+Accelerator = Annotated[str, typer.Argument(help="Name of the accelerator; see 'fiberscope list'.")]
+Matrix = Annotated[str, typer.Argument(help="A: a file, a known name, or a generator.")]
+SecondMatrix = Annotated[
+    str | None, typer.Option("--b", metavar="MATRIX", help="B, where it is not A again.")
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a parameter; repeatable.")
+]
+Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here; - to the terminal.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]

@@ -1,0 +1,32 @@
+"""``fiberscope plot``: a report as pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["plot"]
+
+_Report = Annotated[Path, typer.Argument(metavar="REPORT", help="A report written with --json.")]
+_Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="A .png or .svg file.")]
+
+
+def plot(report: _Report, output: _Output = None) -> None:
+    """Draw a report: where cycles went, traffic, both over time, how full channels were.
+
+    The last only if the run was made with --histograms. Needs matplotlib: pip install 'fiberscope[plots]'.
+
+    \b
+    Examples:
+      fiberscope sim gamma wiki-Vote --histograms --json out.json
+      fiberscope plot out.json
+      fiberscope plot out.json -o out.svg
+    """
+    from fiberscope.report.document import Report
+    from fiberscope.report.pictures import save
+
+    target = output or report.with_suffix(".png")
+    save(Report.read(report), target)
+    print(f"Pictures: {target}")

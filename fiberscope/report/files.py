@@ -1,0 +1,97 @@
+"""The files that commands write: whole or not at all, and refused before the work where they cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from fiberscope.errors import InputError
+
+__all__ = ["STANDARD_OUTPUT", "check_writable", "make_folder", "write_bytes", "write_json", "write_text"]
+
+STANDARD_OUTPUT: Final = Path("-")  # as the name of a file
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file at once, as ``write_bytes`` does; to standard output if the path is ``-``."""
+    if path == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+        return
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_json(path: Path, document: object) -> None:
+    """Write plain data as an indented JSON document with a final newline, as ``write_text`` does."""
+    write_text(path, json.dumps(document, indent=2) + "\n")
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file at once: a reader sees the old one or the new one, never a part.
+
+    A link stays a link to the new file; a device or a pipe is written to and not replaced.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+            return
+        path = path.resolve()
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        os.unlink(temporary)
+        raise _unwritable(path, error) from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, with all above it, where it is not there yet.
+
+    Raises:
+        InputError: it is a file, or cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise InputError(f"{folder}: is a file; give the name of a folder") from error
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
+
+
+def check_writable(path: Path) -> None:
+    """Find out before a long run whether its outcome could be written to ``path``.
+
+    Raises:
+        InputError: it could not.
+    """
+    if path == STANDARD_OUTPUT:
+        return
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.exists() and not path.is_file():
+        return  # a device or a pipe is written to where it is
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: the folder {path.parent} cannot be written to")
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path}: cannot write it: {error.strerror}")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""Studies: several runs of a machine, laid side by side."""
