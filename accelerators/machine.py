@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
-
-from scipy import sparse
+from typing import Generic, Protocol, TypeVar
 
 from accelerators.configuration import Configuration
 from sim import Component, Kernel
+from workloads.canonical import CsrArray
 
-__all__ = ["Accelerator", "CsrArray", "Machine", "MemoryUse", "Traffic"]
+__all__ = ["Accelerator", "Machine", "MemoryUse", "Traffic"]
 
-CsrArray: TypeAlias = "sparse.csr_array[Any]"
 AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 

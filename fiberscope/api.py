@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import accelerators
 from accelerators import configuration
 from accelerators.configuration import Configuration, ConfigurationError
-from accelerators.machine import Accelerator, CsrArray, Machine
+from accelerators.machine import Accelerator, Machine
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.report import collect, timeline
 from fiberscope.report.document import Report
@@ -24,6 +24,7 @@ from fiberscope.report.timeline import Watch
 from sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from workloads import Workload, from_scipy
 from workloads import load as load_workload
+from workloads.canonical import CsrArray
 from workloads.errors import nearest
 from workloads.verification import Comparison
 

@@ -11,10 +11,10 @@ from scipy import sparse
 
 from workloads.errors import WorkloadError
 
-__all__ = ["CsrArray", "canonical", "check_shape", "digest", "from_coordinates"]
+__all__ = ["CsrArray", "Integers", "Values", "canonical", "check_shape", "digest", "from_coordinates"]
 
 CsrArray: TypeAlias = "sparse.csr_array[Any]"
-Indices: TypeAlias = npt.NDArray[np.int64]
+Integers: TypeAlias = npt.NDArray[np.int64]
 Values: TypeAlias = npt.NDArray[np.float64]
 
 # The SuiteSparse collection ends at 226 million rows (MAWI/mawi_201512020330).
@@ -41,7 +41,7 @@ def check_shape(
 
 
 def from_coordinates(
-    rows: Indices, cols: Indices, values: Values, shape: tuple[int, int], where: str
+    rows: Integers, cols: Integers, values: Values, shape: tuple[int, int], where: str
 ) -> CsrArray:
     """The matrix with `values` at 0-based (`rows`, `cols`), duplicates summed, zeros kept as nonzeros."""
     return canonical(sparse.coo_array((values, (rows, cols)), shape=shape), where)

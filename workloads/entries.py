@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.canonical import MOST_ROWS, Indices, Values
+from workloads.canonical import MOST_ROWS, Integers, Values
 from workloads.errors import WorkloadError
 from workloads.text import Block
 
@@ -18,8 +18,8 @@ __all__ = ["Entries", "gather"]
 class Entries:
     """Coordinates (0-based) and values, one of each an entry."""
 
-    rows: Indices
-    cols: Indices
+    rows: Integers
+    cols: Integers
     values: Values
 
 

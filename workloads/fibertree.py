@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from workloads.canonical import Integers
 from workloads.errors import nearest
 from workloads.sorting import MOST, lexical_order, rows_in
 
 __all__ = ["Boundaries", "FiberTree", "Rank"]
 
-Integers: TypeAlias = "npt.NDArray[np.int64]"
 Values: TypeAlias = "npt.NDArray[Any]"
 
 

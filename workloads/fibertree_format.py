@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from workloads.fibertree import FiberTree, Integers
+from workloads.canonical import Integers
+from workloads.fibertree import FiberTree
 from workloads.sorting import MOST
 
 __all__ = ["RankFormat", "fiber_bits", "footprint", "subtree_bits"]

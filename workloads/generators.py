@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workloads.canonical import CsrArray, Indices, Values, check_shape, from_coordinates
+from workloads.canonical import CsrArray, Integers, Values, check_shape, from_coordinates
 from workloads.errors import WorkloadError
 
 __all__ = ["banded", "block", "chung_lu", "rmat", "runs", "structured", "uniform"]
 
-_Draw = Callable[[int], Indices]
+_Draw = Callable[[int], Integers]
 _MOST_ROUNDS = 200
 
 
@@ -72,16 +72,16 @@ def rmat(
     _check_room("rmat", size, size, nonzeros, size * size)
     rng = np.random.default_rng(seed)
 
-    def draw(count: int) -> Indices:
-        row: Indices = np.zeros(count, dtype=np.int64)
-        col: Indices = np.zeros(count, dtype=np.int64)
+    def draw(count: int) -> Integers:
+        row: Integers = np.zeros(count, dtype=np.int64)
+        col: Integers = np.zeros(count, dtype=np.int64)
         for _ in range(scale):
             chance = rng.random(count, dtype=np.float32)
             low = chance >= a + b
             right = (chance >= a) & ~low | (chance >= a + b + c)
             row = 2 * row + low
             col = 2 * col + right
-        keys: Indices = row * size + col
+        keys: Integers = row * size + col
         return keys
 
     keys = _distinct(rng, draw, nonzeros, "rmat")
@@ -102,10 +102,10 @@ def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: i
     row_sums = np.cumsum(_power_weights(rng, rows, exponent))
     col_sums = np.cumsum(_power_weights(rng, cols, exponent))
 
-    def draw(count: int) -> Indices:
-        row: Indices = np.searchsorted(row_sums, rng.random(count) * row_sums[-1], side="right")
-        col: Indices = np.searchsorted(col_sums, rng.random(count) * col_sums[-1], side="right")
-        keys: Indices = np.minimum(row, rows - 1) * cols + np.minimum(col, cols - 1)
+    def draw(count: int) -> Integers:
+        row: Integers = np.searchsorted(row_sums, rng.random(count) * row_sums[-1], side="right")
+        col: Integers = np.searchsorted(col_sums, rng.random(count) * col_sums[-1], side="right")
+        keys: Integers = np.minimum(row, rows - 1) * cols + np.minimum(col, cols - 1)
         return keys
 
     keys = _distinct(rng, draw, nonzeros, "chung-lu")
@@ -146,7 +146,7 @@ def values_for(rng: np.random.Generator, count: int) -> Values:
 
 
 def _finish(
-    rng: np.random.Generator, row: Indices, col: Indices, shape: tuple[int, int], where: str
+    rng: np.random.Generator, row: Integers, col: Integers, shape: tuple[int, int], where: str
 ) -> CsrArray:
     matrix = from_coordinates(row, col, np.ones(len(row)), shape, where)
     matrix.data = values_for(rng, matrix.nnz)
@@ -164,14 +164,14 @@ def _power_weights(rng: np.random.Generator, count: int, exponent: float) -> Val
     return rng.permutation(ranks ** (-1.0 / (exponent - 1.0)))
 
 
-def _distinct_of(rng: np.random.Generator, total: int, wanted: int) -> Indices:
+def _distinct_of(rng: np.random.Generator, total: int, wanted: int) -> Integers:
     """`wanted` distinct integers below `total`, sorted, all sets equally likely."""
     if 2 * wanted > total:
         return np.sort(rng.permutation(total)[:wanted]).astype(np.int64)
     return _distinct(rng, lambda count: rng.integers(0, total, count), wanted, "uniform")
 
 
-def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, where: str) -> Indices:
+def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, where: str) -> Integers:
     """`wanted` distinct keys, sorted: repeats are thrown away, what is too much is left out at random."""
     keys = np.empty(0, dtype=np.int64)
     for _ in range(_MOST_ROUNDS):

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from workloads.canonical import CsrArray, Indices, Values, check_shape, from_coordinates
+from workloads.canonical import CsrArray, Integers, Values, check_shape, from_coordinates
 from workloads.entries import Entries, gather
 from workloads.errors import WorkloadError
 from workloads.text import LONGEST_LINE, Grammar, scan
@@ -131,7 +131,7 @@ def _dense_coordinates(header: _Header, values: Values) -> Entries:
     return Entries(cols + places - starts[cols] + skew, cols, values[places])
 
 
-def _mirrored(header: _Header, entries: Entries, where: str) -> tuple[Indices, Indices, Values]:
+def _mirrored(header: _Header, entries: Entries, where: str) -> tuple[Integers, Integers, Values]:
     rows, cols, values = entries.rows, entries.cols, entries.values
     if header.symmetry == "general":
         return rows, cols, values

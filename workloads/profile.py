@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from workloads.canonical import Indices, Values
+from workloads.canonical import Integers, Values
 
 __all__ = ["Profile", "degrees", "profiles"]
 
@@ -45,7 +45,7 @@ def profiles() -> dict[str, Profile]:
     return {name: Profile.model_validate(row) for name, row in json.loads(text).items()}
 
 
-def degrees(profile: Profile) -> tuple[Indices, Indices]:
+def degrees(profile: Profile) -> tuple[Integers, Integers]:
     """Nonzeros of each row and of each column, whole numbers, both summing to the profile's nonzeros.
 
     Within a group the counts are spread linearly about the mean, rows and columns alike, by the fraction that
@@ -69,7 +69,7 @@ def _spread(groups: Values, multiplies: int) -> float:
     return min(0.5, float(np.sqrt(3 * missing / room))) if room else 0.0
 
 
-def _whole(means: Values, tilt: Values, most: int, total: int) -> Indices:
+def _whole(means: Values, tilt: Values, most: int, total: int) -> Integers:
     """Whole counts near `means` that sum to `total`; rounding carries over from node to node."""
     wanted = np.clip(np.where(means > _EXACT_UP_TO, means * (1 + tilt), means), 0, most)
     counts = np.diff(np.rint(np.cumsum(wanted) + 1e-9), prepend=0).astype(np.int64)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+
+from workloads.canonical import Integers
 
 __all__ = ["MOST", "lexical_order", "rows_in"]
-
-Integers: TypeAlias = "npt.NDArray[np.int64]"
 
 MOST = 1 << 62  # distinct points that one number may tell apart
 WORD = 63  # bits of an integer without its sign

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from workloads.canonical import CsrArray
+
 __all__ = ["TOLERANCE", "Comparison", "compare"]
 
-CsrArray: TypeAlias = "sparse.csr_array[Any]"
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
 TOLERANCE = 1e-12  # a few thousand unit roundoffs of a double

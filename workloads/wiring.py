@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workloads.canonical import Indices, Values
+from workloads.canonical import Integers, Values
 
 __all__ = ["directed", "undirected"]
 
@@ -21,8 +21,8 @@ _WIDEN_EVERY = 20  # rounds after which that distance grows by its first value
 
 
 def directed(
-    rows: Indices, cols: Indices, locality: float, rng: np.random.Generator
-) -> tuple[Indices, Indices]:
+    rows: Integers, cols: Integers, locality: float, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
     """Distinct (row, column) joins with exactly these counts a row and a column (equal sums).
 
     `rows` and `cols` have one count a node, the same nodes in both where the matrix is square.
@@ -33,22 +33,22 @@ def directed(
     return _repaired(row, col, len(cols), locality, rng, loops=True)
 
 
-def undirected(degrees: Indices, locality: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
+def undirected(degrees: Integers, locality: float, rng: np.random.Generator) -> tuple[Integers, Integers]:
     """Both directions of distinct joins between different nodes, with exactly these degrees (an even sum)."""
     stubs = _stubs(degrees, rng.random(len(degrees)), locality, rng)
     one, other = _repaired(stubs[0::2].copy(), stubs[1::2].copy(), len(degrees), locality, rng, loops=False)
     return np.concatenate([one, other]), np.concatenate([other, one])
 
 
-def _stubs(counts: Indices, places: Values, locality: float, rng: np.random.Generator) -> Indices:
+def _stubs(counts: Integers, places: Values, locality: float, rng: np.random.Generator) -> Integers:
     nodes = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
     where = places[nodes] + locality * rng.standard_normal(len(nodes))
     return nodes[np.argsort(where, kind="stable")]
 
 
 def _repaired(
-    one: Indices, other: Indices, width: int, locality: float, rng: np.random.Generator, loops: bool
-) -> tuple[Indices, Indices]:
+    one: Integers, other: Integers, width: int, locality: float, rng: np.random.Generator, loops: bool
+) -> tuple[Integers, Integers]:
     count = len(one)
     reach = int(min(count, max(_NEAREST, count * locality)))
     for attempt in range(_MOST_ROUNDS):
@@ -62,7 +62,7 @@ def _repaired(
     raise RuntimeError(f"{len(bad)} repeats are left after {_MOST_ROUNDS} rounds: no such graph was found")
 
 
-def _repeats(one: Indices, other: Indices, width: int, loops: bool) -> Indices:
+def _repeats(one: Integers, other: Integers, width: int, loops: bool) -> Integers:
     """The joins that repeat an earlier one; without `loops`, direction does not count and loops are bad."""
     keys = one * width + other if loops else np.minimum(one, other) * width + np.maximum(one, other)
     order = np.argsort(keys, kind="stable")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 
-from accelerators.extensor.layout import DONE, HALVES, JOB, ROW, SIGNAL, TILE
+from accelerators.extensor.layout import HALVES, ROW, SIGNAL, TILE
 from accelerators.extensor.output import OutputRow
 from accelerators.extensor.product import StoredProduct
+from hw.fibers.memory_stream import DONE, JOB
 from sim.component import Component, Input, Output, Signal
 
 

@@ -19,8 +19,6 @@ PRODUCT = "microtile product"  # control: half, coordinate: microtile of A, refe
 PARTIALS = "partial outputs"  # control: half, coordinate: slot or NOTHING, reference: row
 ROW = "output row"  # control: half, coordinate: row, reference: its microtile products; or TILE and its rows
 SIGNAL = "signal"  # control: half
-JOB = "bytes to move"  # coordinate: bytes
-DONE = "bytes moved"
 
 NOTHING = -1
 TILE = -1  # ahead of the rows of a tile: how many there will be

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from accelerators.extensor.layout import DONE, HALVES, JOB, PAIR, SIGNAL
+from accelerators.extensor.layout import HALVES, PAIR, SIGNAL
 from accelerators.extensor.operand import TiledOperand
+from hw.fibers.memory_stream import DONE, JOB
 from sim.component import Component, Input, Output, Signal
 
 

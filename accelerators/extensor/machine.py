@@ -18,11 +18,11 @@ from accelerators.extensor.output import OutputBuffer, OutputRow, PartialSlot
 from accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
 from accelerators.extensor.product import StoredProduct
 from accelerators.extensor.sequencer import Sequencer, pairs_of
-from accelerators.extensor.stream import MemoryStream
 from accelerators.extensor.tiles import Tiling
-from accelerators.machine import CsrArray
+from hw.fibers.memory_stream import MemoryStream
 from hw.memory import READ, TENSOR_SHIFT, WRITE
 from sim import Kernel
+from workloads.canonical import CsrArray
 from workloads.fibertree_format import footprint
 
 # The streams to memory, those that read first: name, operation, tensor, and the byte from which they count.
@@ -133,7 +133,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         """The streams, and memory behind them."""
         line, lines = self.parameters.stream.line, self.parameters.stream.lines
         self.streams = [
-            self.add("stream", f"stream.{name}", *what, port, line_bytes=line, lines=lines)
+            self.add("stream", f"stream.{name}", *what, port, line_bytes=line, lines=lines, most_jobs=JOBS)
             for port, (name, *what) in enumerate(STREAMS)
         ]
         users = [

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from hw.fibers.arrays import integers_of, values_of
+from workloads.canonical import Integers
 from workloads.fibertree import FiberTree
 from workloads.fibertree_format import RankFormat, subtree_bits
-
-Integers = npt.NDArray[np.int64]
 
 # Places of the ranks in the trees: A is K2, M2, M1, K1, M0, K0 and B is N2, K2, N1, K1, N0, K0.
 TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = 1, 2, 3, 4, 5
@@ -53,16 +51,16 @@ class TiledOperand:
 
     def __init__(self, tree: FiberTree, formats: Mapping[str, RankFormat]) -> None:
         self.tree = tree
-        self.tile_rows = _column(tree.segments[ROWS])
-        self.row_microtiles = _column(tree.segments[MICROTILES])
-        self.microtile_k = _column(tree.coordinates[MICROTILES])
-        self.microtile_fibers = _column(tree.segments[FIBERS])
-        self.fiber_coordinates = _column(tree.coordinates[FIBERS])
-        self.fiber_elements = _column(tree.segments[ELEMENTS])
-        self.element_k = _column(tree.coordinates[ELEMENTS])
-        self.values = array("d", tree.values.astype(np.float64).tobytes())
+        self.tile_rows = integers_of(tree.segments[ROWS])
+        self.row_microtiles = integers_of(tree.segments[MICROTILES])
+        self.microtile_k = integers_of(tree.coordinates[MICROTILES])
+        self.microtile_fibers = integers_of(tree.segments[FIBERS])
+        self.fiber_coordinates = integers_of(tree.coordinates[FIBERS])
+        self.fiber_elements = integers_of(tree.segments[ELEMENTS])
+        self.element_k = integers_of(tree.coordinates[ELEMENTS])
+        self.values = values_of(tree.values)
         own = formats["K1"].coordinate + formats["K1"].payload
-        self.microtile_bytes = _column((subtree_bits(tree, "K1", formats) + own) // 8)
+        self.microtile_bytes = integers_of((subtree_bits(tree, "K1", formats) + own) // 8)
         self.tile_bytes = _tile_bytes(tree, formats)  # of each whole tile
 
     def microtiles(self, tile: int) -> tuple[Integers, Integers]:
@@ -76,7 +74,3 @@ class TiledOperand:
 def _tile_bytes(tree: FiberTree, formats: Mapping[str, RankFormat]) -> Integers:
     bits: Integers = subtree_bits(tree, tree.names[TILES], formats) // 8
     return bits
-
-
-def _column(numbers: Integers) -> array[int]:
-    return array("q", numbers.astype(np.int64).tobytes())

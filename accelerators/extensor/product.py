@@ -6,10 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from accelerators.machine import CsrArray
-
-Integers = npt.NDArray[np.int64]
-Values = npt.NDArray[np.float64]
+from workloads.canonical import CsrArray, Integers, Values
 
 
 class StoredProduct:

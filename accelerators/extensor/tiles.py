@@ -11,8 +11,8 @@ import yaml
 
 from accelerators.errors import ConfigurationError
 from accelerators.extensor.configuration import ExTensorConfiguration, Tile
-from accelerators.extensor.operand import TILES, Integers, TiledOperand, tiled_a, tiled_b
-from accelerators.machine import CsrArray
+from accelerators.extensor.operand import TILES, TiledOperand, tiled_a, tiled_b
+from workloads.canonical import CsrArray, Integers
 from workloads.fibertree import FiberTree
 
 Shape = tuple[int, int, int]

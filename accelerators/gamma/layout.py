@@ -43,8 +43,5 @@ TENSORS = {"A": (A, A_POINTERS), "B": (B, B_POINTERS), "partial": (PARTIAL,), "Z
 TASK = "gamma task"
 COMPLETION = "gamma completion"
 END_OF_WORK = -1
-# Protocols: a token asks for a page of Z's memory, one with its number as reference gives it.
-PAGE_REQUEST = "page request"
-PAGE = "page"
 
 NO_PARENT = -1

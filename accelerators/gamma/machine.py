@@ -6,23 +6,26 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from accelerators.composition import Composition, PartFactory, User, count, numbered
 from accelerators.gamma.configuration import GammaConfiguration
 from accelerators.gamma.layout import TENSORS
-from accelerators.gamma.pages import PageAllocator
 from accelerators.gamma.prefetcher import Prefetcher
-from accelerators.gamma.product import ProductRows
 from accelerators.gamma.reader import FiberReader
 from accelerators.gamma.reorder import affinity_order, window_rows
 from accelerators.gamma.scheduler import Scheduler
-from accelerators.gamma.tasks import CompressedRows, Integers, PartialStore, TaskTable
+from accelerators.gamma.tasks import TaskTable
 from accelerators.gamma.writer import FiberWriter
-from accelerators.machine import CsrArray
 from hw.arithmetic import Accumulator, Multiplier
 from hw.cache import FiberCacheBank
+from hw.fibers.compressed import CompressedRows
+from hw.fibers.pages import PageAllocator
+from hw.fibers.partials import PartialStore
+from hw.fibers.product import ProductRows
 from hw.merge import HighRadixMerger
 from sim import Kernel
+from workloads.canonical import CsrArray, Integers
 
 UNITS = 3  # ports of a processing element at the FiberCache's network: prefetcher, reader, writer
 
@@ -191,7 +194,8 @@ class Gamma(Composition[GammaConfiguration]):
     def result(self) -> CsrArray:
         """Z as the writers stored it, its rows in the order of A as it was given."""
         if self._product is None:
-            product = self.product.gather(np.asarray(self.table.row_lengths))
+            rows = self.product.gather(np.asarray(self.table.row_lengths))
+            product = sparse.csr_array(rows, shape=self.shape)
             ordered = self.parameters.reorder == "none"
             self._product = product if ordered else product[np.argsort(self.order)]
         return self._product
@@ -230,6 +234,4 @@ class Gamma(Composition[GammaConfiguration]):
 
 
 def _rows(matrix: CsrArray) -> CompressedRows:
-    return CompressedRows(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float64)
-    )
+    return CompressedRows(matrix.indptr, matrix.indices, matrix.data)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 
 from accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, END_OF_WORK, PARTIAL_BASE, TASK, Sizes
-from accelerators.gamma.tasks import CompressedRows, TaskTable
+from accelerators.gamma.tasks import TaskTable
+from hw.fibers.compressed import CompressedRows
 from hw.memory import FETCH, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
 from sim.component import Component, Input, Output, Signal
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from array import array
 
 from accelerators.gamma.layout import B_BASE, END_OF_WORK, PARTIAL_BASE, TASK, Sizes
-from accelerators.gamma.tasks import CompressedRows, PartialStore, TaskTable
+from accelerators.gamma.tasks import TaskTable
+from hw.fibers.compressed import CompressedRows
+from hw.fibers.partials import PartialStore
 from hw.memory import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
 from hw.merge import MERGE_TASK
 from hw.stream import DATA, STOP, STREAM

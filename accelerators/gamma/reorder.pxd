@@ -1,6 +1,6 @@
 cimport cython
 
-from accelerators.gamma.tasks cimport CompressedRows
+from hw.fibers.compressed cimport CompressedRows
 
 cdef long NOBODY
 

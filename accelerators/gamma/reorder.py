@@ -12,7 +12,8 @@ from array import array
 
 import numpy as np
 
-from accelerators.gamma.tasks import CompressedRows, Integers
+from hw.fibers.compressed import CompressedRows
+from workloads.canonical import Integers
 
 NOBODY = -1
 

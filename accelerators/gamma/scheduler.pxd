@@ -1,7 +1,9 @@
 cimport cython
 
 from accelerators.gamma.stream cimport StreamOfA
-from accelerators.gamma.tasks cimport CompressedRows, PartialStore, TaskTable
+from hw.fibers.compressed cimport CompressedRows
+from hw.fibers.partials cimport PartialStore
+from accelerators.gamma.tasks cimport TaskTable
 from sim.channel cimport Channel
 from sim.component cimport Component
 

@@ -14,7 +14,9 @@ from accelerators.gamma.layout import (
     Sizes,
 )
 from accelerators.gamma.stream import stream_of, unfinished_rows
-from accelerators.gamma.tasks import CompressedRows, PartialStore, TaskTable
+from accelerators.gamma.tasks import TaskTable
+from hw.fibers.compressed import CompressedRows
+from hw.fibers.partials import PartialStore
 from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal

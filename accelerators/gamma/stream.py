@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
-
 import numpy as np
 
 from accelerators.gamma.layout import A_BASE, A_POINTERS_BASE, NO_PARENT, Sizes
-from accelerators.gamma.tasks import CompressedRows, TaskTable
+from accelerators.gamma.tasks import TaskTable
+from hw.fibers.arrays import integers_of
+from hw.fibers.compressed import CompressedRows
 
 
 class StreamOfA:
@@ -19,7 +19,11 @@ class StreamOfA:
     """
 
     def __init__(
-        self, addresses: array[int], needed: array[int], first_needed: array[int], merges: array[int]
+        self,
+        addresses: memoryview[int],
+        needed: memoryview[int],
+        first_needed: memoryview[int],
+        merges: memoryview[int],
     ) -> None:
         self.count = len(addresses)
         self.addresses = addresses
@@ -49,16 +53,12 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
     firsts = np.asarray(table.inputs)[np.asarray(table.first_inputs)[:-1]] if table.count else last
     first_needed = np.where(firsts >= 0, firsts * sizes.element_bytes // line, 0)
     merges = np.asarray(table.missing) > 0
-    return StreamOfA(*(_column(numbers) for numbers in (addresses, needed, first_needed, merges)))
+    return StreamOfA(*(integers_of(numbers) for numbers in (addresses, needed, first_needed, merges)))
 
 
-def _column(numbers: np.ndarray) -> array[int]:
-    return array("q", numbers.astype(np.int64).tobytes())
-
-
-def unfinished_rows(table: TaskTable, rows: int, rows_per_line: int) -> array[int]:
+def unfinished_rows(table: TaskTable, rows: int, rows_per_line: int) -> memoryview[int]:
     """By line of Z's row pointers (rows + 1 of them): its rows that wait for a task."""
     lines = -(-(rows + 1) // rows_per_line)
     roots = np.asarray(table.parents) == NO_PARENT
     finished_by = np.asarray(table.rows)[roots] // rows_per_line
-    return _column(np.bincount(finished_by, minlength=lines))
+    return integers_of(np.bincount(finished_by, minlength=lines))

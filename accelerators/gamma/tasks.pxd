@@ -1,13 +1,6 @@
 cimport cython
 
 @cython.final
-cdef class CompressedRows:
-    cdef readonly long rows
-    cdef public long[::1] pointers
-    cdef public int[::1] coordinates
-    cdef public double[::1] values
-
-@cython.final
 cdef class TaskTable:
     cdef readonly long count
     cdef readonly long radix
@@ -23,16 +16,3 @@ cdef class TaskTable:
     cdef public long[::1] output_lengths
     cdef public long[::1] row_writers
     cdef public long[::1] row_lengths
-
-@cython.final
-cdef class PartialStore:
-    cdef readonly long granule
-    cdef public int[::1] coordinates
-    cdef public double[::1] values
-    cdef readonly long used
-    cdef dict free
-
-    cpdef long allocate(self, long elements) except -1
-    cpdef release(self, long start, long elements)
-    cdef long _size(self, long elements) except -1
-    cdef _grow(self, long elements)

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 
 import numpy as np
-import numpy.typing as npt
 
 from accelerators.gamma.layout import NO_PARENT
-
-Integers = npt.NDArray[np.int64]
-
-
-class CompressedRows:
-    """A matrix as it lies in memory: row pointers, and a coordinate and a value for each nonzero.
-
-    Args:
-        pointers: ``rows + 1`` integers.
-        coordinates: of the nonzeros, increasing within a row.
-        values: of the nonzeros.
-    """
-
-    def __init__(self, pointers: Integers, coordinates: Integers, values: npt.NDArray[np.float64]) -> None:
-        self.rows = len(pointers) - 1
-        self.pointers = _column(pointers)
-        self.coordinates = array("i", coordinates.astype(np.int32).tobytes())
-        self.values = array("d", values.astype(np.float64).tobytes())
+from hw.fibers.arrays import integers_of
+from workloads.canonical import Integers
 
 
 class TaskTable:
@@ -47,13 +29,14 @@ class TaskTable:
         rows, first_inputs, inputs, parents = _tasks_of(row_pointers, radix)
         self.count = len(rows)
         self.radix = radix
-        self.rows = _column(rows)
-        self.first_inputs = _column(first_inputs)
-        self.inputs = _column(inputs)
-        self.parents = _column(parents)
-        self.missing = _column(np.bincount(parents[parents >= 0], minlength=self.count))  # children to finish
+        self.rows = integers_of(rows)
+        self.first_inputs = integers_of(first_inputs)
+        self.inputs = integers_of(inputs)
+        self.parents = integers_of(parents)
+        children = np.bincount(parents[parents >= 0], minlength=self.count)
+        self.missing = integers_of(children)  # those that are not finished
         last = np.maximum.reduceat(inputs, first_inputs[:-1]) if self.count else inputs
-        self.last_nonzeros = _column(last)  # of A, that the task needs; below 0 where it needs none
+        self.last_nonzeros = integers_of(last)  # of A, that the task needs; below 0 where it needs none
         self.starts = _zeros(len(inputs))
         self.ends = _zeros(len(inputs))
         self.output_starts = _zeros(self.count)  # of a partial fiber, in the store of partial fibers
@@ -66,11 +49,6 @@ class TaskTable:
     def partial_inputs(self) -> int:
         """Partial fibers that are written and read back."""
         return int((np.asarray(self.inputs) < 0).sum())
-
-
-def _column(numbers: Integers) -> array[int]:
-    """A flat array that compiled code views without a copy and uncompiled code reads as plain integers."""
-    return array("q", numbers.astype(np.int64).tobytes())
 
 
 def _zeros(length: int) -> array[int]:
@@ -140,47 +118,3 @@ def _tree_of(first_nonzero: int, nonzeros: int, radix: int, first_task: int) -> 
         taken += take
         take = radix
     return tree
-
-
-class PartialStore:
-    """The elements of the partial fibers in use; space of consumed ones is used again.
-
-    Args:
-        line_bytes: bytes of a cache line; every fiber starts at one.
-        element_bytes: bytes of an element.
-    """
-
-    def __init__(self, line_bytes: int, element_bytes: int) -> None:
-        self.granule = line_bytes // math.gcd(line_bytes, element_bytes)  # elements in whole lines
-        self.coordinates = array("i")
-        self.values = array("d")
-        self.used = 0
-        self.free: dict[int, list[int]] = {}
-        self._grow(self.granule)
-
-    def allocate(self, elements: int) -> int:
-        """Space for at most this many elements; returns the element where it starts."""
-        size = self._size(elements)
-        if self.free.get(size):
-            return self.free[size].pop()
-        start = self.used
-        self.used += size
-        if self.used > len(self.values):
-            self._grow(max(self.used, 2 * len(self.values)))
-        return start
-
-    def release(self, start: int, elements: int) -> None:
-        """Give back space that was allocated for this many elements."""
-        self.free.setdefault(self._size(elements), []).append(start)
-
-    def _size(self, elements: int) -> int:
-        granules = max(1, (elements + self.granule - 1) // self.granule)
-        return self.granule << int(granules - 1).bit_length()
-
-    def _grow(self, elements: int) -> None:
-        coordinates = array("i", bytes(4 * elements))
-        values = array("d", bytes(8 * elements))
-        coordinates[: len(self.coordinates)] = array("i", self.coordinates)
-        values[: len(self.values)] = array("d", self.values)
-        self.coordinates = coordinates
-        self.values = values

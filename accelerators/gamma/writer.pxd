@@ -1,7 +1,8 @@
 cimport cython
 
-from accelerators.gamma.product cimport ProductRows
-from accelerators.gamma.tasks cimport PartialStore, TaskTable
+from hw.fibers.product cimport ProductRows
+from hw.fibers.partials cimport PartialStore
+from accelerators.gamma.tasks cimport TaskTable
 from sim.channel cimport Channel
 from sim.component cimport Component
 

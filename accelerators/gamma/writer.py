@@ -8,15 +8,15 @@ from accelerators.gamma.layout import (
     COMPLETION,
     END_OF_WORK,
     NO_PARENT,
-    PAGE,
-    PAGE_REQUEST,
     PARTIAL_BASE,
     TASK,
     Z_BASE,
     Sizes,
 )
-from accelerators.gamma.product import ProductRows
-from accelerators.gamma.tasks import PartialStore, TaskTable
+from accelerators.gamma.tasks import TaskTable
+from hw.fibers.pages import PAGE, PAGE_REQUEST
+from hw.fibers.partials import PartialStore
+from hw.fibers.product import ProductRows
 from hw.memory import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH
 from hw.stream import STOP, STREAM
 from sim.component import Component, Input, Output, Signal

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from accelerators import configuration
-from accelerators.machine import Accelerator, CsrArray, Machine
+from accelerators.machine import Accelerator, Machine
 from fiberscope import __version__
 from fiberscope.report import document as parts
 from fiberscope.report import host
@@ -16,6 +16,7 @@ from fiberscope.report.bottleneck import bottleneck
 from fiberscope.report.timeline import Watch
 from sim import Component, ComponentStatistics, Kernel, Run, mode
 from workloads import Workload
+from workloads.canonical import CsrArray
 from workloads.verification import TOLERANCE, Comparison, compare
 
 __all__ = ["Checked", "Timing", "report", "workload"]

@@ -17,8 +17,8 @@ from accelerators.extensor.layout import NOTHING, SLOTS
 from accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
 from accelerators.extensor.output import PartialSlot
 from accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
-from accelerators.extensor.stream import MemoryStream
 from accelerators.extensor.tiles import matrix_tree
+from hw.fibers.memory_stream import MemoryStream
 from hw.memory import READ, TENSOR_SHIFT, WRITE
 from sim import Component, Input, Output, SimulationError
 
@@ -196,7 +196,7 @@ def kernel_of_stream():
     def run(operation, jobs, stalls=()):
         kernel = Kernel()
         kernel.clock("core", 10**9)
-        stream = kernel.add(MemoryStream("stream", operation, 1, 0, 0, line_bytes=64, lines=4))
+        stream = kernel.add(MemoryStream("stream", operation, 1, 0, 0, line_bytes=64, lines=4, most_jobs=8))
         source = kernel.add(StreamSource("source", [(0, size, 0, 0.0) for size in jobs]))
         sink = kernel.add(StreamSink("sink", stalls))
         memory = kernel.add(Echo("memory") if operation == READ else StreamSink("memory"))

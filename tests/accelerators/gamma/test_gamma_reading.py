@@ -10,7 +10,8 @@ from gamma_stubs import run_part
 from accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, END_OF_WORK, PARTIAL_BASE, Sizes
 from accelerators.gamma.prefetcher import Prefetcher
 from accelerators.gamma.reader import FiberReader
-from accelerators.gamma.tasks import PartialStore, TaskTable
+from accelerators.gamma.tasks import TaskTable
+from hw.fibers.partials import PartialStore
 from hw.memory import CONSUME, FETCH, PORT_SHIFT, READ
 from hw.stream import DATA, STOP
 

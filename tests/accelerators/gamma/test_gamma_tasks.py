@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accelerators.gamma.layout import NO_PARENT
-from accelerators.gamma.tasks import PartialStore, TaskTable
+from accelerators.gamma.tasks import TaskTable
+from hw.fibers.partials import PartialStore
 
 LENGTHS = st.lists(st.one_of(st.integers(0, 6), st.integers(0, 120)), max_size=12)
 RADIX = st.integers(2, 9)

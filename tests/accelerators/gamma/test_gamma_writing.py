@@ -20,11 +20,12 @@ from accelerators.gamma.layout import (
     Z_POINTERS_BASE,
     Sizes,
 )
-from accelerators.gamma.pages import PageAllocator
-from accelerators.gamma.product import ProductRows
 from accelerators.gamma.scheduler import Scheduler
-from accelerators.gamma.tasks import PartialStore, TaskTable
+from accelerators.gamma.tasks import TaskTable
 from accelerators.gamma.writer import FiberWriter
+from hw.fibers.pages import PageAllocator
+from hw.fibers.partials import PartialStore
+from hw.fibers.product import ProductRows
 from hw.memory import PORT_SHIFT, READ, WRITE, WRITE_THROUGH
 from hw.stream import DATA, STOP
 from sim import Component, Input, Kernel, Output
@@ -96,9 +97,9 @@ def test_a_writer_stores_what_it_is_given_and_notes_lengths(seed):
     assert (table.output_lengths[0], table.output_lengths[1]) == (11, 0)
     assert list(table.row_lengths) == [16, 9, 0, 5]
     assert [table.row_writers[row] for row in (0, 1, 3)] == [NUMBER] * 3
-    z = rows.gather(np.asarray(table.row_lengths))
-    assert z.indices.tolist() == [2 * i for length in (16, 9, 5) for i in range(length)]
-    assert z.data.tolist() == [
+    values, coordinates, _pointers = rows.gather(np.asarray(table.row_lengths))
+    assert coordinates.tolist() == [2 * i for length in (16, 9, 5) for i in range(length)]
+    assert values.tolist() == [
         task + i / 32 for task, length in ((2, 16), (3, 9), (4, 5)) for i in range(length)
     ]
 

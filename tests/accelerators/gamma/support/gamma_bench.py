@@ -11,7 +11,7 @@ from whole_machines import run_to_end
 
 from accelerators.configuration import load
 from accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
-from accelerators.gamma.tasks import CompressedRows
+from hw.fibers.compressed import CompressedRows
 from sim import mode
 
 EXAMPLES = 150 if mode.compiled() else 6  # of a property that runs whole machines
@@ -77,9 +77,7 @@ def csr(rows: list[dict[int, float]], columns: int) -> sparse.csr_array:
 
 def stored(matrix: Any) -> CompressedRows:
     """A matrix as Gamma's parts have it."""
-    return CompressedRows(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float64)
-    )
+    return CompressedRows(matrix.indptr, matrix.indices, matrix.data)
 
 
 # Small integers, so that sums are exact in any order; they cancel, and zeros are stored as any value.

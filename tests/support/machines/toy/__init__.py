@@ -12,8 +12,9 @@ from pydantic import Field, model_validator
 from scipy import sparse
 
 from accelerators.configuration import Bytes, BytesPerSecond, Configuration, Hertz
-from accelerators.machine import Accelerator, CsrArray, MemoryUse, Traffic
+from accelerators.machine import Accelerator, MemoryUse, Traffic
 from sim import Component, Input, Kernel, Output
+from workloads.canonical import CsrArray
 
 Product = tuple[int, float, float]  # place (row x columns + column), and the two factors
 

@@ -1,12 +1,15 @@
-"""Moves the bytes of one tensor between memory and the last-level buffer, packed into lines."""
+"""Moves the bytes of one tensor between memory and a buffer, packed into lines."""
 
 from __future__ import annotations
 
 from array import array
 
-from accelerators.extensor.layout import DONE, JOB, JOBS
 from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, TENSOR_SHIFT
 from sim.component import Component, Input, Output, Signal
+
+# Protocols: a token asks to move so many bytes (its coordinate), one says that they are moved.
+JOB = "bytes to move"
+DONE = "bytes moved"
 
 
 class MemoryStream(Component):
@@ -27,6 +30,7 @@ class MemoryStream(Component):
         port: number of its port at the network to memory.
         line_bytes: of one request.
         lines: reads under way at the most.
+        most_jobs: jobs taken and not done, at the most.
     """
 
     PORTS = (
@@ -37,7 +41,16 @@ class MemoryStream(Component):
     )
 
     def __init__(
-        self, name: str, operation: int, tensor: int, start: int, port: int, *, line_bytes: int, lines: int
+        self,
+        name: str,
+        operation: int,
+        tensor: int,
+        start: int,
+        port: int,
+        *,
+        line_bytes: int,
+        lines: int,
+        most_jobs: int,
     ) -> None:
         super().__init__(name)
         self.operation = operation
@@ -49,7 +62,8 @@ class MemoryStream(Component):
         self.asked = 0  # lines asked for
         self.arrived = 0  # lines that are here, without a gap
         self.here = array("q", bytes(8 * lines))
-        self.targets = array("q", bytes(8 * JOBS))  # ring of the lines that must have arrived, by job
+        self.targets = array("q", bytes(8 * most_jobs))  # ring of the lines that must have arrived, by job
+        self.most_jobs = most_jobs
         self.first_job = 0
         self.job_count = 0
 
@@ -73,11 +87,11 @@ class MemoryStream(Component):
         return self.busy(now + 1) if progress else self._wait()
 
     def _take(self) -> bool:
-        if self.job_count == JOBS or not self.jobs.can_pop():
+        if self.job_count == self.most_jobs or not self.jobs.can_pop():
             return False
         self.bytes += self.jobs.coordinate()
         self.jobs.pop()
-        place = (self.first_job + self.job_count) % JOBS
+        place = (self.first_job + self.job_count) % self.most_jobs
         self.targets[place] = (self.bytes + self.line_bytes - 1) // self.line_bytes
         self.job_count += 1
         return True
@@ -112,7 +126,7 @@ class MemoryStream(Component):
         if self.job_count == 0 or self.arrived < self.targets[self.first_job] or not self.done.can_push():
             return False
         self.done.push(0, 0, 0, 0.0)
-        self.first_job = (self.first_job + 1) % JOBS
+        self.first_job = (self.first_job + 1) % self.most_jobs
         self.job_count -= 1
         return True
 

@@ -1,18 +1,21 @@
-"""Where Z's pages lie in memory: the next one goes to whoever asks first."""
+"""Pages of memory for what is written in an order nobody knows beforehand: the next to whoever asks first."""
 
 from __future__ import annotations
 
-from accelerators.gamma.layout import PAGE, PAGE_REQUEST
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
+# Protocols: a token asks for a page, one with its number as reference gives it.
+PAGE_REQUEST = "page request"
+PAGE = "page"
+
 
 class PageAllocator(Component):
-    """Gives the processing elements pages of memory for Z, one behind the other.
+    """Gives those who write one tensor together its pages of memory, one behind the other.
 
-    The rows that a processing element writes follow one another in addresses of its own, which memory backs
-    page by page as they are first written: how long the product will be, and which element will write how
-    much of it, nobody knows beforehand. So what is written at about the same time lies close together.
+    What each of them writes follows in addresses of its own, which memory backs page by page as they are
+    first written: how long the tensor will be, and who will write how much of it, nobody knows beforehand. So
+    what is written at about the same time lies close together.
 
     Interface: a token on ``page_requests[i]`` asks for a page, its number comes as reference on ``pages[i]``.
 

@@ -3,7 +3,7 @@ cimport cython
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long READ, TENSOR_SHIFT, PORT_SHIFT, TAG_MASK, JOBS
+cdef long READ, TENSOR_SHIFT, PORT_SHIFT, TAG_MASK
 
 cdef class MemoryStream(Component):
     cdef readonly long operation
@@ -16,6 +16,7 @@ cdef class MemoryStream(Component):
     cdef long arrived
     cdef long[::1] here
     cdef long[::1] targets
+    cdef long most_jobs
     cdef long first_job
     cdef long job_count
     cdef Channel jobs

@@ -1,20 +1,19 @@
-"""The rows of Z as the writers store them, and the matrix that they make up."""
+"""The rows of a product as they are written, in any order, and the matrix that they make up."""
 
 from __future__ import annotations
 
 import mmap
 
 import numpy as np
-from scipy import sparse
+import numpy.typing as npt
 
-from accelerators.gamma.tasks import CompressedRows, Integers
-from accelerators.machine import CsrArray
+from hw.fibers.compressed import CompressedRows
 
 ELEMENTS_A_BLOCK = 1 << 16  # moved at once when the rows are brought together
 
 
 class ProductRows:
-    """Room for every row of Z at its longest; what is never written takes no memory.
+    """Room for every row of A times B at its longest; what is never written takes no memory.
 
     Row r is stored from element ``starts[r]`` on.
 
@@ -24,7 +23,6 @@ class ProductRows:
     """
 
     def __init__(self, a: CompressedRows, b: CompressedRows, columns: int) -> None:
-        self.columns = columns
         longest = np.minimum(_products_a_row(a, b), columns)
         starts = np.concatenate([[0], np.cumsum(longest)])
         self.starts = starts
@@ -33,8 +31,10 @@ class ProductRows:
         self.coordinates = np.frombuffer(self.coordinate_pages, np.int32, starts[-1])
         self.values = np.frombuffer(self.value_pages, np.float64, starts[-1])
 
-    def gather(self, lengths: Integers) -> CsrArray:
-        """The matrix, given how many elements each row has; moves the rows together in place.
+    def gather(
+        self, lengths: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.integer]]:
+        """Values, coordinates and row pointers, given each row's elements; moves the rows together in place.
 
         A row only ever moves towards the front, so blocks of rows in order do not overtake one another.
         """
@@ -56,8 +56,7 @@ class ProductRows:
         _forget(self.value_pages, 8 * count)
         if count < 2**31:  # as wide as the coordinates, or scipy copies them
             pointers = pointers.astype(np.int32)
-        shape = (len(lengths), self.columns)
-        return sparse.csr_array((values[:count], coordinates[:count], pointers), shape=shape)
+        return values[:count], coordinates[:count], pointers
 
 
 def _pages(size: int) -> mmap.mmap:
@@ -75,9 +74,9 @@ def _forget(pages: mmap.mmap, used: int) -> None:
         pages.madvise(mmap.MADV_DONTNEED, start, len(pages) - start)
 
 
-def _products_a_row(a: CompressedRows, b: CompressedRows) -> Integers:
-    """Multiplies that each row of Z takes."""
+def _products_a_row(a: CompressedRows, b: CompressedRows) -> npt.NDArray[np.int64]:
+    """Multiplies that each row of A times B takes."""
     lengths = np.diff(np.asarray(b.pointers))
     before = np.concatenate([[0], np.cumsum(lengths[np.asarray(a.coordinates)])])
-    products: Integers = np.diff(before[np.asarray(a.pointers)])
+    products: npt.NDArray[np.int64] = np.diff(before[np.asarray(a.pointers)])
     return products

@@ -2,7 +2,6 @@ cimport cython
 
 @cython.final
 cdef class ProductRows:
-    cdef readonly long columns
     cdef object coordinate_pages
     cdef object value_pages
     cdef public long[::1] starts

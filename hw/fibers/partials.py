@@ -1,0 +1,52 @@
+"""Where partial fibers lie: space in whole lines, given out and taken back."""
+
+from __future__ import annotations
+
+import math
+from array import array
+
+__all__ = ["PartialStore"]
+
+
+class PartialStore:
+    """The elements of the partial fibers in use; space of consumed ones is used again.
+
+    Args:
+        line_bytes: bytes of a cache line; every fiber starts at one.
+        element_bytes: bytes of an element.
+    """
+
+    def __init__(self, line_bytes: int, element_bytes: int) -> None:
+        self.granule = line_bytes // math.gcd(line_bytes, element_bytes)  # elements in whole lines
+        self.coordinates = array("i")
+        self.values = array("d")
+        self.used = 0
+        self.free: dict[int, list[int]] = {}
+        self._grow(self.granule)
+
+    def allocate(self, elements: int) -> int:
+        """Space for at most this many elements; returns the element where it starts."""
+        size = self._size(elements)
+        if self.free.get(size):
+            return self.free[size].pop()
+        start = self.used
+        self.used += size
+        if self.used > len(self.values):
+            self._grow(max(self.used, 2 * len(self.values)))
+        return start
+
+    def release(self, start: int, elements: int) -> None:
+        """Give back space that was allocated for this many elements."""
+        self.free.setdefault(self._size(elements), []).append(start)
+
+    def _size(self, elements: int) -> int:
+        granules = max(1, (elements + self.granule - 1) // self.granule)
+        return self.granule << int(granules - 1).bit_length()
+
+    def _grow(self, elements: int) -> None:
+        coordinates = array("i", bytes(4 * elements))
+        values = array("d", bytes(8 * elements))
+        coordinates[: len(self.coordinates)] = array("i", self.coordinates)
+        values[: len(self.values)] = array("d", self.values)
+        self.coordinates = coordinates
+        self.values = values
