@@ -12,8 +12,9 @@ from accelerators.machine import MemoryUse, Traffic
 from accelerators.memory import MemoryChannel, MemoryParameters, memory_use, traffic
 from hw.network import Crossbar
 from sim import Component, Kernel, SimulationError
+from sim.names import numbered
 
-__all__ = ["Composition", "CompositionParameters", "Network", "PartFactory", "User", "count", "numbered"]
+__all__ = ["Composition", "CompositionParameters", "Network", "PartFactory", "User", "count"]
 
 PartFactory: TypeAlias = Callable[..., Component]
 User: TypeAlias = tuple[Component, str, str]  # and its ports for requests and replies, "" if it takes none
@@ -187,9 +188,3 @@ def _count(part: Component, counter: str) -> int:
     if counter not in counters:
         raise SimulationError(f"{part.name} ({type(part).__name__}) should count {counter} in counters()")
     return counters[counter]
-
-
-def numbered(name: str, count: int) -> list[str]:
-    """The names of parts that are alike, ``pe00`` to ``pe31``: sorted, they keep their order."""
-    digits = len(str(count - 1))
-    return [f"{name}{i:0{digits}d}" for i in range(count)]

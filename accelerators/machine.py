@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from accelerators.configuration import Configuration
+from accelerators.configuration import Configuration, ConfigurationError
 from sim import Component, Kernel
+from sim.names import family_name
 from workloads.canonical import CsrArray
+from workloads.errors import nearest
 
 __all__ = ["Accelerator", "Machine", "MemoryUse", "Traffic"]
 
@@ -104,3 +106,19 @@ class Accelerator(Generic[AnyConfiguration]):
     def shipped(self) -> Path:
         """The file with every parameter's default, unit and source."""
         return self.folder / "config.yaml"
+
+    def check_families(self, machine: Machine) -> None:
+        """Refuse a family that no component of the machine belongs to, before a run whose report needs it.
+
+        Raises:
+            ConfigurationError: naming it.
+        """
+        there = {family_name(component.name) for component in machine.kernel.components}
+        named = {"workers": [self.workers], "limits": self.limits, "channels": [self.channels]}
+        for which, families in named.items():
+            for family in families:
+                if family and family not in there:
+                    raise ConfigurationError(
+                        f"{self.name}: no component is of the family {family}, which {which} names; "
+                        f"{nearest(family, there)}"
+                    )

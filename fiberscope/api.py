@@ -195,6 +195,7 @@ def _build(
         raise ConfigurationError(f"{error} ({names}: a surrogate, the real matrix may do)") from error
     except SimulationError as error:
         raise InputError(f"{kind.name}: {error}") from error
+    kind.check_families(machine)
     return machine
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from vcd.gtkw import GTKWColor, GTKWFlag, GTKWSave
 
+from sim.names import family_name
 from sim.vcd_file import VcdFile
 from sim.waveform import STATE, Variable
 
@@ -81,7 +81,7 @@ class _View:
             self.lines += 2
             kinds: dict[str, list[Variable]] = {}
             for variable in variables:
-                kinds.setdefault(_kind(variable.scope), []).append(variable)
+                kinds.setdefault(family_name(variable.scope), []).append(variable)
             for kind, members in kinds.items():
                 self.lines += 1
                 if len(members) == 1:
@@ -120,11 +120,6 @@ class _View:
                     _show(self.save, signal)
             shown = 1
         self.lines += 0 if hidden else shown
-
-
-def _kind(scope: str) -> str:
-    """The name of all components that are alike: without the numbers that end its parts."""
-    return ".".join(re.sub(r"_?\d+$", "", part) or part for part in _without_machine(scope).split("."))
 
 
 def _without_machine(scope: str) -> str:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from accelerators.composition import Composition, PartFactory, count, numbered
+from accelerators.composition import Composition, PartFactory, count
 from accelerators.extensor.configuration import ExTensorConfiguration
 from accelerators.extensor.dispatcher import Dispatcher
 from accelerators.extensor.drain import Drain
@@ -22,6 +22,7 @@ from accelerators.extensor.tiles import Tiling
 from hw.fibers.memory_stream import MemoryStream
 from hw.memory import READ, TENSOR_SHIFT, WRITE
 from sim import Kernel
+from sim.names import numbered
 from workloads.canonical import CsrArray
 from workloads.fibertree_format import footprint
 

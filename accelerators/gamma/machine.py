@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from accelerators.composition import Composition, PartFactory, User, count, numbered
+from accelerators.composition import Composition, PartFactory, User, count
 from accelerators.gamma.configuration import GammaConfiguration
 from accelerators.gamma.layout import TENSORS
 from accelerators.gamma.prefetcher import Prefetcher
@@ -25,6 +25,7 @@ from hw.fibers.partials import PartialStore
 from hw.fibers.product import ProductRows
 from hw.merge import HighRadixMerger
 from sim import Kernel
+from sim.names import numbered
 from workloads.canonical import CsrArray, Integers
 
 UNITS = 3  # ports of a processing element at the FiberCache's network: prefetcher, reader, writer

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fiberscope.report.document import Component
+from sim.names import family_name
 
-__all__ = ["Family", "families", "family_name"]
+__all__ = ["Family", "families"]
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,6 @@ def families(components: Mapping[str, Component]) -> dict[str, Family]:
     for name, component in components.items():
         members.setdefault(family_name(name), {})[name] = component
     return {name: _family(name, kin) for name, kin in members.items()}
-
-
-def family_name(component: str) -> str:
-    """The instance name without the machine's own scope and without the numbers that end its parts."""
-    _machine, _, path = component.partition(".")
-    return ".".join(re.sub(r"_?\d+$", "", part) or part for part in path.split("."))
 
 
 def _family(name: str, members: Mapping[str, Component]) -> Family:

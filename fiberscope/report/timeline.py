@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from accelerators.machine import Machine
 from fiberscope.report.document import Occupancy, Timeline
-from fiberscope.report.families import family_name
 from sim import Run
 from sim.interrupt import on_interrupt
+from sim.names import family_name
 
 __all__ = ["Watch", "run"]
 

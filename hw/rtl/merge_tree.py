@@ -12,6 +12,7 @@ from hw.rtl.kit.wrapper import Composition, Link, Part, composed
 from hw.rtl.merger import MergerParameters
 from hw.stream import STREAM
 from sim import Input, Output
+from sim.names import numbered
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,7 @@ def compose(parameters: MergeTreeParameters) -> Composition:
     """Every merger has tasks of its own: ``leaf_tasks`` and, for that behind them, ``tasks``."""
     leaf = Part(merger.BLOCK, parameters.merger(parameters.radix))
     root = Part(merger.BLOCK, parameters.merger(parameters.leaves))
-    digits = len(str(parameters.leaves - 1))
-    leaves = [f"leaf_{i:0{digits}}" for i in range(parameters.leaves)]
+    leaves = numbered("leaf_", parameters.leaves)
     exports = {"tasks": "root.tasks"}
     exports |= {f"leaf_tasks[{i}]": f"{name}.tasks" for i, name in enumerate(leaves)}
     ends = [f"{name}.ways[{way}]" for name in leaves for way in range(parameters.radix)]

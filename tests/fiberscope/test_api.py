@@ -6,12 +6,14 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 from scipy import sparse
 
+import accelerators
 import fiberscope
 from accelerators.configuration import ConfigurationError
 from fiberscope.report.document import Report
@@ -204,3 +206,32 @@ def test_a_surrogate_that_a_machine_refuses_is_called_one() -> None:
         with pytest.raises(ConfigurationError, match=r"^extensor: pe\.buffer is 1 bytes; ") as raised:
             fiberscope.simulate("extensor", workload, pe__buffer=1)
         assert str(raised.value).endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("families", "message"),
+    [
+        (
+            {"workers": "lane.mutliplier"},
+            "toy: no component is of the family lane.mutliplier, which workers names; "
+            "did you mean lane.multiplier or lane.feeder?",
+        ),
+        (
+            {"limits": ("lane.feeder", "cache")},
+            "toy: no component is of the family cache, which limits names; "
+            "known: lane.feeder, lane.multiplier",
+        ),
+        (
+            {"channels": "memory.channel"},
+            "toy: no component is of the family memory.channel, which channels names; "
+            "known: lane.feeder, lane.multiplier",
+        ),
+    ],
+)
+def test_a_family_without_components_is_refused_before_the_run(
+    toy: str, families: dict[str, Any], message: str
+) -> None:
+    machine = replace(accelerators.find(toy), **families)
+    with pytest.raises(ConfigurationError) as raised:
+        fiberscope.simulate(machine, SMALL, settings={"fault": "deadlock"})
+    assert str(raised.value) == message

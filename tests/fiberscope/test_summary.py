@@ -8,7 +8,7 @@ from rich.console import Console
 
 import fiberscope
 from fiberscope.report.document import Component, Report
-from fiberscope.report.families import families, family_name
+from fiberscope.report.families import families
 from fiberscope.report.summary import show
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
@@ -71,20 +71,6 @@ def test_a_surrogate_stands_in_a_box(report: Report) -> None:
 def test_brackets_in_names_are_no_markup(report: Report) -> None:
     operand = report.workload.model_copy(update={"name": "[bold]x[/bold]"})
     assert "[bold]x[/bold]" in shown(report.model_copy(update={"workload": operand}))
-
-
-@pytest.mark.parametrize(
-    ("component", "family"),
-    [
-        ("gamma.pe07.merger", "pe.merger"),
-        ("gamma.scheduler", "scheduler"),
-        ("gamma.cache.bank_12", "cache.bank"),
-        ("gamma.cluster3.pe07", "cluster.pe"),
-        ("gamma.7", "7"),
-    ],
-)
-def test_members_of_a_kind_are_one_family(component: str, family: str) -> None:
-    assert family_name(component) == family
 
 
 def component(busy: int, input_stall: int = 0, output_stall: int = 0, idle: int = 0) -> Component:

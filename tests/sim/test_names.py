@@ -1,0 +1,33 @@
+"""Names of parts that are alike."""
+
+import pytest
+
+from sim.names import family_name, numbered
+
+
+@pytest.mark.parametrize("count", [1, 9, 10, 11, 100, 1001])
+def test_names_in_their_order_are_sorted_and_of_one_family(count: int) -> None:
+    names = numbered("pe", count)
+    assert len(set(names)) == count
+    assert sorted(names) == names
+    assert {family_name(f"gamma.{name}.merger") for name in names} == {"pe.merger"}
+
+
+def test_names_have_as_many_digits_as_the_last_one_needs() -> None:
+    assert numbered("channel", 1) == ["channel0"]
+    assert numbered("leaf_", 12)[9:] == ["leaf_09", "leaf_10", "leaf_11"]
+
+
+@pytest.mark.parametrize(
+    ("component", "family"),
+    [
+        ("gamma.pe07.merger", "pe.merger"),
+        ("gamma.scheduler", "scheduler"),
+        ("gamma.cache.bank_12", "cache.bank"),
+        ("gamma.cluster3.pe07", "cluster.pe"),
+        ("gamma.7", "7"),
+        ("scheduler", "scheduler"),
+    ],
+)
+def test_members_of_a_kind_are_one_family(component: str, family: str) -> None:
+    assert family_name(component) == family
