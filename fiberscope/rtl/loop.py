@@ -16,9 +16,12 @@ from fiberscope.rtl.places import Maker, Place, choose, makers
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.kit.backend import Backend, PyrtlBackend
 from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.parameters import Parameters
 from hw.rtl.tools.harness import harness, prefix
 from hw.rtl.tools.hdl import SIMULATORS, Bench, HdlError, find, read_order, run
 from hw.rtl.tools.simulator import check_sources
+from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from hw.rtl.tools.verilator import Verilator
 from sim import Component, SimulationError
 from workloads.errors import nearest
 
@@ -104,6 +107,8 @@ def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
     try:
         if simulator == PYRTL:
             rtl = _simulate_in_pyrtl(limited, places)
+        elif simulator == Verilator.name:
+            rtl = _simulate_verilated(limited, places, folder)
         else:
             rtl = _simulate_in_hdl(limited, places, simulator, folder)
     except FailedRunError as failed:
@@ -166,6 +171,22 @@ def _simulate_in_pyrtl(loop: Loop, places: Sequence[Place]) -> Report:
     )
 
 
+def _simulate_verilated(loop: Loop, places: Sequence[Place], folder: Path) -> Report:
+    """With the modules compiled into this process."""
+    with _folder(folder):
+        sources = _sources(loop, places, folder)
+    interfaces = {_key(place): place.interface for place in places}
+    modules = {key: VerilatedModule(sources, interface, folder) for key, interface in interfaces.items()}
+    report = _simulate_with(loop, places, lambda place: VerilatedBackend(modules[_key(place)]))
+    report.write(folder / "report.json")
+    return report
+
+
+def _key(place: Place) -> tuple[str, Parameters]:
+    """Places of the same module for the same parameters share it."""
+    return place.module, place.parameters
+
+
 def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> Report:
     folder = folder.resolve()
     report, fault = folder / "report.json", folder / "fault.txt"
@@ -180,7 +201,7 @@ def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder
         "report": str(report),
         "fault": str(fault),
     }
-    interfaces = tuple({(place.module, place.parameters): place.interface for place in places}.values())
+    interfaces = tuple({_key(place): place.interface for place in places}.values())
     bench = Bench(sources, TOP, interfaces, "fiberscope.rtl.bench", order, folder)
     try:
         run(bench, simulator)

@@ -135,6 +135,7 @@ class MergerStandIn(Adapter):
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
+        self._way = {stream.label: stream.port[1] for stream in interface.streams if stream.port[0] == "ways"}
         self._merging = False
         self._stopped: set[int] = set()  # ways whose stop has been taken
         self._fan_in = 0
@@ -146,10 +147,9 @@ class MergerStandIn(Adapter):
             self._merging = True
             self._fan_in = moved["tasks"].coordinate
             self._merges += 1
-        for way in range(self._fan_in):
-            token = moved.get(f"ways[{way}]")
-            if token is not None and token.control == STOP:
-                self._stopped.add(way)
+        for label, token in moved.items():
+            if label in self._way and token.control == STOP:
+                self._stopped.add(self._way[label])
         merged = moved.get("merged")
         if merged is not None and merged.control == DATA:
             self._merged_elements += 1

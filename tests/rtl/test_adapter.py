@@ -16,10 +16,12 @@ class Late:
     def __init__(self, wait):
         self.wait = wait
         self.seen = 0
+        self.pins = {"in_valid": 0}
 
-    def cycle(self, inputs):
+    def cycle(self, changed):
+        self.pins.update(changed)
         ready = self.seen == self.wait
-        self.seen = self.seen + 1 if inputs["in_valid"] and not ready else 0
+        self.seen = self.seen + 1 if self.pins["in_valid"] and not ready else 0
         return {"in_ready": int(ready)}
 
 

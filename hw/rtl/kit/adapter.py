@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.interface import Interface, Stream, Token
@@ -11,11 +10,68 @@ from sim.channel import Channel
 from sim.component import Component
 from sim.errors import SimulationError
 
+HIDDEN = -1  # an input stream shows no token
+UNCHANGED: Mapping[str, int] = {}
 
-@dataclass(frozen=True)
-class _Link:
-    stream: Stream
-    channel: Channel
+
+class _Input:
+    """A stream of tokens to the module, and their channel; ``head`` numbers the one that is shown."""
+
+    def __init__(self, stream: Stream, channel: Channel) -> None:
+        self.stream = stream
+        self.channel = channel
+        self.head = HIDDEN
+        self.answer = stream.wire("ready")
+        self._hidden = dict.fromkeys([stream.wire("valid"), *map(stream.wire, stream.widths)], 0)
+        self._shown: Mapping[str, int] = self._hidden
+
+    def show(self, head: int) -> Mapping[str, int]:
+        """The module's inputs when this token is at the head of the channel."""
+        self.head = head
+        self._shown = self._hidden if head == HIDDEN else self._encoded()
+        return self._shown
+
+    def _encoded(self) -> dict[str, int]:
+        channel, stream = self.channel, self.stream
+        token = Token(channel.control(), channel.coordinate(), channel.reference(), channel.value())
+        return {stream.wire("valid"): 1, **dict(stream.encode(token))}
+
+    def moved(self, _outputs: Mapping[str, int]) -> Token | None:
+        """The head, in the fields that the module has, once it is ready."""
+        return None if self.head == HIDDEN else self.stream.decode(self._shown)
+
+    def move(self, _token: Token) -> None:
+        """Pop it."""
+        self.channel.pop()
+
+
+class _Output:
+    """A stream of tokens from the module, and their channel; ``room`` is whether it has space."""
+
+    def __init__(self, stream: Stream, channel: Channel) -> None:
+        self.stream = stream
+        self.channel = channel
+        self.room = False
+        self.answer = stream.wire("valid")
+        self._ready = stream.wire("ready")
+
+    def has_room(self) -> bool:
+        """Whether the channel has space for a token of this lane."""
+        lane = self.stream.lane
+        return self.channel.space() > lane if lane else self.channel.can_push()
+
+    def show(self, room: bool) -> Mapping[str, int]:
+        """The module's inputs when there is space, or none."""
+        self.room = room
+        return {self._ready: int(room)}
+
+    def moved(self, outputs: Mapping[str, int]) -> Token | None:
+        """What the module offers, if there is space."""
+        return self.stream.decode(outputs) if self.room else None
+
+    def move(self, token: Token) -> None:
+        """Push it."""
+        self.channel.push(*token)
 
 
 class Adapter(Component):
@@ -52,10 +108,11 @@ class Adapter(Component):
         self.interface = interface
         self.drain = drain
         self._backend = backend
-        self._links: list[_Link] = []
-        self._tied: dict[str, int] = {}  # inputs of the module whose stream is not connected
+        self._inputs: list[_Input] = []
+        self._outputs: list[_Output] = []
+        self._answers: dict[str, _Input | _Output] = {}  # by the module's output that lets a token move
+        self._ends: dict[str, _Input | _Output] = {}  # by label
         self.status: dict[str, bool] = {}
-        self._pins: dict[str, int] = {}  # the module's inputs in the cycle run last
         self._next = 0  # the cycle to run next
         self._last_change = -1  # the last cycle in which a token moved, or an input was not as before
 
@@ -65,40 +122,47 @@ class Adapter(Component):
             port, index = stream.port
             channels = self.channels(port)
             if index >= len(channels):
-                self._leave_open(stream)
+                self._check_optional(stream)
                 continue
             if channels[index].capacity <= stream.lane:
                 raise SimulationError(
                     f"{channels[index].name}: a capacity of {channels[index].capacity} is too small for "
                     f"{self.name}, which sends {stream.lane + 1} tokens in one cycle"
                 )
-            self._links.append(_Link(stream, channels[index]))
+            self._attach(stream, channels[index])
         connected = sum(map(len, self.connected.values()))
-        served = len({link.stream.port for link in self._links})
+        served = len({end.stream.port for end in self._ends.values()})
         if connected > served:
             raise SimulationError(
                 f"{self.name}: {connected} channels are connected, but the module has {served} streams"
             )
 
-    def _leave_open(self, stream: Stream) -> None:
-        """Tie what drives the module's side of a stream that is not connected, where that may be."""
+    def _check_optional(self, stream: Stream) -> None:
+        """A stream may be left open where the component's port may; its wires stay 0."""
         port = stream.port[0]
         if not any(port == declared.name and declared.optional for declared in self.PORTS):
             raise SimulationError(f"{self.name}: the module has {stream.label}, which is not connected")
-        driven = ["ready"] if stream.direction == "output" else ["valid", *stream.widths]
-        self._tied.update((stream.wire(part), 0) for part in driven)
+
+    def _attach(self, stream: Stream, channel: Channel) -> None:
+        end = _Input(stream, channel) if stream.direction == "input" else _Output(stream, channel)
+        if isinstance(end, _Input):
+            self._inputs.append(end)
+        else:
+            self._outputs.append(end)
+        self._answers[end.answer] = self._ends[stream.label] = end
 
     def tick(self, now: int) -> int:
         """Run the cycles slept through, then this one."""
         while self._next < now:
             self._sleep_through()
-        before, self._pins = self._pins, self._look()
-        outputs = self._backend.cycle(self._pins)
-        self.status = {name: bool(outputs[name]) for name in self.interface.status}
+        changed = self._changed()
+        outputs = self._backend.cycle(changed)
+        if self.interface.status:
+            self.status = {name: bool(outputs[name]) for name in self.interface.status}
         moved = self._moved(outputs)
         for label, token in moved.items():
-            self._move(label, token)
-        if moved or self._pins != before:
+            self._ends[label].move(token)
+        if moved or changed:
             self._last_change = now
         self._next = now + 1
         self.observe(moved)
@@ -120,56 +184,39 @@ class Adapter(Component):
             return self.busy(now + 1)
         return self.idle() if blocked is None else self.wait_output(blocked)
 
-    def _look(self) -> dict[str, int]:
-        """The module's inputs in this cycle."""
-        pins = dict(self._tied)
-        for link in self._links:
-            stream, channel = link.stream, link.channel
-            if stream.direction == "output":
-                room = channel.space() > stream.lane if stream.lane else channel.can_push()
-                pins[stream.wire("ready")] = int(room)
-            elif channel.can_pop():
-                pins[stream.wire("valid")] = 1
-                pins.update(stream.encode(_head(channel)))
-            else:
-                pins[stream.wire("valid")] = 0
-                pins.update((stream.wire(field), 0) for field in stream.widths)
-        return pins
+    def _changed(self) -> dict[str, int]:
+        """The module's inputs that are not as in the cycle before: few of them, mostly."""
+        changed: dict[str, int] = {}
+        for end in self._inputs:
+            channel = end.channel
+            head = channel.pops if channel.can_pop() else HIDDEN
+            if head != end.head:
+                changed.update(end.show(head))
+        for output in self._outputs:
+            room = output.has_room()
+            if room != output.room:
+                changed.update(output.show(room))
+        return changed
 
     def _moved(self, outputs: Mapping[str, int]) -> dict[str, Token]:
         """The tokens for which valid and ready are both high, by port."""
-        wires = {**self._pins, **outputs}
-        return {
-            link.stream.label: link.stream.decode(wires)
-            for link in self._links
-            if wires[link.stream.wire("valid")] and wires[link.stream.wire("ready")]
-        }
-
-    def _move(self, label: str, token: Token) -> None:
-        link = next(link for link in self._links if link.stream.label == label)
-        if link.stream.direction == "input":
-            link.channel.pop()
-        else:
-            link.channel.push(*token)
+        moved: dict[str, Token] = {}
+        for name in [name for name, bits in outputs.items() if bits]:
+            end = self._answers.get(name)
+            token = end.moved(outputs) if end is not None else None
+            if end is not None and token is not None:
+                moved[end.stream.label] = token
+        return moved
 
     def _blocked(self, outputs: Mapping[str, int]) -> Channel | None:
-        for link in self._links:
-            stream = link.stream
-            offered = stream.direction == "output" and outputs[stream.wire("valid")]
-            if offered and not self._pins[stream.wire("ready")]:
-                return link.channel
-        return None
+        return next((end.channel for end in self._outputs if outputs[end.answer] and not end.room), None)
 
     def _sleep_through(self) -> None:
         """Run a cycle in which nothing at the ports has changed."""
-        moved = self._moved(self._backend.cycle(self._pins))
+        moved = self._moved(self._backend.cycle(UNCHANGED))
         if moved:
             raise SimulationError(
                 f"{self.name}: at cycle {self._next} the module moves {', '.join(moved)}, though nothing at "
                 f"its ports has changed since cycle {self._last_change}; raise drain above {self.drain}"
             )
         self._next += 1
-
-
-def _head(channel: Channel) -> Token:
-    return Token(channel.control(), channel.coordinate(), channel.reference(), channel.value())

@@ -7,17 +7,19 @@ from typing import Protocol
 
 import pyrtl
 
+from hw.rtl.kit.interface import CLOCKING
 from hw.rtl.kit.twin import Twin
 
 
 class Backend(Protocol):
     """A module in a simulator, freshly reset."""
 
-    def cycle(self, inputs: Mapping[str, int]) -> Mapping[str, int]:
+    def cycle(self, changed: Mapping[str, int]) -> Mapping[str, int]:
         """Run one clock cycle.
 
         Args:
-            inputs: the bits at every input of the module but clock and reset.
+            changed: the bits at those inputs of the module that are not as in the cycle before; all are 0
+                before the first. Clock and reset are the backend's.
 
         Returns:
             The bits at every output as they are just before the rising edge that ends the cycle.
@@ -31,9 +33,12 @@ class PyrtlBackend:
     def __init__(self, twin: Twin) -> None:
         with pyrtl.set_working_block(twin.block, no_sanity_check=True):
             self._simulation = pyrtl.FastSimulation(tracer=None, block=twin.block)
-        self._outputs = [wire.name for wire in twin.interface.wires() if wire.direction == "output"]
+        wires = [wire for wire in twin.interface.wires() if wire.name not in CLOCKING]
+        self._inputs = {wire.name: 0 for wire in wires if wire.direction == "input"}
+        self._outputs = [wire.name for wire in wires if wire.direction == "output"]
 
-    def cycle(self, inputs: Mapping[str, int]) -> Mapping[str, int]:
+    def cycle(self, changed: Mapping[str, int]) -> Mapping[str, int]:
         """Run one clock cycle; see ``Backend``."""
-        self._simulation.step(dict(inputs))
+        self._inputs.update(changed)
+        self._simulation.step(self._inputs)
         return {name: self._simulation.inspect(name) for name in self._outputs}

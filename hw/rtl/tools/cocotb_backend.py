@@ -36,7 +36,6 @@ class CocotbBackend:
     def __init__(self, dut: Any, interface: Interface, prefix: str = "") -> None:  # noqa: ANN401  (cocotb)
         wires = interface.wires()
         self._handles = {wire.name: getattr(dut, prefix + wire.name) for wire in wires}
-        self._driven: dict[str, int] = {}
         self._streams = interface.streams
         self._status = interface.status
         self._inputs = [
@@ -44,9 +43,9 @@ class CocotbBackend:
         ]
         resume(self._reset)()
 
-    def cycle(self, inputs: Mapping[str, int]) -> Mapping[str, int]:
+    def cycle(self, changed: Mapping[str, int]) -> Mapping[str, int]:
         """Run one clock cycle; see ``Backend``."""
-        return resume(self._cycle)(inputs)
+        return resume(self._cycle)(changed)
 
     async def _reset(self) -> None:
         """Hold ``rst`` for a cycle."""
@@ -57,9 +56,9 @@ class CocotbBackend:
         self._drive({"clk": 0, "rst": 0})
         await Timer(HALF_CYCLE, "ns")
 
-    async def _cycle(self, inputs: Mapping[str, int]) -> dict[str, int]:
+    async def _cycle(self, changed: Mapping[str, int]) -> dict[str, int]:
         """Inputs settle while the clock is low; outputs are read just before it rises."""
-        self._drive({**inputs, "clk": 0})
+        self._drive({**changed, "clk": 0})
         await Timer(HALF_CYCLE, "ns")
         outputs: dict[str, int] = {}
         for stream in self._streams:
@@ -70,11 +69,8 @@ class CocotbBackend:
         return outputs
 
     def _drive(self, inputs: Mapping[str, int]) -> None:
-        """Set what has changed: writes are what an HDL simulator is slow at."""
         for name, bits in inputs.items():
-            if self._driven.get(name) != bits:
-                self._handles[name].value = bits
-                self._driven[name] = bits
+            self._handles[name].value = bits
 
     def _read_stream(self, stream: Stream) -> dict[str, int]:
         """What the module drives of a stream; the fields of a token that is not valid read as 0."""

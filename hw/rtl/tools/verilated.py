@@ -1,0 +1,225 @@
+"""A module compiled by Verilator into a library of this process: the fastest way to run Verilog here.
+
+Verilator writes the module in C++; a wrapper of our own gives it one function a clock cycle, called through
+ctypes with all ports in one array each way. No HDL simulator runs, and so no bench of cocotb.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from hw.rtl.kit.interface import CLOCKING, Interface, Wire, check_ports
+from hw.rtl.tools.simulator import compiled, include_folders
+from hw.rtl.tools.verilator import Verilator, root
+from sim.errors import SimulationError
+
+WORD = 64  # bits of an entry of the arrays; a port takes as many whole ones as it needs
+FLAGS = ("-std=c++20", "-fPIC", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
+OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # Verilator's own end the process
+RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # of Verilator, seldom called in a cycle: not optimised
+
+_WRAPPER = r"""
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+%(includes)s
+
+void vl_fatal(const char* file, int line, const char*, const char* message) {
+    throw std::runtime_error(std::string(message) + " (" + file + ":" + std::to_string(line) + ")");
+}
+void vl_stop(const char* file, int line, const char* scope) { vl_fatal(file, line, scope, "$stop"); }
+void vl_finish(const char* file, int line, const char* scope) { vl_fatal(file, line, scope, "$finish"); }
+
+namespace {
+struct Instance {
+    VerilatedContext context;
+    Vtop* top;
+    std::string fault;
+};
+void words_into(uint32_t* port, int count, const uint64_t* words) {
+    for (int i = 0; i < count; ++i) port[i] = static_cast<uint32_t>(words[i / 2] >> (32 * (i %% 2)));
+}
+void words_from(const uint32_t* port, int count, uint64_t* words) {
+    for (int i = 0; i < count; i += 2)
+        words[i / 2] = port[i] | (i + 1 < count ? static_cast<uint64_t>(port[i + 1]) << 32 : 0);
+}
+void edge(Vtop& top) {
+    top.clk = 1;
+    top.eval();
+    top.clk = 0;
+}
+}  // namespace
+
+extern "C" {
+void* module_new() {
+    auto* it = new Instance;
+    it->context.randReset(1);  // what is never reset begins as ones
+    it->top = new Vtop{&it->context};
+    return it;
+}
+const char* module_fault(void* handle) { return static_cast<Instance*>(handle)->fault.c_str(); }
+void module_delete(void* handle) {
+    auto* it = static_cast<Instance*>(handle);
+    delete it->top;
+    delete it;
+}
+int module_cycle(void* handle, int reset, const uint64_t* in, uint64_t* out) {
+    auto* it = static_cast<Instance*>(handle);
+    Vtop& top = *it->top;
+    try {
+        top.clk = 0;
+        top.rst = reset;
+%(inputs)s
+        top.eval();
+%(outputs)s
+        edge(top);
+        return 0;
+    } catch (const std::exception& fault) {
+        it->fault = fault.what();
+        return 1;
+    }
+}
+}
+"""
+
+
+class VerilatedModule:
+    """A module as a library: compiled when made, loaded once, with as many instances as are asked for.
+
+    Args:
+        sources: Verilog files.
+        interface: the module's ports.
+        folder: where everything is built.
+
+    Raises:
+        SimulationError: if the module's ports are not those expected.
+        HdlError: if Verilator or a compiler is missing, or does not accept the sources.
+    """
+
+    def __init__(self, sources: Sequence[Path], interface: Interface, folder: Path) -> None:
+        check_ports(interface, Verilator().ports(sources, interface.module, folder))
+        self.interface = interface
+        self.inputs = _places(_ports(interface, "input"))
+        self.outputs = _places(_ports(interface, "output"))
+        path = _compile(sources, self, folder.resolve() / f"verilated_{interface.module}")
+        self.library = ctypes.CDLL(str(path))
+        self.library.module_new.restype = ctypes.c_void_p
+        self.library.module_fault.restype = ctypes.c_char_p
+        self.library.module_fault.argtypes = self.library.module_delete.argtypes = [ctypes.c_void_p]
+        self.library.module_cycle.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+
+
+class VerilatedBackend:
+    """One instance of a verilated module, reset when made; see ``hw.rtl.kit.backend.Backend``."""
+
+    def __init__(self, module: VerilatedModule) -> None:
+        self._library = module.library
+        self._handle = module.library.module_new()
+        self._places = module.inputs
+        self._names = list(module.outputs)
+        self._wide = {name: words for name, words in module.outputs.items() if len(words) > 1}
+        self._in = array("Q", bytes(8 * _length(module.inputs)))
+        self._out = array("Q", bytes(8 * _length(module.outputs)))
+        self._firsts = [words.start for words in module.outputs.values()] if self._wide else None
+        self._arrays = self._in.buffer_info()[0], self._out.buffer_info()[0]
+        self._run(1)
+
+    def __del__(self) -> None:
+        """Free the instance."""
+        self._library.module_delete(self._handle)
+
+    def cycle(self, changed: Mapping[str, int]) -> Mapping[str, int]:
+        """Run one clock cycle; see ``Backend``."""
+        for name, bits in changed.items():
+            for i, word in enumerate(self._places[name]):
+                self._in[word] = bits >> (WORD * i) & (1 << WORD) - 1
+        self._run(0)
+        if self._firsts is None:
+            return dict(zip(self._names, self._out, strict=True))
+        outputs = dict(zip(self._names, map(self._out.__getitem__, self._firsts), strict=True))
+        for name, words in self._wide.items():
+            outputs[name] = sum(self._out[word] << (WORD * i) for i, word in enumerate(words))
+        return outputs
+
+    def _run(self, reset: int) -> None:
+        if self._library.module_cycle(self._handle, reset, *self._arrays):
+            raise SimulationError(self._library.module_fault(self._handle).decode(errors="replace"))
+
+
+def _ports(interface: Interface, direction: str) -> list[Wire]:
+    return [wire for wire in interface.wires() if wire.direction == direction and wire.name not in CLOCKING]
+
+
+def _places(wires: Sequence[Wire]) -> dict[str, range]:
+    """The entries of the array that hold each port."""
+    places: dict[str, range] = {}
+    for wire in wires:
+        first = _length(places)
+        places[wire.name] = range(first, first - (-wire.width // WORD))
+    return places
+
+
+def _length(places: Mapping[str, range]) -> int:
+    return max((words.stop for words in places.values()), default=0)
+
+
+def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> Path:
+    """The library, from Verilator's C++ and the wrapper."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name, environment = module.interface.module, os.environ | Verilator().environment()
+    options = ["--cc", "-O3", "--no-timing", "--x-initial", "unique", "-Wno-fatal", "--prefix", "Vtop"]
+    includes = [f"-I{place}" for place in include_folders(sources)]
+    files = [str(source.resolve()) for source in sources]
+    compiled(
+        ["verilator", *options, *includes, "-Mdir", str(folder), "--top-module", name, *files],
+        name,
+        environment,
+    )
+    wrapper = folder / "wrapper.cc"
+    wrapper.write_text(_wrapper(module, sorted(folder.glob("Vtop*.cpp"))), encoding="utf-8")
+    runtime = root() / "include"
+    flags = [*FLAGS, *OWN_ENDS, "-I", str(folder), "-I", str(runtime), "-I", str(runtime / "vltstd")]
+    objects = [folder / "wrapper.o", *(folder / f"{Path(file).stem}.o" for file in RUNTIME)]
+    steps = [("-O2", wrapper, objects[0])]
+    steps += [("-O0", runtime / file, target) for file, target in zip(RUNTIME, objects[1:], strict=True)]
+    with ThreadPoolExecutor() as pool:
+        list(
+            pool.map(
+                lambda step: compiled(
+                    ["g++", *flags, step[0], "-c", str(step[1]), "-o", str(step[2])], name, os.environ
+                ),
+                steps,
+            )
+        )
+    library = folder / "module.so"
+    library.unlink(missing_ok=True)  # one that is loaded keeps its file
+    compiled(["g++", "-shared", *map(str, objects), "-o", str(library), "-lpthread"], name, os.environ)
+    return library
+
+
+def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
+    """One file of C++ with all of Verilator's in it, since most of the compiler's time goes into headers."""
+    includes = ["Vtop.h", "verilated.h", *(part.name for part in parts)]
+    wires = {wire.name: wire for wire in module.interface.wires()}
+    return _WRAPPER % {
+        "includes": "\n".join(f'#include "{name}"' for name in includes),
+        "inputs": "\n".join(_assignments(module.inputs, wires, "in")),
+        "outputs": "\n".join(_assignments(module.outputs, wires, "out")),
+    }
+
+
+def _assignments(places: Mapping[str, range], wires: Mapping[str, Wire], words: str) -> Iterator[str]:
+    for name, place in places.items():
+        first = place.start
+        if len(place) > 1:
+            function = "words_into" if words == "in" else "words_from"
+            yield f"        {function}(&top.{name}[0], {-(-wires[name].width // 32)}, {words} + {first});"
+        elif words == "in":
+            yield f"        top.{name} = {words}[{first}];"
+        else:
+            yield f"        {words}[{first}] = top.{name};"

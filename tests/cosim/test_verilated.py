@@ -1,0 +1,86 @@
+"""Modules compiled by Verilator into this process."""
+
+import pytest
+from pairs import check_pair
+from scenarios import SCENARIOS
+
+from fiberscope import cli
+from hw.rtl.catalogue import BLOCKS
+from hw.rtl.kit.interface import Interface, Stream
+from hw.rtl.tools.hdl import HdlError, find
+from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from sim import SimulationError
+
+WIDE = """
+module wide (input clk, input rst, input in_valid, input [99:0] in_coordinate, output in_ready,
+    output out_valid, output [99:0] out_coordinate, input out_ready, output [6:0] out_control);
+    reg [99:0] held;
+    always @(posedge clk) if (rst) held <= 100'd7; else if (in_valid) held <= in_coordinate;
+    always @(posedge clk) if (in_valid && in_coordinate == 100'd13) $stop;
+    assign in_ready = out_ready; assign out_valid = 1'b1;
+    assign out_coordinate = held; assign out_control = 7'd5;
+endmodule
+"""
+INTERFACE = Interface(
+    "wide",
+    (
+        Stream("in", "in", "input", {"coordinate": 100}),
+        Stream("out", "out", "output", {"coordinate": 100, "control": 7}),
+    ),
+)
+
+try:
+    find("verilator")
+except HdlError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wide")
+    (folder / "wide.v").write_text(WIDE)
+    return VerilatedModule([folder / "wide.v"], INTERFACE, folder)
+
+
+def test_ports_of_any_width_arrive_and_inputs_stay_until_they_change(wide):
+    backend = VerilatedBackend(wide)
+    number = (1 << 99) | (5 << 64) | 3
+    assert backend.cycle({"out_ready": 1})["out_coordinate"] == 7
+    assert backend.cycle({"in_valid": 1, "in_coordinate": number})["in_ready"] == 1
+    seen = backend.cycle({"in_valid": 0})
+    assert seen == {"in_ready": 1, "out_valid": 1, "out_coordinate": number, "out_control": 5}
+
+
+def test_instances_of_one_library_do_not_meet(wide):
+    one, other = VerilatedBackend(wide), VerilatedBackend(wide)
+    one.cycle({"in_valid": 1, "in_coordinate": 9})
+    assert one.cycle({})["out_coordinate"] == 9
+    assert other.cycle({})["out_coordinate"] == 7
+
+
+def test_a_module_that_stops_is_an_error_and_not_the_end_of_the_process(wide):
+    with pytest.raises(SimulationError, match=r"\$stop"):
+        VerilatedBackend(wide).cycle({"in_valid": 1, "in_coordinate": 13})
+
+
+def test_the_ports_are_checked_first(tmp_path):
+    (tmp_path / "wide.v").write_text(WIDE.replace("in_ready", "in_rdy"))
+    with pytest.raises(SimulationError, match="missing  output in_ready"):
+        VerilatedModule([tmp_path / "wide.v"], INTERFACE, tmp_path)
+
+
+@pytest.mark.parametrize("block", ["merger", *(pytest.param(b, marks=pytest.mark.slow) for b in SCENARIOS)])
+def test_the_verilog_is_the_component(block, tmp_path):
+    scenario = SCENARIOS[block]
+    parameters = scenario.drawn(3)
+    (tmp_path / "block.v").write_text(BLOCKS[block].verilog(parameters))
+    module = VerilatedModule([tmp_path / "block.v"], BLOCKS[block].interface(parameters), tmp_path)
+    for seed in range(6):
+        assert check_pair(scenario.pair(seed, parameters, lambda: VerilatedBackend(module))) > 0
+
+
+def test_a_merger_of_the_size_that_gamma_has(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    matrix = "uniform:rows=400,cols=400,nonzeros=6000"
+    assert cli.run(["rtl", "loop", "merger", "gamma", matrix, "--sim", "verilator", "-o", "loop"]) == 0
+    assert "identical in all" in capsys.readouterr().out
