@@ -10,7 +10,8 @@ from pydantic import Field
 from accelerators.configuration import Configuration, Hertz
 from accelerators.machine import MemoryUse, Traffic
 from accelerators.memory import MemoryChannel, MemoryParameters, memory_use, traffic
-from hw.network import Crossbar
+from hw.network import crossbar
+from hw.routes import AddressRoute, PortRoute, Route
 from sim import Component, Kernel, SimulationError
 from sim.names import numbered
 
@@ -26,12 +27,14 @@ class Network(Configuration):
     """The wires and crossbars.
 
     ``pe_latency`` is of those between the processing elements and what serves them, ``memory_latency`` of
-    those to memory, in cycles; ``queue`` is of each input of a crossbar, in tokens.
+    those to memory, in cycles; ``queue`` is of each input of a crossbar, in tokens. Behind it an input may
+    have queues for each output, which share ``virtual_output_queues`` tokens; 0 is without.
     """
 
     pe_latency: int = Field(ge=1, le=1000)
     memory_latency: int = Field(ge=1, le=1000)
     queue: int = Field(ge=2, le=1024)
+    virtual_output_queues: int = Field(ge=0, le=1024)
 
 
 class CompositionParameters(Configuration):
@@ -65,7 +68,7 @@ class Composition(Generic[AnyParameters]):
     """
 
     NAME: ClassVar[str]
-    PARTS: ClassVar[Mapping[str, PartFactory]] = {"crossbar": Crossbar}
+    PARTS: ClassVar[Mapping[str, PartFactory]] = {"crossbar": crossbar}
     TENSORS: ClassVar[Mapping[str, Sequence[int]]]
 
     def __init__(
@@ -123,8 +126,8 @@ class Composition(Generic[AnyParameters]):
             reply_latency: cycles from a server to the crossbar, if they are more than the one of any wire.
         """
         connect, queue = self.kernel.connect, self.parameters.network.queue
-        requests = self.add("crossbar", f"network.{name}_requests", interleave)
-        replies = self.add("crossbar", f"network.{name}_replies", 0)
+        requests = self._add_crossbar(f"{name}_requests", AddressRoute(interleave))
+        replies = self._add_crossbar(f"{name}_replies", PortRoute())
         wire = {"capacity": queue + latency, "latency": latency}
         reply = {"capacity": queue + reply_latency, "latency": max(1, reply_latency)}
         for i, (user, port, reply_port) in enumerate(users):
@@ -134,6 +137,11 @@ class Composition(Generic[AnyParameters]):
         for i, server in enumerate(servers):
             connect(requests, f"outputs[{i}]", server, "requests", **wire)
             connect(server, "replies", replies, f"inputs[{i}]", **reply)
+
+    def _add_crossbar(self, name: str, route: Route) -> Component:
+        room = self.parameters.network.virtual_output_queues
+        options = {"virtual_output_queues": room} if room else {}  # what stands in for it need not have them
+        return self.add("crossbar", f"network.{name}", route, **options)
 
     def add_memory(self, users: Sequence[User], request_bytes: int) -> None:
         """Add the channels of memory, in a clock of their own, and the network between users and them.

@@ -1,12 +1,11 @@
 cimport cython
 
+from hw.routes cimport Route
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long PORT_SHIFT
-
 cdef class Crossbar(Component):
-    cdef readonly long interleave_bytes
+    cdef readonly Route route
     cdef readonly long transfers
     cdef readonly long conflicts
     cdef readonly list inputs
@@ -22,7 +21,9 @@ cdef class Crossbar(Component):
     @cython.final
     cdef long _arbitrate(self) except -1
     @cython.final
-    cdef long _route(self, Channel source) except -1
+    cdef void _contend(self, long output, long index) noexcept
+    @cython.final
+    cdef long _goal(self, Channel source) except -1
     @cython.final
     cdef int _grant(self, long output) except -1
     @cython.final
@@ -31,3 +32,34 @@ cdef class Crossbar(Component):
     cdef Channel _input(self, long index)
     @cython.final
     cdef Channel _output(self, long index)
+
+cdef class QueuedCrossbar(Crossbar):
+    cdef readonly long room
+    cdef readonly long held
+    cdef long[::1] counts
+    cdef long[::1] order
+    cdef long[::1] goals
+    cdef long[::1] controls
+    cdef long[::1] coordinates
+    cdef long[::1] references
+    cdef double[::1] values
+    cdef long[::1] asked
+    cdef char[::1] open
+
+    cpdef long tick(self, long now) except? -2
+    @cython.final
+    cdef long _take_in(self) except -1
+    @cython.final
+    cdef int _store(self, long index, Channel source) except -1
+    @cython.final
+    cdef long _ask(self) except -1
+    @cython.final
+    cdef bint _wants(self, long index, long output, long count) except -1
+    @cython.final
+    cdef long _accept(self) except -1
+    @cython.final
+    cdef long _oldest_granted(self, long index) noexcept
+    @cython.final
+    cdef int _send(self, long index, long place) except -1
+    @cython.final
+    cdef long _first_full(self, long count) noexcept

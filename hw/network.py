@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from hw.memory import PORT_SHIFT
+from hw.routes import Route
 from sim.channel import Channel
 from sim.component import ANY, Component, Input, Output, Signal
 from sim.errors import SimulationError
@@ -16,28 +16,24 @@ class Crossbar(Component):
     Interface: whatever comes in on ``inputs[i]`` leaves on the output that its route names. Inputs that want
     the same output take turns (round robin at each output: the turn passes to the input behind the one just
     served), so that none waits for more than one token of each other. A token that cannot move holds up those
-    behind it (no virtual channels).
+    behind it, wherever they go (head-of-line blocking); ``QueuedCrossbar`` is without that.
 
     Timing: a token that wins leaves in the cycle in which it is seen; the traversal takes the latency of the
     output's channel.
 
     Args:
         name: instance name.
-        interleave_bytes: route requests by address: output ``(address // interleave_bytes) % outputs``.
-            0 routes replies by the port number in the tag.
+        route: says which output a token goes to.
 
     Raises:
-        ValueError: if ``interleave_bytes`` is negative.
         SimulationError: in the run, if a route names no output.
     """
 
     PORTS = (Input("inputs", ANY, array=True), Output("outputs", ANY, array=True))
 
-    def __init__(self, name: str, interleave_bytes: int = 0) -> None:
+    def __init__(self, name: str, route: Route) -> None:
         super().__init__(name)
-        if interleave_bytes < 0:
-            raise ValueError(f"{name}: interleave_bytes must be at least 0, not {interleave_bytes}")
-        self.interleave_bytes = interleave_bytes
+        self.route = route
         self.transfers = 0
         self.conflicts = 0
 
@@ -78,23 +74,25 @@ class Crossbar(Component):
             source = self._input(index)
             if not source.can_pop():
                 continue
-            output = self._route(source)
-            winner = self.winners[output]
-            if winner < 0:
+            output = self._goal(source)
+            if self.winners[output] < 0:
                 self.wanted[count] = output
                 self.contenders[output] = 0
                 count += 1
             else:
                 self.contenders[output] += 1
-            if winner < 0 or winner < self.turns[output] <= index:
-                self.winners[output] = index
+            self._contend(output, index)
         return count
 
-    def _route(self, source: Channel) -> int:
-        if self.interleave_bytes > 0:
-            output = source.reference() // self.interleave_bytes % self.output_count
-        else:
-            output = source.coordinate() >> PORT_SHIFT
+    def _contend(self, output: int, index: int) -> None:
+        """An input wants an output; called for the inputs in their order, the first from its turn on wins."""
+        winner = self.winners[output]
+        if winner < 0 or winner < self.turns[output] <= index:
+            self.winners[output] = index
+
+    def _goal(self, source: Channel) -> int:
+        """The output of the token at the head of an input."""
+        output = self.route.output(source, self.output_count)
         if output < 0 or output >= self.output_count:
             raise SimulationError(f"{source.name}: no output {output}; there are {self.output_count}")
         return output
@@ -126,3 +124,167 @@ class Crossbar(Component):
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
         return (self.transfers, self.conflicts)
+
+
+class QueuedCrossbar(Crossbar):
+    """A crossbar whose inputs have a queue for each output: a token waits for its own output alone.
+
+    Interface: that of ``Crossbar``. Each input takes a token a cycle into its queues, which share space for
+    ``room`` tokens; those from one input to one output keep their order.
+
+    Timing: in each cycle an input asks for every output that it has a token for and that has space; an output
+    grants the input next in its turn; of its grants an input takes that of the token that came first, and
+    only then does the turn pass to the input behind. A token may leave in the cycle in which it is seen.
+
+    Source: queues that share an input's space: Tamir and Frazier (ISCA 1988). Turns that move only with a
+    grant that is taken: iSLIP with one iteration, McKeown (IEEE/ACM Trans. Networking 7(2), 1999). That an
+    input takes its oldest token is a choice of this model.
+
+    Args:
+        name: instance name.
+        route: says which output a token goes to.
+        room: tokens that an input's queues hold together.
+
+    Raises:
+        ValueError: if ``room`` is below 1.
+        SimulationError: in the run, if a route names no output.
+    """
+
+    def __init__(self, name: str, route: Route, room: int) -> None:
+        super().__init__(name, route)
+        if room < 1:
+            raise ValueError(f"{name}: room must be at least 1, not {room}")
+        self.room = room
+        self.held = 0  # tokens in all queues
+
+    def elaborate(self) -> None:
+        """Fetch the channels and make the queues."""
+        super().elaborate()
+        slots = self.room * self.input_count
+        self.counts = array("q", bytes(8 * self.input_count))  # by input: tokens in its queues
+        # By input: its slots, those of its tokens first, in the order in which they came.
+        self.order = array("q", range(slots))
+        self.goals = array("q", bytes(8 * slots))
+        self.controls = array("q", bytes(8 * slots))
+        self.coordinates = array("q", bytes(8 * slots))
+        self.references = array("q", bytes(8 * slots))
+        self.values = array("d", bytes(8 * slots))
+        self.asked = array("q", [-1] * self.output_count)  # by output: the last input that asked for it
+        self.open = array("b", bytes(self.output_count))  # by output: whether it has space
+
+    def tick(self, now: int) -> int:
+        """Take in a token of every input and send those that win."""
+        taken = self._take_in()
+        count = self._ask()
+        moved = self._accept()
+        full = self._first_full(count)
+        if taken > 0 or moved > 0:
+            self.transfers += moved
+            return self.busy(now + 1)
+        return self.idle() if self.held == 0 else self.wait_output(self._output(full))
+
+    def _take_in(self) -> int:
+        """Take a token from every input whose queues have room; returns how many."""
+        taken = 0
+        for index in range(self.input_count):
+            source = self._input(index)
+            if self.counts[index] < self.room and source.can_pop():
+                self._store(index, source)
+                taken += 1
+        return taken
+
+    def _store(self, index: int, source: Channel) -> None:
+        slot = self.order[index * self.room + self.counts[index]]
+        self.goals[slot] = self._goal(source)
+        self.controls[slot] = source.control()
+        self.coordinates[slot] = source.coordinate()
+        self.references[slot] = source.reference()
+        self.values[slot] = source.value()
+        source.pop()
+        self.counts[index] += 1
+        self.held += 1
+
+    def _ask(self) -> int:
+        """Every input asks, every output with space chooses among them; returns how many are wanted."""
+        count = 0
+        for index in range(self.input_count):
+            first = index * self.room
+            for place in range(first, first + self.counts[index]):
+                if self._wants(index, self.goals[self.order[place]], count):
+                    count += 1
+        return count
+
+    def _wants(self, index: int, output: int, count: int) -> bool:
+        """An input has a token for an output; says whether that is the first token for it in this cycle."""
+        first = self.asked[output] < 0
+        if first:
+            self.wanted[count] = output
+            self.open[output] = self._output(output).can_push()
+        if self.asked[output] != index:
+            self.asked[output] = index
+            if self.open[output]:
+                self._contend(output, index)
+                self.conflicts += 1  # until it is served
+        return first
+
+    def _accept(self) -> int:
+        """Every input sends its oldest token among those granted; returns how many do."""
+        moved = 0
+        for index in range(self.input_count):
+            place = self._oldest_granted(index)
+            if place >= 0:
+                self._send(index, place)
+                moved += 1
+        self.conflicts -= moved
+        return moved
+
+    def _oldest_granted(self, index: int) -> int:
+        first = index * self.room
+        for place in range(first, first + self.counts[index]):
+            if self.winners[self.goals[self.order[place]]] == index:
+                return place
+        return -1
+
+    def _send(self, index: int, place: int) -> None:
+        """A token leaves; its slot becomes the first free one of the input."""
+        slot = self.order[place]
+        output = self.goals[slot]
+        self._output(output).push(
+            self.controls[slot], self.coordinates[slot], self.references[slot], self.values[slot]
+        )
+        self.turns[output] = index + 1
+        self.counts[index] -= 1
+        self.held -= 1
+        last = index * self.room + self.counts[index]
+        for behind in range(place, last):
+            self.order[behind] = self.order[behind + 1]
+        self.order[last] = slot
+
+    def _first_full(self, count: int) -> int:
+        """The lowest wanted output without space, -1 if all have; makes ready for the next cycle."""
+        full = -1
+        for place in range(count):
+            output = self.wanted[place]
+            self.asked[output] = self.winners[output] = -1
+            if not self.open[output] and (full < 0 or output < full):
+                full = output
+        return full
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Those of every crossbar, and the tokens in all queues."""
+        return (*super().signals(), Signal("held", 16))
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return (*super().sample(), self.held)
+
+
+def crossbar(name: str, route: Route, *, virtual_output_queues: int = 0) -> Crossbar:
+    """A crossbar whose inputs have virtual output queues with room for so many tokens; 0: one FIFO each.
+
+    Raises:
+        ValueError: if the room is negative.
+    """
+    if virtual_output_queues:
+        return QueuedCrossbar(name, route, virtual_output_queues)
+    return Crossbar(name, route)

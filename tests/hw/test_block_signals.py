@@ -16,8 +16,9 @@ from hw.leader_follower import LeaderFollowerIntersector
 from hw.level import Level
 from hw.memory import READ, WRITE
 from hw.merge import HighRadixMerger
-from hw.network import Crossbar
+from hw.network import Crossbar, QueuedCrossbar
 from hw.prefix_sum import PrefixSum
+from hw.routes import PortRoute
 from hw.scanner import LevelScanner
 from sim import Kernel
 
@@ -76,7 +77,18 @@ CASES = {
         ["results[0]"],
         (0, 5, 2),
     ),
-    "crossbar": (lambda: Crossbar("block"), {"inputs[0]": [(0, 0, 0, 0.0)] * 3}, ["outputs[0]"], (3, 0)),
+    "crossbar": (
+        lambda: Crossbar("block", PortRoute()),
+        {"inputs[0]": [(0, 0, 0, 0.0)] * 3},
+        ["outputs[0]"],
+        (3, 0),
+    ),
+    "queued crossbar": (
+        lambda: QueuedCrossbar("block", PortRoute(), 2),
+        {"inputs[0]": [(0, 0, 0, 0.0)] * 3},
+        ["outputs[0]"],
+        (3, 0, 0),
+    ),
     "buffet": (
         lambda: Buffet("block", 4),
         {"fills": ELEMENTS, "reads": [(0, 1, 1, 0.0)]},
@@ -132,7 +144,7 @@ def test_samples_match_their_signals(name):
 def test_planted_a_sample_that_is_too_wide():
     class TooWide(Accumulator):
         def signals(self):
-            return Crossbar("other").signals()[:1]
+            return Crossbar("other", PortRoute()).signals()[:1]
 
         def sample(self):
             return (1 << 48,)

@@ -3,42 +3,21 @@
 from collections import defaultdict
 
 import pytest
+from crossbars import check_conservation, output_of, ports, run_crossbar, to, traffic
 from fibers import ROOM, check_accounting_of, pushed_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import StreamSink, StreamSource, check_laws, run_block
 
-from hw.memory import PORT_SHIFT
-from hw.network import Crossbar
+from hw.network import Crossbar, QueuedCrossbar
+from hw.routes import AddressRoute, PortRoute, Route
 from sim import Kernel, SimulationError
 
 LINE = 64
 
 
 def crossbar():
-    return Crossbar("crossbar")
-
-
-def to(output, number):
-    """A reply for one output, told apart by its number."""
-    return (3, output << PORT_SHIFT | number, 64 * number, float(number))
-
-
-def output_of(token):
-    return token[1] >> PORT_SHIFT
-
-
-def ports(name, count):
-    return [f"{name}[{index}]" for index in range(count)]
-
-
-def run_crossbar(make, inputs, outputs, **bench):
-    return run_block(
-        make(),
-        dict(zip(ports("inputs", len(inputs)), inputs, strict=True)),
-        ports("outputs", outputs),
-        **bench,
-    )
+    return Crossbar("crossbar", PortRoute())
 
 
 def arbitrated(inputs, outputs, seed, latency):
@@ -77,19 +56,6 @@ def check_arbitration(make, inputs, outputs, seed=None, latency=1):
     return outcome
 
 
-def check_conservation(make, inputs, outputs, **bench):
-    """Every token arrives once, where it wants to go, and in the order of its input and output."""
-    outcome = run_crossbar(make, inputs, outputs, **bench)
-    for output in range(outputs):
-        arrived = outcome.tokens(f"outputs[{output}]")
-        by_input = [[token for token in tokens if output_of(token) == output] for tokens in inputs]
-        assert sorted(arrived) == sorted(token for tokens in by_input for token in tokens)
-        for tokens in by_input:
-            assert [token for token in arrived if token in tokens] == tokens
-    assert outcome.statistics["crossbar"].counters["transfers"] == sum(map(len, inputs))
-    return outcome
-
-
 def check_fair(make, inputs, outputs, latency=1):
     """While a head waits, no other input is served twice by the output that it waits for."""
     outcome = run_crossbar(make, inputs, outputs, latency=latency, capacity=ROOM)
@@ -108,14 +74,6 @@ def check_fair(make, inputs, outputs, latency=1):
                     cycle for cycle in served[output_of(token), other] if shown <= cycle < left[token]
                 ]
                 assert len(overtaken) <= 1, f"input {other} was served at {overtaken} while {token} waited"
-
-
-@st.composite
-def traffic(draw):
-    outputs = draw(st.integers(1, 5))
-    lengths = draw(st.lists(st.integers(0, 12), min_size=1, max_size=6))
-    count = iter(range(sum(lengths)))
-    return [[to(draw(st.integers(0, outputs - 1)), next(count)) for _ in range(n)] for n in lengths], outputs
 
 
 def test_a_token_leaves_in_the_cycle_in_which_it_is_seen():
@@ -196,9 +154,7 @@ def test_of_two_full_outputs_the_first_is_blamed():
 
 def test_requests_are_interleaved_over_the_outputs_by_address():
     tokens = [(0, n, n * LINE + n, 0.0) for n in range(12)]
-    outcome = run_block(
-        Crossbar("crossbar", interleave_bytes=LINE), {"inputs[0]": tokens}, ports("outputs", 3)
-    )
+    outcome = run_block(Crossbar("crossbar", AddressRoute(LINE)), {"inputs[0]": tokens}, ports("outputs", 3))
     for output in range(3):
         assert outcome.tokens(f"outputs[{output}]") == tokens[output::3]
 
@@ -209,9 +165,30 @@ def test_a_tag_that_names_no_output_is_refused(port):
         run_crossbar(crossbar, [[to(port, 0)]], 2)
 
 
-def test_a_negative_interleaving_is_refused():
-    with pytest.raises(ValueError, match="crossbar: interleave_bytes must be at least 0, not -64"):
-        Crossbar("crossbar", interleave_bytes=-64)
+class ByCoordinate(Route):
+    """What lies in one place: a route of one's own, in plain Python."""
+
+    def output(self, head, outputs):
+        return head.coordinate() % outputs
+
+
+@pytest.mark.parametrize("make", [Crossbar, lambda name, route: QueuedCrossbar(name, route, 3)])
+def test_a_route_of_ones_own_is_taken(make):
+    tokens = [(0, n, 0, 0.0) for n in range(12)]
+    outcome = run_block(make("crossbar", ByCoordinate()), {"inputs[0]": tokens}, ports("outputs", 5))
+    for output in range(5):
+        assert outcome.tokens(f"outputs[{output}]") == tokens[output::5]
+
+
+def test_a_route_that_does_not_say_where_is_named():
+    with pytest.raises(NotImplementedError, match="Route does not define output"):
+        run_crossbar(lambda: Crossbar("crossbar", Route()), [[to(0, 0)]], 1)
+
+
+@pytest.mark.parametrize("interleave", [0, -64])
+def test_an_interleaving_below_a_byte_is_refused(interleave):
+    with pytest.raises(ValueError, match=f"interleave_bytes must be at least 1, not {interleave}"):
+        AddressRoute(interleave)
 
 
 @settings(max_examples=150, deadline=None)
@@ -254,11 +231,11 @@ CONTENTION = [[to(0, 10 * index + step) for step in range(3)] for index in range
 
 def test_planted_a_crossbar_that_favours_input_zero():
     with pytest.raises(AssertionError, match="was served at"):
-        check_fair(lambda: FavoursInputZero("crossbar"), CONTENTION, 1)
+        check_fair(lambda: FavoursInputZero("crossbar", PortRoute()), CONTENTION, 1)
     with pytest.raises(AssertionError):
-        check_arbitration(lambda: FavoursInputZero("crossbar"), CONTENTION, 1)
+        check_arbitration(lambda: FavoursInputZero("crossbar", PortRoute()), CONTENTION, 1)
 
 
 def test_planted_a_crossbar_that_mixes_up_its_outputs():
     with pytest.raises(AssertionError):
-        check_conservation(lambda: SwapsOutputs("crossbar"), CONTENTION, 2)
+        check_conservation(lambda: SwapsOutputs("crossbar", PortRoute()), CONTENTION, 2)

@@ -27,6 +27,7 @@ from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
 from hw.prefix_sum import FORMS, PrefixSum
+from hw.routes import PortRoute
 from hw.scanner import LevelScanner
 from hw.stream import DATA, STOP
 from sim import mode
@@ -113,7 +114,7 @@ def _crossbar(generator):
         f"inputs[{i}]": [(0, generator.randrange(3) << PORT_SHIFT | n, n, 0.5) for n in range(50)]
         for i in range(5)
     }
-    return run_block(Crossbar("block"), inputs, [f"outputs[{i}]" for i in range(3)], seed=4)
+    return run_block(Crossbar("block", PortRoute()), inputs, [f"outputs[{i}]" for i in range(3)], seed=4)
 
 
 def _bank(generator):

@@ -8,6 +8,7 @@ from streams import StreamSink, StreamSource
 from hw.cache import FiberCacheBank, FiberCacheSpecification
 from hw.memory import PORT_SHIFT
 from hw.network import Crossbar
+from hw.routes import AddressRoute, PortRoute
 from sim import ComponentStatistics, Kernel, Run
 
 
@@ -36,10 +37,10 @@ def run_cache(
     cells = [kernel.add(FiberCacheBank(f"bank{number}", specification, number)) for number in range(banks)]
     memory = kernel.add(MemoryStub("memory", (12, 30, 7)))
     networks = {
-        "requests": kernel.add(crossbar("requests", LINE)),
-        "replies": kernel.add(crossbar("replies")),
-        "memory_requests": kernel.add(crossbar("memory_requests", LINE)),
-        "memory_replies": kernel.add(crossbar("memory_replies")),
+        "requests": kernel.add(crossbar("requests", AddressRoute(LINE))),
+        "replies": kernel.add(crossbar("replies", PortRoute())),
+        "memory_requests": kernel.add(crossbar("memory_requests", AddressRoute(LINE))),
+        "memory_replies": kernel.add(crossbar("memory_replies", PortRoute())),
     }
 
     def cross(network, starts, ends):

@@ -1,0 +1,42 @@
+"""Which output of a network a token goes to."""
+
+from __future__ import annotations
+
+from hw.memory import PORT_SHIFT
+from sim.channel import Channel
+
+
+class Route:
+    """What a network asks where a token goes. A subclass says by what; a plain Python one will do."""
+
+    def output(self, head: Channel, outputs: int) -> int:
+        """The output for the token at the head of a channel, of so many."""
+        raise NotImplementedError(f"{type(self).__name__} does not define output")
+
+
+class AddressRoute(Route):
+    """Memory requests by their address: output ``(address // interleave_bytes) % outputs``.
+
+    Args:
+        interleave_bytes: bytes side by side behind one output.
+
+    Raises:
+        ValueError: if they are less than 1.
+    """
+
+    def __init__(self, interleave_bytes: int) -> None:
+        if interleave_bytes < 1:
+            raise ValueError(f"interleave_bytes must be at least 1, not {interleave_bytes}")
+        self.interleave_bytes = interleave_bytes
+
+    def output(self, head: Channel, outputs: int) -> int:
+        """By the address."""
+        return head.reference() // self.interleave_bytes % outputs
+
+
+class PortRoute(Route):
+    """Memory replies back to the port that asked, whose number the tag's upper bits are."""
+
+    def output(self, head: Channel, outputs: int) -> int:
+        """By the tag."""
+        return head.coordinate() >> PORT_SHIFT
