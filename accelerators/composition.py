@@ -59,6 +59,7 @@ class Composition(Generic[AnyParameters]):
     - ``NAME``: the machine's name, with which all names of components begin;
     - ``PARTS``: the blocks that others can stand in for, by name: made with the same arguments, known by
       their ports and counters;
+    - ``work``: the operation that a report follows over time;
     - ``TENSORS``: what a report calls the tensors, with the numbers that count for each.
 
     Args:
@@ -70,6 +71,7 @@ class Composition(Generic[AnyParameters]):
     NAME: ClassVar[str]
     PARTS: ClassVar[Mapping[str, PartFactory]] = {"crossbar": crossbar}
     TENSORS: ClassVar[Mapping[str, Sequence[int]]]
+    work: ClassVar[str] = "multiply"
 
     def __init__(
         self, parameters: AnyParameters, parts: Mapping[str, PartFactory] | None, kernel: Kernel | None

@@ -32,14 +32,17 @@ __all__ = [
     "Picoseconds",
     "digest",
     "header",
+    "layers",
     "leaf_keys",
     "load",
     "parameters",
     "parse_settings",
+    "validated",
     "written",
 ]
 
 AnyConfiguration = TypeVar("AnyConfiguration", bound="Configuration")
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
 
 
 class Configuration(BaseModel):
@@ -87,11 +90,40 @@ def load(
     Raises:
         ConfigurationError: a key that does not exist, a value that cannot be, or values at odds.
     """
+    return validated(model, layers(shipped, name=name, file=file, settings=settings), name)
+
+
+def layers(
+    shipped: Path,
+    *,
+    name: str,
+    file: str | Path | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> dict[str, Entry]:
+    """What ``load`` reads, by dotted key, before anything is checked.
+
+    Raises:
+        ConfigurationError: a file that cannot be read.
+    """
     entries = read_yaml(shipped, f"{name}/{shipped.name}")
     if file is not None:
         entries |= read_yaml(Path(file))
     for key, value in (settings or {}).items():
         entries[key] = value if isinstance(value, Entry) else Entry(value, "settings")
+    return entries
+
+
+def validated(model: type[AnyModel], entries: Mapping[str, Entry], name: str) -> AnyModel:
+    """The model with the values of ``entries``.
+
+    Args:
+        model: a configuration, or another model of plain values.
+        entries: by dotted key.
+        name: whose parameters they are, for messages.
+
+    Raises:
+        ConfigurationError: as of ``load``.
+    """
     _check_keys(model, entries, name)
     try:
         return model.model_validate(_nested(entries))
@@ -139,10 +171,10 @@ def digest(configuration: Configuration) -> str:
 
 
 def leaf_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """Dotted keys of all parameters of a configuration, in the order of declaration."""
+    """Dotted keys of all parameters of a model, in the order of declaration."""
     for name, field in model.model_fields.items():
         section = field.annotation
-        if isinstance(section, type) and issubclass(section, Configuration):
+        if isinstance(section, type) and issubclass(section, BaseModel):
             yield from leaf_keys(section, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"

@@ -14,10 +14,12 @@ from typing import Generic, Protocol, TypeVar
 from accelerators.configuration import Configuration, ConfigurationError
 from sim import Component, Kernel
 from sim.names import family_name
-from workloads.canonical import CsrArray
+from workloads import Problem, Spgemm
 from workloads.errors import nearest
 
-__all__ = ["Accelerator", "Machine", "MemoryUse", "Traffic"]
+__all__ = ["EVENT", "Accelerator", "Estimate", "Machine", "MemoryUse", "Model", "Traffic"]
+
+EVENT = "event"  # the fidelity of components in a kernel, which every machine has
 
 AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
@@ -44,19 +46,15 @@ class MemoryUse:
     counters: Mapping[str, int] = field(default_factory=dict)
 
 
-class Machine(Protocol):
-    """One built machine with its operands loaded. The counts are those up to the kernel's present cycle."""
+class Model(Protocol):
+    """A machine with its problem loaded, in one of the fidelities; what that cannot know is left out."""
 
     @property
     def parameters(self) -> Configuration:
         """Its parameters, with what they left to the machine filled in."""
 
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel that runs it; its first clock is the one a report counts cycles in."""
-
-    def result(self) -> CsrArray:
-        """The product as the simulated machine wrote it, rows in A's order; only after a complete run."""
+    def result(self) -> object:
+        """The answer as the machine wrote it (of a product: rows in A's order), None if it computes none."""
 
     def operations(self) -> Mapping[str, int]:
         """Operations done, by name: ``multiply``, ``add``, ``merge``, ..."""
@@ -67,11 +65,38 @@ class Machine(Protocol):
     def traffic_minimum_bytes(self) -> int:
         """Bytes that any machine of this data format has to move: operands once, product once."""
 
-    def memory(self) -> MemoryUse:
-        """How the memory was used."""
+    def memory(self) -> MemoryUse | None:
+        """How the memory was used; None if that is not known."""
+
+
+class Machine(Model, Protocol):
+    """The model of the fidelity ``event``: components in a kernel. Counts are up to its present cycle.
+
+    ``result`` is asked for only after a complete run.
+    """
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that runs it; its first clock is the one a report counts cycles in."""
+
+    @property
+    def work(self) -> str:
+        """Which of the operations is the machine's work, which a report follows over time."""
 
     def progress(self) -> tuple[int, int]:
         """Work done, and work in all, in a unit of the machine's own."""
+
+
+class Estimate(Model, Protocol):
+    """A model of any other fidelity: it is right at once, and gives the run's length itself."""
+
+    @property
+    def cycles(self) -> int:
+        """Length of the run in cycles."""
+
+    @property
+    def seconds(self) -> float:
+        """The same in simulated time."""
 
 
 @dataclass(frozen=True)
@@ -83,24 +108,28 @@ class Accelerator(Generic[AnyConfiguration]):
         summary: one line for ``fiberscope list``.
         configuration: the model its ``config.yaml`` is read into.
         folder: where ``config.yaml`` is.
-        build: makes a machine for A times B from its parameters; both operands are canonical CSR of doubles.
+        models: makes a model of the machine for a problem, by fidelity; ``event`` makes a ``Machine``, any
+            other an ``Estimate``. Called with the machine's parameters and ``Problem.given()`` (of
+            ``Spgemm`` A and B, both canonical CSR of doubles).
         workers: the family of components whose cycles decide how busy the machine is, as in ``pe.merger``
             for ``gamma.pe00.merger`` and its likes.
         limits: further families of which each component does one thing a cycle, so that one which is always
             busy limits the machine (a cache bank does; a crossbar with many ports does not).
         channels: the family of the memory's channels, busy while they hold a request; empty if there is none.
-        parts: the blocks that ``build`` takes others for, by name, as its argument ``parts``.
+        parts: the blocks that ``event`` takes others for, by name, as its argument ``parts``.
+        solves: the kinds of problems; the first one unless ``problem.kind`` says otherwise.
     """
 
     name: str
     summary: str
     configuration: type[AnyConfiguration]
     folder: Path
-    build: Callable[..., Machine]
+    models: Mapping[str, Callable[..., Model]]
     workers: str
     limits: tuple[str, ...] = ()
     channels: str = ""
     parts: Mapping[str, Callable[..., Component]] = field(default_factory=dict)
+    solves: tuple[type[Problem], ...] = (Spgemm,)
 
     @property
     def shipped(self) -> Path:

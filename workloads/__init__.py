@@ -6,11 +6,15 @@
 
 from workloads.errors import WorkloadError
 from workloads.load import Workload, from_scipy, load
+from workloads.problem import Problem, ProblemParameters, Spgemm
 from workloads.readers import read_matrix
 from workloads.registry import Entry, entries, lookup, names
 
 __all__ = [
     "Entry",
+    "Problem",
+    "ProblemParameters",
+    "Spgemm",
     "Workload",
     "WorkloadError",
     "entries",

@@ -39,6 +39,16 @@ class Workload:
     notice: str | None
     origin: str
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its sizes: rows and columns."""
+        return tuple(int(size) for size in self.matrix.shape)
+
+    @property
+    def nonzeros(self) -> int:
+        """Its stored entries."""
+        return int(self.matrix.nnz)
+
 
 def load(
     name: str | os.PathLike[str], *, exact: bool = False, progress: Callable[[int, int], None] | None = None

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from workloads.canonical import CsrArray
 
-__all__ = ["TOLERANCE", "Comparison", "compare"]
+__all__ = ["TOLERANCE", "Comparison", "compare", "overflow"]
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
@@ -29,20 +29,21 @@ PRODUCTS_A_BLOCK = 1 << 18  # so the reference is never held in full, and checki
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a product compares with the reference.
+    """How an answer compares with the reference.
 
     ``max_relative_error`` is infinite where a value is not finite or should be exactly zero and is not;
-    ``missing`` counts the entries that the product lacks, ``extra`` those that it should not have.
+    ``missing`` counts the entries that the answer lacks, ``extra`` those that it should not have.
     """
 
     max_relative_error: float
     missing: int
     extra: int
+    tolerance: float = TOLERANCE
 
     @property
     def passed(self) -> bool:
         """Whether all entries are there, no others, and all values within the tolerance."""
-        return self.missing == 0 and self.extra == 0 and self.max_relative_error <= TOLERANCE
+        return self.missing == 0 and self.extra == 0 and self.max_relative_error <= self.tolerance
 
 
 def compare(a: CsrArray, b: CsrArray, product: CsrArray) -> Comparison:
@@ -54,11 +55,11 @@ def compare(a: CsrArray, b: CsrArray, product: CsrArray) -> Comparison:
     if product.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"the product has the shape {product.shape}, not {(a.shape[0], b.shape[1])}")
     error, missing, extra = 0.0, 0, 0
-    structure, magnitude = _with_values(b, np.ones_like(b.data)), _with_values(b, np.abs(b.data))
+    structure, magnitude = _with_values(b, np.ones_like(b.data)), _sizes(b)
     for rows in _blocks(a, b):
         block = a[rows]
         expected = _sorted(_with_values(block, np.ones_like(block.data)) @ structure)
-        scale = _on(expected, _with_values(block, np.abs(block.data)) @ magnitude)
+        scale = _on(expected, _sizes(block) @ magnitude)
         reference = _on(expected, block @ b)
         part = _compare_entries(expected, reference, scale, _sorted(product[rows]))
         error, missing, extra = (
@@ -67,6 +68,24 @@ def compare(a: CsrArray, b: CsrArray, product: CsrArray) -> Comparison:
             extra + part.extra,
         )
     return Comparison(error, missing, extra)
+
+
+def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
+    """Row and column of an entry of |A| |B| that is beyond the largest double, None if there is none.
+
+    There the sum of products depends on their order, so that there is nothing to compare with.
+    """
+    largest = [np.max(np.abs(matrix.data), initial=0.0) for matrix in (a, b)]
+    with np.errstate(over="ignore"):
+        if np.isfinite(largest[0] * largest[1] * a.shape[1]):
+            return None
+        for rows in _blocks(a, b):
+            sizes = _sizes(a[rows]) @ _sizes(b)
+            beyond = np.flatnonzero(~np.isfinite(sizes.data))
+            if beyond.size:
+                row, column = divmod(int(_places(sizes)[beyond[0]]), sizes.shape[1])
+                return rows.start + row, column
+    return None
 
 
 def _compare_entries(expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray) -> Comparison:
@@ -98,6 +117,10 @@ def _blocks(a: CsrArray, b: CsrArray) -> Iterator[slice]:
         last = max(last, first + 1)
         yield slice(first, last)
         first = last
+
+
+def _sizes(matrix: CsrArray) -> CsrArray:
+    return _with_values(matrix, np.abs(matrix.data))
 
 
 def _with_values(matrix: CsrArray, values: Numbers) -> CsrArray:

@@ -148,8 +148,8 @@ def _deliver(report: Report, json: Path | None, vcd: Path | None, quiet: bool) -
 
 def _warn(report: Report) -> None:
     """What must be said even to those who want quiet."""
-    for operand in (report.workload, report.workload.b):
-        if operand is not None and operand.notice:
+    for operand in report.workload.operands:
+        if operand.notice:
             print(f"fiberscope: {operand.notice}", file=sys.stderr)
     if not report.complete:
         print(f"fiberscope: INCOMPLETE: {report.ending} at cycle {report.cycles:,}", file=sys.stderr)

@@ -24,10 +24,15 @@ MOSTLY_MOVING = 0.5  # below, a channel that always holds a request may hold but
 
 
 def bottleneck(
-    accelerator: Accelerator[Any], components: Mapping[str, Component], memory_utilization: float
+    accelerator: Accelerator[Any], components: Mapping[str, Component], memory_used: float | None
 ) -> str:
-    """One sentence on what limited a run, with the numbers it rests on."""
-    kinds = families(components)
+    """One sentence on what limited a run, with the numbers it rests on; empty where there are no components.
+
+    ``memory_used`` is the part of the peak bandwidth that was used, None where that is not known.
+    """
+    if not components:
+        return ""
+    kinds, memory_utilization = families(components), memory_used or 0.0
     workers = kinds[accelerator.workers]
     if workers.cycles == 0:
         return "There was nothing to do."
@@ -47,21 +52,22 @@ def bottleneck(
                 f"Memory is probably the limit: its channels hold requests {held:.0%} of the time and reach "
                 f"{memory_utilization:.0%} of the peak bandwidth."
             )
-    return _largest_loss(workers, memory_utilization)
+    return _largest_loss(workers, memory_used)
 
 
-def _largest_loss(workers: Family, memory_utilization: float) -> str:
+def _largest_loss(workers: Family, memory_used: float | None) -> str:
     losses = {
         "waiting for input": workers.input_stall,
         "waiting for output": workers.output_stall,
         "without work": workers.idle,
     }
     name = max(losses, key=losses.__getitem__)
+    memory = "" if memory_used is None else f" (memory {memory_used:.0%})"
     even = ""
     if name == "without work" and workers.count > 1:
         even = f" (the busiest, {workers.busiest}, is busy {workers.most_busy:.0%})"
     return (
-        f"No part is near its peak (memory {memory_utilization:.0%}): "
+        f"No part is near its peak{memory}: "
         f"{_subject(workers)} {name} {_percent(workers, losses[name])} of the time{even}."
     )
 

@@ -1,4 +1,4 @@
-"""Gathers the report of a run from the machine, the kernel and the comparison."""
+"""Gathers the report of a run from the model, its kernel and the comparison."""
 
 from __future__ import annotations
 
@@ -8,25 +8,22 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from accelerators import configuration
-from accelerators.machine import Accelerator, Machine
+from accelerators.machine import Accelerator, MemoryUse, Model
 from fiberscope import __version__
 from fiberscope.report import document as parts
 from fiberscope.report import host
 from fiberscope.report.bottleneck import bottleneck
 from fiberscope.report.timeline import Watch
 from sim import Component, ComponentStatistics, Kernel, Run, mode
-from workloads import Workload
-from workloads.canonical import CsrArray
-from workloads.verification import TOLERANCE, Comparison, compare
+from workloads import Problem, Workload
+from workloads.verification import Comparison
 
-__all__ = ["Checked", "Timing", "report", "workload"]
-
-REFERENCE = "scipy"
+__all__ = ["Checked", "Timing", "report"]
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Wall-clock seconds: from the loaded operands to the verified product, and of the simulation alone."""
+    """Wall-clock seconds: from the loaded operands to the checked answer, and of the simulation alone."""
 
     seconds: float
     simulation_seconds: float
@@ -34,57 +31,71 @@ class Timing:
 
 @dataclass(frozen=True)
 class Checked:
-    """A product that was compared with the reference; the product itself may be large and is not kept."""
+    """An answer that was compared with the reference; the answer itself may be large and is not kept."""
 
-    product: parts.Product
+    outline: tuple[tuple[int, ...], int] | None
     comparison: Comparison
 
     @classmethod
-    def of(cls, a: CsrArray, b: CsrArray, product: CsrArray) -> Checked:
-        """Compare a product of ``a`` and ``b``."""
-        rows, columns = product.shape
-        shape = (int(rows), int(columns))
-        return cls(parts.Product(shape=shape, nonzeros=int(product.nnz)), compare(a, b, product))
+    def of(cls, problem: Problem, answer: object) -> Checked:
+        """Compare an answer with what the problem asks for."""
+        return cls(problem.outline(answer), problem.check(answer))
 
 
 def report(
     accelerator: Accelerator[Any],
-    operands: parts.Workload,
-    machine: Machine,
+    problem: Problem,
+    model: Model,
     run: Run,
     checked: Checked | None,
     timing: Timing,
-    watch: Watch,
+    watch: Watch | None,
     replaced: Mapping[str, Callable[..., Component]],
+    fidelity: str,
 ) -> parts.Report:
-    """The report of a run, complete or not; ``replaced`` are the blocks that a user put into the machine."""
-    traffic = {name: parts.TensorTraffic(**asdict(part)) for name, part in machine.traffic().items()}
-    operations = dict(machine.operations())
-    components = {name: _component(part) for name, part in machine.kernel.statistics().items()}
-    memory = _memory(machine, traffic, run.seconds)
+    """The report of a run, complete or not.
+
+    Args:
+        accelerator, problem, model, run: what ran, and how it ended; ``model`` has the counts.
+        checked: its answer, None if there is none that could be checked.
+        timing: of the host.
+        watch: what was seen of the components over time, None of a model without components.
+        replaced: the blocks that a user put into the machine.
+        fidelity: of the model.
+    """
+    operations, traffic = dict(model.operations()), _traffic(model)
+    kernel: Kernel | None = getattr(model, "kernel", None)
+    components = _components(kernel) if kernel else {}
+    memory = _memory(model.memory(), traffic, run.seconds)
     return parts.Report(
+        fidelity=cast(parts.Fidelity, fidelity),
         version=__version__,
         accelerator=accelerator.name,
         parts={name: _origin(factory) for name, factory in replaced.items()},
         complete=run.complete,
         ending=cast(parts.Ending, run.reason),
-        workload=operands,
-        config=machine.parameters.model_dump(mode="json"),
-        config_digest=configuration.digest(machine.parameters),
+        workload=_workload(problem),
+        problem=_problem(problem),
+        config=model.parameters.model_dump(mode="json"),
+        config_digest=configuration.digest(model.parameters),
         cycles=run.cycles,
         seconds=run.seconds,
         operations=operations,
         traffic=traffic,
-        traffic_minimum_bytes=machine.traffic_minimum_bytes(),
+        traffic_minimum_bytes=model.traffic_minimum_bytes(),
         memory=memory,
-        product=checked.product if checked else None,
-        verification=_verification(checked.comparison if checked else None),
-        bottleneck=bottleneck(accelerator, components, memory.utilization),
+        product=_product(checked),
+        verification=_verification(problem, checked.comparison if checked else None),
+        bottleneck=bottleneck(accelerator, components, memory.utilization if memory else None),
         components=components,
-        timeline=watch.timeline(run.cycles),
-        occupancies=watch.occupancies(),
-        host=_host(machine.kernel, run, operations.get("multiply", 0), timing),
+        timeline=watch.timeline(run.cycles) if watch else None,
+        occupancies=watch.occupancies() if watch else {},
+        host=_host(kernel.ticks if kernel else None, run, operations.get("multiply"), timing),
     )
+
+
+def _traffic(model: Model) -> dict[str, parts.TensorTraffic]:
+    return {name: parts.TensorTraffic(**asdict(part)) for name, part in model.traffic().items()}
 
 
 def _origin(factory: Callable[..., Component]) -> str:
@@ -92,27 +103,42 @@ def _origin(factory: Callable[..., Component]) -> str:
     return f"{factory.__module__}.{name}"
 
 
-def workload(first: Workload, second: Workload | None) -> parts.Workload:
-    """The operands of a run; ``second`` only where it is not the first one again."""
-    b = parts.Operand(**_operand(second)) if second is not None else None
-    return parts.Workload(**_operand(first), b=b)
+def _problem(problem: Problem) -> parts.Problem:
+    parameters = problem.parameters.model_dump(mode="json")
+    return parts.Problem(kind=problem.kind, parameters=parameters, title=problem.title)
+
+
+def _product(checked: Checked | None) -> parts.Product | None:
+    if checked is None or checked.outline is None:
+        return None
+    shape, nonzeros = checked.outline
+    return parts.Product(shape=shape, nonzeros=nonzeros)
+
+
+def _workload(problem: Problem) -> parts.Workload:
+    """The operands, the first of them with the others beside it."""
+    first, *others = (_operand(given) for given in problem.operands.values())
+    beside = [parts.Operand(**other) for other in others]
+    return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
 
 
 def _operand(given: Workload) -> dict[str, Any]:
-    rows, columns = given.matrix.shape
     return {
         "name": given.name,
         "source": given.source,
         "origin": given.origin,
         "digest": given.digest,
-        "shape": (int(rows), int(columns)),
-        "nonzeros": int(given.matrix.nnz),
+        "shape": given.shape,
+        "nonzeros": given.nonzeros,
         "notice": given.notice,
     }
 
 
-def _memory(machine: Machine, traffic: dict[str, parts.TensorTraffic], seconds: float) -> parts.Memory:
-    use = machine.memory()
+def _memory(
+    use: MemoryUse | None, traffic: dict[str, parts.TensorTraffic], seconds: float
+) -> parts.Memory | None:
+    if use is None:
+        return None
     moved = sum(part.read_bytes + part.write_bytes for part in traffic.values())
     rate = moved / seconds if seconds else 0.0
     return parts.Memory(
@@ -126,18 +152,22 @@ def _memory(machine: Machine, traffic: dict[str, parts.TensorTraffic], seconds: 
     )
 
 
-def _verification(comparison: Comparison | None) -> parts.Verification:
+def _verification(problem: Problem, comparison: Comparison | None) -> parts.Verification:
     if comparison is None:
-        return parts.Verification(reference=REFERENCE, passed=None, tolerance=TOLERANCE)
+        return parts.Verification(reference=problem.reference, passed=None, tolerance=problem.tolerance)
     error = comparison.max_relative_error
     return parts.Verification(
-        reference=REFERENCE,
+        reference=problem.reference,
         passed=comparison.passed,
         max_relative_error=error if math.isfinite(error) else None,
-        tolerance=TOLERANCE,
+        tolerance=problem.tolerance,
         missing=comparison.missing,
         extra=comparison.extra,
     )
+
+
+def _components(kernel: Kernel) -> dict[str, parts.Component]:
+    return {name: _component(part) for name, part in kernel.statistics().items()}
 
 
 def _component(given: ComponentStatistics) -> parts.Component:
@@ -153,16 +183,17 @@ def _component(given: ComponentStatistics) -> parts.Component:
     )
 
 
-def _host(kernel: Kernel, run: Run, multiplies: int, timing: Timing) -> parts.Host:
+def _host(ticks: int | None, run: Run, multiplies: int | None, timing: Timing) -> parts.Host:
     seconds = max(timing.simulation_seconds, 1e-9)
+    rate = None if multiplies is None else multiplies / seconds
     hertz = host.hertz()
     return parts.Host(
         seconds=timing.seconds,
         simulation_seconds=timing.simulation_seconds,
-        ticks_per_second=kernel.ticks / seconds,
+        ticks_per_second=None if ticks is None else ticks / seconds,
         cycles_per_second=run.cycles / seconds,
-        multiplies_per_second=multiplies / seconds,
-        computes_per_host_cycle=multiplies / seconds / hertz if hertz else None,
+        multiplies_per_second=rate,
+        computes_per_host_cycle=rate / hertz if hertz and rate is not None else None,
         hertz=hertz,
         peak_memory_bytes=host.peak_memory_bytes(),
         compiled=mode.compiled(),

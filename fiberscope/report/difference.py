@@ -79,8 +79,16 @@ def _given(report: Report) -> dict[str, Any]:
         "ending": report.ending,
         "A": f"{report.workload.name} ({report.workload.digest[:12]})",
         "B": f"{b.name} ({b.digest[:12]})" if b else "A",
+        "fidelity": report.fidelity,
+        **_problem(report),
         **_leaves(report.config),
     }
+
+
+def _problem(report: Report) -> dict[str, Any]:
+    if report.problem is None:
+        return {}
+    return {"problem.kind": report.problem.kind, **_leaves(report.problem.parameters, "problem.")}
 
 
 def _leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -99,7 +107,8 @@ def _changes(before: Report, after: Report) -> Iterator[Change]:
     for name in dict.fromkeys([*before.operations, *after.operations]):
         yield _count(f"operations {name}", before.operations.get(name, 0), after.operations.get(name, 0))
     yield from _traffic(before, after)
-    yield _share("memory bandwidth used", before.memory.utilization, after.memory.utilization)
+    if before.memory and after.memory:
+        yield _share("memory bandwidth used", before.memory.utilization, after.memory.utilization)
     kinds, others = families(before.components), families(after.components)
     for name in dict.fromkeys([*kinds, *others]):
         yield from _family(name, kinds.get(name), others.get(name))

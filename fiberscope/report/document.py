@@ -24,6 +24,7 @@ __all__ = [
     "Memory",
     "Occupancy",
     "Operand",
+    "Problem",
     "Product",
     "Report",
     "TensorTraffic",
@@ -34,6 +35,7 @@ __all__ = [
 
 SCHEMA: Final = "fiberscope-report-1"
 Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
+Fidelity = Literal["analytical", "trace", "event", "rtl"]
 
 
 class _Part(BaseModel):
@@ -47,21 +49,35 @@ class Operand(_Part):
     source: Literal["real", "surrogate", "generated", "memory"]
     origin: str
     digest: str
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     nonzeros: int
     notice: str | None = None
 
 
 class Workload(Operand):
-    """The first operand, and the second one where it is another."""
+    """The first operand; the second one, ``b``, where it is another; and those of a problem that has more."""
 
     b: Operand | None = None
+    more: tuple[Operand, ...] = ()
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """All of them."""
+        return (self, *((self.b,) if self.b else ()), *self.more)
+
+
+class Problem(_Part):
+    """What was computed of the operands: the kind, what it takes besides them, and both in a few words."""
+
+    kind: str
+    parameters: dict[str, Any] = {}
+    title: str
 
 
 class Product(_Part):
-    """The product as the machine wrote it."""
+    """The answer as the machine wrote it, where it is a tensor."""
 
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     nonzeros: int
 
 
@@ -89,13 +105,21 @@ class Timeline(_Part):
     """What was done over time: in every ``interval`` cycles of the first clock; the last may be shorter.
 
     A request's bytes count when the memory takes it, so that an interval may hold more than the pins can move
-    in it, by what the memory's queues hold.
+    in it, by what the memory's queues hold. Besides the bytes there is one more key, named as the operation
+    that is the machine's work (``multiply``): how many of them were done.
     """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, list[int]]
 
     interval: int
     read_bytes: list[int]
     write_bytes: list[int]
-    multiply: list[int]
+
+    @property
+    def work(self) -> tuple[str, list[int]]:
+        """The operation and its counts."""
+        return next(iter(self.__pydantic_extra__.items()))
 
 
 class Occupancy(_Part):
@@ -141,14 +165,15 @@ class Host(_Part):
 
     ``seconds`` is wall-clock time from the loaded operands to the verified product, ``simulation_seconds``
     that of the simulation alone, from which the speeds are. ``computes_per_host_cycle`` is multiplications
-    per cycle of one core at ``hertz``; null where the host does not tell its frequency.
+    per cycle of one core at ``hertz``; null where the host does not tell its frequency. Ticks are null where
+    no components were simulated, multiplications where the problem has none.
     """
 
     seconds: float
     simulation_seconds: float
-    ticks_per_second: float
+    ticks_per_second: float | None
     cycles_per_second: float
-    multiplies_per_second: float
+    multiplies_per_second: float | None
     computes_per_host_cycle: float | None
     hertz: float | None
     peak_memory_bytes: int
@@ -156,18 +181,19 @@ class Host(_Part):
 
 
 class Report(_Part):
-    """One run of one machine on one workload."""
+    """One run of one machine on one problem; what the fidelity cannot know is null or empty."""
 
     schema_name: Literal["fiberscope-report-1"] = Field(
         default=SCHEMA, validation_alias="schema", serialization_alias="schema"
     )
-    fidelity: Literal["event"] = "event"
+    fidelity: Fidelity = "event"
     version: str
     accelerator: str
     parts: dict[str, str] = {}
     complete: bool
     ending: Ending
     workload: Workload
+    problem: Problem | None = None
     config: dict[str, Any]
     config_digest: str
     cycles: int
@@ -175,11 +201,11 @@ class Report(_Part):
     operations: dict[str, int]
     traffic: dict[str, TensorTraffic]
     traffic_minimum_bytes: int
-    memory: Memory
+    memory: Memory | None
     product: Product | None
     verification: Verification
     bottleneck: str
-    components: dict[str, Component]
+    components: dict[str, Component] = {}
     timeline: Timeline | None = None
     occupancies: dict[str, Occupancy] = {}
     host: Host

@@ -37,7 +37,7 @@ LEGEND: Any = {
     "fontsize": "small",
     "frameon": False,
 }
-READ, WRITTEN, LEAST, MULTIPLIES = "#0072B2", "#D55E00", "#555555", "#009E73"
+READ, WRITTEN, LEAST, WORK = "#0072B2", "#D55E00", "#555555", "#009E73"
 
 
 def save(report: Report, path: Path) -> None:
@@ -81,8 +81,10 @@ def figure(report: Report) -> Figure:
     drawn = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
     drawn.suptitle(f"{report.accelerator} on {report.workload.name}: {report.cycles:,} cycles", wrap=True)
     grid = drawn.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
-    _cycles(drawn.add_subplot(grid[0, 0]), report)
-    _traffic(drawn.add_subplot(grid[0, 1]), report)
+    if report.components:
+        _cycles(drawn.add_subplot(grid[0, 0]), report)
+    if report.traffic:
+        _traffic(drawn.add_subplot(grid[0, 1]), report)
     if report.timeline:
         _over_time(grid[1, :], report, report.timeline)
     if report.occupancies:
@@ -127,9 +129,10 @@ def _bars(axes: Axes, title: str, unit: str) -> None:
 
 
 def _over_time(place: Any, report: Report, timeline: Timeline) -> None:  # noqa: ANN401
-    """Bandwidth above, multiplies below, over the cycles of the first clock."""
+    """Bandwidth above, the machine's work below, over the cycles of the first clock."""
     upper, lower = place.subgridspec(2, 1).subplots(sharex=True)
-    edges = [timeline.interval * number for number in range(len(timeline.multiply))] + [report.cycles]
+    operation, counts = timeline.work
+    edges = [timeline.interval * number for number in range(len(counts))] + [report.cycles]
     lengths = [end - start for start, end in pairwise(edges)]
     gigahertz = report.cycles / report.seconds / 1e9 if report.seconds else 0.0
     read = [count * gigahertz / length for count, length in zip(timeline.read_bytes, lengths, strict=True)]
@@ -139,13 +142,15 @@ def _over_time(place: Any, report: Report, timeline: Timeline) -> None:  # noqa:
     both = [first + second for first, second in zip(read, written, strict=True)]
     upper.stairs(read, edges, fill=True, color=READ, label="read")
     upper.stairs(both, edges, baseline=read, fill=True, color=WRITTEN, label="written")
-    upper.axhline(report.memory.peak_bytes_per_second / 1e9, color=LEAST, linestyle="--", label="peak")
+    if report.memory:
+        peak = report.memory.peak_bytes_per_second / 1e9
+        upper.axhline(peak, color=LEAST, linestyle="--", label="peak")
     upper.set_title("Over time; a request counts when the memory takes it", loc="left")
     upper.set_ylabel("GB/s", fontsize="small")
     upper.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
-    rates = [count / length for count, length in zip(timeline.multiply, lengths, strict=True)]
-    lower.stairs(rates, edges, fill=True, color=MULTIPLIES)
-    lower.set_ylabel("multiplies\na cycle", fontsize="small")
+    rates = [count / length for count, length in zip(counts, lengths, strict=True)]
+    lower.stairs(rates, edges, fill=True, color=WORK)
+    lower.set_ylabel(f"{operation}\na cycle", fontsize="small")
     lower.set_xlabel("cycle", loc="right", fontsize="small")
     for axes in (upper, lower):
         axes.set_xlim(0, max(report.cycles, 1))

@@ -58,8 +58,10 @@ def summary(report: Report, *, width: int, ascii_only: bool = False) -> Renderab
     """
     parts: list[RenderableType] = [_title(report), *_notices(report), ""]
     parts += [_totals(report), ""]
-    parts += [*_cycles(report, width, ascii_only), ""]
-    parts += [_traffic(report), _memory(report.memory), ""]
+    parts += [*_cycles(report, width, ascii_only), ""] if report.components else []
+    parts += [_traffic(report)] if report.traffic else []
+    parts += [_memory(report.memory)] if report.memory else []
+    parts += [""] if report.traffic or report.memory else []
     bottleneck = "" if report.ending == "deadlock" else report.bottleneck
     last = {"Bottleneck": bottleneck, "Verified": _verified(report), "Host": _host(report)}
     parts.append(_lines(*last.items()))
@@ -68,31 +70,36 @@ def summary(report: Report, *, width: int, ascii_only: bool = False) -> Renderab
 
 def _title(report: Report) -> RenderableType:
     workload = report.workload
-    times = "A times A" if workload.b is None else "A times B"
+    title = f", {report.problem.title}: " if report.problem else ": "
     own = ", ".join(f"{part} {name.rpartition('.')[2]}" for part, name in report.parts.items())
     machine = f"{report.accelerator} with {own}" if own else report.accelerator
-    title = Text.assemble((machine, "bold"), " on ", (workload.name, "bold"), f", {times}: ")
-    title.append(_operand(workload))
+    line = Text.assemble((machine, "bold"), " on ", (workload.name, "bold"), title)
+    line.append(_operand(workload))
     if workload.b is not None:
-        title.append(f"; B is {workload.b.name}: {_operand(workload.b)}")
-    return title
+        line.append(f"; B is {workload.b.name}: {_operand(workload.b)}")
+    for operand in workload.more:
+        line.append(f"; {operand.name}: {_operand(operand)}")
+    return line
 
 
 def _operand(operand: Operand) -> str:
-    rows, columns = operand.shape
-    return f"{rows:,} x {columns:,}, {operand.nonzeros:,} nonzeros, {operand.source}"
+    return f"{_shape(operand.shape)}, {operand.nonzeros:,} nonzeros, {operand.source}"
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(f"{size:,}" for size in shape)
 
 
 def _notices(report: Report) -> list[RenderableType]:
     """Boxes for what must not be overlooked."""
     boxes: list[RenderableType] = []
-    for operand in (report.workload, report.workload.b):
-        if operand is not None and operand.notice:
+    for operand in report.workload.operands:
+        if operand.notice:
             boxes.append(Panel(Text(operand.notice), style="bold yellow", title="NOTICE"))
     if not report.complete:
         text = f"The run ended early ({report.ending}) at cycle {report.cycles:,}. Counts are up to there."
         boxes.append(Panel(Text(text), style="bold yellow", title="INCOMPLETE"))
-    elif not report.verification.passed:
+    elif report.verification.passed is False:
         boxes.append(Panel(Text(_verified(report)), style="bold red", title="WRONG RESULT"))
     return boxes
 
@@ -101,8 +108,7 @@ def _totals(report: Report) -> RenderableType:
     operations = ", ".join(f"{count:,} {name}" for name, count in report.operations.items())
     product = ""
     if report.product is not None:
-        rows, columns = report.product.shape
-        product = f"{rows:,} x {columns:,}, {report.product.nonzeros:,} nonzeros"
+        product = f"{_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
     cycles = Text.assemble((f"{report.cycles:,}", "bold"), f" ({_time(report.seconds)})")
     return _lines(("Cycles", cycles), ("Operations", operations), ("Product", product))
 
@@ -179,7 +185,7 @@ def _memory(memory: Memory) -> RenderableType:
 def _verified(report: Report) -> str:
     check = report.verification
     if check.passed is None:
-        return "not verified, as the run is incomplete"
+        return "not verified, as the run is incomplete" if not report.complete else "not verified"
     error = "not finite" if check.max_relative_error is None else f"{check.max_relative_error:.2g}"
     if check.passed:
         return f"equal to {check.reference}, entry by entry; largest relative error {error}"
@@ -191,9 +197,10 @@ def _verified(report: Report) -> str:
 
 def _host(report: Report) -> str:
     host = report.host
+    rates = {"ticks/s": host.ticks_per_second, "multiplies/s": host.multiplies_per_second}
+    known = "".join(f", {_count(rate)} {unit}" for unit, rate in rates.items() if rate is not None)
     return (
-        f"{host.seconds:.2f} s, {_count(host.ticks_per_second)} ticks/s, "
-        f"{_count(host.multiplies_per_second)} multiplies/s, {_size(host.peak_memory_bytes)} of memory"
+        f"{host.seconds:.2f} s{known}, {_size(host.peak_memory_bytes)} of memory"
         f"{'' if host.compiled else '; engine NOT compiled, expect it to be slow'}"
     )
 

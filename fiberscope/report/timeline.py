@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 from accelerators.machine import Machine
 from fiberscope.report.document import Occupancy, Timeline
@@ -21,7 +22,7 @@ __all__ = ["Watch", "run"]
 FIRST_INTERVAL = 512  # cycles
 MOST_INTERVALS = 256
 
-Sample = tuple[int, int, int]  # bytes read, bytes written, multiplies; since the start
+Sample = tuple[int, int, int]  # bytes read, bytes written, work done; since the start
 
 
 def run(machine: Machine, watch: Watch, cycle_limit: int | None, progress: Callable[[int], None]) -> Run:
@@ -75,7 +76,7 @@ class Watch:
         return (
             sum(part.read_bytes for part in traffic),
             sum(part.write_bytes for part in traffic),
-            self._machine.operations().get("multiply", 0),
+            self._machine.operations().get(self._machine.work, 0),
         )
 
     def _look_at_channels(self, cycle: int) -> None:
@@ -95,8 +96,9 @@ class Watch:
         if cycles > interval * len(samples):
             samples, interval = _with_room(samples, interval)
             samples = [*samples, self._sample()]
-        read, written, multiplies = (_steps([sample[part] for sample in samples]) for part in range(3))
-        return Timeline(interval=interval, read_bytes=read, write_bytes=written, multiply=multiplies)
+        read, written, work = (_steps([sample[part] for sample in samples]) for part in range(3))
+        counts: Any = {self._machine.work: work}
+        return Timeline(interval=interval, read_bytes=read, write_bytes=written, **counts)
 
     def occupancies(self) -> dict[str, Occupancy]:
         """How full the channels of each family were; empty unless that was asked for."""

@@ -102,10 +102,10 @@ def test_an_empty_matrix_is_a_product_like_any_other(toy: str) -> None:
 
 
 def test_shapes_that_do_not_match(toy: str) -> None:
-    with pytest.raises(fiberscope.InputError) as raised:
+    with pytest.raises(fiberscope.WorkloadError) as raised:
         fiberscope.simulate(toy, np.ones((2, 3)))
     assert str(raised.value) == "A is 2 x 3, so A times A does not exist; give a second matrix"
-    with pytest.raises(fiberscope.InputError) as raised:
+    with pytest.raises(fiberscope.WorkloadError) as raised:
         fiberscope.simulate(toy, np.ones((2, 3)), np.ones((4, 5)))
     assert str(raised.value) == "A (A) is 2 x 3 and B (B) is 4 x 5: B should have 3 rows"
 
@@ -235,3 +235,43 @@ def test_a_family_without_components_is_refused_before_the_run(
     with pytest.raises(ConfigurationError) as raised:
         fiberscope.simulate(machine, SMALL, settings={"fault": "deadlock"})
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("argument", "wanted"),
+    [
+        ({"cycle_limit": -1}, "cycle_limit=-1: it should be a whole number of cycles from 1 on"),
+        ({"cycle_limit": 0}, "cycle_limit=0: it should be a whole number of cycles from 1 on"),
+        ({"cycle_limit": 1.5}, "cycle_limit=1.5: it should be a whole number of cycles from 1 on"),
+        ({"cycle_limit": True}, "cycle_limit=True: it should be a whole number of cycles from 1 on"),
+        ({"waveform": 5}, "waveform=5: it should be a path or a fiberscope.Waveform"),
+        (
+            {"settings": ["lane.count=3"]},
+            "settings=['lane.count=3']: it should be a dict of parameters by dotted key, "
+            'as in {"pe.count": 64}',
+        ),
+        ({"progress": 5}, "progress=5: it should be a function of stage, work done and work in all"),
+        ({"exact": "no"}, "exact='no': it should be True or False"),
+        ({"histograms": 1}, "histograms=1: it should be True or False"),
+        ({"config": 3}, "config=3: it should be the path of a YAML file"),
+        (
+            {"parts": {"merger": 3}},
+            "parts={'merger': 3}: it should be a dict of classes by the name of the part, "
+            'as in {"merger": MyMerger}',
+        ),
+        (
+            {"settings": {"lane.count": 3}, "lane__count": 4},
+            "lane.count is given twice, in settings and as lane__count; leave one out",
+        ),
+    ],
+)
+def test_an_argument_that_cannot_be_is_refused_at_once(
+    toy: str, argument: dict[str, Any], wanted: str
+) -> None:
+    with pytest.raises(fiberscope.InputError) as raised:
+        fiberscope.simulate(toy, SMALL, **argument)
+    assert str(raised.value) == wanted
+
+
+def test_a_limit_may_be_a_numpy_integer(toy: str) -> None:
+    assert fiberscope.simulate(toy, SMALL, cycle_limit=np.int64(10)).cycles == 10

@@ -130,6 +130,19 @@ def test_a_wrong_product_exits_with_3_after_its_report(toy: str, capsys: pytest.
     assert json.loads(Path("out.json").read_text())["verification"]["passed"] is False
 
 
+@pytest.mark.parametrize(
+    ("fault", "counts"),
+    [("missing", "1 entries missing, 0 too many"), ("surplus", "0 entries missing, 1 too many")],
+)
+def test_an_entry_that_is_missing_or_too_many_exits_with_3(
+    toy: str, fault: str, counts: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = said(capsys, "sim", toy, SMALL, "--set", f"fault={fault}")
+    assert code == 3
+    assert "WRONG RESULT" in out
+    assert err == f"fiberscope: the machine's product is wrong: relative error 0, {counts}\n"
+
+
 def test_a_deadlock_exits_with_3_and_names_who_waits(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = said(capsys, "sim", toy, SMALL, "--set", "fault=deadlock", "--json", "out.json")
     assert code == 3
@@ -213,12 +226,12 @@ def test_a_waveform_that_cannot_be_written_to_its_end(
 def test_a_programming_mistake_is_not_dressed_up_as_bad_input(
     toy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fiberscope.report import collect
+    from workloads import problem
 
     def broken(*_arguments: object) -> None:
         raise ValueError("a mistake of ours")
 
-    monkeypatch.setattr(collect, "compare", broken)
+    monkeypatch.setattr(problem, "compare", broken)
     with pytest.raises(ValueError, match="a mistake of ours"):
         cli.run(["sim", toy, SMALL])
 

@@ -17,10 +17,11 @@ SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 
 # What others rely on; a key that goes away or is renamed needs a new schema.
 KEYS = {
-    "": "schema fidelity version accelerator parts complete ending workload config config_digest "
+    "": "schema fidelity version accelerator parts complete ending workload problem config config_digest "
     "cycles seconds operations traffic traffic_minimum_bytes memory product verification bottleneck "
     "components timeline occupancies host",
-    "workload": "name source origin digest shape nonzeros notice b",
+    "workload": "name source origin digest shape nonzeros notice b more",
+    "problem": "kind parameters title",
     "product": "shape nonzeros",
     "traffic.A": "read_bytes write_bytes",
     "memory": "row_hits row_misses row_conflicts bytes_per_second peak_bytes_per_second utilization counters",

@@ -27,7 +27,7 @@ def watched_gamma(cycle_limit=None, **kernel_options):
     kind = find("gamma")
     parameters = configuration.load(kind.configuration, kind.shipped, name="gamma", settings=SETTINGS)
     matrix = load(MATRIX).matrix
-    machine = kind.build(parameters, matrix, matrix, kernel=Kernel(**kernel_options))
+    machine = kind.models["event"](parameters, matrix, matrix, kernel=Kernel(**kernel_options))
     watch = Watch(machine, histograms=True)
     run = timeline.run(machine, watch, cycle_limit, lambda _cycle: None)
     return machine, run, watch
@@ -71,7 +71,7 @@ def test_watching_changes_nothing_of_the_run():
     machine, run, _watch = watched_gamma()
     kind = find("gamma")
     matrix = load(MATRIX).matrix
-    alone = kind.build(machine.parameters, matrix, matrix)
+    alone = kind.models["event"](machine.parameters, matrix, matrix)
     assert alone.kernel.run() == run
     assert alone.kernel.statistics() == machine.kernel.statistics()
 
@@ -109,7 +109,9 @@ def watched_drain(work, drain):
     kernel = Kernel()
     kernel.clock("core", 10**9)
     part = kernel.add(Drained(work, drain))
-    machine = SimpleNamespace(kernel=kernel, traffic=dict, operations=lambda: {"multiply": part.done})
+    machine = SimpleNamespace(
+        kernel=kernel, traffic=dict, operations=lambda: {"multiply": part.done}, work="multiply"
+    )
     watch = Watch(machine)
     run = timeline.run(machine, watch, None, lambda _cycle: None)
     assert (run.cycles, kernel.cycle) == (work, work + drain)

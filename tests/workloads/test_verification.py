@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from workloads import from_scipy, verification
-from workloads.verification import TOLERANCE, Comparison, compare
+from workloads.verification import TOLERANCE, Comparison, compare, overflow
 
 
 def matrix(rows: int, columns: int, density: float, seed: int) -> sparse.csr_array:
@@ -83,13 +83,38 @@ def test_missing_and_extra_entries_are_counted() -> None:
     a, b = from_scipy(np.eye(4)).matrix, from_scipy(np.diag([1.0, 2.0, 3.0, 4.0])).matrix
     off = np.diag([1.0, 0.0, 3.0, 4.0])
     off[3, 0] = off[3, 1] = 1.0
-    assert compare(a, b, sparse.csr_array(off)) == Comparison(0.0, missing=1, extra=2)
+    found = compare(a, b, sparse.csr_array(off))
+    assert found == Comparison(0.0, missing=1, extra=2)
+    assert not found.passed
+
+
+@given(st.integers(1, 8), st.integers(1, 8), st.sampled_from([0.0, 1.0, -1e-300]), st.integers(0, 1000))
+def test_an_entry_too_many_fails_wherever_and_whatever_it_is(
+    rows: int, columns: int, value: float, seed: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    a, b = matrix(rows, 3, 0.3, seed), matrix(3, columns, 0.3, seed + 1)
+    product = plain_product(a, b)
+    there = np.zeros((rows, columns), dtype=bool)
+    there[product.tocoo().coords] = True
+    free = np.argwhere(~there)
+    if not len(free):
+        return
+    row, column = generator.choice(free)
+    coo = product.tocoo()
+    places = (np.append(coo.row, row), np.append(coo.col, column))
+    surplus = sparse.csr_array((np.append(coo.data, value), places), shape=product.shape)
+    found = compare(a, b, surplus)
+    assert found == Comparison(found.max_relative_error, missing=0, extra=1)
+    assert found.max_relative_error <= TOLERANCE
+    assert not found.passed
 
 
 def test_an_entry_written_twice_is_one_too_many() -> None:
     one = from_scipy(np.ones((1, 1))).matrix
     twice = sparse.csr_array((np.array([1.0, 1.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
-    assert compare(one, one, twice).extra == 1
+    found = compare(one, one, twice)
+    assert (found.extra, found.passed) == (1, False)
 
 
 def test_unsorted_rows_are_the_same_product() -> None:
@@ -103,3 +128,28 @@ def test_a_product_of_another_shape_is_refused() -> None:
     one = from_scipy(np.ones((1, 1))).matrix
     with pytest.raises(ValueError, match=r"the product has the shape \(1, 2\), not \(1, 1\)"):
         compare(one, one, sparse.csr_array((1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "place"),
+    [
+        ([[1.0, 0.0], [0.0, 1e200]], [[1.0, 0.0], [0.0, 1e200]], (1, 1)),
+        ([[1e308, 1e308]], [[0.0, 1.0], [0.0, -1.0]], (0, 1)),  # 0, were it not for the order
+        ([[0.0, 0.0], [1e200, 0.0]], [[0.0, 0.0], [0.0, 1e200]], None),  # they never meet
+        ([[1e150]], [[1e150]], None),
+        ([[0.0]], [[0.0]], None),
+    ],
+)
+def test_products_that_overflow_are_found(
+    a: list[list[float]], b: list[list[float]], place: tuple[int, int] | None
+) -> None:
+    first, second = (from_scipy(np.array(values)).matrix for values in (a, b))
+    assert overflow(first, second) == place
+
+
+@pytest.mark.parametrize("products_a_block", [1, 1000])
+def test_an_overflow_far_down_is_found(monkeypatch: pytest.MonkeyPatch, products_a_block: int) -> None:
+    monkeypatch.setattr(verification, "PRODUCTS_A_BLOCK", products_a_block)
+    a = sparse.eye_array(50, format="csr")
+    a.data[37] = 1e200
+    assert overflow(from_scipy(a).matrix, from_scipy(a).matrix) == (37, 37)

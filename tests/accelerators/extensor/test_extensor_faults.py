@@ -81,6 +81,6 @@ def test_a_wrong_value_is_found():
         machine.a.values[0] += 1.0
         return machine
 
-    broken = replace(ACCELERATOR, build=partial(wrong, ExTensor))
+    broken = replace(ACCELERATOR, models={"event": partial(wrong, ExTensor)})
     with pytest.raises(VerificationError, match="the machine's product is wrong"):
         fiberscope.simulate(broken, *small_operands(), settings=TINY)

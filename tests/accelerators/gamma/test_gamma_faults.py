@@ -143,7 +143,7 @@ def test_a_wrong_scale_is_found():
         changed[0] += 1.0
         return Multiplier(name, changed)
 
-    broken = replace(ACCELERATOR, build=partial(Gamma, parts={"multiplier": wrong}))
+    broken = replace(ACCELERATOR, models={"event": partial(Gamma, parts={"multiplier": wrong})})
     with pytest.raises(VerificationError, match="the machine's product is wrong") as raised:
         fiberscope.simulate(broken, *small_operands(), settings=SETTINGS)
     assert raised.value.report.verification.passed is False

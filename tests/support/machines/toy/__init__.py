@@ -33,7 +33,7 @@ class ToyConfiguration(Configuration):
     clock: Hertz
     lane: Lane
     memory: Memory
-    fault: Literal["none", "wrong", "missing", "deadlock", "interrupt"]
+    fault: Literal["none", "wrong", "missing", "surplus", "deadlock", "interrupt"]
 
     @model_validator(mode="after")
     def _buffer_divides(self) -> ToyConfiguration:
@@ -105,6 +105,8 @@ class Multiplier(Component):
 
 
 class Toy:
+    work = "multiply"
+
     def __init__(self, parameters: ToyConfiguration, a: CsrArray, b: CsrArray) -> None:
         self.parameters, self.a, self.b = parameters, a, b
         self.kernel = Kernel()
@@ -130,6 +132,8 @@ class Toy:
             sums[next(iter(sums))] *= 1.001
         if self.parameters.fault == "missing":
             sums.popitem()
+        if self.parameters.fault == "surplus":
+            sums[next(place for place in range(len(sums) + 1) if place not in sums)] = 0.0
         places = np.array(sorted(sums), dtype=np.int64)
         values = np.array([sums[place] for place in sorted(sums)])
         shape = (self.a.shape[0], self.b.shape[1])
@@ -171,7 +175,7 @@ ACCELERATOR = Accelerator(
     summary="two kinds of components, for the tests of the front door",
     configuration=ToyConfiguration,
     folder=Path(__file__).parent,
-    build=Toy,
+    models={"event": Toy},
     workers="lane.multiplier",
     limits=("lane.feeder",),
 )

@@ -1,0 +1,105 @@
+"""The problem of a run: which kind a machine is to solve, on which operands, and what that takes besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import create_model
+
+from accelerators.configuration import Configuration, ConfigurationError, layers, validated
+from accelerators.machine import Accelerator
+from accelerators.yaml_layer import Entry
+from workloads import Problem, ProblemParameters, Workload, from_scipy
+from workloads import load as load_workload
+from workloads.errors import nearest
+
+__all__ = ["ProblemMaker", "configure"]
+
+SECTION = "problem."  # which settings are the problem's and not the machine's
+KIND = f"{SECTION}kind"
+
+
+def configure(
+    kind: Accelerator[Any], file: str | Path | None, settings: Mapping[str, object]
+) -> tuple[Configuration, ProblemMaker]:
+    """The accelerator's parameters, and what makes its problem.
+
+    Raises:
+        ConfigurationError: a key that does not exist, a value that cannot be, or values at odds.
+    """
+    entries = layers(kind.shipped, name=kind.name, file=file, settings=settings)
+    of_problem = {key: entries.pop(key) for key in list(entries) if key.startswith(SECTION)}
+    configured: Configuration = validated(kind.configuration, entries, kind.name)
+    return configured, ProblemMaker(kind, of_problem)
+
+
+class ProblemMaker:
+    """Makes the problem of a run; its parameters are checked before any operand is loaded.
+
+    Args:
+        accelerator: that is to solve it.
+        entries: settings whose keys begin with ``problem.``.
+
+    Raises:
+        ConfigurationError: a kind that the accelerator does not solve, or a parameter that the kind has not.
+    """
+
+    def __init__(self, accelerator: Accelerator[Any], entries: Mapping[str, Entry]) -> None:
+        self._kind = _kind(accelerator, entries.get(KIND))
+        self._parameters = _parameters(
+            self._kind, {key: entry for key, entry in entries.items() if key != KIND}
+        )
+
+    def load(self, a: object, b: object, exact: bool, progress: Callable[[str, int, int], None]) -> Problem:
+        """The problem with its operands loaded.
+
+        Args:
+            a, b: as ``fiberscope.simulate`` takes them; B is None where it is not given.
+            exact: refuse a surrogate.
+            progress: called with stage, work done and work in all.
+
+        Raises:
+            WorkloadError: an operand that cannot be had, or operands that do not go together.
+        """
+
+        def tell(done: int, total: int) -> None:
+            progress("loading", done, total)
+
+        given = {"A": a} if b is None else {"A": a, "B": b}
+        operands = [_operand(operand, letter, exact, tell) for letter, operand in given.items()]
+        return self._kind(operands, self._parameters.model_dump())
+
+
+def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:
+    known = {kind.kind: kind for kind in accelerator.solves}
+    if entry is None:
+        return accelerator.solves[0]
+    if entry.value not in known:
+        advice = nearest(str(entry.value), known)
+        raise ConfigurationError(
+            f"{entry.origin}: {accelerator.name} solves no {KIND} {entry.value}; {advice}"
+        )
+    return known[str(entry.value)]
+
+
+def _parameters(kind: type[Problem], entries: Mapping[str, Entry]) -> ProblemParameters:
+    """The parameters of a kind, under the keys that the user gave."""
+    if not kind.Parameters.model_fields:
+        for key, entry in entries.items():
+            raise ConfigurationError(f"{entry.origin}: {kind.kind} takes no parameters, and so no {key}")
+    for name, field in kind.Parameters.model_fields.items():
+        if field.is_required() and SECTION + name not in entries:
+            raise ConfigurationError(f"{kind.kind} needs {SECTION}{name}; give it by --set {SECTION}{name}=")
+    section: Any = create_model("Section", problem=(kind.Parameters, kind.Parameters.model_construct()))
+    parameters: ProblemParameters = validated(section, entries, kind.kind).problem
+    return parameters
+
+
+def _operand(given: object, letter: str, exact: bool, progress: Callable[[int, int], None]) -> Workload:
+    if isinstance(given, Workload):
+        return given
+    if isinstance(given, str | Path):
+        return load_workload(given, exact=exact, progress=progress)
+    return from_scipy(given, name=letter)

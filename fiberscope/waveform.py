@@ -1,0 +1,57 @@
+"""A waveform of a run: what goes into it, and writing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fiberscope.errors import InputError
+from sim import Kernel, SimulationError
+
+__all__ = ["Waveform", "recording"]
+
+
+@dataclass(frozen=True)
+class Waveform:
+    """Where to write a waveform, and what of the run goes into it; see ``sim.trace.write_vcd``.
+
+    Args:
+        path: the file; one that ends in ``.fst`` is written as FST, by ``vcd2fst``.
+        window: the first cycle and the one it ends before.
+        scopes: patterns of instance names (``pe0[0-3]``), each with all that is within it.
+        trigger: a condition from which it begins, as in ``pe07 input_stall > 100``; see ``sim.trigger``.
+        cycles: how many it lasts at the most, from where it begins.
+        colours: whether the states carry GTKWave's marks of colour.
+    """
+
+    path: Path
+    window: tuple[int, int] | None = None
+    scopes: Sequence[str] = ()
+    trigger: str | None = None
+    cycles: int | None = None
+    colours: bool = True
+
+
+@contextmanager
+def recording(kernel: Kernel, waveform: Waveform | None) -> Iterator[None]:
+    """Write the waveform of what the kernel does meanwhile.
+
+    Raises:
+        InputError: it cannot be written, or what is to go into it is not there.
+    """
+    if waveform is None:
+        yield
+        return
+    from sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded only when a waveform is wanted)
+
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(write_vcd(kernel, **vars(waveform)))
+        except SimulationError as error:
+            raise InputError(str(error)) from error
+        try:
+            yield
+        except OSError as error:
+            raise InputError(f"{waveform.path}: cannot write the waveform: {error.strerror}") from error

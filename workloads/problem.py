@@ -1,0 +1,120 @@
+"""What is to be computed: operands and what else it takes, and how an answer is checked.
+
+A machine solves problems of the kinds that its descriptor names. `Spgemm` is the first kind; another one is
+another subclass of `Problem`, here or beside a machine of one's own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from workloads.canonical import CsrArray
+from workloads.errors import WorkloadError
+from workloads.load import Workload
+from workloads.verification import TOLERANCE, Comparison, compare, overflow
+
+__all__ = ["Problem", "ProblemParameters", "Spgemm"]
+
+
+class ProblemParameters(BaseModel):
+    """What a kind of problem takes besides its operands, as the root of a search; none by default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class Problem(ABC):
+    """One problem, its operands loaded.
+
+    Attributes of the class: `kind` is its name; `answer` what messages call its solution; `reference` what
+    that is compared with, up to `tolerance`; `tensors` the names of its operands, in their order; `least` how
+    many of them must be given; `Parameters` what it takes besides.
+
+    `operands`: those given. `parameters`: by name, already valid. Raises WorkloadError: operands that the
+    kind does not take, or that do not go together.
+    """
+
+    kind: ClassVar[str]
+    answer: ClassVar[str]
+    reference: ClassVar[str]
+    tolerance: ClassVar[float] = 0.0
+    tensors: ClassVar[tuple[str, ...]]
+    least: ClassVar[int] = 1
+    Parameters: ClassVar[type[ProblemParameters]] = ProblemParameters
+
+    def __init__(self, operands: Sequence[Workload], parameters: Mapping[str, object] | None = None) -> None:
+        if not self.least <= len(operands) <= len(self.tensors):
+            raise WorkloadError(f"{self.kind} takes {self._takes()}, and {len(operands)} were given")
+        self.operands = dict(zip(self.tensors, operands, strict=False))
+        self.parameters = self.Parameters.model_validate(dict(parameters or {}))
+        self.check_operands()
+
+    def _takes(self) -> str:
+        most = len(self.tensors)
+        number = str(most) if most == self.least else f"{self.least} to {most}"
+        return f"{number} {'operand' if most == 1 else 'operands'} ({', '.join(self.tensors)})"
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What is computed, in a few words: `A times B`."""
+
+    @abstractmethod
+    def check_operands(self) -> None:
+        """Refuse operands that do not go together: raises WorkloadError."""
+
+    @abstractmethod
+    def given(self) -> tuple[Any, ...]:
+        """What a machine of this kind is built from, behind its parameters."""
+
+    @abstractmethod
+    def check(self, answer: Any) -> Comparison:  # noqa: ANN401 - each kind has its own
+        """Compare a machine's answer with the reference."""
+
+    def outline(self, answer: Any) -> tuple[tuple[int, ...], int] | None:  # noqa: ANN401
+        """Shape and nonzeros of an answer that is a tensor, None of another."""
+        return tuple(int(size) for size in answer.shape), int(answer.nnz)
+
+
+class Spgemm(Problem):
+    """The product of two sparse matrices, Z = A B; B is A again if it is not given."""
+
+    kind = "spgemm"
+    answer = "product"
+    reference = "scipy"
+    tolerance = TOLERANCE
+    tensors = ("A", "B")
+
+    @property
+    def title(self) -> str:
+        """`A times A`, or `A times B`."""
+        return "A times B" if "B" in self.operands else "A times A"
+
+    def given(self) -> tuple[CsrArray, CsrArray]:
+        """The two matrices, canonical CSR of doubles; the same one twice of `A times A`."""
+        a = self.operands["A"]
+        return a.matrix, self.operands.get("B", a).matrix
+
+    def check_operands(self) -> None:
+        """Raises WorkloadError: the inner dimensions differ, or the product's values do not fit a double."""
+        first = self.operands["A"]
+        second = self.operands.get("B", first)
+        a, b = first.matrix.shape, second.matrix.shape
+        if a[1] != b[0] and second is first:
+            what = f"{first.name} is {a[0]} x {a[1]}, so A times A does not exist"
+            raise WorkloadError(what, fix="give a second matrix")
+        if a[1] != b[0]:
+            what = f"A ({first.name}) is {a[0]} x {a[1]} and B ({second.name}) is {b[0]} x {b[1]}"
+            raise WorkloadError(f"{what}: B should have {a[1]} rows")
+        place = overflow(*self.given())
+        if place is not None:
+            where = f"row {place[0] + 1}, column {place[1] + 1}"
+            what = f"{self.title}: the products of {where} overflow a double (above 1.8e308)"
+            raise WorkloadError(what, fix="scale the values")
+
+    def check(self, answer: CsrArray) -> Comparison:
+        """Compare with scipy's product, entry by entry."""
+        return compare(*self.given(), answer)
