@@ -26,6 +26,9 @@ slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|
 
 # make cosim: a block that has a twin (default: all), and the HDL simulator. With ACC and MTX: that block (or
 # several: merger,bank) in the loop of an accelerator, at instances (default: the first), with Verilog of one's own.
+# With BENCH: a file of cocotb tests of one's own on BLOCK, DUT being its event model, its rtl, or both.
+BENCH   ?=
+DUT     ?= both
 BLOCK   ?=
 SIM     ?= icarus
 AT      ?=
@@ -34,6 +37,8 @@ MODULE  ?=
 LOOP     = $(VENV)/bin/fiberscope rtl loop '$(BLOCK)' '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') \
     $(foreach setting,$(SET),--set '$(setting)') $(foreach at,$(AT),--at '$(at)') --sim '$(SIM)' \
     $(foreach source,$(VERILOG),--verilog '$(source)') $(if $(MODULE),--module '$(MODULE)') -o '$(OUT)/$(NAME)-$(BLOCK)'
+OWN      = $(VENV)/bin/fiberscope rtl bench '$(BENCH)' --block '$(BLOCK)' --dut '$(DUT)' --sim '$(SIM)' \
+    $(foreach setting,$(SET),--set '$(setting)') -o '$(OUT)/bench-$(BLOCK)'
 BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
 # What the engine is compiled from: every file of C types and the Python file beside it.
@@ -68,8 +73,8 @@ which:
 wave: which $(VENV)/built ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
 
-cosim: $(if $(ACC)$(MTX),whole) $(VENV)/built $(VENV)/tools ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE=].
-	@$(if $(ACC)$(MTX),$(LOOP),$(BENCHES))
+cosim: $(if $(ACC)$(MTX),whole) $(VENV)/built $(VENV)/tools ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE=] [BENCH= DUT=].
+	@$(if $(BENCH),$(OWN),$(if $(ACC)$(MTX),$(LOOP),$(BENCHES)))
 
 whole:
 	@test -n '$(ACC)' && test -n '$(BLOCK)' && test -n '$(MTX)' || { \

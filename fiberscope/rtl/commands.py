@@ -103,6 +103,69 @@ def export(block: _Block, settings: _Numbers = None, output: _Folder = Path("bui
 
 
 @rtl.command()
+def shell(block: _Block, settings: _Numbers = None, output: _Folder = Path("build")) -> None:
+    """Write the empty module behind whose ports the event model of a block stands in a bench, as BLOCK.v.
+
+    \b
+    Example:
+      fiberscope rtl shell merger --set radix=4 -o build/
+    """
+    chosen = _block(block)
+    from hw.rtl.kit.front import front, shell
+    from hw.rtl.kit.parameters import parse
+
+    with _one_line():
+        text = shell(front(chosen.interface(parse(chosen.name, chosen.parameters, settings or []))))
+    path = output / f"{chosen.name}.v"
+    make_folder(output)
+    write_text(path, text)
+    print(f"Verilog: {path}")
+
+
+@rtl.command()
+def bench(
+    file: Annotated[Path, typer.Argument(help="A Python file of cocotb tests.")],
+    block: Annotated[str, typer.Option(metavar="BLOCK", help="What is under test.")],
+    settings: _Numbers = None,
+    dut: Annotated[
+        str, typer.Option(metavar="WHICH", help="model, rtl, or both, which must agree.")
+    ] = "both",
+    simulator: _Simulator = "icarus",
+    output: _Folder = Path("build/bench"),
+) -> int:
+    """Run cocotb tests of your own on a block: on its event model, its RTL, or both, cycle by cycle.
+
+    \b
+    Example:
+      fiberscope rtl bench examples/merger_bench.py --block merger --set radix=4 --dut both
+    """
+    chosen = _block(block)
+    from fiberscope.rtl.own import DEVICES, try_bench
+    from hw.rtl.kit.parameters import parse
+    from hw.rtl.tools.simulator import FailedBenchError, HdlError
+    from workloads.errors import nearest
+
+    if dut not in DEVICES:
+        raise InputError(f"no device {dut} to test; {nearest(dut, DEVICES)}")
+    with _one_line():
+        parameters = parse(chosen.name, chosen.parameters, settings or [])
+    try:
+        outcome = try_bench(file, chosen, parameters, dut, simulator, output)
+    except FailedBenchError as failed:
+        print(failed, file=sys.stderr)
+        return MACHINE_WRONG
+    except HdlError as error:
+        raise _in_one_line(InputError(str(error))) from error
+    print(f"{outcome.tests} tests of {file.name} passed on {' and '.join(outcome.transcripts)} of {block}")
+    different = list(outcome.differences())
+    for line in different:
+        print(f"DIFFERENT in {line}")
+    if not different:
+        print(f"{outcome.tokens():,} tokens moved" + (", the same in every cycle" if dut == "both" else ""))
+    return MACHINE_WRONG if different else 0
+
+
+@rtl.command()
 def area(block: _Every = None, settings: _Lists = None, json: _Json = None) -> None:
     """Count gates, flip-flops, bits of memory and the depth of the logic, by Yosys.
 

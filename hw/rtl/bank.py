@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from hw.cache import COUNTERS, FiberCacheBank, FiberCacheSpecification
 from hw.memory import CONSUME, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH
@@ -81,6 +81,11 @@ def matching(specification: FiberCacheSpecification, port: int) -> BankParameter
     return BankParameters(**asdict(specification), port=port)
 
 
+def _component(name: str, parameters: BankParameters) -> FiberCacheBank:
+    numbers = {field.name: getattr(parameters, field.name) for field in fields(FiberCacheSpecification)}
+    return FiberCacheBank(name, FiberCacheSpecification(**numbers), parameters.port)
+
+
 def interface(parameters: BankParameters) -> Interface:
     """Ports: those of the component, with two lanes to memory: a write-back leaves ahead of a line read."""
     address = {"coordinate": parameters.tag_bits, "reference": parameters.address_bits}
@@ -150,4 +155,5 @@ BLOCK = RtlBlock(
     interface,
     design,
     BankStandIn,
+    _component,
 )

@@ -168,4 +168,5 @@ BLOCK = RtlBlock(
     interface,
     design,
     DividerStandIn,
+    lambda name, parameters: Divider(name, parameters.lanes, parameters.width, parameters.bits_per_stage),
 )

@@ -363,6 +363,7 @@ TWO_FINGER = RtlBlock(
     two_finger_interface,
     two_finger,
     TwoFingerStandIn,
+    lambda name, parameters: TwoFingerIntersector(name),
 )
 SKIP_AHEAD = RtlBlock(
     "skip_ahead",
@@ -372,4 +373,5 @@ SKIP_AHEAD = RtlBlock(
     skip_ahead_interface,
     skip_ahead,
     SkipAheadStandIn,
+    lambda name, parameters: SkipAheadIntersector(name, parameters.window),
 )

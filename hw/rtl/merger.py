@@ -181,4 +181,5 @@ BLOCK = RtlBlock(
     interface,
     design,
     MergerStandIn,
+    lambda name, parameters: HighRadixMerger(name, parameters.radix),
 )

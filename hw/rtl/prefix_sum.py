@@ -120,4 +120,5 @@ BLOCK = RtlBlock(
     interface,
     design,
     PrefixSumStandIn,
+    lambda name, parameters: PrefixSum(name, parameters.form, parameters.lanes, parameters.width),
 )

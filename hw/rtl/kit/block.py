@@ -10,6 +10,7 @@ from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.interface import Interface
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.kit.twin import Streams, Twin, build, verilog
+from sim import Component
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class RtlBlock:
         interface: the module's ports for some parameters.
         design: what is between them.
         stand_in: the adapter that puts a module with these ports into the component's place.
+        component: makes the component from a name and ``parameters``; None if the block is several.
     """
 
     name: str
@@ -33,6 +35,7 @@ class RtlBlock:
     interface: Callable[[Any], Interface]
     design: Callable[[Any, Streams], None]
     stand_in: Callable[..., Adapter]
+    component: Callable[..., Component] | None = None
 
     def twin(self, parameters: Parameters) -> Twin:
         """The twin for these parameters."""

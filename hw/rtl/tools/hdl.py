@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 from hw.rtl.kit.interface import Interface, check_ports
 from hw.rtl.tools.icarus import Icarus
-from hw.rtl.tools.simulator import HdlError, Simulator, include_folders
+from hw.rtl.tools.simulator import FailedBenchError, HdlError, Simulator, include_folders
 from hw.rtl.tools.verilator import Verilator
 
 __all__ = ["SIMULATORS", "Bench", "HdlError", "find", "read_order", "run"]
@@ -64,14 +64,17 @@ def run(bench: Bench, simulator: str = "icarus") -> int:
 
     Raises:
         SimulationError: if a module's ports are not those expected.
-        HdlError: if the simulator is missing, a source does not compile, a test fails, or there is none.
+        FailedBenchError: if a test fails.
+        HdlError: if the simulator is missing, a source does not compile, or there is no test.
     """
     found = find(simulator)
     for interface in bench.interfaces:
         check_ports(interface, found.ports(bench.sources, interface.module, bench.folder))
     tests, failed = _run(bench, found)
     if failed:
-        raise HdlError(f"{failed} of {tests} tests of {bench.tests} failed under {simulator}:\n{_log(bench)}")
+        raise FailedBenchError(
+            f"{failed} of {tests} tests of {bench.tests} failed under {simulator}:\n{_log(bench)}"
+        )
     if tests == 0:
         raise HdlError(f"{bench.tests} ran no test under {simulator}:\n{_log(bench)}")
     return tests

@@ -23,6 +23,10 @@ class HdlError(SimulationError):
     """An HDL tool is missing, does not accept a source, or a bench failed in a simulator."""
 
 
+class FailedBenchError(HdlError):
+    """A bench ran in a simulator, and not all of its tests passed."""
+
+
 class Simulator(ABC):
     """An HDL simulator.
 

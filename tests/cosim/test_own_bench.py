@@ -1,0 +1,90 @@
+"""A user's own cocotb bench, on the event model of a block, on its RTL, and on both."""
+
+from pathlib import Path
+
+import pytest
+
+from fiberscope import cli
+from fiberscope.rtl import own
+from hw.rtl.catalogue import BLOCKS
+from hw.rtl.kit.front import front, fronted
+
+BENCH = Path(__file__).parents[2] / "examples" / "merger_bench.py"
+
+
+def bench(*options, folder, block="merger", settings=("radix=4",), file=BENCH):
+    given = [f"--set={setting}" for setting in settings]
+    return cli.run(["rtl", "bench", str(file), "--block", block, *given, "-o", str(folder), *options])
+
+
+def test_model_and_rtl_are_the_same_in_every_cycle(simulator, tmp_path, capsys):
+    assert bench("--dut", "both", "--sim", simulator, folder=tmp_path) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out == [
+        "1 tests of merger_bench.py passed on model and rtl of merger",
+        "197 tokens moved, the same in every cycle",
+    ]
+
+
+def test_planted_rtl_that_is_late_is_told_by_its_first_token(tmp_path, capsys, monkeypatch, simulator):
+    late = fronted(BLOCKS["merger"], BLOCKS["merger"].parameters(radix=4))
+    for right, wrong in (
+        (".merged_ready(inner_merged_ready)", ".merged_ready(inner_merged_ready & turn)"),
+        (".in_valid(inner_merged_valid)", ".in_valid(inner_merged_valid & turn)"),
+        (
+            "    merger_core core (",
+            "    reg turn; always @(posedge clk) turn <= rst ? 0 : ~turn;\n    merger_core core (",
+        ),
+    ):
+        assert right in late
+        late = late.replace(right, wrong)
+    monkeypatch.setattr(own, "fronted", lambda *_: late)
+    assert bench("--dut", "both", "--sim", simulator, folder=tmp_path) == 3
+    assert "DIFFERENT in fibers_leave_in_order, token " in capsys.readouterr().out
+
+
+def test_a_bench_that_fails_on_the_model_fails(simulator, tmp_path, capsys):
+    spoilt = tmp_path / "spoilt_bench.py"
+    spoilt.write_text(BENCH.read_text().replace("sorted(chain", "list(chain"))
+    assert bench("--dut", "model", "--sim", simulator, folder=tmp_path / "out", file=spoilt) == 3
+    assert "1 of 1 tests" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "block", "settings", "file", "said"),
+    [
+        (["--dut", "bth"], "merger", ["radix=4"], BENCH, "no device bth to test; did you mean both?"),
+        (
+            [],
+            "merger",
+            ["radix=4"],
+            Path("none.py"),
+            "none.py: no such bench; give a Python file of cocotb tests",
+        ),
+        (
+            ["--dut", "rtl"],
+            "bank",
+            [],
+            BENCH,
+            "bank sends several tokens a cycle at memory_requests, which no channel",
+        ),
+        ([], "merge_tree", [], BENCH, "merge_tree is composed of several components: only DUT=rtl runs it"),
+        ([], "merger", ["radix=1"], BENCH, "merger: radix must be from 2 to "),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(options, block, settings, file, said, tmp_path, capsys):
+    assert bench(*options, folder=tmp_path, block=block, settings=settings, file=file) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"fiberscope: {said}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_every_block_has_a_shell_with_the_ports_of_its_front(name, simulator, tmp_path, capsys):
+    from hw.rtl.kit.interface import check_ports
+    from hw.rtl.tools.hdl import find
+
+    assert cli.run(["rtl", "shell", name, "-o", str(tmp_path)]) == 0
+    interface = front(BLOCKS[name].interface(BLOCKS[name].parameters()))
+    found = find(simulator).ports([tmp_path / f"{name}.v"], interface.module, tmp_path)
+    check_ports(interface, found)
