@@ -1,10 +1,11 @@
 cimport cython
 
 from accelerators.gamma.tasks cimport TaskTable
+from hw.fibers.pointers cimport RowPointerReader
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long FETCH, READ, PORT_SHIFT, TAG_MASK, WINDOW
+cdef long FETCH, PORT_SHIFT, WINDOW
 cdef long END_OF_WORK, B_BASE, B_POINTERS_BASE, PARTIAL_BASE
 
 cdef class Prefetcher(Component):
@@ -14,8 +15,8 @@ cdef class Prefetcher(Component):
     cdef long tag_base
     cdef long line_bytes
     cdef long element_bytes
-    cdef long pointer_bytes
     cdef bint fetching
+    cdef RowPointerReader pointers
     cdef readonly long task
     cdef readonly bint working
     cdef readonly long located
@@ -24,12 +25,7 @@ cdef class Prefetcher(Component):
     cdef long line
     cdef long last_line
     cdef bint extent_known
-    cdef long pointer_line
-    cdef long asked
-    cdef long arrived
-    cdef long[::1] here
     cdef long[::1] needed
-    cdef readonly long pointer_reads
     cdef readonly long fetches
     cdef Channel tasks
     cdef Channel requests
@@ -49,5 +45,3 @@ cdef class Prefetcher(Component):
     cdef int _extent(self) except -1
     @cython.final
     cdef bint _locate(self) except -1
-    @cython.final
-    cdef bint _has_pointers(self, long row) except -1

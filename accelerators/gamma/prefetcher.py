@@ -7,10 +7,11 @@ from array import array
 from accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, END_OF_WORK, PARTIAL_BASE, TASK, Sizes
 from accelerators.gamma.tasks import TaskTable
 from hw.fibers.compressed import CompressedRows
-from hw.memory import FETCH, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
+from hw.fibers.pointers import RowPointerReader
+from hw.memory import FETCH, PORT_SHIFT, REPLY, REQUEST
 from sim.component import Component, Input, Output, Signal
 
-WINDOW = 16  # reads of row pointers under way at once
+WINDOW = 16  # reads of row pointers in flight at once
 
 
 class Prefetcher(Component):
@@ -18,7 +19,9 @@ class Prefetcher(Component):
 
     Interface: tasks come in on ``tasks`` and, once their last fetch has left, leave on ``prefetched``, with
     their fibers' extents in the task table; reads of row pointers and fetches go out on ``requests``, row
-    pointers come back on ``replies``. One request a cycle; up to 16 reads of row pointers are under way.
+    pointers come back on ``replies``. One request a cycle; up to 16 reads of row pointers are in flight.
+    Until the network has taken the last request of a task, which the prefetcher sees of its queue, it waits
+    for output: a fetch has no reply.
 
     Args:
         name: instance name.
@@ -54,7 +57,13 @@ class Prefetcher(Component):
         self.tag_base = port << PORT_SHIFT
         self.line_bytes = sizes.line_bytes
         self.element_bytes = sizes.element_bytes
-        self.pointer_bytes = sizes.pointer_bytes
+        self.pointers = RowPointerReader(
+            B_POINTERS_BASE,
+            self.tag_base,
+            line_bytes=sizes.line_bytes,
+            pointer_bytes=sizes.pointer_bytes,
+            lines=WINDOW,
+        )
         self.fetching = fetching
         self.task = END_OF_WORK
         self.working = False
@@ -64,12 +73,7 @@ class Prefetcher(Component):
         self.line = 0  # next line to fetch of the present input
         self.last_line = 0
         self.extent_known = False
-        self.pointer_line = -1  # the line of row pointers asked for last
-        self.asked = 0  # lines of row pointers, ever
-        self.arrived = 0  # how many of those are here, without a gap
-        self.here = array("q", bytes(8 * WINDOW))
         self.needed = array("q", bytes(8 * (table.radix + 1)))  # by input: lines asked when it is located
-        self.pointer_reads = 0
         self.fetches = 0
 
     def elaborate(self) -> None:
@@ -98,7 +102,7 @@ class Prefetcher(Component):
         self.task = self.tasks.reference()
         self.tasks.pop()
         self.working = True
-        self.pointer_line = -1
+        self.pointers.forget()
         if self.task != END_OF_WORK:
             self.located = self.fetched = self.table.first_inputs[self.task]
             self.last_input = self.table.first_inputs[self.task + 1]
@@ -108,15 +112,14 @@ class Prefetcher(Component):
         """Note that a line of row pointers has come."""
         if not self.replies.can_pop():
             return False
-        self.here[(self.replies.coordinate() & TAG_MASK) % WINDOW] = 1
-        self.replies.pop()
-        while self.here[self.arrived % WINDOW]:
-            self.here[self.arrived % WINDOW] = 0
-            self.arrived += 1
+        self.pointers.receive(self.replies)
         return True
 
     def _hand_on(self, now: int) -> int:
-        """Pass the task on once the last fetch has left, so that no read overtakes the fetch of its line."""
+        """Pass the task on once the last fetch has left, so that no read overtakes the fetch of its line.
+
+        That needs no acknowledgement: the prefetcher writes the queue to the network and sees it empty.
+        """
         requests = self.requests
         if requests.space() < requests.capacity:
             requests.want(requests.capacity)
@@ -130,7 +133,7 @@ class Prefetcher(Component):
     def _fetch(self) -> bool:
         """Fetch the next line of the first input that is not in full; says whether it did anything."""
         first = self.table.first_inputs[self.task]
-        if self.fetched == self.located or self.needed[self.fetched - first] > self.arrived:
+        if self.fetched == self.located or self.needed[self.fetched - first] > self.pointers.window.arrived:
             return False
         if not self.extent_known:
             self._extent()
@@ -164,33 +167,17 @@ class Prefetcher(Component):
     def _locate(self) -> bool:
         """Ask for the row pointers of further inputs, one line at the most; says whether it did anything."""
         before = self.located
-        while self.located < self.last_input and self.asked - self.arrived < WINDOW:
+        while self.located < self.last_input and self.pointers.window.has_room():
             source = self.table.inputs[self.located]
-            if source >= 0 and not self._has_pointers(self.columns[source]):
+            if source >= 0 and not self.pointers.locate(self.columns[source], self.requests):
                 return True
-            self.needed[self.located - self.table.first_inputs[self.task]] = self.asked
+            self.needed[self.located - self.table.first_inputs[self.task]] = self.pointers.window.sent
             self.located += 1
         return self.located > before
 
-    def _has_pointers(self, row: int) -> bool:
-        """Whether the row's two pointers were asked for; if not, asks for a line of them.
-
-        A task's rows come in increasing order, so only the line asked for last can serve again.
-        """
-        first = row * self.pointer_bytes // self.line_bytes
-        last = ((row + 2) * self.pointer_bytes - 1) // self.line_bytes
-        if self.pointer_line == last:
-            return True
-        self.pointer_line = last if self.pointer_line == first else first
-        tag = self.tag_base | (self.asked % WINDOW)
-        self.requests.push(READ, tag, B_POINTERS_BASE + self.pointer_line * self.line_bytes, 0.0)
-        self.asked += 1
-        self.pointer_reads += 1
-        return False
-
     def counters(self) -> dict[str, int]:
         """Lines of row pointers read, and lines fetched."""
-        return {"pointer_reads": self.pointer_reads, "fetches": self.fetches}
+        return {"pointer_reads": self.pointers.window.sent, "fetches": self.fetches}
 
     def signals(self) -> tuple[Signal, ...]:
         """The task, and how far its inputs were located and fetched."""

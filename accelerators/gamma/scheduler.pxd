@@ -4,6 +4,7 @@ from accelerators.gamma.stream cimport StreamOfA
 from hw.fibers.compressed cimport CompressedRows
 from hw.fibers.partials cimport PartialStore
 from accelerators.gamma.tasks cimport TaskTable
+from hw.window cimport ReorderWindow
 from sim.channel cimport Channel
 from sim.component cimport Component
 
@@ -19,11 +20,8 @@ cdef class Scheduler(Component):
     cdef long tag_base
     cdef StreamOfA stream
     cdef long line_bytes
-    cdef readonly long asked
-    cdef readonly long arrived
+    cdef readonly ReorderWindow window
     cdef long arrived_nonzeros
-    cdef long[::1] here
-    cdef long stream_lines
     cdef readonly long next_task
     cdef long[::1] ready
     cdef long first_ready

@@ -18,6 +18,7 @@ from accelerators.gamma.tasks import TaskTable
 from hw.fibers.compressed import CompressedRows
 from hw.fibers.partials import PartialStore
 from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE
+from hw.window import ReorderWindow
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
@@ -79,11 +80,8 @@ class Scheduler(Component):
         self.tag_base = port << PORT_SHIFT
         self.stream = stream_of(a, table, sizes)
         self.line_bytes = sizes.line_bytes
-        self.asked = 0  # lines of the stream asked for
-        self.arrived = 0  # how many of them are here, without a gap
-        self.arrived_nonzeros = 0  # how many of those are lines of nonzeros
-        self.here = array("q", bytes(8 * stream_lines))
-        self.stream_lines = stream_lines
+        self.window = ReorderWindow(stream_lines)  # lines of the stream
+        self.arrived_nonzeros = 0  # lines of nonzeros among those that came
         self.next_task = 0  # the next in the table's order; those that merge are skipped
         self._skip_merging()
         self.ready = array("q", bytes(8 * max(1, table.count)))  # queue of the merging tasks that can run
@@ -137,7 +135,7 @@ class Scheduler(Component):
             return self.wait_output(self._tasks_of(self.ended))
         if not self.memory_requests.can_push():
             return self.wait_output(self.memory_requests)
-        if self.arrived < self.asked:
+        if self.window.in_flight() > 0:
             return self.wait_input(self.memory_replies)
         if self.completed < self.table.count:
             return self.wait_input(self._completions_of(0))
@@ -147,30 +145,29 @@ class Scheduler(Component):
         """A line of the stream has come; they may come out of order."""
         if not self.memory_replies.can_pop():
             return False
-        self.here[(self.memory_replies.coordinate() & TAG_MASK) % self.stream_lines] = 1
+        first = self.window.arrived
+        self.window.receive(self.memory_replies.coordinate() & TAG_MASK)
         self.memory_replies.pop()
-        while self.here[self.arrived % self.stream_lines]:
-            self.here[self.arrived % self.stream_lines] = 0
-            if self.stream.addresses[self.arrived] < A_POINTERS_BASE:
+        for line in range(first, self.window.arrived):
+            if self.stream.addresses[line] < A_POINTERS_BASE:
                 self.arrived_nonzeros += 1
-            self.arrived += 1
         return True
 
     def _ask(self) -> bool:
         """Ask for the next line of the stream; ahead of its use as far as the lines not dispatched allow."""
-        if self.asked == self.stream.count or self.asked - self._used() >= self.stream_lines:
+        line = self.window.sent
+        if line == self.stream.count or line - self._used() >= self.window.size:
             return False
-        tag = self.tag_base | (self.asked % self.stream_lines)
-        self.memory_requests.push(READ, tag, self.stream.addresses[self.asked], 0.0)
-        self.asked += 1
+        tag = self.tag_base | self.window.send()
+        self.memory_requests.push(READ, tag, self.stream.addresses[line], 0.0)
         return True
 
     def _used(self) -> int:
         """Lines that came and are not held: of row pointers, and of nonzeros that no task waits for."""
         if self.next_task == self.table.count:
-            return self.arrived
+            return self.window.arrived
         waiting = self.arrived_nonzeros - self.stream.first_needed[self.next_task]
-        return self.arrived - max(0, waiting)
+        return self.window.arrived - max(0, waiting)
 
     def _complete(self) -> bool:
         """Take all completions at hand."""
@@ -244,7 +241,7 @@ class Scheduler(Component):
 
     def _here(self, task: int) -> bool:
         """Whether the nonzeros of A that the task needs have come."""
-        return self.stream.needed[task] <= self.arrived
+        return self.stream.needed[task] <= self.window.arrived
 
     def _all_completed(self) -> bool:
         return self.completed == self.table.count
@@ -304,7 +301,7 @@ class Scheduler(Component):
 
     def counters(self) -> dict[str, int]:
         """Lines of A asked for, and tasks completed."""
-        return {"stream_lines": self.asked, "tasks": self.completed}
+        return {"stream_lines": self.window.sent, "tasks": self.completed}
 
     def signals(self) -> tuple[Signal, ...]:
         """The next task in order, merging tasks that are ready, tasks completed, lines of A that came."""
@@ -317,4 +314,4 @@ class Scheduler(Component):
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return self.next_task, self.ready_count, self.completed, self.arrived
+        return self.next_task, self.ready_count, self.completed, self.window.arrived

@@ -1,5 +1,6 @@
 cimport cython
 
+from hw.window cimport ReorderWindow
 from sim.channel cimport Channel
 from sim.component cimport Component
 
@@ -9,12 +10,9 @@ cdef class MemoryStream(Component):
     cdef readonly long operation
     cdef readonly long line_bytes
     cdef readonly long bytes
-    cdef readonly long asked
+    cdef readonly ReorderWindow window
     cdef long base
     cdef long tag_base
-    cdef long lines
-    cdef long arrived
-    cdef long[::1] here
     cdef long[::1] targets
     cdef long most_jobs
     cdef long first_job

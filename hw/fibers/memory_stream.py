@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 
 from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, TENSOR_SHIFT
+from hw.window import ReorderWindow
 from sim.component import Component, Input, Output, Signal
 
 # Protocols: a token asks to move so many bytes (its coordinate), one says that they are moved.
@@ -57,11 +58,8 @@ class MemoryStream(Component):
         self.base = (tensor << TENSOR_SHIFT) + start
         self.tag_base = port << PORT_SHIFT
         self.line_bytes = line_bytes
-        self.lines = lines
         self.bytes = 0  # of all jobs taken
-        self.asked = 0  # lines asked for
-        self.arrived = 0  # lines that are here, without a gap
-        self.here = array("q", bytes(8 * lines))
+        self.window = ReorderWindow(lines)
         self.targets = array("q", bytes(8 * most_jobs))  # ring of the lines that must have arrived, by job
         self.most_jobs = most_jobs
         self.first_job = 0
@@ -103,27 +101,28 @@ class MemoryStream(Component):
     def _receive(self) -> bool:
         if self.operation != READ or not self.replies.can_pop():
             return False
-        self.here[(self.replies.coordinate() & TAG_MASK) % self.lines] = 1
+        self.window.receive(self.replies.coordinate() & TAG_MASK)
         self.replies.pop()
-        while self.here[self.arrived % self.lines]:
-            self.here[self.arrived % self.lines] = 0
-            self.arrived += 1
         return True
 
     def _ask(self) -> bool:
-        if self.asked == self._target() or self.asked - self.arrived == self.lines:
+        line = self.window.sent
+        if line == self._target() or not self.window.has_room():
             return False
         if not self.requests.can_push():
             return False
-        tag = self.tag_base | (self.asked % self.lines)
-        self.requests.push(self.operation, tag, self.base + self.asked * self.line_bytes, 0.0)
-        self.asked += 1
+        slot = self.window.send()
+        self.requests.push(self.operation, self.tag_base | slot, self.base + line * self.line_bytes, 0.0)
         if self.operation != READ:
-            self.arrived += 1
+            self.window.receive(slot)
         return True
 
     def _finish(self) -> bool:
-        if self.job_count == 0 or self.arrived < self.targets[self.first_job] or not self.done.can_push():
+        if (
+            self.job_count == 0
+            or self.window.arrived < self.targets[self.first_job]
+            or not self.done.can_push()
+        ):
             return False
         self.done.push(0, 0, 0, 0.0)
         self.first_job = (self.first_job + 1) % self.most_jobs
@@ -133,15 +132,15 @@ class MemoryStream(Component):
     def _wait(self) -> int:
         if self.job_count == 0:
             return self.idle()
-        if self.asked < self._target() and not self.requests.can_push():
+        if self.window.sent < self._target() and not self.requests.can_push():
             return self.wait_output(self.requests)
-        if self.arrived >= self.targets[self.first_job]:
+        if self.window.arrived >= self.targets[self.first_job]:
             return self.wait_output(self.done)
         return self.wait_input(self.replies)
 
     def counters(self) -> dict[str, int]:
         """Bytes of all jobs, and lines asked for."""
-        return {"bytes": self.bytes, "lines": self.asked}
+        return {"bytes": self.bytes, "lines": self.window.sent}
 
     def signals(self) -> tuple[Signal, ...]:
         """Jobs taken and not done, lines asked for, lines under way."""
@@ -149,4 +148,4 @@ class MemoryStream(Component):
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return self.job_count, self.asked, self.asked - self.arrived
+        return self.job_count, self.window.sent, self.window.in_flight()
