@@ -46,7 +46,7 @@ TYPED    := $(shell find sim hw accelerators -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 READY    := $(VENV)/built $(VENV)/installed
 
-.PHONY: help sim wave which cosim whole test test-all check lint types docs bench clean
+.PHONY: help sim wave which cosim whole test test-all check lint types docs bench release clean
 .NOTPARALLEL:
 
 help: ## Show the targets.
@@ -113,8 +113,14 @@ docs: $(VENV)/docs ## Build the documentation as a site in out/site, which needs
 bench: $(READY) ## Measure the speed of the simulator.
 	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "$$script"; $(PY) "$$script"; echo; done
 
+release: $(VENV)/release ## Build what is published in dist/: the sources, and a wheel for each Python (needs Docker or Podman).
+	@rm -rf dist
+	@$(PY) -m build --sdist --outdir dist
+	@$(PY) -m cibuildwheel --output-dir dist dist/*.tar.gz
+	@$(PY) -m twine check --strict dist/*
+
 clean: ## Remove everything that was made here, the environment too.
-	@rm -rf $(VENV) $(OUT) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(OUT) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find sim hw accelerators -name '*.so' -delete
 	@rm -f $(TYPED:.pxd=.c)
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -161,7 +167,7 @@ $(VENV)/installed: $(VENV)/compiler pyproject.toml | $(VENV)/built
 	@$(PIP) --no-build-isolation --editable . || $(OFFLINE)
 	@touch $@
 
-$(VENV)/dev $(VENV)/docs: $(VENV)/created pyproject.toml
+$(VENV)/dev $(VENV)/docs $(VENV)/release: $(VENV)/created pyproject.toml
 	@echo 'Installing what $(@F) needs ...'
 	@$(PIP) $(call NEEDS,project optional-dependencies $(@F)) || $(OFFLINE)
 	@touch $@

@@ -101,14 +101,22 @@ class CompileChanged(build_ext):
 
 CORES = os.cpu_count() or 1
 
-setup(
-    ext_modules=cythonize(
+
+def _translated() -> list[Extension]:
+    """The extensions, their C written; none for metadata, and for an archive of sources, which holds no C."""
+    if not COMPILING & set(sys.argv):
+        return []
+    return cythonize(
         _extensions(),
         compiler_directives=DIRECTIVES,
         nthreads=CORES,
         shared_utility_qualified_name=HELPERS,
         quiet=True,
-    ),
+    )
+
+
+setup(
+    ext_modules=_translated(),
     options={"build_ext": {"parallel": CORES}},
     cmdclass={"build_ext": CompileChanged},
 )

@@ -1,4 +1,4 @@
-"""Where files are looked for: the data path, then the cache, filled by downloads.
+"""Where files are looked for: the data path, what comes with Fiberscope, the cache, filled by downloads.
 
 `FIBERSCOPE_DATA`: folders, separated as in PATH. `FIBERSCOPE_CACHE`: the cache, else the user's cache folder.
 `FIBERSCOPE_OFFLINE=1`: no downloads. The cache has a folder a name: the file, its sha256 beside it, and the
@@ -21,8 +21,9 @@ from workloads.download import DownloadError, Progress, download, file_digest
 from workloads.readers import SUFFIXES
 from workloads.registry import Entry
 
-__all__ = ["cache_folder", "cached", "data_folders", "fetch", "find", "offline"]
+__all__ = ["cache_folder", "cached", "data_folders", "fetch", "find", "offline", "shipped"]
 
+SHIPPED = Path(__file__).with_name("matrices")
 LOCK_SECONDS = 3600  # how long to wait for another process that downloads the same matrix
 _ARCHIVES = (".tar.gz", ".tgz")
 
@@ -46,6 +47,12 @@ def find(name: str) -> Path | None:
     """The first file of the data path called `name` plus a suffix that can be read."""
     candidates = (folder / (name + suffix) for folder in data_folders() for suffix in SUFFIXES)
     return next((path for path in candidates if path.is_file()), None)
+
+
+def shipped(entry: Entry) -> Path | None:
+    """The entry's file among those that come with Fiberscope; their sources stand beside them."""
+    file = SHIPPED / f"{entry.name}.mtx.gz"
+    return file if file.is_file() else None
 
 
 def cached(entry: Entry) -> Path | None:

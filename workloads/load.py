@@ -55,9 +55,10 @@ def load(
 ) -> Workload:
     """The workload called `name`: a path, a generator (`uniform:rows=...`), or a name.
 
-    A name is looked up in the data path, then, if the registry has it, in the cache, then downloaded, calling
-    `progress` with the bytes had and the bytes in all. Where that fails a surrogate takes its place, unless
-    `exact`. Raises WorkloadError: unknown, unreadable, not a matrix, or not to be had `exact`.
+    A name is looked up in the data path, then, if the registry has it, among the matrices that come with
+    Fiberscope and in the cache, then downloaded, calling `progress` with the bytes had and the bytes in all.
+    Where that fails a surrogate takes its place, unless `exact`. Raises WorkloadError: unknown, unreadable,
+    not a matrix, or not to be had `exact`.
     """
     text = os.fspath(name)
     if spec.is_spec(text) and not Path(text).exists():
@@ -125,6 +126,8 @@ def _registered(entry: registry.Entry, exact: bool, progress: Callable[[int, int
     for name in (entry.name, *entry.aliases):
         if (file := cache.find(name)) is not None:
             return _real(entry, read_matrix(file), file.name)
+    if (file := cache.shipped(entry)) is not None:
+        return _real(entry, read_matrix(file), file.name)
     try:
         file = cache.fetch(entry, progress)
     except DownloadError as error:

@@ -192,3 +192,10 @@ def test_real_matrices_are_what_their_profiles_say(name):
     assert (found.matrix.nnz, rows.max(), cols.max()) == (profile.nnz, profile.max_row, profile.max_col)
     assert int(rows @ cols) == profile.multiplies_AA
     assert (found.matrix @ found.matrix).nnz == profile.nnz_AA
+
+
+def test_wiki_vote_comes_with_fiberscope_and_is_what_the_registry_says():
+    found = load("wiki-Vote", exact=True)
+    assert (found.source, found.origin, found.notice) == ("real", "wiki-Vote.mtx.gz", None)
+    assert (found.matrix.shape, found.matrix.nnz) == ((8297, 8297), 103689)
+    assert found.digest == "3b02f2dc99c104af0b4d0652de5c5fcc28479f824f4af8ebf49ee18b970b05a4"

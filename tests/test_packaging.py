@@ -1,0 +1,48 @@
+"""What an archive of the sources holds: all that make and the tests need, and nothing that was generated."""
+
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def tracked() -> set[str]:
+    """The files under version control; skips where there is none."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("this is no clone, so what belongs to the sources is not known")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The names in an archive made of a copy of the sources, beside generated C as compiling leaves it."""
+    copy, made = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("dist")
+    for name in tracked():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, copy / name)
+    (copy / "sim" / "leftover.c").write_text("int x;\n")
+    command = [sys.executable, "setup.py", "--quiet", "sdist", "-d", str(made)]
+    subprocess.run(command, cwd=copy, check=True, capture_output=True)
+    with tarfile.open(next(made.glob("*.tar.gz"))) as tar:
+        return {member.name.partition("/")[2] for member in tar if member.isfile()}
+
+
+def test_the_archive_holds_every_source_but_ci_and_git(archive: set[str]) -> None:
+    missing = {name for name in tracked() - archive if not name.startswith((".ci/", ".git"))}
+    assert missing == set()
+
+
+def test_the_archive_holds_nothing_generated(archive: set[str]) -> None:
+    made = {"PKG-INFO", "setup.cfg"}
+    strange = {name for name in archive - tracked() - made if not name.startswith("fiberscope.egg-info/")}
+    assert strange == set()
+
+
+def test_the_archive_holds_the_matrix_of_the_first_run_and_where_it_is_from(archive: set[str]) -> None:
+    assert {"workloads/matrices/wiki-Vote.mtx.gz", "workloads/matrices/README.md"} <= archive
