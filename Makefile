@@ -21,8 +21,8 @@ WINDOW  ?=
 SCOPE   ?=
 TRIGGER ?=
 EXACT ?=
-NAME   = $(ACC)-$(call slug,$(MTX))$(if $(B),-$(call slug,$(B)))
-slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|csv|el)$$//; s/[^A-Za-z0-9._=-]/_/g')
+NAME   = $(call slug,$(ACC))-$(call slug,$(MTX))$(if $(B),-$(call slug,$(B)))
+slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|csv|el|py)$$//; s/[^A-Za-z0-9._=-]/_/g')
 
 # make cosim: a block that has a twin (default: all), and the HDL simulator. With ACC and MTX: that block (or
 # several: merger,bank) in the loop of an accelerator, at instances (default: the first), with Verilog of one's own.

@@ -1,15 +1,21 @@
-"""The machines, one folder each, found by name and imported only when asked for."""
+"""The machines, one folder each, found by name and imported only when asked for; and those of a user's."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
+import sys
+import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accelerators.errors import ConfigurationError
 from workloads.errors import nearest
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from accelerators.machine import Accelerator
 
 __all__ = ["ConfigurationError", "find", "names"]
@@ -21,13 +27,48 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Accelerator[Any]:
-    """The descriptor of the accelerator with this name.
+    """The descriptor of the accelerator with this name, or of the one in this file (``my/machine.py``).
 
     Raises:
         ConfigurationError: there is none.
     """
+    if name.endswith(".py"):
+        return _descriptor(_run_file(Path(name)), name)
     known = names()
     if name not in known:
         raise ConfigurationError(f"no accelerator is called {name}; {nearest(name, known)}")
-    descriptor: Accelerator[Any] = importlib.import_module(f"accelerators.{name}").ACCELERATOR
+    return _descriptor(importlib.import_module(f"accelerators.{name}"), name)
+
+
+def _descriptor(module: ModuleType, name: str) -> Accelerator[Any]:
+    from accelerators.machine import Accelerator  # noqa: PLC0415  (a list of names needs nothing heavy)
+
+    descriptor = getattr(module, "ACCELERATOR", None)
+    if not isinstance(descriptor, Accelerator):
+        raise ConfigurationError(f"{name}: it should have an Accelerator, called ACCELERATOR")
     return descriptor
+
+
+def _run_file(path: Path) -> ModuleType:
+    """A user's file as a module, read anew each time; its own folder is not searched for others."""
+    if not path.is_file():
+        raise ConfigurationError(f"{path}: there is no such file; a machine of one's own is a Python file")
+    spec = importlib.util.spec_from_file_location(f"fiberscope_machine_{path.stem}", path)
+    assert spec is not None  # its name ends in .py
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # for what looks itself up there, as pydantic's models do
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        line = _line_in(path, error)
+        raise ConfigurationError(f"{path}:{line}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _line_in(path: Path, error: Exception) -> int:
+    """The line of a file at which running it failed."""
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    return max((frame.lineno or 1 for frame in frames if Path(frame.filename) == path.absolute()), default=1)

@@ -15,7 +15,15 @@ from hw.routes import AddressRoute, PortRoute, Route
 from sim import Component, Kernel, SimulationError
 from sim.names import numbered
 
-__all__ = ["Composition", "CompositionParameters", "Network", "PartFactory", "User", "count"]
+__all__ = [
+    "Composition",
+    "CompositionParameters",
+    "ElementNetwork",
+    "Network",
+    "PartFactory",
+    "User",
+    "count",
+]
 
 PartFactory: TypeAlias = Callable[..., Component]
 User: TypeAlias = tuple[Component, str, str]  # and its ports for requests and replies, "" if it takes none
@@ -24,17 +32,22 @@ AnyComponent = TypeVar("AnyComponent", bound=Component)
 
 
 class Network(Configuration):
-    """The wires and crossbars.
+    """The crossbars.
 
-    ``pe_latency`` is of those between the processing elements and what serves them, ``memory_latency`` of
-    those to memory, in cycles; ``queue`` is of each input of a crossbar, in tokens. Behind it an input may
-    have queues for each output, which share ``virtual_output_queues`` tokens; 0 is without.
+    ``memory_latency`` is in cycles, from one to a channel of memory and back to a user; ``queue`` is of each
+    input, in tokens. Behind it an input may have queues for each output, which share
+    ``virtual_output_queues`` tokens; 0 is without.
     """
 
-    pe_latency: int = Field(ge=1, le=1000)
     memory_latency: int = Field(ge=1, le=1000)
     queue: int = Field(ge=2, le=1024)
     virtual_output_queues: int = Field(ge=0, le=1024)
+
+
+class ElementNetwork(Network):
+    """Those between processing elements and what serves them too."""
+
+    pe_latency: int = Field(ge=1, le=1000)
 
 
 class CompositionParameters(Configuration):
@@ -121,7 +134,7 @@ class Composition(Generic[AnyParameters]):
 
         Args:
             name: of the network: its crossbars are ``<name>_requests`` and ``<name>_replies``.
-            users: their places here are the numbers by which replies find them.
+            users: their places here are the numbers by which replies find them; those that take none last.
             servers: with ports ``requests`` and ``replies``.
             interleave: bytes side by side in one server.
             latency: cycles from a crossbar to a server and to a user.

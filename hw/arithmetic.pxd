@@ -14,6 +14,14 @@ cdef class Multiplier(Component):
 
     cpdef long tick(self, long now) except? -2
 
+cdef class PairMultiplier(Component):
+    cdef readonly long multiplies
+    cdef Channel a
+    cdef Channel b
+    cdef Channel products
+
+    cpdef long tick(self, long now) except? -2
+
 cdef class Accumulator(Component):
     cdef readonly bint holding
     cdef readonly long coordinate

@@ -74,6 +74,63 @@ class Multiplier(Component):
         return (self.multiplies,)
 
 
+class PairMultiplier(Component):
+    """Multiplies the elements of two streams that come side by side, as matches of an intersection do.
+
+    Interface: a token of each of ``a`` and ``b`` gives one on ``products``, with the control part of both;
+    products all have coordinate 0, so that those of a fiber add up.
+
+    Args:
+        name: instance name.
+
+    Raises:
+        SimulationError: in the run, if one side ends a fiber and the other does not.
+    """
+
+    PORTS = (Input("a", STREAM), Input("b", STREAM), Output("products", STREAM))
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.multiplies = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        self.a = self.channel("a")
+        self.b = self.channel("b")
+        self.products = self.channel("products")
+
+    def tick(self, now: int) -> int:
+        """Move one pair through."""
+        here = self.a.can_pop()
+        if here != self.b.can_pop():
+            return self.wait_input(self.b if here else self.a)
+        if not here:
+            return self.idle()
+        if not self.products.can_push():
+            return self.wait_output(self.products)
+        control = self.a.control()
+        if control != self.b.control():
+            raise SimulationError(f"{self.name}: a fiber ends on one side alone")
+        if control == DATA:
+            self.multiplies += 1
+        self.products.push(control, 0, 0, self.a.value() * self.b.value())
+        self.a.pop()
+        self.b.pop()
+        return self.busy(now + 1)
+
+    def counters(self) -> dict[str, int]:
+        """Multiplies done."""
+        return {"multiply": self.multiplies}
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Multiplies done so far."""
+        return (Signal("multiplies", 48),)
+
+    def sample(self) -> tuple[int, ...]:
+        """Current values of the signals."""
+        return (self.multiplies,)
+
+
 class Accumulator(Component):
     """Sums runs of equal coordinates; a change of coordinate emits the sum, a stop the last one and itself.
 

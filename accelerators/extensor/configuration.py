@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.composition import CompositionParameters
+from accelerators.composition import CompositionParameters, ElementNetwork
 from accelerators.configuration import Bytes, Configuration
 from accelerators.extensor.layout import HALVES
 from workloads.fibertree_format import RankFormat
@@ -85,6 +85,7 @@ class ExTensorConfiguration(CompositionParameters):
     pe: ProcessingElements
     llb: LastLevelBuffer
     tile: Tile
+    network: ElementNetwork
     stream: Stream
     format: Format
 

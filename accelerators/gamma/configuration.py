@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.composition import CompositionParameters
+from accelerators.composition import CompositionParameters, ElementNetwork
 from accelerators.configuration import Bytes, Configuration
 from accelerators.gamma.layout import Sizes
 from hw.cache import FiberCacheSpecification
@@ -96,6 +96,7 @@ class GammaConfiguration(CompositionParameters):
     reorder: Literal["none", "affinity"]
     pe: ProcessingElements
     fibercache: FiberCache
+    network: ElementNetwork
     scheduler: SchedulerParameters
     format: Format
 

@@ -141,8 +141,8 @@ class Gamma(Composition[GammaConfiguration]):
         self.scheduler = self._add_scheduler()
         names = numbered("pe", parameters.pe.count)
         self.elements = [ProcessingElement(self, name, i) for i, name in enumerate(names)]
-        self._connect_tasks()
         self._add_cache()
+        self._connect_tasks()
         memory_users = [(unit, "memory_requests", "memory_replies") for unit in (*self.banks, self.scheduler)]
         self.add_memory(memory_users, parameters.fibercache.line)
         self.build()

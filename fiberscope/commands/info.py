@@ -37,7 +37,7 @@ def info(name: _Name) -> None:
     from workloads.errors import nearest
 
     machines = accelerators.names()
-    if name in machines:
+    if name in machines or name.endswith(".py"):
         _show_parameters(accelerators.find(name).shipped, wide_console())
         return
     try:

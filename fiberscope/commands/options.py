@@ -9,7 +9,10 @@ import typer
 
 __all__ = ["Accelerator", "Json", "Markdown", "Matrix", "SecondMatrix", "Settings"]
 
-Accelerator = Annotated[str, typer.Argument(help="Name of the accelerator; see 'fiberscope list'.")]
+Accelerator = Annotated[
+    str,
+    typer.Argument(help="Name of the accelerator (see 'fiberscope list'), or a Python file with one's own."),
+]
 Matrix = Annotated[str, typer.Argument(help="A: a file, a known name, or a generator.")]
 SecondMatrix = Annotated[
     str | None, typer.Option("--b", metavar="MATRIX", help="B, where it is not A again.")

@@ -211,8 +211,3 @@ def test_every_shipped_parameter_is_there_valid_and_explained(name: str) -> None
     shipped = parameters(machine.shipped)
     assert sorted(parameter.key for parameter in shipped) == sorted(leaf_keys(machine.configuration))
     assert [parameter.key for parameter in shipped if not parameter.comment] == []
-
-
-def test_an_unknown_accelerator_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ConfigurationError, match=r"no accelerator is called gama; did you mean gamma\?"):
-        accelerators.find("gama")

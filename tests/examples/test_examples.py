@@ -49,13 +49,6 @@ def test_compose_computes_a_row(tmp_path: Path) -> None:
     assert out in PAGE.read_text(encoding="utf-8")
 
 
-def test_inner_products_take_fewer_cycles_where_scanners_are_told(tmp_path: Path) -> None:
-    out = python(str(EXAMPLES / "inner_product.py"), cwd=tmp_path)
-    two, skip, told = (int(cycles) for cycles in re.findall(r"(\d+) cycles", out))
-    assert two > skip > 4 * told
-    assert out in (ROOT / "docs" / "blocks.md").read_text(encoding="utf-8")
-
-
 def test_the_tutorial_runs(tmp_path: Path) -> None:
     out = python(str(EXAMPLES / "tutorial.py"), cwd=tmp_path)
     assert "did you mean pe.count?" in out

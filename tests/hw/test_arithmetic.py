@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import check_laws, head, run_block
 
-from hw.arithmetic import Accumulator, Multiplier
+from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
 from hw.stream import DATA, STOP
 from sim import Component, SimulationError
 
@@ -38,6 +38,10 @@ stall_seeds = st.none() | st.integers(0, 1000)
 
 def multiplier():
     return Multiplier("multiplier", SCALES)
+
+
+def pair_multiplier():
+    return PairMultiplier("pairs")
 
 
 def accumulator():
@@ -149,6 +153,39 @@ class TestMultiplier:
 
         with pytest.raises(AssertionError):
             check_multiplier(lambda: Overeager("multiplier"), [(DATA, 1, -1, 7.0)])
+
+
+class TestPairMultiplier:
+    @settings(max_examples=100, deadline=None)
+    @given(
+        pairs=st.lists(st.tuples(st.sampled_from([DATA, DATA, STOP]), values(), values()), max_size=40),
+        size=sizes,
+        seed=stall_seeds,
+    )
+    def test_multiplies_what_comes_side_by_side_under_any_stalls(self, pairs, size, seed):
+        inputs = {
+            "a": [(control, 7 * i, i, left) for i, (control, left, _right) in enumerate(pairs)],
+            "b": [(control, 0, -i, right) for i, (control, _left, right) in enumerate(pairs)],
+        }
+        outcome = run_block(pair_multiplier(), inputs, ["products"], seed=seed, **size)
+        expected = [(control, 0, 0, left * right) for control, left, right in pairs]
+        assert outcome.tokens("products") == expected
+        elements = sum(control == DATA for control, *_ in pairs)
+        assert outcome.statistics["pairs"].counters == {"multiply": elements}
+        check_laws(pair_multiplier, inputs, ["products"], seeds=[seed], **size)
+
+    def test_a_pair_a_cycle_and_a_wait_for_the_side_that_is_late(self):
+        tokens = [(DATA, 0, 0, float(i)) for i in range(100)]
+        outcome = run_block(pair_multiplier(), {"a": tokens, "b": tokens}, ["products"], capacity=2)
+        assert [cycle for cycle, _ in outcome.received["products"]] == list(range(2, 102))
+        outcome = run_block(pair_multiplier(), {"a": tokens[:1], "b": tokens[:1]}, ["products"], seed=3)
+        waits = outcome.statistics["pairs"].input_stall
+        assert set(waits) <= {"a", "b"}
+
+    def test_a_fiber_that_ends_on_one_side_alone_is_refused(self):
+        inputs = {"a": [(DATA, 0, 0, 1.0)], "b": [STOP_TOKEN]}
+        with pytest.raises(SimulationError, match="pairs: a fiber ends on one side alone"):
+            run_block(pair_multiplier(), inputs, ["products"])
 
 
 class TestAccumulator:

@@ -7,7 +7,7 @@ from fibers import fiber_tokens
 from memory_stub import MemoryStub
 from streams import StreamSink, StreamSource
 
-from hw.arithmetic import Accumulator, Multiplier
+from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
 from hw.buffet import Buffet
 from hw.cache import FiberCacheBank, FiberCacheSpecification
 from hw.divider import Divider
@@ -31,6 +31,12 @@ CASES = {
     "multiplier": (
         lambda: Multiplier("block", array("d", [2.0])),
         {"operands": ELEMENTS},
+        ["products"],
+        (2,),
+    ),
+    "pair_multiplier": (
+        lambda: PairMultiplier("block"),
+        {"a": ELEMENTS, "b": ELEMENTS},
         ["products"],
         (2,),
     ),

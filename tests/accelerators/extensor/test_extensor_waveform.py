@@ -1,4 +1,4 @@
-"""The waveform of a small run: every part has its scope, and the signals tell what the counters do."""
+"""The waveform of a small run: the signals tell what the counters do."""
 
 from __future__ import annotations
 
@@ -20,12 +20,6 @@ def run(tmp_path_factory):
     with write_vcd(machine.kernel, path):
         machine.kernel.run()
     return machine, read_vcd(path)
-
-
-def test_every_part_has_a_scope(run):
-    machine, waveform = run
-    scopes = {name.rpartition(".")[0] for name in waveform.signals}
-    assert scopes >= set(machine.kernel.statistics())
 
 
 def test_the_signals_end_where_the_counters_do(run):

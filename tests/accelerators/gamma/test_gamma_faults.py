@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from gamma_bench import run_gamma, tiny
+from gamma_bench import SETTINGS, run_gamma, small_operands, tiny
 from gamma_checks import check_operations, check_partial_fibers, check_product, check_traffic
-from gamma_reports import SETTINGS, small_operands
 from whole_machines import CYCLE_LIMIT
 
 import fiberscope

@@ -15,7 +15,7 @@ from cache_network import run_cache
 from rows import by_lane, rows_of
 from streams import run_block
 
-from hw.arithmetic import Accumulator, Multiplier
+from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
 from hw.buffet import Buffet
 from hw.buffet_protocol import READ, READ_TO_UPDATE
 from hw.cache import FiberCacheSpecification
@@ -53,6 +53,12 @@ def requests(generator, count, lines):
 def _multiplier(generator):
     block = Multiplier("block", array("d", [2.0, -1.0, 0.1, 1e9]))
     return run_block(block, {"operands": stream(generator, 20)}, ["products"], seed=1)
+
+
+def _pair_multiplier(generator):
+    tokens = stream(generator, 20)
+    inputs = {"a": tokens, "b": [(control, 0, 0, 3.0) for control, *_ in tokens]}
+    return run_block(PairMultiplier("block"), inputs, ["products"], seed=4)
 
 
 def _accumulator(generator):
@@ -162,7 +168,7 @@ def _plain(outcome):
 
 def outcomes():
     """Every scenario's outcome by its name."""
-    scenarios = (_multiplier, _accumulator, _merger, _crossbar, _bank, _cache, _buffet)
+    scenarios = (_multiplier, _pair_multiplier, _accumulator, _merger, _crossbar, _bank, _cache, _buffet)
     scenarios += (_two_finger, _skip_ahead, _scanner, _leader_follower, _prefix_sum, _divider)
     return {scenario.__name__[1:]: _plain(scenario(random.Random(5))) for scenario in scenarios}
 

@@ -35,6 +35,18 @@ TINY: dict[str, Any] = {
 # A FiberCache that keeps all that small matrices bring.
 AMPLE: dict[str, Any] = {"fibercache.size": "1 MiB", "fibercache.banks": 4, "fibercache.ways": 16}
 
+# Small but with every part at work; partial fibers, and a cache too small for B.
+SETTINGS: dict[str, Any] = {
+    "pe.count": 3,
+    "pe.radix": 4,
+    "fibercache.size": "4 KiB",
+    "fibercache.banks": 4,
+    "fibercache.ways": 4,
+    "fibercache.misses": 2,
+    "memory.channels": 2,
+    "scheduler.stream_lines": 8,
+}
+
 
 def configured(**settings: Any) -> GammaConfiguration:
     """The shipped configuration with settings, whose dots are double underscores: ``pe__count=3``."""
@@ -78,6 +90,19 @@ def csr(rows: list[dict[int, float]], columns: int) -> sparse.csr_array:
 def stored(matrix: Any) -> CompressedRows:
     """A matrix as Gamma's parts have it."""
     return CompressedRows(matrix.indptr, matrix.indices, matrix.data)
+
+
+def small_operands() -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Two matrices, 30 x 30, with rows from empty to 14 nonzeros and values that are exact."""
+    generator = np.random.default_rng(11)
+    found = []
+    for _ in range(2):
+        lengths = generator.choice([0, 1, 2, 3, 6, 14], 30)
+        indices = [np.sort(generator.choice(30, length, replace=False)) for length in lengths]
+        values = generator.integers(-4, 5, lengths.sum()).astype(float)
+        pointers = np.concatenate([[0], np.cumsum(lengths)])
+        found.append(sparse.csr_array((values, np.concatenate(indices), pointers), shape=(30, 30)))
+    return found[0], found[1]
 
 
 # Small integers, so that sums are exact in any order; they cancel, and zeros are stored as any value.

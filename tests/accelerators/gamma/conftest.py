@@ -1,9 +1,0 @@
-"""Makes the helpers of this machine's tests importable: ``from gamma_bench import run_gamma``."""
-
-import sys
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "support"))
-pytest.register_assert_rewrite("gamma_checks")

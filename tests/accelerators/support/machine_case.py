@@ -1,0 +1,79 @@
+"""What a machine gives to be held to the laws that hold for all of them; see ``test_machines.py``."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import accelerators
+from accelerators.configuration import load
+from accelerators.machine import EVENT, Accelerator, Machine
+
+MACHINES = Path(__file__).parent.parent
+Operands = tuple[sparse.csr_array, sparse.csr_array]
+
+
+@dataclass(frozen=True)
+class MachineCase:
+    """A machine, as small machines of some makes.
+
+    Args:
+        accelerator: its name, or the path of its file.
+        variants: settings by the name of the make; the first is short of everything and simple in its memory.
+        operands: small ones that put every part to work.
+        planted: a part to be replaced by one that depends on the tick order, and a make that has several.
+        golden: of some makes, cycles of ``operands()``. A change of the timing, wanted or not, turns these
+            red. If it is wanted, put the cycles found here, and say in the commit why they changed.
+        operations: what the first make does with ``operands()``.
+        traffic: the bytes that it reads and writes, by tensor.
+    """
+
+    accelerator: str
+    variants: Mapping[str, Mapping[str, Any]]
+    operands: Callable[[], Operands]
+    planted: tuple[str, str]
+    golden: Mapping[str, int]
+    operations: Mapping[str, int]
+    traffic: Mapping[str, tuple[int, int]]
+
+    @property
+    def kind(self) -> Accelerator[Any]:
+        """The accelerator."""
+        return accelerators.find(self.accelerator)
+
+    def build(self, variant: str, operands: Operands, **options: Any) -> Machine:
+        """A machine of one make, in a kernel or with parts of one's own if they are given."""
+        kind = self.kind
+        settings = dict(self.variants[variant])
+        parameters = load(kind.configuration, kind.shipped, name=kind.name, settings=settings)
+        return kind.models[EVENT](parameters, *operands, **options)
+
+    def inexact_operands(self) -> Operands:
+        """The operands with values whose sums depend on the order in which they are added."""
+        a, b = self.operands()
+        for matrix in (a, b):
+            matrix.data[:] = [0.1 * (i % 7) + 1e-3 * i for i in range(len(matrix.data))]
+        return a, b
+
+
+def random_operands(rows: int, inner: int, columns: int, nonzeros: int) -> Operands:
+    """Two matrices of small whole values, so that sums are exact in any order."""
+    generator = np.random.default_rng(1)
+    found = []
+    for shape in ((rows, inner), (inner, columns)):
+        places = np.sort(generator.choice(shape[0] * shape[1], nonzeros, replace=False))
+        values = generator.integers(-3, 4, nonzeros).astype(float)
+        found.append(sparse.csr_array((values, (places // shape[1], places % shape[1])), shape=shape))
+    return found[0], found[1]
+
+
+def cases() -> dict[str, MachineCase]:
+    """Those of all machines: ``CASE`` in a file ``*_case.py`` of the support of a machine's tests."""
+    files = sorted(MACHINES.glob("*/support/*_case.py"))
+    return {file.stem.removesuffix("_case"): importlib.import_module(file.stem).CASE for file in files}

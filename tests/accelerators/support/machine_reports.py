@@ -1,0 +1,29 @@
+"""A report of a small run of each machine, for comparing the compiled machines with the uncompiled.
+
+Run as a script, it prints the reports of the mode the environment chooses.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+SUPPORT = Path(__file__).parent
+sys.path[:0] = [str(SUPPORT), *(str(folder) for folder in SUPPORT.parent.glob("*/support"))]
+
+from machine_case import MachineCase, cases  # noqa: E402
+
+import fiberscope  # noqa: E402
+
+
+def report_of(case: MachineCase) -> Any:
+    """The report of the first make with the DRAM model."""
+    settings = {**next(iter(case.variants.values())), "memory.model": "dram"}
+    report = fiberscope.simulate(case.accelerator, *case.operands(), settings=settings)
+    return json.loads(report.to_json())
+
+
+if __name__ == "__main__":
+    print(json.dumps({name: report_of(case) for name, case in cases().items()}))
