@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from accelerators import ConfigurationError
     from fiberscope.api import Waveform, simulate
-    from fiberscope.errors import DeadlockedRunError, FailedRunError, InputError, VerificationError
+    from fiberscope.errors import (
+        DeadlockedRunError,
+        FailedRunError,
+        InputError,
+        UnwrittenWaveformError,
+        VerificationError,
+    )
     from fiberscope.report.document import Report
     from workloads import WorkloadError
 
@@ -24,6 +30,7 @@ __all__ = [
     "FailedRunError",
     "InputError",
     "Report",
+    "UnwrittenWaveformError",
     "VerificationError",
     "Waveform",
     "WorkloadError",
@@ -37,6 +44,7 @@ _HOMES = {
     "FailedRunError": "fiberscope.errors",
     "InputError": "fiberscope.errors",
     "Report": "fiberscope.report.document",
+    "UnwrittenWaveformError": "fiberscope.errors",
     "VerificationError": "fiberscope.errors",
     "Waveform": "fiberscope.api",
     "WorkloadError": "workloads",

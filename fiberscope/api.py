@@ -12,9 +12,11 @@ from accelerators.machine import EVENT, Accelerator
 from fiberscope.arguments import check_course, check_types, merged_settings
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
+from fiberscope.report.files import check_outputs
 from fiberscope.solve import Course, Progress, solve
-from fiberscope.waveform import Waveform
+from fiberscope.waveform import Waveform, files_of
 from sim import Component
+from workloads import file_of
 
 __all__ = ["Progress", "Waveform", "simulate"]
 
@@ -68,8 +70,20 @@ def simulate(
     recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
     course = Course(fidelity, cycle_limit, recorded, histograms, parts or {}, progress or _nobody)
     check_course(kind, course)
+    _check_files(recorded, a, b, config)
     return solve(kind, configured, maker.load(a, b, exact, course.tell), course)
 
 
 def _nobody(_stage: str, _done: int, _total: int) -> None:
     """Tell nobody about the progress."""
+
+
+def _check_files(waveform: Waveform | None, a: object, b: object, config: str | Path | None) -> None:
+    """Refuse a waveform that cannot be written, or that would overwrite what the run is made of."""
+    if waveform is None:
+        return
+    operands = {"the matrix A": a, "the matrix B": b}
+    inputs = {
+        what: file_of(given) if isinstance(given, str | Path) else None for what, given in operands.items()
+    }
+    check_outputs(files_of(waveform.path), {**inputs, "the config": Path(config) if config else None})

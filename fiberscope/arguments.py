@@ -10,7 +10,6 @@ from typing import Any
 from accelerators.configuration import leaf_keys
 from accelerators.machine import EVENT, Accelerator
 from fiberscope.errors import InputError
-from fiberscope.report.files import check_writable
 from fiberscope.solve import Course
 from fiberscope.waveform import Waveform
 from workloads.errors import nearest
@@ -95,7 +94,7 @@ def merged_settings(
 
 
 def check_course(kind: Accelerator[Any], course: Course) -> None:
-    """Refuse what the accelerator has not, or a model of its fidelity, and what cannot be written.
+    """Refuse what the accelerator has not, or a model of its fidelity.
 
     Raises:
         InputError: naming it.
@@ -115,5 +114,3 @@ def check_course(kind: Accelerator[Any], course: Course) -> None:
     }
     for name in (name for name, value in of_components.items() if value and fidelity != EVENT):
         raise InputError(f"{name} is for the {EVENT} model; a {fidelity} one has no components")
-    if course.waveform is not None:
-        check_writable(course.waveform.path)

@@ -1,8 +1,8 @@
 """The command ``fiberscope``: registers the commands, and makes of what they raise a line and an exit code.
 
 Exit codes: 0; 2 for bad input, with one line that says what would be right; 3 when the simulated machine
-went wrong; 130 when interrupted. Everything heavy is imported inside the commands, so that ``--help`` answers
-at once.
+went wrong; 130 when interrupted, be it by Ctrl-C or by a signal that ends processes. Everything heavy is
+imported inside the commands, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from fiberscope.commands.plot import plot
 from fiberscope.commands.sim import sim
 from fiberscope.commands.wave import wave
 from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, FailedRunError, InputError
+from fiberscope.interrupts import terminations_interrupt
 from fiberscope.rtl.commands import rtl
 
 __all__ = ["main", "run"]
@@ -58,7 +59,7 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code, having said on stderr what was wrong."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), terminations_interrupt():
         warnings.showwarning = _warn
         try:
             return int(app(arguments, prog_name="fiberscope", standalone_mode=False) or 0)

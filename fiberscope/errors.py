@@ -14,6 +14,7 @@ __all__ = [
     "DeadlockedRunError",
     "FailedRunError",
     "InputError",
+    "UnwrittenWaveformError",
     "VerificationError",
 ]
 
@@ -24,6 +25,17 @@ INTERRUPTED = 130
 
 class InputError(ValueError):
     """One line about something the user can put right; the command line exits with ``BAD_INPUT``."""
+
+
+class UnwrittenWaveformError(InputError):
+    """The run is done, and its waveform could not be written to the end.
+
+    ``report`` is that of the run.
+    """
+
+    def __init__(self, message: str, report: Report) -> None:
+        self.report = report
+        super().__init__(message)
 
 
 class FailedRunError(Exception):

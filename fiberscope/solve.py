@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 
 from accelerators.configuration import Configuration, ConfigurationError
 from accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
-from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
+from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenWaveformError, VerificationError
 from fiberscope.report import collect, timeline
 from fiberscope.report.collect import Checked, Timing
 from fiberscope.report.document import Report
@@ -47,22 +47,28 @@ def solve(kind: Accelerator[Any], configured: Configuration, problem: Problem, c
     """
     start = time.perf_counter()
     model = _build(kind, configured, problem, course)
-    watch, deadlock, simulation_start = None, None, time.perf_counter()
+    watch, ended, simulation_start = None, None, time.perf_counter()
     if course.fidelity == EVENT:
         machine = cast(Machine, model)
         watch = Watch(machine, histograms=course.histograms)
-        run, deadlock = _run(machine, watch, course)
-    else:
-        run = _estimated(cast(Estimate, model))
+        ended = _run(machine, watch, course)
+    run = ended.run if ended else _estimated(cast(Estimate, model))
     simulation_seconds = time.perf_counter() - simulation_start
     checked = _check(problem, model, course.tell) if run.complete else None
     timing = Timing(time.perf_counter() - start, simulation_seconds)
     report = collect.report(kind, problem, model, run, checked, timing, watch, course.parts, course.fidelity)
-    if deadlock is not None:
-        raise DeadlockedRunError(str(deadlock), report) from deadlock
+    _raise(ended, checked, report, problem)
+    return report
+
+
+def _raise(ended: _Ended | None, checked: Checked | None, report: Report, problem: Problem) -> None:
+    """Raise what went wrong, the worst of it first."""
+    if ended is not None and ended.deadlock is not None:
+        raise DeadlockedRunError(str(ended.deadlock), report) from ended.deadlock
     if checked is not None and not checked.comparison.passed:
         raise VerificationError(_wrong(problem, checked.comparison), report)
-    return report
+    if ended is not None and ended.unwritten is not None:
+        raise UnwrittenWaveformError(ended.unwritten, report)
 
 
 def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, course: Course) -> Model:
@@ -91,17 +97,26 @@ def _complete(kind: Accelerator[Any], machine: Machine) -> None:
     kind.check_families(machine)
 
 
-def _run(machine: Machine, watch: Watch, course: Course) -> tuple[Run, DeadlockError | None]:
-    """Run the machine; gives how it ended, and the deadlock if it is one."""
+@dataclass(frozen=True)
+class _Ended:
+    """How a simulation ended; ``unwritten`` says why its waveform is not there."""
 
+    run: Run
+    deadlock: DeadlockError | None
+    unwritten: str | None
+
+
+def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
     def progress(_cycle: int) -> None:
         course.tell("simulating", *machine.progress())
 
-    with recording(machine.kernel, course.waveform):
+    deadlock = None
+    with recording(machine.kernel, course.waveform) as recorded:
         try:
-            return timeline.run(machine, watch, course.cycle_limit, progress), None
+            run = timeline.run(machine, watch, course.cycle_limit, progress)
         except DeadlockError as error:
-            return _standstill(machine.kernel), error
+            run, deadlock = _standstill(machine.kernel), error
+    return _Ended(run, deadlock, recorded.fault)
 
 
 def _standstill(kernel: Kernel) -> Run:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from fiberscope.errors import InputError
 from sim import Kernel, SimulationError
+from sim.save_file import SAVE_FILE_ENDING
 
-__all__ = ["Waveform", "recording"]
+__all__ = ["Waveform", "files_of", "recording"]
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,31 @@ class Waveform:
     colours: bool = True
 
 
+def files_of(path: Path) -> dict[str, Path]:
+    """All files that are written for a waveform, by what they are called in a message."""
+    save = path.with_suffix(SAVE_FILE_ENDING)
+    return {"the waveform": path, **({"its save file": save} if save != path else {})}
+
+
+@dataclass
+class Recording:
+    """A waveform under way; ``fault`` says in the end why it could not be written, None if it was."""
+
+    fault: str | None = None
+
+
 @contextmanager
-def recording(kernel: Kernel, waveform: Waveform | None) -> Iterator[None]:
+def recording(kernel: Kernel, waveform: Waveform | None) -> Iterator[Recording]:
     """Write the waveform of what the kernel does meanwhile.
 
+    A disk that is full in the midst of it ends the waveform and not the run, whose report is worth more.
+
     Raises:
-        InputError: it cannot be written, or what is to go into it is not there.
+        InputError: it cannot be begun, or what is to go into it is not there.
     """
+    recorded = Recording()
     if waveform is None:
-        yield
+        yield recorded
         return
     from sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded only when a waveform is wanted)
 
@@ -51,7 +68,8 @@ def recording(kernel: Kernel, waveform: Waveform | None) -> Iterator[None]:
             stack.enter_context(write_vcd(kernel, **vars(waveform)))
         except SimulationError as error:
             raise InputError(str(error)) from error
+        yield recorded
         try:
-            yield
+            stack.close()
         except OSError as error:
-            raise InputError(f"{waveform.path}: cannot write the waveform: {error.strerror}") from error
+            recorded.fault = f"{waveform.path}: cannot write the waveform: {error.strerror}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 from sim.errors import SimulationError
+from sim.partial import partial
 
 ENDING = ".fst"
 CONVERTER = "vcd2fst"
@@ -34,15 +34,13 @@ def convert(program: str, vcd: Path, path: Path) -> None:
     Raises:
         OSError: if the converter fails, as when the disk is full.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.fst.partial")
+    made = partial(path, ENDING)
     try:
-        result = subprocess.run(
-            [program, str(vcd), str(partial)], capture_output=True, text=True, check=False
-        )
-        if result.returncode != 0 or not partial.exists():
+        result = subprocess.run([program, str(vcd), str(made)], capture_output=True, text=True, check=False)
+        if result.returncode != 0 or not made.exists():
             raise OSError(
                 result.returncode, f"{CONVERTER} failed: {result.stderr.strip() or 'no reason given'}"
             )
-        partial.replace(path)
+        made.replace(path)
     finally:
-        partial.unlink(missing_ok=True)
+        made.unlink(missing_ok=True)

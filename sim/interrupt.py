@@ -7,26 +7,36 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
+
 
 @contextmanager
 def on_interrupt(call: Callable[[], None]) -> Iterator[None]:
     """Have the first Ctrl-C call this; a second one acts as if there were no such context.
 
+    So do signals that would end the process, where they have been made to act as Ctrl-C does.
     Signals reach the main thread only: in any other thread this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    alike = [number for number in TERMINATIONS if signal.getsignal(number) is signal.default_int_handler]
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, *alike)}
+
+    def restore() -> None:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
     def interrupt(_number: int, _frame: object) -> None:
-        signal.signal(signal.SIGINT, previous)
+        restore()
         call()
 
-    previous = signal.signal(signal.SIGINT, interrupt)
+    for number in previous:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        restore()
 
 
 def give_way() -> None:

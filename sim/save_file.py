@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -11,10 +12,12 @@ from pathlib import Path
 from vcd.gtkw import GTKWColor, GTKWFlag, GTKWSave
 
 from sim.names import family_name
+from sim.partial import partial
 from sim.vcd_file import VcdFile
 from sim.waveform import STATE, Variable
 
 SAVE_FILE_ENDING = ".gtkw"
+OURS = "by Fiberscope; written anew with its waveform"  # the first line, a comment; GTKWave does not keep it
 OPEN_LINES = 80  # groups that begin further down are folded at first
 WINDOW = (1400, 900)  # pixels
 SIGNALS_WIDTH = 280
@@ -25,25 +28,45 @@ ZOOM_WIDTH = 200  # GTKWave's zoom is minus the binary logarithm of the time tha
 def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable]) -> None:
     """Write it: the states of all components, by kind; then a group a component, within that of its scope.
 
+    What stands there already is replaced if Fiberscope wrote it; a view that a user has saved is kept, with a
+    warning.
+
     Args:
         path: where to.
         vcd: the waveform, named without its folder, so that the two files can move together.
         variables: what the waveform holds.
     """
+    if path.exists() and not _is_ours(path):
+        warnings.warn(f"{path} is not Fiberscope's own and is kept as it is", stacklevel=7)
+        return
+    made = partial(path)
+    try:
+        with made.open("w", encoding="utf-8", newline="\n") as file:
+            _write(GTKWSave(file), vcd, variables)
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _is_ours(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.readline().rstrip() == f"[*] {OURS}"
+
+
+def _write(save: GTKWSave, vcd: VcdFile, variables: Sequence[Variable]) -> None:
     start, end = vcd.span
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        save = GTKWSave(file)
-        save.dumpfile(vcd.path.name, abspath=False)
-        save.timestart(start)
-        save.zoom_markers(-math.log2(max(end - start, 1) * ZOOM_WIDTH / WAVES_WIDTH))
-        save.size(*WINDOW)
-        save.signals_width(SIGNALS_WIDTH)
-        for machine in dict.fromkeys(variable.scope.partition(".")[0] for variable in variables):
-            save.treeopen(machine)
-        view = _View(save)
-        view.states([variable for variable in variables if variable.name == STATE])
-        for scope in _scopes(variables):
-            view.scope(scope)
+    save.comment(OURS)
+    save.dumpfile(vcd.path.name, abspath=False)
+    save.timestart(start)
+    save.zoom_markers(-math.log2(max(end - start, 1) * ZOOM_WIDTH / WAVES_WIDTH))
+    save.size(*WINDOW)
+    save.signals_width(SIGNALS_WIDTH)
+    for machine in dict.fromkeys(variable.scope.partition(".")[0] for variable in variables):
+        save.treeopen(machine)
+    view = _View(save)
+    view.states([variable for variable in variables if variable.name == STATE])
+    for scope in _scopes(variables):
+        view.scope(scope)
 
 
 @dataclass

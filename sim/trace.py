@@ -57,7 +57,7 @@ def write_vcd(
     Raises:
         SimulationError: if the file cannot be written, the window is empty or past, a scope matches nothing,
             the trigger is no condition on the machine, or the kernel is traced already.
-        OSError: in the midst of the run, as when the disk is full; no file is left then.
+        OSError: at the end, if the file could not be written, as on a full disk: the run goes on without it.
     """
     if kernel.tracer is not None:
         raise SimulationError(f"the waveform {path}: the kernel is traced already")
@@ -125,12 +125,14 @@ class Start:
 class Tracer:
     """Samples a machine into one VCD file; made by ``write_vcd``.
 
-    ``changes`` is the value changes written so far, apart from the values at the beginning; ``begun`` says
+    ``failure`` is why the file cannot be written on, None while it can; ``changes`` is the value changes
+    written so far, apart from the values at the beginning; ``begun`` says
     whether the run has come to that.
     """
 
     def __init__(self, kernel: Kernel, path: Path, waveform: Waveform, start: Start, save_file: bool) -> None:
         self.changes = 0
+        self.failure: OSError | None = None
         self.begun = False
         self._start = start
         self._latest = start.start  # time of the last change
@@ -154,12 +156,29 @@ class Tracer:
     def begin(self, time: int) -> int:
         """The kernel is about to run a time step from ``start`` on; gives the base tick to ask again at."""
         again = self._start.ask(time)
-        if again < time:
+        if again >= time:
+            return again
+        try:
             self._write_start()  # nothing has changed since
+        except OSError as error:
+            self._give_up(error)
+            return FAR
         return again
 
     def sample(self, time: int, ticked: list[Component]) -> None:
         """Write what has changed in a time step, given the components that ticked in it."""
+        try:
+            self._write_step(time, ticked)
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        """The file cannot be written on: the run goes on without it."""
+        self.failure = error
+        self._file.discard()
+        self._kernel.trace(None)
+
+    def _write_step(self, time: int, ticked: list[Component]) -> None:
         if not self.begun:
             self._write_start()
             return
@@ -178,8 +197,22 @@ class Tracer:
         self.begun = True
 
     def close(self, finished: bool) -> None:
-        """End the file where the run or the window did; a run that failed before its window leaves none."""
+        """End the file where the run or the window did; a run that failed before its window leaves none.
+
+        Raises:
+            OSError: the file could not be written; of a run that failed, that is of no more interest.
+        """
         try:
+            self._end(finished)
+        except OSError as error:
+            self._give_up(error)
+        if finished and self.failure is not None:
+            raise self.failure
+
+    def _end(self, finished: bool) -> None:
+        try:
+            if self.failure is not None:
+                return
             if finished and not self.begun:
                 self._warn()
                 self._start.give_up(self._kernel.end)
@@ -209,7 +242,7 @@ class Tracer:
         warnings.warn(
             f"the waveform {self._file.path} shows only the end state: the run ended at cycle "
             f"{kernel.length(kernel.clocks[0])}, {why}",
-            stacklevel=5,  # where write_vcd's with block stands
+            stacklevel=6,  # where write_vcd's with block stands
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from vcd.writer import Variable as Output
 
 from sim import fst
 from sim.errors import SimulationError
+from sim.partial import partial, remove_abandoned
 from sim.waveform import Variable
 
 COARSEST, FINEST = 2, -15  # timescales of a VCD file, as powers of ten of a second: 100 s to 1 fs
@@ -45,7 +45,7 @@ class VcdFile:
         self._timescale, self.scale = exact or ("1 fs", tick * 10**-FINEST)
         self._comment = "\n".join((*comment, _meaning_of_time(self._timescale, exact is not None)))
         self._converter = fst.converter(path) if path.suffix == fst.ENDING else None
-        self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        self._partial = partial(path)
         self._variables: Sequence[Variable] = ()
         self._lines: list[Callable[[int], str]] = []  # the line of a value, by variable
         self._broken = False
@@ -53,6 +53,7 @@ class VcdFile:
         try:
             if path.exists() and not path.is_file():
                 raise OSError(0, "it is a folder" if path.is_dir() else "it is no file")
+            remove_abandoned(path)
             self._file = self._partial.open("w", BUFFER_BYTES, encoding="utf-8", newline="\n")
         except OSError as error:
             raise SimulationError(f"the waveform {path} cannot be written: {error.strerror}") from None

@@ -5,7 +5,7 @@
 """
 
 from workloads.errors import WorkloadError
-from workloads.load import Workload, from_scipy, load
+from workloads.load import Workload, file_of, from_scipy, load
 from workloads.problem import Problem, ProblemParameters, Spgemm
 from workloads.readers import read_matrix
 from workloads.registry import Entry, entries, lookup, names
@@ -18,6 +18,7 @@ __all__ = [
     "Workload",
     "WorkloadError",
     "entries",
+    "file_of",
     "from_scipy",
     "load",
     "lookup",

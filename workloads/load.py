@@ -18,7 +18,7 @@ from workloads.errors import WorkloadError, nearest
 from workloads.readers import SUFFIXES, read_matrix
 from workloads.surrogate import surrogate
 
-__all__ = ["Workload", "from_scipy", "load"]
+__all__ = ["Workload", "file_of", "from_scipy", "load"]
 
 Source = Literal["real", "surrogate", "generated", "memory"]
 
@@ -69,6 +69,14 @@ def load(
     if not registry.known(text):
         return _from_data_path(text)
     return _registered(registry.lookup(text), exact, progress)
+
+
+def file_of(name: str | os.PathLike[str]) -> Path | None:
+    """The file that `load` would read: of a path that, of a name what the data path has; else None."""
+    text = os.fspath(name)
+    if _is_path(text):
+        return Path(text)
+    return _on_data_path(registry.lookup(text)) if registry.known(text) else cache.find(text)
 
 
 def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 - any format, or a dense array
@@ -123,9 +131,8 @@ def _from_data_path(name: str) -> Workload:
 def _registered(entry: registry.Entry, exact: bool, progress: Callable[[int, int], None] | None) -> Workload:
     if not entry.is_matrix:
         raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", where=entry.name)
-    for name in (entry.name, *entry.aliases):
-        if (file := cache.find(name)) is not None:
-            return _real(entry, read_matrix(file), file.name)
+    if (there := _on_data_path(entry)) is not None:
+        return _real(entry, read_matrix(there), there.name)
     if (file := cache.shipped(entry)) is not None:
         return _real(entry, read_matrix(file), file.name)
     try:
@@ -133,6 +140,11 @@ def _registered(entry: registry.Entry, exact: bool, progress: Callable[[int, int
     except DownloadError as error:
         return _stand_in(entry, exact, error)
     return _real(entry, read_matrix(file), entry.address or file.name)
+
+
+def _on_data_path(entry: registry.Entry) -> Path | None:
+    found = (cache.find(name) for name in (entry.name, *entry.aliases))
+    return next(filter(None, found), None)
 
 
 def _real(entry: registry.Entry, matrix: CsrArray, origin: str) -> Workload:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from fiberscope.commands.options import Accelerator, Json, Markdown, Matrix, SecondMatrix, Settings
+from fiberscope.commands.options import Accelerator, Json, Markdown, Matrix, SecondMatrix, Settings, matrices
 from fiberscope.commands.output import show, tell
-from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
 from fiberscope.report.table import Table, percent
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def ablate(
     from accelerators.configuration import parse_settings
     from fiberscope.study import ablate as study
 
-    if json is not None:
-        check_writable(json)
+    check_outputs({"--json": json}, matrices(matrix, b))
     outcomes = study.ablate(accelerator, matrix, b, settings=parse_settings(settings or []), tell=tell)
     if json is not None:
         write_json(json, [asdict(outcome) for outcome in outcomes])

@@ -11,7 +11,7 @@ import typer
 
 from fiberscope.commands.options import Accelerator, Json, Markdown, Settings
 from fiberscope.commands.output import show, tell
-from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json, write_text
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json, write_text
 from fiberscope.report.table import Table, percent, replace_between
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def compare(
     from fiberscope.study import compare as study
 
     marker = f"compare {accelerator}"
-    for path in filter(None, (json, write)):
-        check_writable(path)
+    check_outputs({"--json": json, "--write": write}, {})
     if write is not None:
         replace_between(write, marker, "")  # finds a fault before the runs, not after
     given = parse_settings(settings or [])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_text
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
 from fiberscope.report.table import ruled
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def diff(before: _Before, after: _After, json: _Json = None) -> None:
     from fiberscope.report.difference import compare
     from fiberscope.report.document import Report
 
+    check_outputs({"--json": json}, {"the report BEFORE": before, "the report AFTER": after})
     reports = Report.read(before), Report.read(after)
     difference = compare(*reports)
     if json is not None:
-        check_writable(json)
         write_text(json, difference.to_json())
     if json != STANDARD_OUTPUT:
         _show(difference, *reports)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Accelerator", "Json", "Markdown", "Matrix", "SecondMatrix", "Settings"]
+__all__ = ["Accelerator", "Json", "Markdown", "Matrix", "SecondMatrix", "Settings", "matrices"]
 
 Accelerator = Annotated[
     str,
@@ -22,3 +22,10 @@ Settings = Annotated[
 ]
 Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here; - to the terminal.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
+
+
+def matrices(a: str, b: str | None) -> dict[str, Path | None]:
+    """The files of the matrices, which no output may overwrite, by what they are called in a message."""
+    from workloads import file_of
+
+    return {"the matrix A": file_of(a), "the matrix B": None if b is None else file_of(b)}

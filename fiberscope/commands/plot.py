@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fiberscope.report.files import check_outputs
+
 __all__ = ["plot"]
 
 _Report = Annotated[Path, typer.Argument(metavar="REPORT", help="A report written with --json.")]
@@ -28,5 +30,6 @@ def plot(report: _Report, output: _Output = None) -> None:
     from fiberscope.report.pictures import save
 
     target = output or report.with_suffix(".png")
+    check_outputs({"--output": target}, {"the report": report})
     save(Report.read(report), target)
     print(f"Pictures: {target}")

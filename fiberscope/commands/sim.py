@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Json, Matrix, SecondMatrix, Settings
-from fiberscope.errors import INTERRUPTED, FailedRunError, InputError
-from fiberscope.report.files import STANDARD_OUTPUT, check_writable
+from fiberscope.commands.options import Accelerator, Json, Matrix, SecondMatrix, Settings, matrices
+from fiberscope.errors import INTERRUPTED, FailedRunError, InputError, UnwrittenWaveformError
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
     from fiberscope.report.document import Report
@@ -84,7 +84,7 @@ def sim(
     from fiberscope.api import Waveform, simulate
     from fiberscope.commands.progress import watched
 
-    _check_outputs(context, json, vcd)
+    _check_files(context)
     window, colours = _window(vcd_window), not vcd_plain
     waveform = Waveform(vcd, window, vcd_scope or (), vcd_trigger, vcd_cycles, colours) if vcd else None
     run = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
@@ -95,16 +95,18 @@ def sim(
     return INTERRUPTED if report.ending == "interrupted" else 0
 
 
-def _check_outputs(context: typer.Context, json: Path | None, vcd: Path | None) -> None:
+def _check_files(context: typer.Context) -> None:
     """Refuse outputs that cannot be, before anything is read or run."""
+    from fiberscope.waveform import files_of
+
+    given = context.params
+    vcd = given["vcd"]
     if vcd is None:
         for option in context.command.params:
-            if str(option.name).startswith("vcd_") and context.params[str(option.name)]:
+            if str(option.name).startswith("vcd_") and given[str(option.name)]:
                 raise InputError(f"{option.opts[0]} needs --vcd FILE, the waveform to write")
-    for path in filter(None, (json, vcd)):
-        check_writable(path)
-    if vcd is not None and json in (vcd, vcd.with_suffix(".gtkw")):
-        raise InputError(f"{json}: cannot be both the report and the waveform; give two names")
+    outputs = {"the report": given["json"], **(files_of(vcd) if vcd else {})}
+    check_outputs(outputs, {**matrices(given["matrix"], given["b"]), "the file of --config": given["config"]})
 
 
 def _window(text: str | None) -> tuple[int, int] | None:
@@ -122,6 +124,9 @@ def _delivering(json: Path | None, vcd: Path | None, quiet: bool) -> Iterator[Ca
     deliver = partial(_deliver, json=json, vcd=vcd, quiet=quiet)
     try:
         yield deliver
+    except UnwrittenWaveformError as unwritten:
+        deliver(unwritten.report, vcd=None)
+        raise
     except FailedRunError as failed:
         deliver(failed.report)
         raise

@@ -6,12 +6,21 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from fiberscope.errors import InputError
 
-__all__ = ["STANDARD_OUTPUT", "check_writable", "make_folder", "write_bytes", "write_json", "write_text"]
+__all__ = [
+    "STANDARD_OUTPUT",
+    "check_outputs",
+    "check_writable",
+    "make_folder",
+    "write_bytes",
+    "write_json",
+    "write_text",
+]
 
 STANDARD_OUTPUT: Final = Path("-")  # as the name of a file
 
@@ -53,6 +62,39 @@ def write_bytes(path: Path, content: bytes) -> None:
     except OSError as error:
         os.unlink(temporary)
         raise _unwritable(path, error) from error
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+    """Find out before anything is read whether all outputs could be written, and would not destroy an input.
+
+    Files are told apart by what they are and not by their names: a link to a file is that file.
+
+    Args:
+        outputs: by what asks for them, ``--json``; None where nothing does.
+        inputs: by what they are, ``the matrix A``; None where there is no file.
+
+    Raises:
+        InputError: an output could not be written, or is another output or an input.
+    """
+    seen: dict[str, Path] = {}
+    for name, path in outputs.items():
+        if path is None or path == STANDARD_OUTPUT:
+            continue
+        check_writable(path)
+        for other, there in seen.items():
+            if _same(path, there):
+                raise InputError(f"{path}: cannot be both {other} and {name}; give two names")
+        for what, source in inputs.items():
+            if source is not None and source.is_file() and _same(path, source):
+                raise InputError(f"{name} {path}: is {what}, which it would overwrite; give another name")
+        seen[name] = path
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them is not there yet
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def make_folder(folder: Path) -> None:

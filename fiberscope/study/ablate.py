@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 import accelerators
 from accelerators.machine import Accelerator
-from fiberscope.api import simulate
 from fiberscope.errors import InputError
+from fiberscope.study.runs import run
 
 __all__ = ["Ablation", "Outcome", "ablate", "ablations"]
 
@@ -101,4 +101,4 @@ def _cycles(
 ) -> int:
     tell(row.name if row else AS_CONFIGURED)
     ideal = row.settings if row else {}
-    return simulate(kind, matrix, b, settings={**(settings or {}), **ideal}).cycles
+    return run(kind, matrix, b, settings={**(settings or {}), **ideal}).cycles

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import accelerators
 from accelerators.machine import Accelerator
-from fiberscope.api import simulate
 from fiberscope.errors import InputError
 from fiberscope.report.document import Report
+from fiberscope.study.runs import run
 from workloads import Workload, WorkloadError
 from workloads import load as load_workload
 
@@ -143,7 +143,7 @@ def compare(
         for model, changed in known.models.items() if workload else ():
             tell(f"{name}, {model} memory")
             chosen = {**known.settings, **changed, **(settings or {})}
-            runs.append(_beside(known, model, simulate(kind, workload, settings=chosen)))
+            runs.append(_beside(known, model, run(kind, workload, settings=chosen)))
     return runs
 
 

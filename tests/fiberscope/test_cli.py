@@ -210,19 +210,6 @@ def test_a_window_after_the_end_is_one_line_of_warning(toy: str, capsys: pytest.
     assert err.count("\n") == 1
 
 
-def test_a_waveform_that_cannot_be_written_to_its_end(
-    toy: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from sim.trace import Tracer
-
-    def full_disk(*_arguments: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Tracer, "sample", full_disk)
-    code, _out, err = said(capsys, "sim", toy, SMALL, "--vcd", "out.vcd")
-    assert (code, err) == (2, "fiberscope: out.vcd: cannot write the waveform: No space left on device\n")
-
-
 def test_a_programming_mistake_is_not_dressed_up_as_bad_input(
     toy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,22 @@
+"""The runs of a study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fiberscope.api import simulate
+from fiberscope.report.document import Report
+
+__all__ = ["run"]
+
+
+def run(*operands: Any, **options: Any) -> Report:  # noqa: ANN401  (those of ``simulate``)
+    """Simulate, to the end: half a run has no place beside whole ones.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted.
+    """
+    report = simulate(*operands, **options)
+    if report.ending == "interrupted":
+        raise KeyboardInterrupt
+    return report
