@@ -2,10 +2,11 @@ cimport cython
 
 from accelerators.extensor.operand cimport TiledOperand
 from accelerators.extensor.output cimport PartialSlot
+from hw.fibers.intersection cimport FiberIntersection
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long NO_MICROTILE, NOTHING, SLOTS, HALVES
+cdef long NO_MICROTILE, NOTHING, SLOTS, HALVES, TO_THE_MATCH
 
 cdef class MicrotileBuffer(Component):
     cdef TiledOperand a
@@ -33,7 +34,7 @@ cdef class MicrotileBuffer(Component):
 cdef class IntersectingCore(Component):
     cdef TiledOperand a
     cdef TiledOperand b
-    cdef bint skip
+    cdef FiberIntersection intersection
     cdef list slots
     cdef long slot
     cdef long first_slot

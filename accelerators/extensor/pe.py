@@ -5,6 +5,7 @@ from __future__ import annotations
 from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT, SLOTS
 from accelerators.extensor.operand import TiledOperand
 from accelerators.extensor.output import PartialSlot
+from hw.fibers.intersection import TO_THE_MATCH, FiberIntersection
 from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
 
@@ -151,7 +152,7 @@ class IntersectingCore(Component):
         super().__init__(name)
         self.a = a
         self.b = b
-        self.skip = skip
+        self.intersection = FiberIntersection(a.element_k, b.element_k, skip=skip)
         self.slots = slots[SLOTS * number : SLOTS * (number + 1)]
         self.first_slot = SLOTS * number
         self.slot = 0
@@ -226,32 +227,20 @@ class IntersectingCore(Component):
 
     def _dot(self, fiber_a: int, fiber_b: int, key: int) -> int:
         """Intersect two fibers, multiply and add; returns the steps."""
-        a, last_a = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
-        b, last_b = self.b.fiber_elements[fiber_b], self.b.fiber_elements[fiber_b + 1]
-        steps = 0
+        both = self.intersection
+        first_a, first_b = self.a.fiber_elements[fiber_a], self.b.fiber_elements[fiber_b]
+        both.begin(first_a, self.a.fiber_elements[fiber_a + 1], first_b, self.b.fiber_elements[fiber_b + 1])
+        before = both.steps
         matches = 0
         total = 0.0
-        while a < last_a and b < last_b:
-            k_of_a, k_of_b = self.a.element_k[a], self.b.element_k[b]
-            steps += 1
-            if k_of_a == k_of_b:
-                total += self.a.values[a] * self.b.values[b]
-                matches += 1
-                a += 1
-                b += 1
-            elif k_of_a < k_of_b:
-                a += 1
-                while self.skip and a < last_a and self.a.element_k[a] < k_of_b:
-                    a += 1
-            else:
-                b += 1
-                while self.skip and b < last_b and self.b.element_k[b] < k_of_a:
-                    b += 1
+        while both.run(TO_THE_MATCH):
+            total += self.a.values[both.a] * self.b.values[both.b]
+            matches += 1
         if matches > 0:
             self.partial.append(key, total)
             self.multiplies += matches
             self.additions += matches - 1
-        return steps
+        return both.steps - before
 
     def _slot(self, number: int) -> PartialSlot:
         return self.slots[number]

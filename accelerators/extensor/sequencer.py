@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from accelerators.extensor.layout import PAIR
 from accelerators.extensor.operand import TILES
+from hw.fibers.arrays import integers_of
+from hw.fibers.intersection import FiberIntersection
 from sim.component import Component, Output, Signal
 from workloads.fibertree import FiberTree
 
@@ -77,26 +79,17 @@ class Sequencer(Component):
 
 def _walk(a: FiberTree, b: FiberTree, skip: bool) -> Iterator[tuple[int, int] | None]:
     """None for each step of the intersection, and after one that meets the pairs of tiles."""
-    k_of_a, k_of_b = a.coordinates[0].tolist(), b.coordinates[TILES].tolist()
     fibers_of_a, fibers_of_b = a.segments[TILES].tolist(), b.segments[TILES].tolist()
+    both = FiberIntersection(integers_of(a.coordinates[0]), integers_of(b.coordinates[TILES]), skip=skip)
     for n2 in range(len(b.coordinates[0])):
-        place, other, end = 0, fibers_of_b[n2], fibers_of_b[n2 + 1]
-        while place < len(k_of_a) and other < end:
+        both.begin(0, len(a.coordinates[0]), fibers_of_b[n2], fibers_of_b[n2 + 1])
+        while not both.ended():
+            met = both.run(1)
             yield None
-            if k_of_a[place] == k_of_b[other]:
-                yield from ((tile, other) for tile in range(fibers_of_a[place], fibers_of_a[place + 1]))
-                place, other = place + 1, other + 1
-            elif k_of_a[place] < k_of_b[other]:
-                place = _seek(k_of_a, place, len(k_of_a), k_of_b[other]) if skip else place + 1
-            else:
-                other = _seek(k_of_b, other, end, k_of_a[place]) if skip else other + 1
-
-
-def _seek(coordinates: list[int], place: int, end: int, target: int) -> int:
-    """The first place whose coordinate is not below the target."""
-    while place < end and coordinates[place] < target:
-        place += 1
-    return place
+            if met:
+                tiles_of_a = range(fibers_of_a[both.a], fibers_of_a[both.a + 1])
+                yield from ((tile, both.b) for tile in tiles_of_a)
+                both.take()
 
 
 def pairs_of(a: FiberTree, b: FiberTree) -> list[tuple[int, int]]:
