@@ -16,38 +16,53 @@ from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.parameters import Parameters
-from hw.rtl.tools.area import GATES, Area, measure, require, version
+from hw.rtl.tools.area import GATES, Area, Cells, cells_of, library, measure, require, version
 from hw.rtl.tools.simulator import HdlError
 
 __all__ = ["show"]
 
 SCHEMA = "fiberscope-area-1"
 
-_Measured = tuple[RtlBlock, Parameters, Area]
+_Measured = tuple[RtlBlock, Parameters, Area | Cells]
 
 
-def show(chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None) -> None:
+def show(
+    chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None, liberty: str | None = None
+) -> None:
     """Measure blocks and print a table of them, or write it as JSON into a file too (- for here alone).
 
+    Args:
+        chosen: the blocks, each with its parameters.
+        output: the file.
+        liberty: a library of cells to count in, by its file or a known name; generic gates if None.
+
     Raises:
-        InputError: Yosys is missing, or the file cannot be written.
+        InputError: Yosys or the library is missing, or the file cannot be written.
     """
     if output is not None:
         check_writable(output)
     try:
         require()
-        measured = [(block, given, measure(block, given)) for block, given in _watched(chosen)]
+        cells = None if liberty is None else library(liberty)
+        measured = [(block, given, _measure(block, given, cells)) for block, given in _watched(chosen)]
     except HdlError as error:
         raise InputError(str(error)) from error
     if output is not None:
-        write_json(output, _document(measured))
+        write_json(output, _document(measured, cells))
     if output == STANDARD_OUTPUT:
         return
     console = Console(highlight=False, markup=False)
     for line in _shared(measured):
         console.print(line)
     console.print(_table(measured))
-    console.print(f"Generic gates, by Yosys {version()}; memories are not among them.")
+    counted = "Generic gates" if cells is None else f"Cells of {cells.stem}, without wires"
+    console.print(f"{counted}, by Yosys {version()}; memories are not among them.")
+
+
+def _measure(block: RtlBlock, parameters: Parameters, cells: Path | None) -> Area | Cells:
+    if cells is None:
+        return measure(block, parameters)
+    return cells_of(block.verilog(parameters), block.interface(parameters).module, cells)
 
 
 def _watched(
@@ -84,20 +99,35 @@ def _table(measured: Sequence[_Measured]) -> Table:
         table.add_column("block", no_wrap=True)
     for name in varied:
         table.add_column(name.replace("_", "_\n"), justify="right", overflow="fold")
-    for name in ("gates", *GATES, "flip-\nflops", "memory\nbits", "depth"):
+    numbers = [_numbers(area) for _block, _parameters, area in measured]
+    for name in numbers[0]:
         table.add_column(name, justify="right", overflow="fold")  # no digit is ever left out
-    for block, parameters, area in measured:
-        kinds = (area.gates.get(kind, 0) for kind in GATES)
-        numbers = (area.gate_count, *kinds, area.flip_flops, area.memory_bits, area.depth)
+    for (block, parameters, _area), row in zip(measured, numbers, strict=True):
         first = [str(getattr(parameters, name)) for name in varied] or [block.name]
-        table.add_row(*first, *(f"{number:,}" for number in numbers))
+        table.add_row(*first, *row.values())
     return table
 
 
-def _document(measured: Sequence[_Measured]) -> Mapping[str, Any]:
+def _numbers(area: Area | Cells) -> dict[str, str]:
+    """A row of the table, by column."""
+    if isinstance(area, Cells):
+        return {
+            "area um2": f"{area.area:,.0f}",
+            "of flip-\nflops": f"{area.flip_flop_area:,.0f}",
+            "memory\nbits": f"{area.memory_bits:,}",
+            "path ns": f"{area.path_ns:.2f}",
+            "MHz": f"{area.megahertz:,.0f}",
+        }
+    numbers = {"gates": area.gate_count} | {kind: area.gates.get(kind, 0) for kind in GATES}
+    numbers |= {"flip-\nflops": area.flip_flops, "memory\nbits": area.memory_bits, "depth": area.depth}
+    return {name: f"{number:,}" for name, number in numbers.items()}
+
+
+def _document(measured: Sequence[_Measured], cells: Path | None) -> Mapping[str, Any]:
     return {
         "schema": SCHEMA,
         "yosys": version(),
+        **({} if cells is None else {"cells": cells.stem}),
         "blocks": [
             {"block": block.name, "parameters": asdict(parameters), **area.to_json()}
             for block, parameters, area in measured

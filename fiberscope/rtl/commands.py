@@ -51,6 +51,10 @@ _Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, 
 _Json = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write it here too; - for the terminal alone.")
 ]
+_Liberty = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Count in a library's cells: a Liberty file, or osu018."),
+]
 _Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]
 
 
@@ -166,12 +170,15 @@ def bench(
 
 
 @rtl.command()
-def area(block: _Every = None, settings: _Lists = None, json: _Json = None) -> None:
+def area(block: _Every = None, settings: _Lists = None, liberty: _Liberty = None, json: _Json = None) -> None:
     """Count gates, flip-flops, bits of memory and the depth of the logic, by Yosys.
+
+    With a library of cells it says square micrometres, and the longest path of logic in ns.
 
     \b
     Examples:
       fiberscope rtl area merger --set radix=2,8,64
+      fiberscope rtl area merger --liberty my_cells.lib
       fiberscope rtl area --json areas.json
     """
     if block is None and settings:
@@ -186,7 +193,7 @@ def area(block: _Every = None, settings: _Lists = None, json: _Json = None) -> N
             for one in chosen
             for parameters in combinations(one.name, one.parameters, settings or [])
         ]
-    show(measured, json)
+    show(measured, json, liberty)
 
 
 @rtl.command()

@@ -11,12 +11,15 @@ from hw.rtl.catalogue import BLOCKS
 from hw.rtl.channel import ChannelParameters
 from hw.rtl.merge_tree import MergeTreeParameters
 from hw.rtl.merger import MergerParameters
-from hw.rtl.tools.area import Area, gates_of, measure, require, version
+from hw.rtl.tools.area import SHIPPED, Area, cells_of, gates_of, library, measure, require, version
 from hw.rtl.tools.simulator import HdlError
 
 NARROW = MergerParameters(radix=2, coordinate_bits=4, reference_bits=4, value_bits=32)
 needs_yosys = pytest.mark.skipif(
     importlib.util.find_spec("pyosys") is None, reason="Yosys is missing: pip install 'fiberscope[area]'"
+)
+needs_cells = pytest.mark.skipif(
+    not SHIPPED["osu018"][0].is_file(), reason="the cells are missing: apt install qflow-tech-osu018"
 )
 COMBINATIONAL = """
 module known(input a, input b, input c, output y, output z);
@@ -41,6 +44,37 @@ endmodule
 @needs_yosys
 def test_a_module_of_three_gates():
     assert gates_of(COMBINATIONAL, "known") == Area({"AND": 1, "XOR": 1, "NOT": 1}, 0, 0, depth=2)
+
+
+@needs_yosys
+@needs_cells
+def test_the_cells_of_a_known_module():
+    inverters = "module known(input [2:0] a, output [2:0] y); assign y = ~a; endmodule"
+    found = cells_of(inverters, "known", library("osu018"))
+    assert (found.area, found.flip_flop_area, found.memory_bits) == (3 * 16.0, 0.0, 0)  # of INVX1 each
+    assert 0.01 < found.path_ns < 0.1
+
+
+@needs_yosys
+@needs_cells
+def test_registers_take_their_cells_and_paths_end_at_them():
+    chain = "module m(input clk, input [15:0] d, output reg q); {} endmodule"
+    whole = chain.format("reg [15:0] h; always @(posedge clk) begin h <= d; q <= &h; end")
+    cut = chain.format(
+        "reg [15:0] h; reg [3:0] p; always @(posedge clk) begin h <= d; q <= &p; "
+        "p <= {&h[15:12], &h[11:8], &h[7:4], &h[3:0]}; end"
+    )
+    one, two = (cells_of(text, "m", library("osu018")) for text in (whole, cut))
+    assert two.flip_flop_area == one.flip_flop_area * 21 / 17
+    assert two.path_ns < one.path_ns
+
+
+def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch):
+    with pytest.raises(HdlError, match=r"none\.lib: no such Liberty file; known by name: osu018"):
+        library("none.lib")
+    monkeypatch.setitem(SHIPPED, "osu018", (tmp_path / "osu018.lib", "qflow-tech-osu018"))
+    with pytest.raises(HdlError, match=r"the cells osu018 are not installed .*apt install qflow-tech-osu018"):
+        library("osu018")
 
 
 @needs_yosys

@@ -1,6 +1,7 @@
 """Area: how many gates, flip-flops and bits of memory a block becomes, and how deep its logic is, by Yosys.
 
 The gates are generic, of no technology: numbers to compare blocks and parameters by, not square micrometres.
+With a library of cells (a Liberty file) they are its cells, with their area, and the depth is a delay.
 """
 
 from __future__ import annotations
@@ -21,27 +22,50 @@ from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.tools.simulator import HdlError
 
-__all__ = ["Area", "gates_of", "measure", "require", "version"]
+__all__ = ["Area", "Cells", "cells_of", "gates_of", "library", "measure", "require", "version"]
 
 GATES = ("AND", "OR", "XOR", "MUX", "NOT")  # of two inputs; MUX of three, NOT of one
 
 # Memories stay whole, so that a cache is not counted as flip-flops and multiplexers that nobody would build.
-SCRIPT = """\
+_FRONT = """\
 read_verilog -sv {source}
 synth -flatten -noabc -top {module} -run begin:fine
 delete t:$scopeinfo
 opt -fast -full
 techmap
 opt -fast
+"""
+SCRIPT = (
+    _FRONT
+    + """\
 abc -g AND,OR,XOR,MUX -script +strash;map
 opt_clean
 memory_unpack
 tee -q -o cells.json stat -json
 tee -q -o path.txt ltp -noff t:$mem* %n
 """
+)
+# Cells are sized for the clock; stime is the static timing of abc, with the library's tables and no wires.
+CELLS_SCRIPT = (
+    _FRONT
+    + """\
+dfflibmap -liberty {liberty}
+opt -fast
+tee -q -o path.txt abc -liberty {liberty} -script \
++strash;ifraig;scorr;dch,-f;map,-B,0.9;topo;buffer;upsize,-D,{picoseconds};dnsize,-D,{picoseconds};stime,-p
+opt_clean
+memory_unpack
+tee -q -o cells.json stat -liberty {liberty} -json
+"""
+)
+TARGET_PICOSECONDS = 1000  # the machines' clock, 1 GHz
+SHIPPED = {  # libraries that Debian has, by name: file and package
+    "osu018": (Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib"), "qflow-tech-osu018"),
+}
 PROGRAM = "from pyosys import libyosys as yosys; yosys.run_pass('script area.ys', yosys.Design())"
 
 _LONGEST = re.compile(r"Longest topological path in \S+ \(length=(?P<length>-?\d+)\)")
+_DELAY = re.compile(r"Delay = +(?P<picoseconds>[0-9.]+) ps")
 _GATE = re.compile(r"\$_(?P<kind>[A-Z]+)_")
 
 
@@ -71,6 +95,47 @@ class Area:
         return {**asdict(self), "gate_count": self.gate_count}
 
 
+@dataclass(frozen=True)
+class Cells:
+    """What a module becomes in the cells of a library.
+
+    Args:
+        area: of all cells, in the library's unit, square micrometres as a rule.
+        flip_flop_area: of the flip-flops among them.
+        memory_bits: bits of memories, which are not among the cells.
+        path_ns: the longest path of logic between ports, registers and memories, in ns, without wires and
+            without what the flip-flops themselves take.
+    """
+
+    area: float
+    flip_flop_area: float
+    memory_bits: int
+    path_ns: float
+
+    @property
+    def megahertz(self) -> float:
+        """The clock that such a path allows."""
+        return 1000 / self.path_ns if self.path_ns else float("inf")
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+
+def library(name: str) -> Path:
+    """A Liberty file by its path, or by the name of one that Debian has.
+
+    Raises:
+        HdlError: if there is no such file.
+    """
+    path, package = SHIPPED.get(name, (Path(name), None))
+    if path.is_file():
+        return path.resolve()
+    if package is not None:
+        raise HdlError(f"the cells {name} are not installed (on Debian: apt install {package})")
+    raise HdlError(f"{name}: no such Liberty file; known by name: {', '.join(SHIPPED)}")
+
+
 def require() -> None:
     """Make sure that Yosys is there.
 
@@ -98,23 +163,47 @@ def measure(block: RtlBlock, parameters: Parameters) -> Area:
 def gates_of(verilog: str, module: str) -> Area:
     """The area of a module of any Verilog, with all that it instantiates.
 
-    Yosys runs in a process of its own, for it ends its process when it meets an error.
-
     Raises:
         HdlError: if Yosys is missing, or does not accept the Verilog.
+    """
+    return _area(*_synthesized(verilog, module, SCRIPT))
+
+
+def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
+    """A module of any Verilog, with all that it instantiates, in the cells of a library.
+
+    Raises:
+        HdlError: if Yosys is missing, or does not accept the Verilog or the library.
+    """
+    found, said = _synthesized(verilog, module, CELLS_SCRIPT, liberty)
+    delays = [float(match["picoseconds"]) for match in _DELAY.finditer(said)]
+    return Cells(
+        area=found["area"],
+        flip_flop_area=found["sequential_area"],
+        memory_bits=found["num_memory_bits"],
+        path_ns=max(delays, default=0.0) / 1000,
+    )
+
+
+def _synthesized(
+    verilog: str, module: str, script: str, liberty: Path | None = None
+) -> tuple[Mapping[str, Any], str]:
+    """What Yosys found of a module, and what it wrote of its paths.
+
+    Yosys runs in a process of its own, for it ends its process when it meets an error.
     """
     require()
     with tempfile.TemporaryDirectory(prefix="fiberscope-area-") as name:
         folder = Path(name)
         (folder / f"{module}.v").write_text(verilog, encoding="utf-8")
-        script = SCRIPT.format(source=f"{module}.v", module=module)
-        (folder / "area.ys").write_text(script, encoding="utf-8")
+        words = {"source": f"{module}.v", "module": module, "picoseconds": TARGET_PICOSECONDS}
+        (folder / "area.ys").write_text(script.format(liberty=liberty, **words), encoding="utf-8")
         command = [sys.executable, "-c", PROGRAM]
         outcome = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if outcome.returncode:
             raise HdlError(f"Yosys does not accept module {module}: {_complaint(outcome)}")
         found = json.loads((folder / "cells.json").read_text(encoding="utf-8"))["design"]
-        return _area(found, (folder / "path.txt").read_text(encoding="utf-8"))
+        return found, (folder / "path.txt").read_text(encoding="utf-8")
 
 
 def _area(found: Mapping[str, Any], path: str) -> Area:
