@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from sim.component import Component, Input, Output
+from sim.protocol import Protocol
+
+NUMBER = Protocol("number", coordinate="number")
 
 
 class Counter(Component):
     """Sends the numbers from 0 up, one a cycle."""
 
-    PORTS = (Output("out", "number"),)
+    PORTS = (Output("out", NUMBER),)
 
     def __init__(self, name: str, count: int) -> None:
         super().__init__(name)
@@ -25,7 +28,7 @@ class Counter(Component):
             return self.idle()
         if not self.out.can_push():
             return self.wait_output(self.out)
-        self.out.push(0, self.sent, 0, 0.0)
+        self.out.push(0, self.sent)
         self.sent += 1
         return self.busy(now + 1)
 
@@ -33,7 +36,7 @@ class Counter(Component):
 class Increment(Component):
     """Adds one to each number."""
 
-    PORTS = (Input("in", "number"), Output("out", "number"))
+    PORTS = (Input("in", NUMBER), Output("out", NUMBER))
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -50,7 +53,7 @@ class Increment(Component):
             return self.idle()
         if not self.out.can_push():
             return self.wait_output(self.out)
-        self.out.push(0, self.source.coordinate() + 1, 0, 0.0)
+        self.out.push(0, self.source.coordinate() + 1)
         self.source.pop()
         self.additions += 1
         return self.busy(now + 1)
@@ -59,7 +62,7 @@ class Increment(Component):
 class Total(Component):
     """Adds all numbers up."""
 
-    PORTS = (Input("in", "number"),)
+    PORTS = (Input("in", NUMBER),)
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

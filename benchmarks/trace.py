@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sim import Component, Input, Kernel, Output, Signal, mode
+from sim import Component, Input, Kernel, Output, Protocol, Signal, mode
 from sim.trace import write_vcd
 
 CASES = {  # processing elements, ways of each, tokens of each way
@@ -26,6 +26,7 @@ CASES = {  # processing elements, ways of each, tokens of each way
     "32 x 4 ways": (32, 4, 1_500),
     "8 x 64 ways": (8, 64, 400),
 }
+NUMBER = Protocol("number", coordinate="number")
 LATE = (1 << 40, 1 << 41)  # a window that no run reaches, in cycles
 ROUNDS = 3
 
@@ -35,7 +36,7 @@ Case = tuple[int, int, int]
 class Source(Component):
     """Sends the numbers from 0 up, pausing after each."""
 
-    PORTS = (Output("out", "number"),)
+    PORTS = (Output("out", NUMBER),)
 
     def __init__(self, name: str, count: int, pause: int) -> None:
         super().__init__(name)
@@ -61,7 +62,7 @@ class Source(Component):
             return self.busy(self.ready)
         if not self.out.can_push():
             return self.wait_output(self.out)
-        self.out.push(0, self.sent, 0, 0.0)
+        self.out.push(0, self.sent)
         self.sent += 1
         self.ready = now + 1 + self.pause
         return self.busy(self.ready)
@@ -70,7 +71,7 @@ class Source(Component):
 class Element(Component):
     """Takes one number a cycle from the next way in turn that has one."""
 
-    PORTS = (Input("ways", "number", array=True),)
+    PORTS = (Input("ways", NUMBER, array=True),)
 
     def elaborate(self) -> None:
         """Fetch the channels."""

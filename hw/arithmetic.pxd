@@ -9,8 +9,8 @@ cdef class Multiplier(Component):
     cdef double[::1] scales
     cdef long registers
     cdef readonly long multiplies
-    cdef Channel operands
-    cdef Channel products
+    cdef public Channel operands
+    cdef public Channel products
 
     cpdef long tick(self, long now) except? -2
 
@@ -28,8 +28,8 @@ cdef class Accumulator(Component):
     cdef readonly double sum
     cdef readonly long additions
     cdef readonly long emitted
-    cdef Channel products
-    cdef Channel sums
+    cdef public Channel products
+    cdef public Channel sums
 
     cpdef long tick(self, long now) except? -2
     @cython.final

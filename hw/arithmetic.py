@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 
 from hw.stream import DATA, STOP, STREAM
+from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
 
@@ -28,17 +29,16 @@ class Multiplier(Component):
     """
 
     PORTS = (Input("operands", STREAM), Output("products", STREAM))
+    SIGNALS = (Signal("multiplies", 48),)  # done so far
+
+    operands: Channel
+    products: Channel
 
     def __init__(self, name: str, scales: array[float]) -> None:
         super().__init__(name)
         self.scales = scales
         self.registers = len(scales)
         self.multiplies = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.operands = self.channel("operands")
-        self.products = self.channel("products")
 
     def tick(self, now: int) -> int:
         """Move one element through."""
@@ -64,14 +64,6 @@ class Multiplier(Component):
     def counters(self) -> dict[str, int]:
         """Multiplies done."""
         return {"multiply": self.multiplies}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Multiplies done so far."""
-        return (Signal("multiplies", 48),)
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return (self.multiplies,)
 
 
 class PairMultiplier(Component):
@@ -143,6 +135,11 @@ class Accumulator(Component):
     """
 
     PORTS = (Input("products", STREAM), Output("sums", STREAM))
+    COUNTERS = ("emitted",)  # sums
+    SIGNALS = (Signal("coordinate", 56, "integer"),)  # of the sum that is held; -1: none
+
+    products: Channel
+    sums: Channel
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -153,9 +150,8 @@ class Accumulator(Component):
         self.emitted = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.products = self.channel("products")
-        self.sums = self.channel("sums")
+        """Fetch the channels, and check their size."""
+        super().elaborate()
         if self.sums.capacity < 2:
             raise SimulationError(
                 f"{self.sums.name}: an accumulator's sums need a capacity of at least 2, "
@@ -172,7 +168,7 @@ class Accumulator(Component):
             if self.sums.space() < slots:
                 return self._wait_for(slots)
             self._emit()
-            self.sums.push(STOP, 0, 0, 0.0)
+            self.sums.push(STOP)
         elif self.holding and products.coordinate() == self.coordinate:
             self.sum += products.value()
             self.additions += 1
@@ -202,11 +198,7 @@ class Accumulator(Component):
 
     def counters(self) -> dict[str, int]:
         """Additions done and sums emitted."""
-        return {"add": self.additions, "emitted": self.emitted}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """The coordinate whose sum is held, -1 if there is none."""
-        return (Signal("coordinate", 56, "integer"),)
+        return {"add": self.additions, **super().counters()}
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""

@@ -20,11 +20,11 @@ cdef class Buffet(Component):
     cdef readonly long read_count
     cdef readonly long update_count
     cdef readonly long freed
-    cdef Channel fills
-    cdef Channel reads
-    cdef Channel updates
-    cdef Channel values
-    cdef Channel credits
+    cdef public Channel fills
+    cdef public Channel reads
+    cdef public Channel updates
+    cdef public Channel values
+    cdef public Channel credits
 
     cpdef long tick(self, long now) except? -2
     @cython.final

@@ -11,6 +11,7 @@ from array import array
 
 from hw.buffet_protocol import BUFFET_READ, BUFFET_UPDATE, CREDITS, READ_TO_UPDATE, SHRINK
 from hw.stream import STREAM
+from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
 
@@ -56,6 +57,13 @@ class Buffet(Component):
         Output("values", STREAM),
         Output("credits", CREDITS, optional=True),
     )
+    SIGNALS = (Signal("filled", 32), Signal("awaiting", 32))  # entries; announced updates that have not come
+
+    fills: Channel
+    reads: Channel
+    updates: Channel | None
+    values: Channel
+    credits: Channel | None
 
     def __init__(self, name: str, capacity: int) -> None:
         super().__init__(name)
@@ -77,12 +85,8 @@ class Buffet(Component):
         self.freed = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.fills = self.channel("fills")
-        self.reads = self.channel("reads")
-        self.values = self.channel("values")
-        self.updates = self.optional_channel("updates")
-        self.credits = self.optional_channel("credits")
+        """Fetch the channels; all entries are free, as is to be said on ``credits``."""
+        super().elaborate()
         self.owed = self.capacity if self.credits is not None else 0
 
     def tick(self, now: int) -> int:
@@ -188,7 +192,7 @@ class Buffet(Component):
     def _send_credits(self) -> bool:
         if self.credits is None or self.owed == 0 or not self.credits.can_push():
             return False
-        self.credits.push(0, self.owed, 0, 0.0)
+        self.credits.push(0, self.owed)
         self.owed = 0
         return True
 
@@ -217,11 +221,3 @@ class Buffet(Component):
             "updates": self.update_count,
             "freed": self.freed,
         }
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Entries filled, and announced updates that have not come."""
-        return (Signal("filled", 32), Signal("awaiting", 32))
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return self.filled, self.awaiting

@@ -1,9 +1,11 @@
 """What a buffet and its users say to one another (``hw/buffet.py``)."""
 
-# Protocols of ports.
-BUFFET_READ = "buffet read"  # control: operation, coordinate: index from the head, reference: entries to free
-BUFFET_UPDATE = "buffet update"  # coordinate: index from the head; reference and value: the entry's new ones
-CREDITS = "credits"  # coordinate: entries that may be filled
+from sim.protocol import Protocol
+
+# An index counts from the buffet's head; an update gives an entry its new reference and value.
+BUFFET_READ = Protocol("buffet read", control="operation", coordinate="index", reference="shrink")
+BUFFET_UPDATE = Protocol("buffet update", coordinate="index", reference="reference", value="value")
+CREDITS = Protocol("credits", coordinate="entries")  # that may be filled
 
 # Operations of a read.
 READ = 0

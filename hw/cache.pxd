@@ -20,10 +20,10 @@ cdef class FiberCacheBank(Component):
     cdef readonly long write_hits, write_misses
     cdef readonly long consume_hits, consume_joins, consume_misses
     cdef readonly long evictions, write_backs, writes_through
-    cdef Channel requests
-    cdef Channel replies
-    cdef Channel memory_requests
-    cdef Channel memory_replies
+    cdef public Channel requests
+    cdef public Channel replies
+    cdef public Channel memory_requests
+    cdef public Channel memory_replies
 
     cpdef long tick(self, long now) except? -2
     @cython.final

@@ -88,6 +88,36 @@ class FiberCacheBank(Component):
         Output("memory_requests", REQUEST),
         Input("memory_replies", REPLY),
     )
+    # By operation: the line was here, under way (a fetch then hits), or had to be asked for.
+    COUNTERS = (
+        "read_hits",
+        "read_joins",
+        "read_misses",
+        "fetch_hits",
+        "fetch_misses",
+        "write_hits",
+        "write_misses",
+        "consume_hits",
+        "consume_joins",
+        "consume_misses",
+        "evictions",
+        "write_backs",
+        "writes_through",
+    )
+    SIGNALS = (
+        Signal("hits", 48),
+        Signal("joins", 48),
+        Signal("misses", 48),
+        Signal("in_flight", 16),
+        Signal("answering", 1),
+        Signal("held", 32),
+        Signal("evictions", 48),
+    )
+
+    requests: Channel
+    replies: Channel
+    memory_requests: Channel
+    memory_replies: Channel
 
     def __init__(self, name: str, specification: FiberCacheSpecification, port: int) -> None:
         super().__init__(name)
@@ -107,11 +137,8 @@ class FiberCacheBank(Component):
         self.evictions = self.write_backs = self.writes_through = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.requests = self.channel("requests")
-        self.replies = self.channel("replies")
-        self.memory_requests = self.channel("memory_requests")
-        self.memory_replies = self.channel("memory_replies")
+        """Fetch the channels, and check the size of that towards memory."""
+        super().elaborate()
         if self.memory_requests.capacity < 2:
             raise SimulationError(
                 f"{self.memory_requests.name}: a bank needs a capacity of at least 2 towards memory, not "
@@ -157,7 +184,7 @@ class FiberCacheBank(Component):
         miss = self.answering
         target = self.misses.next_target(miss)
         address = self.misses.lines[miss] * self.line_bytes
-        self.replies.push(self.misses.operations[target], self.misses.target_tags[target], address, 0.0)
+        self.replies.push(self.misses.operations[target], self.misses.target_tags[target], address)
         if self.misses.first[miss] < 0:
             if self.misses.consumed[miss] and self.misses.places[miss] >= 0:
                 self.tags.drop(self.misses.places[miss])
@@ -186,7 +213,7 @@ class FiberCacheBank(Component):
     def _pass_write(self) -> Channel | None:
         if not self.memory_requests.can_push():
             return self._wait_for_memory(1)
-        self.memory_requests.push(WRITE, self.tag_base, self.requests.reference(), 0.0)
+        self.memory_requests.push(WRITE, self.tag_base, self.requests.reference())
         self.writes_through += 1
         return None
 
@@ -210,7 +237,7 @@ class FiberCacheBank(Component):
         return None
 
     def _reply(self, operation: int) -> None:
-        self.replies.push(operation, self.requests.coordinate(), self.requests.reference(), 0.0)
+        self.replies.push(operation, self.requests.coordinate(), self.requests.reference())
 
     def _join(self, operation: int, place: int) -> Channel | None:
         """A request to a line that is under way."""
@@ -267,7 +294,7 @@ class FiberCacheBank(Component):
 
     def _ask(self, operation: int, miss: int) -> None:
         """Ask memory for the line of a new miss, whose first target is the request at the head."""
-        self.memory_requests.push(READ, self.tag_base | miss, self.misses.lines[miss] * self.line_bytes, 0.0)
+        self.memory_requests.push(READ, self.tag_base | miss, self.misses.lines[miss] * self.line_bytes)
         if operation == FETCH:
             self.fetch_misses += 1
         else:
@@ -283,35 +310,19 @@ class FiberCacheBank(Component):
             self.evictions += 1
         if self.tags.dirty[place]:
             self.write_backs += 1
-            self.memory_requests.push(WRITE, self.tag_base, self.tags.lines[place] * self.line_bytes, 0.0)
+            self.memory_requests.push(WRITE, self.tag_base, self.tags.lines[place] * self.line_bytes)
 
     def _wait_for_memory(self, slots: int) -> Channel:
         self.memory_requests.want(slots)
         return self.memory_requests
 
-    def counters(self) -> dict[str, int]:
-        """Hits, misses and joins (of a line under way; a fetch then hits) by operation, evictions, writes."""
-        return {name: getattr(self, name) for name in COUNTERS}
-
-    def signals(self) -> tuple[Signal, ...]:
+    def sample(self) -> tuple[int, ...]:
         """Requests so far by what they found, misses in flight, lines.
 
         - ``hits``, ``joins``, ``misses``: the line was here, under way, or had to be asked for;
         - ``in_flight``: misses that hold a register; ``answering``: one whose line came answers its targets;
         - ``held``: lines, those under way included; ``evictions``: lines that had to leave, so far.
         """
-        return (
-            Signal("hits", 48),
-            Signal("joins", 48),
-            Signal("misses", 48),
-            Signal("in_flight", 16),
-            Signal("answering", 1),
-            Signal("held", 32),
-            Signal("evictions", 48),
-        )
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
         return (
             self.read_hits + self.fetch_hits + self.consume_hits + self.write_hits,
             self.read_joins + self.consume_joins,
@@ -321,20 +332,3 @@ class FiberCacheBank(Component):
             self.tags.held,
             self.evictions,
         )
-
-
-COUNTERS = (
-    "read_hits",
-    "read_joins",
-    "read_misses",
-    "fetch_hits",
-    "fetch_misses",
-    "write_hits",
-    "write_misses",
-    "consume_hits",
-    "consume_joins",
-    "consume_misses",
-    "evictions",
-    "write_backs",
-    "writes_through",
-)

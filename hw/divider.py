@@ -6,8 +6,9 @@ from hw.rows import RowPipeline, check_size
 from hw.stream import STREAM
 from sim.component import Input, Output, Signal
 from sim.errors import SimulationError
+from sim.protocol import Protocol
 
-DIVISOR = "divisor"  # protocol: coordinate = the divisor of an array
+DIVISOR = Protocol("divisor", coordinate="divisor")  # of an array
 
 
 def depth(width: int, bits_per_stage: int) -> int:

@@ -11,10 +11,10 @@ cdef class Intersector(Component):
     cdef readonly long matches
     cdef readonly long dropped
     cdef readonly long fibers
-    cdef Channel a
-    cdef Channel b
-    cdef Channel matches_a
-    cdef Channel matches_b
+    cdef public Channel a
+    cdef public Channel b
+    cdef public Channel matches_a
+    cdef public Channel matches_b
 
     @cython.final
     cdef long _wait_for_head(self, bint shown_a, bint shown_b) except? -2
@@ -65,8 +65,8 @@ cdef class SkipAheadIntersector(Intersector):
     cdef readonly bint told
     cdef readonly long continued
     cdef readonly long skips
-    cdef Channel skips_a
-    cdef Channel skips_b
+    cdef public Channel skips_a
+    cdef public Channel skips_b
 
     cpdef long tick(self, long now) except? -2
     @cython.final

@@ -31,6 +31,13 @@ class Intersector(Component):
         Output("matches_a", STREAM),
         Output("matches_b", STREAM),
     )
+    # Elements that leave in pairs or are dropped, and pairs of fibers.
+    COUNTERS: ClassVar[tuple[str, ...]] = ("matches", "dropped", "fibers")
+
+    a: Channel
+    b: Channel
+    matches_a: Channel
+    matches_b: Channel
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -39,13 +46,6 @@ class Intersector(Component):
         self.matches = 0
         self.dropped = 0
         self.fibers = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.a = self.channel("a")
-        self.b = self.channel("b")
-        self.matches_a = self.channel("matches_a")
-        self.matches_b = self.channel("matches_b")
 
     def _wait_for_head(self, shown_a: bool, shown_b: bool) -> int:
         """Wait for the side that shows no head; between fibers for either."""
@@ -71,19 +71,14 @@ class Intersector(Component):
         self.begun = True
 
     def _push_stops(self) -> None:
-        self.matches_a.push(STOP, 0, 0, 0.0)
-        self.matches_b.push(STOP, 0, 0, 0.0)
+        self.matches_a.push(STOP)
+        self.matches_b.push(STOP)
         self.fibers += 1
         self.begun = False
 
     def counters(self) -> dict[str, int]:
         """Steps, matches, elements dropped, and pairs of fibers."""
-        return {
-            "intersect": self.steps,
-            "matches": self.matches,
-            "dropped": self.dropped,
-            "fibers": self.fibers,
-        }
+        return {"intersect": self.steps, **super().counters()}
 
 
 class TwoFingerIntersector(Intersector):
@@ -102,6 +97,9 @@ class TwoFingerIntersector(Intersector):
     Args:
         name: instance name.
     """
+
+    # Whether it is within a pair of fibers, and so far.
+    SIGNALS = (Signal("begun", 1), Signal("steps", 48), Signal("matches", 48))
 
     def tick(self, now: int) -> int:
         """Compare the heads and move what is to be moved."""
@@ -144,14 +142,6 @@ class TwoFingerIntersector(Intersector):
             self.steps += 1
         side.pop()
         self._drop(1)
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Whether it is within a pair of fibers, and steps and matches so far."""
-        return (Signal("begun", 1), Signal("steps", 48), Signal("matches", 48))
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return (int(self.begun), self.steps, self.matches)
 
 
 class Window:
@@ -258,6 +248,19 @@ class SkipAheadIntersector(Intersector):
         Output("skips_a", SKIP, optional=True),
         Output("skips_b", SKIP, optional=True),
     )
+    COUNTERS = (*Intersector.COUNTERS, "continued", "skips")
+    # The side that skips on; what the windows hold, and their heads (-1: none, or a stop).
+    SIGNALS = (
+        Signal("skipping", 2, "state", ("neither", "a", "b")),
+        Signal("held_a", 16),
+        Signal("held_b", 16),
+        Signal("coordinate_a", 56, "integer"),
+        Signal("coordinate_b", 56, "integer"),
+        Signal("steps", 48),
+    )
+
+    skips_a: Channel | None
+    skips_b: Channel | None
 
     def __init__(self, name: str, window: int) -> None:
         super().__init__(name)
@@ -270,12 +273,6 @@ class SkipAheadIntersector(Intersector):
         self.told = False  # its source knows
         self.continued = 0
         self.skips = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        super().elaborate()
-        self.skips_a = self.optional_channel("skips_a")
-        self.skips_b = self.optional_channel("skips_b")
 
     def tick(self, now: int) -> int:
         """Compare what the windows hold, and let one more token into each."""
@@ -341,27 +338,12 @@ class SkipAheadIntersector(Intersector):
         self.skipping = NEITHER if window.held > 0 else side
         skips = self.skips_a if side == SIDE_A else self.skips_b
         if self.skipping != NEITHER and not self.told and skips is not None and skips.can_push():
-            skips.push(control, coordinate, self.fibers % FIBER_NUMBERS, 0.0)
+            skips.push(control, coordinate, self.fibers % FIBER_NUMBERS)
             self.told = True
             self.skips += 1
 
     def _window(self, side: int) -> Window:
         return self.window_a if side == SIDE_A else self.window_b
-
-    def counters(self) -> dict[str, int]:
-        """Those of every intersector, cycles beyond the first of skips, and skips told."""
-        return super().counters() | {"continued": self.continued, "skips": self.skips}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """The side that skips on; what the windows hold, and their heads (-1: none, or a stop); steps."""
-        return (
-            Signal("skipping", 2, "state", ("neither", "a", "b")),
-            Signal("held_a", 16),
-            Signal("held_b", 16),
-            Signal("coordinate_a", 56, "integer"),
-            Signal("coordinate_b", 56, "integer"),
-            Signal("steps", 48),
-        )
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""

@@ -17,10 +17,10 @@ cdef class LeaderFollowerIntersector(Component):
     cdef readonly long probes
     cdef readonly long matches
     cdef readonly long fibers
-    cdef Channel leader
-    cdef Channel references
-    cdef Channel matches_leader
-    cdef Channel matches_follower
+    cdef public Channel leader
+    cdef public Channel references
+    cdef public Channel matches_leader
+    cdef public Channel matches_follower
 
     cpdef long tick(self, long now) except? -2
     @cython.final

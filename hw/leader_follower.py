@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hw.level import Level
 from hw.stream import DATA, STOP, STREAM
+from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
 NO_FIBER = -1
@@ -45,6 +46,19 @@ class LeaderFollowerIntersector(Component):
         Output("matches_leader", STREAM),
         Output("matches_follower", STREAM),
     )
+    COUNTERS = ("probes", "matches", "fibers")  # probes of searches
+    SIGNALS = (  # the follower's fiber, -1: none; where in it is searched; so far
+        Signal("fiber", 48, "integer"),
+        Signal("low", 48),
+        Signal("high", 48),
+        Signal("lookups", 48),
+        Signal("matches", 48),
+    )
+
+    leader: Channel
+    references: Channel
+    matches_leader: Channel
+    matches_follower: Channel
 
     def __init__(self, name: str, follower: Level, *, indexed: bool = True) -> None:
         super().__init__(name)
@@ -58,13 +72,6 @@ class LeaderFollowerIntersector(Component):
         self.probes = 0
         self.matches = 0
         self.fibers = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.leader = self.channel("leader")
-        self.references = self.channel("references")
-        self.matches_leader = self.channel("matches_leader")
-        self.matches_follower = self.channel("matches_follower")
 
     def tick(self, now: int) -> int:
         """Look up the leader's head, or make one probe for it."""
@@ -139,31 +146,12 @@ class LeaderFollowerIntersector(Component):
         self.low = position + 1
 
     def _finish(self) -> None:
-        self.matches_leader.push(STOP, 0, 0, 0.0)
-        self.matches_follower.push(STOP, 0, 0, 0.0)
+        self.matches_leader.push(STOP)
+        self.matches_follower.push(STOP)
         self.fibers += 1
         self.fiber = NO_FIBER
         self.leader.pop()
 
     def counters(self) -> dict[str, int]:
         """Lookups, probes of searches, matches and fibers."""
-        return {
-            "intersect": self.lookups,
-            "probes": self.probes,
-            "matches": self.matches,
-            "fibers": self.fibers,
-        }
-
-    def signals(self) -> tuple[Signal, ...]:
-        """The follower's fiber, -1: none; where in it is searched; lookups and matches so far."""
-        return (
-            Signal("fiber", 48, "integer"),
-            Signal("low", 48),
-            Signal("high", 48),
-            Signal("lookups", 48),
-            Signal("matches", 48),
-        )
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return self.fiber, self.low, self.high, self.lookups, self.matches
+        return {"intersect": self.lookups, **super().counters()}

@@ -7,8 +7,10 @@ An address is the tensor's number in the bits from ``TENSOR_SHIFT`` up and a byt
 below, so that every part of the memory system can count traffic by tensor.
 """
 
-REQUEST = "memory request"  # protocols of ports
-REPLY = "memory reply"
+from sim.protocol import Protocol
+
+REQUEST = Protocol("memory request", control="operation", coordinate="tag", reference="address")
+REPLY = Protocol("memory reply", control="operation", coordinate="tag", reference="address")
 
 READ = 0  # a reply brings the line
 WRITE = 1  # a whole line; a cache allocates it without fetching and acknowledges, memory does not reply

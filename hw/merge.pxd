@@ -18,16 +18,18 @@ cdef class HighRadixMerger(Component):
     cdef long[::1] heap
     cdef readonly long merged_elements
     cdef readonly long merges
-    cdef Channel tasks
-    cdef list ways
-    cdef Channel merged
+    cdef public Channel tasks
+    cdef public list ways
+    cdef public Channel merged
 
     cpdef long tick(self, long now) except? -2
     @cython.final
     cdef bint _begin(self) except -1
     @cython.final
+    @cython.locals(way=Channel)
     cdef long _see_heads(self) except -2
     @cython.final
+    @cython.locals(way=Channel)
     cdef int _emit(self) except -1
     @cython.final
     cdef void _sift_up(self, long place, long key) noexcept
@@ -37,7 +39,5 @@ cdef class HighRadixMerger(Component):
     cdef long _phase(self) noexcept
     @cython.final
     cdef long _head(self, long place) noexcept
-    @cython.final
-    cdef Channel _way(self, long index)
 
 cdef long _way_of(long key) noexcept

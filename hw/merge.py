@@ -8,9 +8,10 @@ from hw.stream import DATA, STOP, STREAM
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
+from sim.protocol import Protocol
 
-# Protocol: coordinate = number of ways that take part, from way 0 on; reference = the task, for waveforms.
-MERGE_TASK = "merge task"
+# Ways 0 to fan_in - 1 take part; the task is for waveforms.
+MERGE_TASK = Protocol("merge task", coordinate="fan_in", reference="task")
 WAY_BITS = 8  # low bits of a comparison key, which hold the way
 MAXIMUM_RADIX = 1 << WAY_BITS
 WAY_MASK = MAXIMUM_RADIX - 1
@@ -45,6 +46,21 @@ class HighRadixMerger(Component):
     """
 
     PORTS = (Input("tasks", MERGE_TASK), Input("ways", STREAM, array=True), Output("merged", STREAM))
+    COUNTERS = ("merges", "merged_elements")
+    SIGNALS = (
+        Signal("phase", 2, "state", PHASES),
+        Signal("task", 48, "integer"),
+        Signal("fan_in", 9),
+        Signal("alive", 9),
+        Signal("way", 9, "integer"),
+        Signal("coordinate", 56, "integer"),
+        Signal("rival_way", 9, "integer"),
+        Signal("rival", 56, "integer"),
+    )
+
+    tasks: Channel
+    ways: list[Channel]
+    merged: Channel
 
     def __init__(self, name: str, radix: int) -> None:
         super().__init__(name)
@@ -62,10 +78,8 @@ class HighRadixMerger(Component):
         self.merges = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.tasks = self.channel("tasks")
-        self.ways = self.channels("ways")
-        self.merged = self.channel("merged")
+        """Fetch the channels, and count the ways."""
+        super().elaborate()
         if len(self.ways) != self.radix:
             raise SimulationError(
                 f"{self.name}: connect {self.radix} ways, as its radix says, not {len(self.ways)}"
@@ -77,11 +91,11 @@ class HighRadixMerger(Component):
             return self.idle()
         missing = self._see_heads()
         if missing >= 0:
-            return self.wait_input(self._way(missing))
+            return self.wait_input(self.ways[missing])
         if not self.merged.can_push():
             return self.wait_output(self.merged)
         if self.size == 0:
-            self.merged.push(STOP, 0, 0, 0.0)
+            self.merged.push(STOP)
             self.merging = False
         else:
             self._emit()
@@ -105,7 +119,7 @@ class HighRadixMerger(Component):
     def _see_heads(self) -> int:
         """Bring new heads into the tree; returns a way that shows none, or -1."""
         while self.loaded < self.fan_in:
-            way = self._way(self.loaded)
+            way = self.ways[self.loaded]
             if not way.can_pop():
                 return self.loaded
             if way.control() == DATA:
@@ -115,7 +129,7 @@ class HighRadixMerger(Component):
                 way.pop()
             self.loaded += 1
         if self.emptied >= 0:
-            way = self._way(self.emptied)
+            way = self.ways[self.emptied]
             if not way.can_pop():
                 return self.emptied
             if way.control() == DATA:
@@ -130,7 +144,7 @@ class HighRadixMerger(Component):
 
     def _emit(self) -> None:
         self.emptied = self.heap[0] & WAY_MASK
-        way = self._way(self.emptied)
+        way = self.ways[self.emptied]
         self.merged.push(DATA, way.coordinate(), way.reference(), way.value())
         way.pop()
         self.merged_elements += 1
@@ -159,14 +173,7 @@ class HighRadixMerger(Component):
             child = 2 * place + 1
         self.heap[place] = key
 
-    def _way(self, index: int) -> Channel:
-        return self.ways[index]
-
-    def counters(self) -> dict[str, int]:
-        """Merges begun and elements merged."""
-        return {"merges": self.merges, "merged_elements": self.merged_elements}
-
-    def signals(self) -> tuple[Signal, ...]:
+    def sample(self) -> tuple[int, ...]:
         """What it merges, and the two smallest heads.
 
         - ``phase``: of the merge: its first heads come, elements leave, or but the stop is left;
@@ -176,19 +183,6 @@ class HighRadixMerger(Component):
 
         Numbers are -1 where there is no such thing.
         """
-        return (
-            Signal("phase", 2, "state", PHASES),
-            Signal("task", 48, "integer"),
-            Signal("fan_in", 9),
-            Signal("alive", 9),
-            Signal("way", 9, "integer"),
-            Signal("coordinate", 56, "integer"),
-            Signal("rival_way", 9, "integer"),
-            Signal("rival", 56, "integer"),
-        )
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
         if not self.merging:
             return (IDLE_PHASE, -1, 0, 0, -1, -1, -1, -1)
         smallest, rival = self._head(0), self._head(1)

@@ -8,8 +8,8 @@ cdef class Crossbar(Component):
     cdef readonly Route route
     cdef readonly long transfers
     cdef readonly long conflicts
-    cdef readonly list inputs
-    cdef readonly list outputs
+    cdef public list inputs
+    cdef public list outputs
     cdef long input_count
     cdef long output_count
     cdef readonly long[::1] turns
@@ -17,8 +17,12 @@ cdef class Crossbar(Component):
     cdef long[::1] contenders
     cdef long[::1] wanted
 
+    @cython.locals(sink=Channel)
     cpdef long tick(self, long now) except? -2
     @cython.final
+    cdef long _wait_for_space(self, long wanted) except? -2
+    @cython.final
+    @cython.locals(source=Channel)
     cdef long _arbitrate(self) except -1
     @cython.final
     cdef void _contend(self, long output, long index) noexcept
@@ -27,11 +31,7 @@ cdef class Crossbar(Component):
     @cython.final
     cdef int _grant(self, long output) except -1
     @cython.final
-    cdef int _move(self, Channel source, long output) except -1
-    @cython.final
-    cdef Channel _input(self, long index)
-    @cython.final
-    cdef Channel _output(self, long index)
+    cdef int _move(self, Channel source, Channel sink) except -1
 
 cdef class QueuedCrossbar(Crossbar):
     cdef readonly long room
@@ -48,18 +48,21 @@ cdef class QueuedCrossbar(Crossbar):
 
     cpdef long tick(self, long now) except? -2
     @cython.final
+    @cython.locals(source=Channel)
     cdef long _take_in(self) except -1
     @cython.final
     cdef int _store(self, long index, Channel source) except -1
     @cython.final
     cdef long _ask(self) except -1
     @cython.final
+    @cython.locals(sink=Channel)
     cdef bint _wants(self, long index, long output, long count) except -1
     @cython.final
     cdef long _accept(self) except -1
     @cython.final
     cdef long _oldest_granted(self, long index) noexcept
     @cython.final
+    @cython.locals(sink=Channel)
     cdef int _send(self, long index, long place) except -1
     @cython.final
-    cdef long _first_full(self, long count) noexcept
+    cdef void _end_asking(self, long count) noexcept

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from typing import ClassVar
 
 from hw.routes import Route
 from sim.channel import Channel
-from sim.component import ANY, Component, Input, Output, Signal
+from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
+from sim.protocol import ANY
 
 
 class Crossbar(Component):
@@ -30,6 +32,11 @@ class Crossbar(Component):
     """
 
     PORTS = (Input("inputs", ANY, array=True), Output("outputs", ANY, array=True))
+    COUNTERS = ("transfers", "conflicts")  # tokens moved, and cycles that a head lost to another input
+    SIGNALS: ClassVar[tuple[Signal, ...]] = (Signal("transfers", 48), Signal("conflicts", 48))
+
+    inputs: list[Channel]
+    outputs: list[Channel]
 
     def __init__(self, name: str, route: Route) -> None:
         super().__init__(name)
@@ -38,9 +45,8 @@ class Crossbar(Component):
         self.conflicts = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.inputs = self.channels("inputs")
-        self.outputs = self.channels("outputs")
+        """Fetch the channels, and make room for what is wanted of each."""
+        super().elaborate()
         self.input_count = len(self.inputs)
         self.output_count = len(self.outputs)
         self.turns = array("q", bytes(8 * self.output_count))  # the input that each output serves first
@@ -51,27 +57,30 @@ class Crossbar(Component):
     def tick(self, now: int) -> int:
         """Move every head that wins its output."""
         moved = 0
-        full = self.output_count
-        for place in range(self._arbitrate()):
+        wanted = self._arbitrate()
+        for place in range(wanted):
             output = self.wanted[place]
-            if self._output(output).can_push():
+            sink = self.outputs[output]
+            if sink.can_push():
                 self._grant(output)
                 moved += 1
-            elif output < full:
-                full = output
             self.winners[output] = -1
         if moved > 0:
             self.transfers += moved
             return self.busy(now + 1)
-        if full < self.output_count:
-            return self.wait_output(self._output(full))
-        return self.idle()
+        return self.idle() if wanted == 0 else self._wait_for_space(wanted)
+
+    def _wait_for_space(self, wanted: int) -> int:
+        """Wait for the output that is wanted, or for any of several."""
+        if wanted == 1:
+            return self.wait_output(self.outputs[self.wanted[0]])
+        return self.wait_any_output(self.outputs)
 
     def _arbitrate(self) -> int:
         """Find the winner of each output that a head wants; returns how many outputs are wanted."""
         count = 0
         for index in range(self.input_count):
-            source = self._input(index)
+            source = self.inputs[index]
             if not source.can_pop():
                 continue
             output = self._goal(source)
@@ -99,31 +108,13 @@ class Crossbar(Component):
 
     def _grant(self, output: int) -> None:
         winner = self.winners[output]
-        self._move(self._input(winner), output)
+        self._move(self.inputs[winner], self.outputs[output])
         self.turns[output] = winner + 1
         self.conflicts += self.contenders[output]
 
-    def _move(self, source: Channel, output: int) -> None:
-        self._output(output).push(source.control(), source.coordinate(), source.reference(), source.value())
+    def _move(self, source: Channel, sink: Channel) -> None:
+        sink.push(source.control(), source.coordinate(), source.reference(), source.value())
         source.pop()
-
-    def _input(self, index: int) -> Channel:
-        return self.inputs[index]
-
-    def _output(self, index: int) -> Channel:
-        return self.outputs[index]
-
-    def counters(self) -> dict[str, int]:
-        """Tokens moved, and cycles that a head lost to another input."""
-        return {"transfers": self.transfers, "conflicts": self.conflicts}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Tokens moved so far, and how often a head lost to another input."""
-        return (Signal("transfers", 48), Signal("conflicts", 48))
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return (self.transfers, self.conflicts)
 
 
 class QueuedCrossbar(Crossbar):
@@ -149,6 +140,8 @@ class QueuedCrossbar(Crossbar):
         ValueError: if ``room`` is below 1.
         SimulationError: in the run, if a route names no output.
     """
+
+    SIGNALS = (*Crossbar.SIGNALS, Signal("held", 16))  # tokens in all queues
 
     def __init__(self, name: str, route: Route, room: int) -> None:
         super().__init__(name, route)
@@ -177,17 +170,17 @@ class QueuedCrossbar(Crossbar):
         taken = self._take_in()
         count = self._ask()
         moved = self._accept()
-        full = self._first_full(count)
+        self._end_asking(count)
         if taken > 0 or moved > 0:
             self.transfers += moved
             return self.busy(now + 1)
-        return self.idle() if self.held == 0 else self.wait_output(self._output(full))
+        return self.idle() if self.held == 0 else self._wait_for_space(count)
 
     def _take_in(self) -> int:
         """Take a token from every input whose queues have room; returns how many."""
         taken = 0
         for index in range(self.input_count):
-            source = self._input(index)
+            source = self.inputs[index]
             if self.counts[index] < self.room and source.can_pop():
                 self._store(index, source)
                 taken += 1
@@ -219,7 +212,8 @@ class QueuedCrossbar(Crossbar):
         first = self.asked[output] < 0
         if first:
             self.wanted[count] = output
-            self.open[output] = self._output(output).can_push()
+            sink = self.outputs[output]
+            self.open[output] = sink.can_push()
         if self.asked[output] != index:
             self.asked[output] = index
             if self.open[output]:
@@ -249,9 +243,8 @@ class QueuedCrossbar(Crossbar):
         """A token leaves; its slot becomes the first free one of the input."""
         slot = self.order[place]
         output = self.goals[slot]
-        self._output(output).push(
-            self.controls[slot], self.coordinates[slot], self.references[slot], self.values[slot]
-        )
+        sink = self.outputs[output]
+        sink.push(self.controls[slot], self.coordinates[slot], self.references[slot], self.values[slot])
         self.turns[output] = index + 1
         self.counts[index] -= 1
         self.held -= 1
@@ -260,23 +253,11 @@ class QueuedCrossbar(Crossbar):
             self.order[behind] = self.order[behind + 1]
         self.order[last] = slot
 
-    def _first_full(self, count: int) -> int:
-        """The lowest wanted output without space, -1 if all have; makes ready for the next cycle."""
-        full = -1
+    def _end_asking(self, count: int) -> None:
+        """Make ready for the next cycle."""
         for place in range(count):
             output = self.wanted[place]
             self.asked[output] = self.winners[output] = -1
-            if not self.open[output] and (full < 0 or output < full):
-                full = output
-        return full
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Those of every crossbar, and the tokens in all queues."""
-        return (*super().signals(), Signal("held", 16))
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return (*super().sample(), self.held)
 
 
 def crossbar(name: str, route: Route, *, virtual_output_queues: int = 0) -> Crossbar:

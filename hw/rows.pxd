@@ -28,18 +28,19 @@ cdef class RowPipeline(Component):
     cdef int _compute(self, long number, long reference, long place) except -1
     cdef long _wait(self, long shown) except? -2
     @cython.final
+    @cython.locals(output=Channel)
     cdef long _full(self) noexcept
     @cython.final
+    @cython.locals(source=Channel)
     cdef long _shown(self) noexcept
     @cython.final
+    @cython.locals(source=Channel)
     cdef Channel _missing(self)
     @cython.final
+    @cython.locals(source=Channel)
     cdef int _enter(self, long now) except -1
     @cython.final
     cdef int _check(self, long number, long lane, long length) except -1
     @cython.final
+    @cython.locals(output=Channel)
     cdef int _leave(self, long now) except -1
-    @cython.final
-    cdef Channel _input(self, long lane)
-    @cython.final
-    cdef Channel _output(self, long lane)

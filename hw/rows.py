@@ -69,7 +69,7 @@ class RowPipeline(Component):
         if leaves:
             full = self._full()
             if full >= 0:
-                return self.wait_output(self._output(full))
+                return self.wait_output(self.outputs[full])
             self._leave(now)
         shown = self._shown()
         enters = shown == self.lanes and (self.within or self._can_begin())
@@ -98,24 +98,27 @@ class RowPipeline(Component):
     def _full(self) -> int:
         """The first output without space, or -1."""
         for lane in range(self.lanes):
-            if not self._output(lane).can_push():
+            output = self.outputs[lane]
+            if not output.can_push():
                 return lane
         return -1
 
     def _shown(self) -> int:
         """How many lanes show a token."""
         shown = 0
-        for lane in range(self.lanes):
-            if self._input(lane).can_pop():
+        for source in self.inputs:
+            if source.can_pop():
                 shown += 1
         return shown
 
     def _missing(self) -> Channel:
         """The first lane that shows none; only when there is one."""
         lane = 0
-        while self._input(lane).can_pop():
+        source = self.inputs[lane]
+        while source.can_pop():
             lane += 1
-        return self._input(lane)
+            source = self.inputs[lane]
+        return source
 
     def _enter(self, now: int) -> None:
         """Take a row; its results are known at once, and wait in the pipeline."""
@@ -124,7 +127,7 @@ class RowPipeline(Component):
         slot = self.pipeline.enter(now)
         length = 0
         for lane in range(self.lanes):
-            source = self._input(lane)
+            source = self.inputs[lane]
             if source.control() == DATA:
                 self._check(source.coordinate(), lane, length)
                 place = slot * self.lanes + lane
@@ -155,17 +158,11 @@ class RowPipeline(Component):
         length = self.lengths[slot]
         for lane in range(self.lanes):
             place = slot * self.lanes + lane
-            output = self._output(lane)
+            output = self.outputs[lane]
             if lane < length:
                 output.push(DATA, self.coordinates[place], self.references[place], self.values[place])
             else:
-                output.push(STOP, 0, 0, 0.0)
-
-    def _input(self, lane: int) -> Channel:
-        return self.inputs[lane]
-
-    def _output(self, lane: int) -> Channel:
-        return self.outputs[lane]
+                output.push(STOP)
 
 
 def check_size(name: str, lanes: int, width: int) -> None:

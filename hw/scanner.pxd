@@ -18,9 +18,9 @@ cdef class LevelScanner(Component):
     cdef readonly long skipped
     cdef readonly long heeded
     cdef readonly long late
-    cdef Channel references
-    cdef Channel skips
-    cdef Channel elements
+    cdef public Channel references
+    cdef public Channel skips
+    cdef public Channel elements
 
     cpdef long tick(self, long now) except? -2
     @cython.final

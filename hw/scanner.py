@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hw.level import Level
 from hw.stream import DATA, FIBER_NUMBERS, SKIP, STOP, STREAM
+from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
 NO_FIBER = NO_TARGET = -1
@@ -38,6 +39,12 @@ class LevelScanner(Component):
     """
 
     PORTS = (Input("references", STREAM), Input("skips", SKIP, optional=True), Output("elements", STREAM))
+    # The fiber under way, the position in the level and the coordinate skipped to; -1: none.
+    SIGNALS = (Signal("fiber", 48, "integer"), Signal("position", 48), Signal("target", 56, "integer"))
+
+    references: Channel
+    skips: Channel | None
+    elements: Channel
 
     def __init__(self, name: str, level: Level, window: int = 1) -> None:
         super().__init__(name)
@@ -54,12 +61,6 @@ class LevelScanner(Component):
         self.skipped = 0
         self.heeded = 0
         self.late = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.references = self.channel("references")
-        self.skips = self.optional_channel("skips")
-        self.elements = self.channel("elements")
 
     def tick(self, now: int) -> int:
         """Hear of a skip, pass over what it says, and send one token."""
@@ -117,7 +118,7 @@ class LevelScanner(Component):
     def _send(self) -> None:
         """Send the next element, or the stop."""
         if self.position == self.end:
-            self.elements.push(STOP, 0, 0, 0.0)
+            self.elements.push(STOP)
             self.fibers += 1
             self.fiber = NO_FIBER
         else:
@@ -135,14 +136,6 @@ class LevelScanner(Component):
             "skips": self.heeded,
             "late_skips": self.late,
         }
-
-    def signals(self) -> tuple[Signal, ...]:
-        """The fiber under way, the position in the level and the coordinate skipped to; -1: none."""
-        return (
-            Signal("fiber", 48, "integer"),
-            Signal("position", 48),
-            Signal("target", 56, "integer"),
-        )
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""

@@ -3,13 +3,15 @@
 A token is one element (coordinate, reference, value) or a stop that ends a fiber.
 """
 
-STREAM = "stream"  # protocol of ports
+from sim.protocol import Protocol
 
-DATA = 0
+STREAM = Protocol("stream", control="kind", coordinate="coordinate", reference="reference", value="value")
+
+DATA = 0  # kinds
 STOP = 1
 
-# Protocol of ports that tell the source of a fiber what is no longer wanted of it. Control DATA: the elements
-# below this coordinate; control STOP: all that are left. Reference: the fiber's number, counted from 0 and
-# modulo FIBER_NUMBERS, so that a skip that comes late is known as such.
-SKIP = "skip"
+# Of ports that tell the source of a fiber what is no longer wanted of it. DATA: the elements below this
+# coordinate; STOP: all that are left. The fiber is its number, counted from 0 and modulo FIBER_NUMBERS, so
+# that a skip that comes late is known as such.
+SKIP = Protocol("skip", control="kind", coordinate="coordinate", reference="fiber")
 FIBER_NUMBERS = 1 << 15

@@ -11,10 +11,11 @@ mode.install()
 
 from sim.channel import Channel  # noqa: E402  (the mode must be chosen before the engine is imported)
 from sim.clock import Clock  # noqa: E402
-from sim.component import ANY, Component, Input, Output, Port, Signal  # noqa: E402
+from sim.component import Component, Input, Output, Port, Signal  # noqa: E402
 from sim.constants import NEVER  # noqa: E402
 from sim.errors import BuildError, ChannelError, DeadlockError, SimulationError  # noqa: E402
 from sim.kernel import Kernel  # noqa: E402
+from sim.protocol import ANY, Protocol  # noqa: E402
 from sim.statistics import ComponentStatistics, Run  # noqa: E402
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Kernel",
     "Output",
     "Port",
+    "Protocol",
     "Run",
     "Signal",
     "SimulationError",

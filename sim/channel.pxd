@@ -7,6 +7,7 @@ cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, WORDS
 @cython.final
 cdef class Channel:
     cdef readonly str name
+    cdef readonly object protocol
     cdef readonly long capacity
     cdef readonly long latency
     cdef readonly long occupancy
@@ -14,6 +15,8 @@ cdef class Channel:
     cdef readonly long pops
     cdef public int reader_state
     cdef public int writer_state
+    cdef public int any_reader_state
+    cdef public int any_writer_state
     cdef Clock _writer_clock
     cdef Clock _reader_clock
     cdef long _writer_index
@@ -31,7 +34,7 @@ cdef class Channel:
     cpdef long space(self) noexcept
     cdef long _free(self) noexcept
     cpdef int want(self, long slots) except -1
-    cpdef int push(self, long control, long coordinate, long reference, double value) except -1
+    cpdef int push(self, long control, long coordinate=*, long reference=*, double value=*) except -1
     cdef long _arrival(self) noexcept
     cpdef bint can_pop(self) noexcept
     cpdef long control(self) noexcept

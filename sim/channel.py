@@ -10,6 +10,7 @@ from array import array
 
 from sim.clock import Clock
 from sim.errors import ChannelError
+from sim.protocol import Protocol
 
 # Words of a token side by side, so that one cache line holds it.
 CONTROL = 0
@@ -28,19 +29,21 @@ class Channel:
         name: ``<reading component>.<its port>``.
         capacity: tokens it holds, at least one, counting those still under way.
         latency: cycles of the writer's clock from a push to the token being seen, at least one.
+        protocol: what its tokens mean.
 
     ``occupancy`` is the tokens it holds, ``pushes`` and ``pops`` the tokens that ever went in and out.
     """
 
-    def __init__(self, name: str, capacity: int, latency: int) -> None:
+    def __init__(self, name: str, capacity: int, latency: int, protocol: Protocol) -> None:
         self.name = name
+        self.protocol = protocol
         self.capacity = capacity
         self.latency = latency
         self.occupancy = 0
         self.pushes = 0
         self.pops = 0
-        self.reader_state = 0
-        self.writer_state = 0
+        self.reader_state = self.any_reader_state = 0  # of who waits at this port, or at any of its array
+        self.writer_state = self.any_writer_state = 0
         self._head = 0
         self._words = array("q", bytes(8 * WORDS * capacity))
         self._values = array("d", bytes(8 * capacity))
@@ -82,8 +85,8 @@ class Channel:
         if self._pop_time == self._writer_clock.time:
             self._wake_writer()
 
-    def push(self, control: int, coordinate: int, reference: int, value: float) -> None:
-        """Append a token; it is seen ``latency`` cycles later.
+    def push(self, control: int, coordinate: int = 0, reference: int = 0, value: float = 0.0) -> None:
+        """Append a token; it is seen ``latency`` cycles later. What its protocol does not carry is left out.
 
         Raises:
             ChannelError: if the channel is full.

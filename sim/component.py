@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Generic, NoReturn, TypeVar
 
 from sim.channel import Channel
 from sim.clock import Clock
 from sim.constants import BUSY, FIRST_STALL, IDLE, NEVER
 from sim.errors import SimulationError
+from sim.protocol import Protocol
 
-ANY = "any"  # carried by a port that passes on whatever it is given
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True)
@@ -20,15 +22,23 @@ class Port:
 
     Args:
         name: the port's name, unique in its component.
-        carries: the protocol of its tokens; two ports connect only if they carry the same, or one ``ANY``.
+        carries: the protocol of its tokens; two ports connect only if they carry equal ones, or one ``ANY``.
         array: whether it is an array of ports, connected as ``name[i]`` from 0 without gaps.
         optional: whether it may be left unconnected.
+
+    Raises:
+        TypeError: if what it carries is no protocol.
     """
 
     name: str
-    carries: str
+    carries: Protocol
     array: bool = False
     optional: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be compared with the protocol of another port."""
+        if not isinstance(self.carries, Protocol):
+            raise TypeError(f"port {self.name} must carry a Protocol, not {self.carries!r}")
 
 
 class Input(Port):
@@ -56,69 +66,137 @@ class Signal:
     states: tuple[str, ...] = field(default=())
 
 
+class Reserved(Generic[Kept]):
+    """An attribute of a component that the engine keeps, under the same name with an underscore before it.
+
+    All may read it; a component that sets it itself is refused, since it meant one of its own.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, component: Component, owner: type[Component] | None = None) -> Kept:
+        """What the engine keeps."""
+        kept: Kept = getattr(component, f"_{self.name}")
+        return kept
+
+    def __set__(self, component: Component, value: object) -> NoReturn:
+        """Refuse the attribute.
+
+        Raises:
+            SimulationError: always.
+        """
+        raise SimulationError(
+            f"{component.name}: the attribute {self.name} is the engine's; give your own another name"
+        )
+
+
 class Component:
-    """A clocked part. Subclasses declare ``PORTS`` and override ``tick``.
+    """A clocked part. Subclasses declare what they have and override ``tick``.
+
+    What is declared on the class is said once:
+
+    - ``PORTS``: its ports. The channel at each, or the list of channels at an array, becomes the attribute of
+      the port's name when the machine is built; that of an optional port left unconnected is None.
+    - ``COUNTERS``: its named event counts, each the attribute of that name.
+    - ``SIGNALS``: what a waveform shows of it beside its accounting state, each the attribute of that name.
+
+    Where something must be computed or checked, ``elaborate``, ``counters``, or ``signals`` with ``sample``
+    is overridden.
 
     ``tick`` does the work of one cycle and returns the cycle in which it next wants to run, or ``NEVER``. It
-    may be called when nothing has changed, and must then change nothing; one that did change something
-    returns ``busy``, since a channel wakes for what is new, not for what is left. It says what the
-    cycle (and every one until the next tick) counts as by returning through one of:
+    says what the cycle (and every one until the next tick) counts as by returning through one of:
 
     - ``busy(until)``: work was done; runs again at cycle ``until``;
     - ``wait_input(channel)``: in the midst of work, and a token is missing;
     - ``wait_output(channel)``: in the midst of work, and there is no space;
+    - ``wait_any_input(channels)``, ``wait_any_output(channels)``: the same, of any of an array;
     - ``idle()``: nothing to do until a channel brings something.
+
+    It may sleep (all but ``busy``) only where another tick right after it would change nothing and return the
+    same: a channel wakes for what is new, not for what is left.
 
     Args:
         name: the hierarchical instance name, as in ``gamma.pe07.merger``.
+
+    The engine's own attributes, which a component cannot have for itself: ``name``, ``clock``, ``index``,
+    ``state``, ``since``, ``cycles``, ``connected``, the same with an underscore before them, and the methods.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = ()
+    COUNTERS: ClassVar[tuple[str, ...]] = ()
+    SIGNALS: ClassVar[tuple[Signal, ...]] = ()
+
+    clock = Reserved[Clock | None]("clock")  # its domain, once it is in a kernel
+    index = Reserved[int]("index")  # its place in the order of ticks
+    state = Reserved[int]("state")  # what its cycles count as since its last tick
+    since = Reserved[int]("since")  # the cycle of that tick
+    cycles = Reserved["array[int]"]("cycles")  # by state, up to that tick
+    connected = Reserved["dict[str, list[Channel]]"]("connected")  # by port
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.clock: Clock | None = None
-        self.index = -1
-        self.state = IDLE
-        self.since = 0
-        self.cycles = array("q", bytes(8 * FIRST_STALL))
-        self.connected: dict[str, list[Channel]] = {}
+        self._clock: Clock | None = None
+        self._index = -1
+        self._state = IDLE
+        self._since = 0
+        self._cycles = array("q", bytes(8 * FIRST_STALL))
+        self._connected: dict[str, list[Channel]] = {}
 
     def tick(self, now: int) -> int:
         """Advance by cycle ``now``; returns the next cycle to run in, or ``NEVER``."""
         raise NotImplementedError(f"{type(self).__name__} does not define tick")
 
     def elaborate(self) -> None:
-        """Fetch the channels of the ports; called once, when all are connected."""
+        """Make the channels of the ports attributes; called once, when all are connected.
+
+        Raises:
+            SimulationError: if a port has the name of another attribute, or a compiled class does not declare
+                it.
+        """
+        for port in self.PORTS:
+            if getattr(self, port.name, None) is not None:
+                raise SimulationError(
+                    f"{self.name}: port {port.name} has the name of another attribute; rename one of them, "
+                    "or fetch the channel in elaborate"
+                )
+            channel = self.channels(port.name) if port.array else self.optional_channel(port.name)
+            try:
+                setattr(self, port.name, channel)
+            except AttributeError:
+                line = f"cdef public {'list' if port.array else 'Channel'} {port.name}"
+                raise SimulationError(
+                    f"{self.name}: the .pxd of {type(self).__name__} must have {line}"
+                ) from None
 
     def counters(self) -> dict[str, int]:
         """Named event counts so far."""
-        return {}
+        return {name: getattr(self, name) for name in self.COUNTERS}
 
     def signals(self) -> tuple[Signal, ...]:
         """The signals of the component's waveform, apart from the accounting state, which all have."""
-        return ()
+        return self.SIGNALS
 
     def sample(self) -> tuple[int, ...]:
         """Current values of ``signals``, in their order."""
-        return ()
+        return tuple([getattr(self, signal.name) for signal in self.SIGNALS])
 
     def channel(self, port: str) -> Channel:
         """The channel at a port that is not an array."""
-        return self.connected[port][0]
+        return self._connected[port][0]
 
     def optional_channel(self, port: str) -> Channel | None:
         """The channel at an optional port, or None where it is left unconnected."""
-        channels = self.connected.get(port)
+        channels = self._connected.get(port)
         return channels[0] if channels else None
 
     def channels(self, port: str) -> list[Channel]:
         """The channels at an array of ports, in their order."""
-        return self.connected.get(port, [])
+        return self._connected.get(port, [])
 
     def busy(self, until: int) -> int:
         """Count the cycles before ``until`` as busy and run again then."""
-        self.state = BUSY
+        self._state = BUSY
         return until
 
     def wait_input(self, channel: Channel) -> int:
@@ -127,9 +205,9 @@ class Component:
         Raises:
             SimulationError: if the component does not read this channel.
         """
-        if channel._reader_index != self.index:
+        if channel._reader_index != self._index:
             raise SimulationError(f"{self.name} waits for input from {channel.name}, which it does not read")
-        self.state = channel.reader_state
+        self._state = channel.reader_state
         return NEVER
 
     def wait_output(self, channel: Channel) -> int:
@@ -138,12 +216,37 @@ class Component:
         Raises:
             SimulationError: if the component does not write this channel.
         """
-        if channel._writer_index != self.index:
+        if channel._writer_index != self._index:
             raise SimulationError(f"{self.name} waits for space in {channel.name}, which it does not write")
-        self.state = channel.writer_state
+        self._state = channel.writer_state
+        return NEVER
+
+    def wait_any_input(self, channels: Sequence[Channel]) -> int:
+        """Sleep until a token comes, counted as waiting for input from any of an array of ports.
+
+        Raises:
+            SimulationError: if the component does not read these channels.
+        """
+        self.wait_input(channels[0])
+        self._state = channels[0].any_reader_state
+        return NEVER
+
+    def wait_any_output(self, channels: Sequence[Channel]) -> int:
+        """Sleep until there is space, counted as waiting for output into any of an array of ports.
+
+        Raises:
+            SimulationError: if the component does not write these channels.
+        """
+        self.wait_output(channels[0])
+        self._state = channels[0].any_writer_state
         return NEVER
 
     def idle(self) -> int:
         """Sleep until a channel brings something, counted as idle."""
-        self.state = IDLE
+        self._state = IDLE
         return NEVER
+
+    def wake_at(self, cycle: int) -> None:
+        """Run at this cycle of the future too, whatever the tick returns: the timer of an idle component."""
+        if self._clock is not None:
+            self._clock.wake(self._index, cycle)

@@ -8,16 +8,28 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sim.channel import Channel
-from sim.component import ANY, Component, Input, Output, Port
+from sim.component import Component, Input, Output, Port
 from sim.constants import FIRST_STALL
 from sim.errors import BuildError, SimulationError
+from sim.protocol import ANY, Protocol
 
 _PORT = re.compile(r"(?P<name>[^\[\]]+)(\[(?P<index>\d+)\])?")
 
-Stall = tuple[str, Channel, Literal["input", "output"]]
+Direction = Literal["input", "output"]
+
+
+class Stall(NamedTuple):
+    """What a stall state of a component means: it waits at a port, or at any of an array of them.
+
+    ``label`` is the port's, ``name`` or ``name[i]``, or the array's name alone for any of it.
+    """
+
+    label: str
+    channels: tuple[Channel, ...]
+    direction: Direction
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,7 @@ class Wiring:
         self.channels: list[Channel] = []
         self._links: list[_Link] = []
         self._taken: dict[int, dict[str, _End]] = {}  # by component and label
-        self._stalls: dict[int, list[Stall]] = {}
+        self._stalls: dict[int, list[Stall]] = {}  # by component, in the order of the states
 
     def connect(
         self, producer: Component, output: str, consumer: Component, input_: str, capacity: int, latency: int
@@ -63,7 +75,7 @@ class Wiring:
         """
         start = _end(producer, output, Output)
         finish = _end(consumer, input_, Input)
-        _check_protocol(start, finish)
+        protocol = _common_protocol(start, finish)
         for quantity, number in (("capacity", capacity), ("latency", latency)):
             if number < 1:
                 raise SimulationError(
@@ -74,7 +86,7 @@ class Wiring:
                 raise SimulationError(
                     f"{end.name} is connected already: a channel has one writer and one reader"
                 )
-        channel = Channel(finish.name, capacity, latency)
+        channel = Channel(finish.name, capacity, latency, protocol)
         self.channels.append(channel)
         self._links.append(_Link(channel, start, finish))
         for end in (start, finish):
@@ -119,32 +131,54 @@ class Wiring:
         """Give every channel its clocks and every component its channels and accounting states."""
         for link in self._links:
             writer, reader = link.producer.component, link.consumer.component
-            if writer.clock is None or reader.clock is None:
+            if writer._clock is None or reader._clock is None:
                 raise SimulationError(f"{link.channel.name}: both ends must be in a clock domain")
-            link.channel.attach(writer.clock, writer.index, reader.clock, reader.index)
-        for end, channel, direction in sorted(self._ends(), key=lambda item: _position(item[0])):
-            self._register(end, channel, direction)
+            link.channel.attach(writer._clock, writer._index, reader._clock, reader._index)
+        for end, channel in sorted(self._ends(), key=lambda item: _position(item[0])):
+            end.component._connected.setdefault(end.port.name, []).append(channel)
+            self._register_one(end, channel)
+        for component in {id(end.component): end.component for end, _channel in self._ends()}.values():
+            for port in component.PORTS:
+                if port.array and component.channels(port.name):
+                    self._register_any(component, port)
+            component._cycles = array("q", bytes(8 * (FIRST_STALL + len(self.stalls(component)))))
 
-    def _ends(self) -> Iterator[tuple[_End, Channel, Literal["input", "output"]]]:
+    def _ends(self) -> Iterator[tuple[_End, Channel]]:
         for link in self._links:
-            yield link.producer, link.channel, "output"
-            yield link.consumer, link.channel, "input"
+            yield link.producer, link.channel
+            yield link.consumer, link.channel
 
-    def _register(self, end: _End, channel: Channel, direction: Literal["input", "output"]) -> None:
-        component = end.component
-        stalls = self._stalls.setdefault(id(component), [])
-        state = FIRST_STALL + len(stalls)
-        stalls.append((end.label, channel, direction))
-        if direction == "input":
+    def _register_one(self, end: _End, channel: Channel) -> None:
+        """Give a component a state for waiting at one port."""
+        state = self._register(end.component, end.label, end.port, (channel,))
+        if isinstance(end.port, Input):
             channel.reader_state = state
         else:
             channel.writer_state = state
-        component.connected.setdefault(end.port.name, []).append(channel)
-        component.cycles = array("q", bytes(8 * (state + 1)))
+
+    def _register_any(self, component: Component, port: Port) -> None:
+        """Give a component a state for waiting at any of an array of ports."""
+        channels = tuple(component.channels(port.name))
+        state = self._register(component, port.name, port, channels)
+        for channel in channels:
+            if isinstance(port, Input):
+                channel.any_reader_state = state
+            else:
+                channel.any_writer_state = state
+
+    def _register(self, component: Component, label: str, port: Port, channels: tuple[Channel, ...]) -> int:
+        stalls = self._stalls.setdefault(id(component), [])
+        direction: Direction = "input" if isinstance(port, Input) else "output"
+        stalls.append(Stall(label, channels, direction))
+        return FIRST_STALL + len(stalls) - 1
 
     def stalls(self, component: Component) -> list[Stall]:
-        """What each stall state of a component means, from ``FIRST_STALL`` on: port, channel, direction."""
+        """What each stall state of a component means, from ``FIRST_STALL`` on."""
         return self._stalls.get(id(component), [])
+
+    def links(self, component: Component) -> list[Stall]:
+        """The stall states of a component that are of one channel each, in the order of the ports."""
+        return [stall for stall in self.stalls(component) if stall.label in self._taken[id(component)]]
 
 
 def _end(component: Component, label: str, kind: type[Port]) -> _End:
@@ -161,11 +195,14 @@ def _end(component: Component, label: str, kind: type[Port]) -> _End:
     return _End(component, port, None if match["index"] is None else int(match["index"]))
 
 
-def _check_protocol(start: _End, finish: _End) -> None:
-    if ANY not in (start.port.carries, finish.port.carries) and start.port.carries != finish.port.carries:
-        raise SimulationError(
-            f"{start.name} carries {start.port.carries}, but {finish.name} expects {finish.port.carries}"
-        )
+def _common_protocol(start: _End, finish: _End) -> Protocol:
+    """What both ends carry."""
+    carried, expected = start.port.carries, finish.port.carries
+    if ANY not in (carried, expected) and carried != expected:
+        full = carried.name == expected.name
+        found, wanted = (protocol.describe() if full else protocol.name for protocol in (carried, expected))
+        raise SimulationError(f"{start.name} carries {found}, but {finish.name} expects {wanted}")
+    return expected if carried == ANY else carried
 
 
 def _position(end: _End) -> tuple[int, int]:

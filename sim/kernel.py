@@ -77,15 +77,18 @@ class Kernel:
         """Put a component into a clock domain (the first one by default); returns it.
 
         Raises:
-            SimulationError: if there is no clock, the clock is another kernel's, or the component has one.
+            SimulationError: if it is no component or has a clock already, there is no clock, or the clock is
+                another kernel's.
         """
         self._require_unbuilt()
         self._require_clock()
-        if component.clock is not None:
+        if not isinstance(component, Component):
+            raise SimulationError(f"a machine is made of components, and {component!r} is none")
+        if component._clock is not None:
             raise SimulationError(f"{component.name} is in a kernel already: a component runs once")
         if clock is not None and clock not in self.clocks:
             raise SimulationError(f"{component.name}: the clock {clock.name} belongs to another kernel")
-        component.clock = clock or self.clocks[0]
+        component._clock = clock or self.clocks[0]
         self.components.append(component)
         return component
 
@@ -135,7 +138,7 @@ class Kernel:
                 raise
         self.built = True
         for component in self._ordered:
-            _clock_of(component).wake(component.index, 0)
+            _clock_of(component).wake(component._index, 0)
 
     def _choose_base_tick(self) -> None:
         numerators = math.lcm(*(clock.hertz.numerator for clock in self.clocks))
@@ -157,7 +160,7 @@ class Kernel:
             generator.shuffle(self._ordered)
             generator.shuffle(self._domains)
         for index, component in enumerate(self._ordered):
-            component.index = index
+            component._index = index
         for clock in self.clocks:
             clock.size_for(len(self._ordered))
 
@@ -234,7 +237,7 @@ class Kernel:
             return self._limit
         end = self._worked
         for component in self.components:
-            if component.state != IDLE:
+            if component._state != IDLE:
                 period = _clock_of(component).period
                 end = max(end, (self.time // period + 1) * period)
         return end
@@ -298,25 +301,25 @@ class Kernel:
 
     def _wake_all(self, clock: Clock, cycle: int) -> None:
         for component in self._ordered:
-            if component.clock is clock:
-                clock.wake(component.index, cycle)
+            if component._clock is clock:
+                clock.wake(component._index, cycle)
 
     def _component(self, index: int) -> Component:
         return self._ordered[index]
 
     def _tick(self, component: Component, clock: Clock, cycle: int) -> None:
         """One tick, with its accounting: the state of the last tick holds for the cycles since."""
-        component.cycles[component.state] += cycle - component.since
-        component.since = cycle
-        if component.state != IDLE and clock.time > self._worked:
+        component._cycles[component._state] += cycle - component._since
+        component._since = cycle
+        if component._state != IDLE and clock.time > self._worked:
             self._worked = clock.time
-        component.state = IDLE
+        component._state = IDLE
         self.ticks += 1
         wake = component.tick(cycle)
         if self._tracing:
             self._ticked.append(component)
         if wake > cycle:
-            clock.wake(component.index, wake)
+            clock.wake(component._index, wake)
         elif wake != NEVER:
             raise SimulationError(
                 f"{component.name}: tick at cycle {cycle} asked for cycle {wake}, which is not in the future"
@@ -372,9 +375,9 @@ class Kernel:
 
 
 def _clock_of(component: Component) -> Clock:
-    if component.clock is None:
+    if component._clock is None:
         raise SimulationError(f"{component.name} is in no clock domain: kernel.add(component) first")
-    return component.clock
+    return component._clock
 
 
 def _next_wake(clock: Clock) -> int:

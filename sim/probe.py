@@ -33,7 +33,7 @@ class Probe:
             SimulationError: if the component samples other than one 64-bit integer a signal.
         """
         if self.own:
-            _update(values, changed, self.first, self.component.state)
+            _update(values, changed, self.first, self.component._state)
         if self.own > 1:
             self._collect_samples(values, changed)
         for i in range(len(self.channels)):
@@ -83,7 +83,7 @@ class Probes:
         """
         changed: list[int] = []
         for component in ticked:
-            self._collect_from(component.index, changed)
+            self._collect_from(component._index, changed)
         changed.sort()
         return changed
 

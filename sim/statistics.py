@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from sim.channel import Channel
 from sim.component import Component
 from sim.connect import Wiring
 from sim.constants import BUSY, FIRST_STALL, IDLE
@@ -30,7 +31,7 @@ class ComponentStatistics:
     """The cycles of one component, each counted once, and its event counters.
 
     ``busy + idle + sum(input_stall) + sum(output_stall) == cycles``, the run's length in the component's own
-    clock. The stalls are by port; an array's ports are told apart as ``name[i]``.
+    clock. The stalls are by port; an array's ports are told apart as ``name[i]``, ``name`` is any of them.
     """
 
     cycles: int
@@ -46,11 +47,9 @@ def statistics_of(component: Component, wiring: Wiring, length: int) -> Componen
     cycles = list(component.cycles)
     cycles[component.state] += length - component.since
     stalls: dict[str, dict[str, int]] = {"input": {}, "output": {}}
-    for (port, _channel, direction), count in zip(
-        wiring.stalls(component), cycles[FIRST_STALL:], strict=True
-    ):
+    for stall, count in zip(wiring.stalls(component), cycles[FIRST_STALL:], strict=True):
         if count:
-            stalls[direction][port] = count
+            stalls[stall.direction][stall.label] = count
     return ComponentStatistics(
         length, cycles[BUSY], cycles[IDLE], stalls["input"], stalls["output"], component.counters()
     )
@@ -59,18 +58,22 @@ def statistics_of(component: Component, wiring: Wiring, length: int) -> Componen
 def blocked_by(component: Component, wiring: Wiring) -> Iterator[str]:
     """The lines of a deadlock report about one component; none if it is idle and has nothing left to do."""
     if component.state >= FIRST_STALL:
-        port, channel, stall = wiring.stalls(component)[component.state - FIRST_STALL]
-        need = "a token" if stall == "input" else "space"
-        yield (
-            f"{component.name} waits for {need} at {port}: channel {channel.name} holds "
-            f"{channel.occupancy} of {channel.capacity} tokens"
-        )
+        stall = wiring.stalls(component)[component.state - FIRST_STALL]
+        need = "a token" if stall.direction == "input" else "space"
+        any_of = "" if len(stall.channels) == 1 else "any of "
+        held = "; ".join(map(_held, stall.channels))
+        yield f"{component.name} waits for {need} at {any_of}{stall.label}: {held}"
     elif component.state == BUSY:
         yield f"{component.name} says that it is busy, yet asked for no further tick"
     else:
-        for port, channel, stall in wiring.stalls(component):
-            if stall == "input" and channel.occupancy:
-                yield (
-                    f"{component.name} is idle, yet leaves tokens at {port}: channel {channel.name} "
-                    f"holds {channel.occupancy} of {channel.capacity} tokens"
-                )
+        for stall in wiring.links(component):
+            for channel in stall.channels:
+                if stall.direction == "input" and channel.occupancy:
+                    yield f"{component.name} is idle, yet leaves tokens at {stall.label}: {_held(channel)}"
+
+
+def _held(channel: Channel) -> str:
+    """What a channel holds: how many tokens, and what the first of them says."""
+    token = channel.protocol.read(channel) if channel.occupancy else ""
+    first = f", the first: {token}" if token else ""
+    return f"channel {channel.name} holds {channel.occupancy} of {channel.capacity} tokens{first}"

@@ -134,7 +134,7 @@ def _states(component: Component, account: str, wiring: Wiring) -> list[int]:
     if account in ("busy", "idle"):
         return [BUSY if account == "busy" else IDLE]
     stalls = enumerate(wiring.stalls(component), FIRST_STALL)
-    return [state for state, (_port, _channel, direction) in stalls if account == f"{direction}_stall"]
+    return [state for state, stall in stalls if account == f"{stall.direction}_stall"]
 
 
 def _account(component: Component, states: Sequence[int]) -> Quantity:

@@ -83,7 +83,7 @@ class Waveform:
         self.variables.append(Variable(component.name, STATE, "text", 1, states))
         self.variables.extend(_variable(component, signal) for signal in component.signals())
         own = range(first, len(self.variables))
-        for label, channel, direction in self._wiring.stalls(component):
+        for label, (channel,), direction in self._wiring.links(component):
             if direction == "input":
                 self._occupancies[id(channel)] = len(self.variables)
                 self.variables.append(_occupancy(component, label, channel))
@@ -94,10 +94,9 @@ class Waveform:
         """Texts of the accounting states; the stalls name the port as its occupancy signal does."""
         yield self._state("busy")
         yield self._state("idle")
-        for label, _channel, direction in self._wiring.stalls(component):
-            yield self._state(
-                "wait" if direction == "input" else "full", f":{_port_signal(component, label)}"
-            )
+        for stall in self._wiring.stalls(component):
+            kind = "wait" if stall.direction == "input" else "full"
+            yield self._state(kind, f":{_port_signal(component, stall.label)}")
 
     def _state(self, kind: str, port: str = "") -> str:
         return f"?{COLOURS[kind]}?{kind}{port}" if self._colours else f"{kind}{port}"
@@ -105,7 +104,8 @@ class Waveform:
     def _probe(self, component: Component, own: range) -> Probe | None:
         channels = {
             self._occupancies[id(channel)]: channel
-            for _label, channel, _direction in self._wiring.stalls(component)
+            for stall in self._wiring.links(component)
+            for channel in stall.channels
             if id(channel) in self._occupancies
         }
         return Probe(component, own, list(channels.items())) if own or channels else None

@@ -1,4 +1,4 @@
-"""Makes the helpers that all rooms' tests share importable: ``from streams import run_block``."""
+"""Makes the helpers that all rooms' tests share importable: ``from sim.testing import run_block``."""
 
 import sys
 from pathlib import Path

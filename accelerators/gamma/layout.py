@@ -8,6 +8,7 @@ a row pointer for each says where. Memory backs these addresses page by page as 
 from dataclasses import dataclass
 
 from hw.memory import TENSOR_SHIFT
+from sim.protocol import Protocol
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,8 @@ Z_POINTERS_BASE = Z_POINTERS << TENSOR_SHIFT
 # What a report calls the tensors, with the numbers that count for each.
 TENSORS = {"A": (A, A_POINTERS), "B": (B, B_POINTERS), "partial": (PARTIAL,), "Z": (Z, Z_POINTERS)}
 
-# Protocols: reference = number of a task, or END_OF_WORK behind the last one.
-TASK = "gamma task"
-COMPLETION = "gamma completion"
+TASK = Protocol("gamma task", reference="task")  # END_OF_WORK behind the last one
+COMPLETION = Protocol("gamma completion", reference="task")
 END_OF_WORK = -1
 
 NO_PARENT = -1

@@ -7,10 +7,11 @@ from array import array
 from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, TENSOR_SHIFT
 from hw.window import ReorderWindow
 from sim.component import Component, Input, Output, Signal
+from sim.protocol import Protocol
 
 # Protocols: a token asks to move so many bytes (its coordinate), one says that they are moved.
-JOB = "bytes to move"
-DONE = "bytes moved"
+JOB = Protocol("bytes to move", coordinate="bytes")
+DONE = Protocol("bytes moved")
 
 
 class MemoryStream(Component):

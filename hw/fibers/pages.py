@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
+from sim.protocol import Protocol
 
 # Protocols: a token asks for a page, one with its number as reference gives it.
-PAGE_REQUEST = "page request"
-PAGE = "page"
+PAGE_REQUEST = Protocol("page request")
+PAGE = Protocol("page", reference="page")
 
 
 class PageAllocator(Component):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
-from hw.cache import COUNTERS, FiberCacheBank, FiberCacheSpecification
+from hw.cache import FiberCacheBank, FiberCacheSpecification
 from hw.memory import CONSUME, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH
 from hw.rtl.bank_logic import CONTROL_BITS, READ_LANE, design
 from hw.rtl.kit.adapter import Adapter
@@ -110,7 +110,7 @@ class BankStandIn(Adapter):
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
-        self._counts = dict.fromkeys(COUNTERS, 0)
+        self._counts = dict.fromkeys(FiberCacheBank.COUNTERS, 0)
         self._in_flight = 0  # lines asked for that have not come
 
     def observe(self, moved: Mapping[str, Token]) -> None:

@@ -10,12 +10,12 @@ import pytest
 from machine_case import cases
 from machine_reports import report_of
 from modes import other_mode
-from streams import check_accounting
 from vcd_reader import read_vcd
 from whole_machines import KERNELS, cycles, outcome, run_to_end
 
 import accelerators
 from sim import Kernel
+from sim.testing import check_accounting
 from sim.trace import write_vcd
 
 REPORTS = Path(__file__).parent / "support" / "machine_reports.py"

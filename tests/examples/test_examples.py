@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from streams import check_laws
 
 from sim import mode
+from sim.testing import check_laws
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

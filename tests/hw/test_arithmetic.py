@@ -9,11 +9,11 @@ import pytest
 from fibers import ROOM, STOP_TOKEN, check_accounting_of, fiber_tokens, pushed_at, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import check_laws, head, run_block
 
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
 from hw.stream import DATA, STOP
 from sim import Component, SimulationError
+from sim.testing import check_laws, head, run_block
 
 SCALES = array("d", [2.0, -0.5, 3.0])
 

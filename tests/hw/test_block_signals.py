@@ -5,7 +5,6 @@ from array import array
 import pytest
 from fibers import fiber_tokens
 from memory_stub import MemoryStub
-from streams import StreamSink, StreamSource
 
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
 from hw.buffet import Buffet
@@ -21,6 +20,7 @@ from hw.prefix_sum import PrefixSum
 from hw.routes import PortRoute
 from hw.scanner import LevelScanner
 from sim import Kernel
+from sim.testing import StreamSink, StreamSource
 
 ELEMENTS = fiber_tokens([(1, 0, 1.0), (2, 0, 1.0)])
 REQUESTS = [(WRITE, 0, 0, 0.0), (WRITE, 1, 64, 0.0), (READ, 2, 0, 0.0), (READ, 3, 640, 0.0)]

@@ -7,11 +7,11 @@ from buffet_bench import entry, modelled, run_buffet
 from fibers import check_accounting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import check_laws, run_block
 
 from hw.buffet import Buffet
 from hw.buffet_protocol import READ, READ_TO_UPDATE, SHRINK
 from sim import DeadlockError, SimulationError
+from sim.testing import check_laws, run_block
 
 
 def read(index, freed=0):

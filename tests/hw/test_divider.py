@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import by_lane, rows_of
 from staged import ClosesUp, Staged, check_same_cycles, taken
-from streams import StreamSink, StreamSource, check_laws, run_block
 
 from hw.divider import Divider, depth, subtractors
 from hw.stream import DATA
 from sim import Kernel, SimulationError
+from sim.testing import StreamSink, StreamSource, check_laws, run_block
 
 sizes = st.fixed_dictionaries({"capacity": st.integers(1, 5), "latency": st.integers(1, 4)})
 stall_seeds = st.none() | st.integers(0, 1000)

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from cache_bench import run_bank
 from fibers import check_accounting_of
-from streams import run_block
 
 from hw.cache import FiberCacheBank, FiberCacheSpecification
 from hw.memory import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH
 from sim import SimulationError
+from sim.testing import run_block
 
 TINY = FiberCacheSpecification(banks=1, sets=1, ways=2, misses=4, targets=4)
 APART = (40,)  # pause that lets each request finish

@@ -6,10 +6,10 @@ import pytest
 from cache_network import run_cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import check_accounting
 
 from hw.memory import CONSUME, FETCH, OPERATIONS, READ, WRITE
 from hw.network import Crossbar
+from sim.testing import check_accounting
 
 ANSWERED = (READ, WRITE, CONSUME)
 

@@ -8,10 +8,10 @@ from cache_bench import run_bank
 from cache_model import served
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import check_accounting
 
 from hw.cache import FiberCacheBank, FiberCacheSpecification
 from hw.memory import CONSUME, FETCH, OPERATIONS, READ, WRITE, WRITE_THROUGH
+from sim.testing import check_accounting
 
 ANSWERED = (READ, WRITE, CONSUME)
 APART = (80,)  # longer than any memory latency drawn here, so that each request finishes

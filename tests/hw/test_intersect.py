@@ -7,11 +7,11 @@ from fibers import ROOM, STOP_TOKEN, check_accounting_of, fiber_tokens, pushed_a
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from intersect_model import extensor_steps, skip_ahead, two_finger, two_finger_steps
-from streams import StreamSink, StreamSource, check_laws, run_block
 
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.stream import DATA, FIBER_NUMBERS, STOP
 from sim import Kernel
+from sim.testing import StreamSink, StreamSource, check_laws, run_block
 
 OUTPUTS = ["matches_a", "matches_b"]
 SKIPS = ["skips_a", "skips_b"]

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from levels import fibers_of_a_level, level_of, scanned
 from scanning import references
-from streams import StreamSink, StreamSource, check_laws, run_block
 
 from hw.leader_follower import LeaderFollowerIntersector
 from hw.stream import DATA
 from sim import Kernel, SimulationError
+from sim.testing import StreamSink, StreamSource, check_laws, run_block
 
 OUTPUTS = ["matches_leader", "matches_follower"]
 stall_seeds = st.none() | st.integers(0, 1000)

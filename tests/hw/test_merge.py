@@ -6,11 +6,11 @@ import pytest
 from fibers import ROOM, STOP_TOKEN, check_accounting_of, fiber_tokens, pushed_at, stalls_of, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import StreamSink, StreamSource, check_laws, run_block
 
 from hw.merge import MAXIMUM_RADIX, HighRadixMerger
 from hw.stream import DATA
 from sim import Kernel, SimulationError
+from sim.testing import StreamSink, StreamSource, check_laws, run_block
 
 stall_seeds = st.none() | st.integers(0, 1000)
 

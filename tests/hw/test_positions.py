@@ -4,12 +4,12 @@ import random
 
 import pytest
 from rows import by_lane, rows_of
-from streams import StreamSink, StreamSource
 
 from hw.divider import Divider
 from hw.divider import depth as divider_depth
 from hw.prefix_sum import FORMS, PrefixSum, depth
 from sim import Kernel
+from sim.testing import StreamSink, StreamSource
 
 LANES, COLUMNS = 4, 13
 

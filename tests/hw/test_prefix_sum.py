@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import by_lane, rows_of
 from staged import ClosesUp, Staged, check_same_cycles, taken
-from streams import StreamSink, StreamSource, check_laws, run_block
 
 from hw.prefix_sum import FORMS, PARALLEL, SERIAL, WORK_EFFICIENT, PrefixSum
 from hw.prefix_sum import depth as depth_of
 from hw.stream import DATA, STOP
 from sim import Kernel, SimulationError
+from sim.testing import StreamSink, StreamSource, check_laws, run_block
 
 forms = st.sampled_from(FORMS)
 sizes = st.fixed_dictionaries({"capacity": st.integers(1, 5), "latency": st.integers(1, 4)})

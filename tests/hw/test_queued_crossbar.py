@@ -9,11 +9,11 @@ from crossbars import check_conservation, output_of, ports, run_crossbar, to, tr
 from fibers import ROOM, check_accounting_of, pushed_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import StreamSink, StreamSource, check_laws
 
 from hw.network import Crossbar, QueuedCrossbar, crossbar
 from hw.routes import PortRoute
 from sim import Kernel, SimulationError
+from sim.testing import StreamSink, StreamSource, check_laws
 
 
 def fifo():

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from intersect_model import extensor_steps
 from levels import fibers_of_a_level, level_of, scan, scanned, scanned_tokens
 from scanning import intersect_levels, references
-from streams import StreamSink, StreamSource, check_accounting, check_laws, run_block
 
 from hw.intersect import TwoFingerIntersector
 from hw.level import Level
 from hw.scanner import LevelScanner
 from hw.stream import DATA, FIBER_NUMBERS, STOP
 from sim import Kernel, SimulationError
+from sim.testing import StreamSink, StreamSource, check_accounting, check_laws, run_block
 
 TEN = [[(coordinate, float(coordinate)) for coordinate in range(10)]]
 stall_seeds = st.none() | st.integers(0, 1000)

@@ -1,11 +1,11 @@
 """What an adapter makes of a module that acts by itself: for how long, and from when on."""
 
 import pytest
-from streams import StreamSource, data_tokens
 
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.interface import Interface, Stream
 from sim import ANY, Input, Kernel, SimulationError
+from sim.testing import StreamSource, data_tokens
 
 INTERFACE = Interface("late", (Stream("in", "in", "input", {"coordinate": 8}),))
 

@@ -8,7 +8,6 @@ import pytest
 from memory_stub import MemoryStub
 from pairs import check_pair
 from scenarios import SCENARIOS
-from streams import StreamSink, StreamSource
 
 from hw.cache import FiberCacheSpecification
 from hw.rtl.bank import BLOCK, BankParameters, interface
@@ -19,6 +18,7 @@ from hw.rtl.kit.twin import Streams, build
 from hw.rtl.misses import FreeList
 from hw.rtl.tags import Tags
 from sim import Kernel, SimulationError
+from sim.testing import StreamSink, StreamSource
 
 SCENARIO = SCENARIOS["bank"]
 SEEDS = range(20)

@@ -1,18 +1,21 @@
 """Wiring: what is refused, and in which words."""
 
 import pytest
-from streams import StreamSink, StreamSource
 
-from sim import ANY, BuildError, Component, Input, Kernel, Output, SimulationError
+from sim import ANY, BuildError, Component, Input, Kernel, Output, Protocol, SimulationError
+from sim.testing import StreamSink, StreamSource
+
+NUMBER = Protocol("number", coordinate="number")
+BIT = Protocol("bit", control="bit")
 
 
 class Adder(Component):
     PORTS = (
-        Input("left", "number"),
-        Input("right", "number"),
-        Input("ways", "number", array=True, optional=True),
-        Output("sum", "number"),
-        Output("carry", "bit", optional=True),
+        Input("left", NUMBER),
+        Input("right", NUMBER),
+        Input("ways", NUMBER, array=True, optional=True),
+        Output("sum", NUMBER),
+        Output("carry", BIT, optional=True),
     )
 
     def tick(self, _now):

@@ -1,9 +1,9 @@
 """Channels: when a token is seen, when a slot is free, what that makes of throughput, and who is woken."""
 
 import pytest
-from streams import StreamSink, StreamSource, data_tokens
 
 from sim import ANY, Channel, ChannelError, Component, Input, Kernel, Output, SimulationError
+from sim.testing import StreamSink, StreamSource, data_tokens
 
 
 class Writer(Component):

@@ -8,9 +8,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from streams import StreamSink, StreamSource, check_accounting, data_tokens
 
 from sim import ANY, Component, DeadlockError, Input, Kernel, Output, SimulationError
+from sim.testing import StreamSink, StreamSource, check_accounting, data_tokens
 
 ROOT = Path(__file__).parents[2]
 
@@ -160,7 +160,8 @@ def test_a_deadlock_names_the_blocked_components_ports_channels_and_occupancies(
     error = deadlocked(kernel)
     assert str(error) == (
         "deadlock at cycle 3: nothing can wake, yet\n"
-        "  - left waits for space at out: channel gamma.gate.ways[0] holds 2 of 2 tokens\n"
+        "  - left waits for space at out: channel gamma.gate.ways[0] holds 2 of 2 tokens, "
+        "the first: control 0, coordinate 1, reference 1, value 1\n"
         "  - gamma.gate waits for a token at ways[1]: channel gamma.gate.ways[1] holds 0 of 2 tokens"
     )
     assert (error.cycle, len(error.blocked)) == (3, 2)
@@ -172,7 +173,8 @@ def test_a_component_that_leaves_tokens_is_a_deadlock():
     kernel = machine(source, stuck)
     kernel.connect(source, "out", stuck, "in", capacity=3)
     assert deadlocked(kernel).blocked == (
-        "stuck is idle, yet leaves tokens at in: channel stuck.in holds 2 of 3 tokens",
+        "stuck is idle, yet leaves tokens at in: channel stuck.in holds 2 of 3 tokens, "
+        "the first: control 0, coordinate 0, reference 0, value 0",
     )
 
 
@@ -285,7 +287,7 @@ INTERRUPTED = """
     import functools, operator, os, signal, sys, threading
     sys.path[:0] = [{root!r}, {support!r}]
     from sim import Component, Kernel
-    from streams import check_accounting
+    from sim.testing import check_accounting
 
     class Endless(Component):
         def tick(self, now):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from networks import Node
-from streams import StreamSink
 from vcd_reader import read_vcd
 from watched import SMALL, WatchedSource, funnel, trace, watched
 
 from sim import Kernel
+from sim.testing import StreamSink
 from sim.trace import write_vcd
 from sim.vcd_file import timescale
 

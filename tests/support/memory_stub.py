@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from streams import Token, head
-
 from hw.memory import READ, REPLY, REQUEST
 from sim import Component, Input, Output
+from sim.testing import Token, head
 
 LINE = 64  # bytes
 

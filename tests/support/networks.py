@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from streams import StreamSink, StreamSource, data_tokens
-
 from sim import ANY, Component, ComponentStatistics, DeadlockError, Input, Kernel, Output
+from sim.testing import StreamSink, StreamSource, data_tokens
 
 
 @dataclass(frozen=True)

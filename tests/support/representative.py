@@ -10,9 +10,9 @@ from dataclasses import asdict
 from fractions import Fraction
 
 from networks import Arbiter, Edge, Network, Node, make_component, simulate
-from streams import StreamSink, StreamSource, data_tokens, random_stalls
 
 from sim import Kernel, SimulationError, mode
+from sim.testing import StreamSink, StreamSource, data_tokens, random_stalls
 
 FREQUENCIES = (Fraction(10**9), Fraction(1_500_000_000), Fraction(536_870_912))
 

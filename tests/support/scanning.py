@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-from streams import StreamSink, StreamSource, Token, random_stalls
-
 from hw.intersect import SkipAheadIntersector
 from hw.level import Level
 from hw.scanner import LevelScanner
 from hw.stream import DATA
 from sim import Component, ComponentStatistics, Kernel, Run
+from sim.testing import StreamSink, StreamSource, Token, random_stalls
 
 
 @dataclass(frozen=True)

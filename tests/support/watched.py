@@ -6,10 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from networks import Arbiter, Delay, Edge, Join, Network, Node, build, make_component
-from streams import StreamSink, StreamSource, data_tokens
 from vcd_reader import Vcd, read_vcd
 
 from sim import Component, Kernel, Signal
+from sim.testing import StreamSink, StreamSource, data_tokens
 from sim.trace import write_vcd
 
 

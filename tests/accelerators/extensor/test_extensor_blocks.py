@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from extensor_bench import random_matrix
 from scanning import intersect_levels
-from streams import run_block
 
 from accelerators.extensor.configuration import Format
 from accelerators.extensor.layout import SLOTS
@@ -14,6 +13,7 @@ from accelerators.extensor.output import PartialSlot
 from accelerators.extensor.pe import IntersectingCore
 from accelerators.extensor.tiles import matrix_tree
 from hw.level import Level
+from sim.testing import run_block
 
 SIDE, SHAPE = 16, (2, 1, 2)
 FORMAT = Format(a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, output=128)

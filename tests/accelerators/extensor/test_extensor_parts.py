@@ -8,7 +8,6 @@ from extensor_bench import random_matrix, run_extensor, small_operands, tiny
 from extensor_checks import check_all
 from extensor_model import Model
 from plain_core import PlainCore
-from streams import check_laws, run_block
 from whole_machines import cycles
 
 from accelerators.extensor import ExTensor
@@ -19,8 +18,9 @@ from accelerators.extensor.output import PartialSlot
 from accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
 from accelerators.extensor.tiles import matrix_tree
 from hw.fibers.memory_stream import MemoryStream
-from hw.memory import READ, TENSOR_SHIFT, WRITE
+from hw.memory import READ, REPLY, REQUEST, TENSOR_SHIFT, WRITE
 from sim import Component, Input, Output, SimulationError
+from sim.testing import check_laws, run_block
 
 SIDE, SHAPE = 8, (4, 1, 4)
 FORMAT = Format(a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, output=128)
@@ -144,7 +144,7 @@ def test_moving_takes_a_cycle_for_each_port_of_bytes():
 class Echo(Component):
     """Answers a read after 7 cycles, the odd ones after 3, so that they come out of order."""
 
-    PORTS = (Input("requests", "memory request"), Output("replies", "memory reply"))
+    PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
 
     def __init__(self, name):
         super().__init__(name)
@@ -189,9 +189,8 @@ def test_a_stream_waits_until_it_has_told_what_is_done(kernel_of_stream):
 
 @pytest.fixture
 def kernel_of_stream():
-    from streams import StreamSink, StreamSource
-
     from sim import Kernel
+    from sim.testing import StreamSink, StreamSource
 
     def run(operation, jobs, stalls=()):
         kernel = Kernel()

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from gamma_bench import csr, stored
 from gamma_stubs import MemoryStub, run_part
-from streams import random_stalls
 
 from accelerators.gamma.layout import (
     COMPLETION,
@@ -29,6 +28,7 @@ from hw.fibers.product import ProductRows
 from hw.memory import PORT_SHIFT, READ, WRITE, WRITE_THROUGH
 from hw.stream import DATA, STOP
 from sim import Component, Input, Kernel, Output
+from sim.testing import random_stalls
 
 SIZES = Sizes(64, 12, 4)
 SEEDS = pytest.mark.parametrize("seed", [None, 1, 2, 3])

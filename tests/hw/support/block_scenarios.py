@@ -13,7 +13,6 @@ from buffet_bench import run_buffet
 from cache_bench import run_bank
 from cache_network import run_cache
 from rows import by_lane, rows_of
-from streams import run_block
 
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
 from hw.buffet import Buffet
@@ -31,6 +30,7 @@ from hw.routes import PortRoute
 from hw.scanner import LevelScanner
 from hw.stream import DATA, STOP
 from sim import mode
+from sim.testing import run_block
 
 SPECIFICATION = FiberCacheSpecification(banks=1, sets=2, ways=2, misses=3, targets=4, priority_limit=3)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams import GIGAHERTZ, StreamSource, check_accounting, head, random_stalls
-
 from hw.buffet_protocol import READ_TO_UPDATE, SHRINK
 from sim import ANY, Component, Input, Kernel, Output
+from sim.testing import GIGAHERTZ, StreamSource, check_accounting, head, random_stalls
 
 
 def entry(number):

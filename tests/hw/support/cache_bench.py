@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memory_stub import LINE, MemoryStub
-from streams import StreamSink, StreamSource
 
 from hw.cache import FiberCacheBank
 from hw.memory import PORT_SHIFT
 from sim import ComponentStatistics, Kernel, Run
+from sim.testing import StreamSink, StreamSource
 
 REQUESTER = 5 << PORT_SHIFT  # port bits of the requester's tags, which the bank must bring back
 MEMORY_PORT = 3  # port of the bank at the memory's network

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from memory_stub import LINE, MemoryStub
-from streams import StreamSink, StreamSource
 
 from hw.cache import FiberCacheBank, FiberCacheSpecification
 from hw.memory import PORT_SHIFT
 from hw.network import Crossbar
 from hw.routes import AddressRoute, PortRoute
 from sim import ComponentStatistics, Kernel, Run
+from sim.testing import StreamSink, StreamSource
 
 
 @dataclass(frozen=True)

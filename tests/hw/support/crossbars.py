@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from streams import run_block
 
 from hw.memory import PORT_SHIFT
+from sim.testing import run_block
 
 
 def to(output, number):

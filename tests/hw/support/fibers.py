@@ -3,9 +3,9 @@
 from itertools import accumulate
 
 from hypothesis import strategies as st
-from streams import random_stalls
 
 from hw.stream import DATA, STOP
+from sim.testing import random_stalls
 
 STOP_TOKEN = (STOP, 0, 0, 0.0)
 ROOM = 4096  # a capacity that no test here fills, so that nothing is held back

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from memory_stub import MemoryStub
 from pairs import random_channel
 from scenario import Scenario
-from streams import Token, random_stalls
 
 from hw.cache import FiberCacheBank, FiberCacheSpecification
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.rtl.bank import BankParameters
 from sim import Component, Kernel
+from sim.testing import Token, random_stalls
 
 REQUESTS = 300
 MIXES = ((4, 2, 2, 2, 1), (8, 0, 4, 1, 0), (1, 6, 1, 1, 1), (1, 1, 1, 1, 1))  # weights of the operations

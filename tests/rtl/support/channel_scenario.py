@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from composed_scenario import ComposedScenario, no_component
 from pairs import Composed
-from streams import Token, head
 
 from hw.rtl.channel import ChannelParameters
 from sim import ANY, Component, Input, Kernel, Output
+from sim.testing import Token, head
 
 TOKENS = 400
 

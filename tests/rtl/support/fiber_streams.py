@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from streams import Token
+from sim.testing import Token
 
 STOP_TOKEN: Token = (1, 0, 0, 0.0)
 Fiber = list[Token]

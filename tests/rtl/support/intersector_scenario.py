@@ -7,10 +7,10 @@ from typing import Any
 
 from fiber_streams import Fiber
 from scenario import Scenario
-from streams import Token
 
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.rtl.intersector import SkipAheadParameters, TwoFingerParameters
+from sim.testing import Token
 
 PAIRS = 24  # of fibers a seed
 WINDOWS = (1, 2, 3, 4, 5, 8, 13)

@@ -9,10 +9,10 @@ from composed_scenario import ComposedScenario, components_of, no_component
 from fiber_streams import merge_inputs
 from merger_scenario import SCENARIO as MERGER
 from pairs import Composed
-from streams import Token
 
 from hw.rtl.merge_tree import MergeTreeParameters, compose
 from sim import Component
+from sim.testing import Token
 
 MERGES = 30
 

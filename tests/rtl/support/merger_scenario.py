@@ -6,10 +6,10 @@ import random
 
 from fiber_streams import merge_inputs
 from scenario import Scenario
-from streams import Token
 
 from hw.merge import HighRadixMerger
 from hw.rtl.merger import MergerParameters
+from sim.testing import Token
 
 RADICES = (2, 3, 4, 5, 7, 8, 13, 16)
 

@@ -17,9 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streams import StreamSink, StreamSource, Token, random_stalls
-
 from sim import Component, Kernel, SimulationError
+from sim.testing import StreamSink, StreamSource, Token, random_stalls
 from sim.trace import write_vcd
 
 Around = Callable[[Kernel, str, Component, random.Random], Sequence[Component]]

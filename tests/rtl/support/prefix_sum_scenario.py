@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 from rows_scenario import LANES, LanedScenario, by_lane, random_arrays, random_number, random_value
-from streams import Token
 
 from hw.prefix_sum import FORMS, PrefixSum
 from hw.rtl.prefix_sum import PrefixSumParameters
+from sim.testing import Token
 
 ROWS = 60
 

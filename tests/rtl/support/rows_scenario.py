@@ -10,7 +10,8 @@ from typing import Any
 from fiber_streams import STOP_TOKEN
 from pairs import Pair
 from scenario import Scenario
-from streams import Token
+
+from sim.testing import Token
 
 LANES = (1, 2, 3, 4, 5, 7, 8, 11)
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairs import Around, Pair
-from streams import Token
 
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.kit.backend import Backend, PyrtlBackend
 from sim import Component
+from sim.testing import Token
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from extensor_model import Model, points
-from streams import check_accounting
 from whole_machines import cycles
+
+from sim.testing import check_accounting
 
 
 def check_all(machine, a, b):

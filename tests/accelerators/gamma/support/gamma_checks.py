@@ -5,8 +5,9 @@ from __future__ import annotations
 import gamma_model as model
 import numpy as np
 from gamma_bench import counted
-from streams import check_accounting
 from whole_machines import cycles
+
+from sim.testing import check_accounting
 
 
 def check_product(machine, a, b):

@@ -6,10 +6,9 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from streams import StreamSink, StreamSource, Token, random_stalls
-
 from hw.memory import CONSUME, READ, REPLY, REQUEST, WRITE
 from sim import Component, Input, Kernel, Output
+from sim.testing import StreamSink, StreamSource, Token, random_stalls
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from scipy import sparse
 
 from accelerators.configuration import Bytes, BytesPerSecond, Configuration, Hertz
 from accelerators.machine import Accelerator, MemoryUse, Traffic
-from sim import Component, Input, Kernel, Output
+from sim import Component, Input, Kernel, Output, Protocol
 from workloads.canonical import CsrArray
 
+PRODUCT = Protocol("product", coordinate="place", value="value")
 Product = tuple[int, float, float]  # place (row x columns + column), and the two factors
 
 
@@ -46,7 +47,7 @@ class ToyConfiguration(Configuration):
 class Feeder(Component):
     """Pushes its products, and stops short of the end where a deadlock is planted."""
 
-    PORTS = (Output("out", "product"),)
+    PORTS = (Output("out", PRODUCT),)
 
     def __init__(self, name: str, products: list[Product], fault: str) -> None:
         super().__init__(name)
@@ -76,7 +77,7 @@ class Feeder(Component):
 class Multiplier(Component):
     """Sums what it is given, by place; waits for the last product where a deadlock is planted."""
 
-    PORTS = (Input("in", "product"),)
+    PORTS = (Input("in", PRODUCT),)
 
     def __init__(self, name: str, expected: int, pause: int) -> None:
         super().__init__(name)

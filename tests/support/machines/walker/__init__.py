@@ -11,7 +11,7 @@ from pydantic import Field
 
 from accelerators.configuration import Configuration, Hertz
 from accelerators.machine import Accelerator, Traffic
-from sim import Component, Input, Kernel, Output
+from sim import Component, Input, Kernel, Output, Protocol
 from workloads import Problem, ProblemParameters, WorkloadError
 from workloads.canonical import CsrArray
 from workloads.verification import Comparison
@@ -70,10 +70,13 @@ class WalkerConfiguration(Configuration):
     fault: Literal["none", "wrong"]
 
 
+VERTEX = Protocol("vertex", coordinate="vertex")
+
+
 class Edges(Component):
     """Visits the edges of the graph, first in first out, and sends the vertices that it reaches."""
 
-    PORTS = (Output("out", "vertex"),)
+    PORTS = (Output("out", VERTEX),)
 
     def __init__(self, name: str, graph: CsrArray, root: int, pause: int) -> None:
         super().__init__(name)
@@ -106,7 +109,7 @@ class Edges(Component):
 
 
 class Sink(Component):
-    PORTS = (Input("in", "vertex"),)
+    PORTS = (Input("in", VERTEX),)
 
     def elaborate(self) -> None:
         self.input = self.channel("in")
