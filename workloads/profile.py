@@ -1,81 +1,190 @@
-"""The joint row and column degree profile of a real matrix, and whole degrees drawn from it."""
+"""What is kept of a matrix so that another can be drawn that works a machine as it does.
+
+Nodes (row i with column i; in a matrix that is not square, rows and columns apart) are put into classes of
+like degree. Kept are every node's degree, as counts, and the nonzeros between each two classes: degrees alone
+forget how hubs hang together, and with that the dense core of a product.
+"""
 
 from __future__ import annotations
 
 import functools
-import json
 from importlib import resources
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from workloads.canonical import Integers, Values
+from workloads.canonical import CsrArray, Integers
+from workloads.errors import WorkloadError
 
-__all__ = ["Profile", "degrees", "profiles"]
+__all__ = ["LEAST_DEGREES", "NodeClass", "Profile", "measured", "profiles", "read_profile"]
 
 _Count = Annotated[int, Field(ge=0)]
-_EXACT_UP_TO = 3.5  # groups of smaller mean count hold one count only
+_Size = Annotated[int, Field(ge=1, le=2**28)]
+_CLASSES_A_DECADE = 10
+# Of each class from the second on; the first has degree 0.
+LEAST_DEGREES = np.unique(np.rint(10.0 ** (np.arange(9 * _CLASSES_A_DECADE) / _CLASSES_A_DECADE))).astype(
+    np.int64
+)
 
 
-class Profile(BaseModel):
-    """What is kept of a real, square matrix.
-
-    A group is [nodes, mean nonzeros of their rows, mean nonzeros of their columns]. `multiplies_AA` and
-    `nnz_AA` are the multiplies and the nonzeros of A times A.
-    """
-
+class _Row(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rows: Annotated[int, Field(ge=1)]
-    cols: Annotated[int, Field(ge=1)]
-    nnz: _Count
+
+class NodeClass(_Row):
+    """Nodes of like degree: how many have which [nonzeros of their row, of their column].
+
+    `degrees` has [nodes, row nonzeros, column nonzeros]; `diagonal` is how many have one on the diagonal.
+    """
+
+    degrees: tuple[tuple[_Count, _Count, _Count], ...]
+    diagonal: _Count = 0
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the class."""
+        return sum(count for count, _row, _column in self.degrees)
+
+
+class Profile(_Row):
+    """A matrix without its places: `nonzeros_between[a][b]` are in a row of class a and a column of class b.
+
+    In a matrix that is not square, the classes are first of rows and then of columns. `locality` is how
+    near neighbours lie on a line of length 1 (see `wiring`), 1 being anywhere. `source` says where numbers
+    are from.
+    """
+
+    format: Literal["fiberscope profile 1"] = "fiberscope profile 1"
+    name: str
+    source: str
+    shape: tuple[_Size, _Size]
+    nonzeros: _Count
     symmetric: bool
-    max_row: _Count
-    max_col: _Count
-    multiplies_AA: _Count  # noqa: N815 - the key in the file
-    nnz_AA: _Count  # noqa: N815 - the key in the file
-    nodes_by_mean_row_and_column_count: tuple[tuple[int, float, float], ...]
+    locality: Annotated[float, Field(gt=0, le=1)] = 1
+    classes: tuple[NodeClass, ...]
+    nonzeros_between: tuple[tuple[_Count, ...], ...]
+
+    @property
+    def square(self) -> bool:
+        """Whether row i and column i are one node."""
+        return self.shape[0] == self.shape[1]
+
+    def degrees(self) -> tuple[Integers, Integers, Integers]:
+        """Class, row nonzeros and column nonzeros of every node, by class."""
+        groups = [(kind, *row) for kind, one in enumerate(self.classes) for row in one.degrees]
+        kinds, counts, rows, columns = np.array(groups, dtype=np.int64).reshape(-1, 4).T
+        return np.repeat(kinds, counts), np.repeat(rows, counts), np.repeat(columns, counts)
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        between = np.array(self.nonzeros_between, dtype=np.int64)
+        kinds, rows, columns = self.degrees()
+        count = len(self.classes)
+        nodes = self.shape[0] if self.square else sum(self.shape)
+        _require(len(kinds) == nodes, f"the classes have {len(kinds)} nodes; the shape has {nodes}")
+        _require(between.shape == (count, count), f"nonzeros_between is not {count} x {count}, by class")
+        _require(between.sum() == self.nonzeros, f"nonzeros_between sums to {between.sum()}, not to nonzeros")
+        for what, degree, sums in (
+            ("row", rows, between.sum(axis=1)),
+            ("column", columns, between.sum(axis=0)),
+        ):
+            wanted = np.bincount(kinds, weights=degree, minlength=count).astype(np.int64)
+            for kind in np.flatnonzero(wanted != sums).tolist():
+                _require(
+                    False, f"class {kind} has {wanted[kind]} {what} nonzeros; nonzeros_between {sums[kind]}"
+                )
+        self._check_room(between)
+        return self
+
+    def _check_room(self, between: Integers) -> None:
+        sizes = np.array([one.nodes for one in self.classes], dtype=np.int64)
+        diagonal = np.diag([one.diagonal for one in self.classes])
+        crowded = np.argwhere(between - diagonal > np.outer(sizes, sizes) - np.diag(sizes))
+        for row, column in crowded.tolist():
+            _require(False, f"nonzeros_between[{row}][{column}] is more than its classes have places for")
+        if self.symmetric:
+            odd = ((between - diagonal).diagonal() % 2).any()
+            _require(bool((between == between.T).all()), "symmetric, and nonzeros_between is not")
+            _require(not odd, "symmetric, and a class has an odd number of nonzeros off the diagonal")
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def measured(matrix: CsrArray, name: str, source: str) -> Profile:
+    """The profile of a matrix in canonical CSR, without its locality."""
+    rows, columns = matrix.shape
+    row = np.repeat(np.arange(rows, dtype=np.int64), np.diff(matrix.indptr))
+    column = matrix.indices
+    if rows != columns:  # as the nonzeros between two sets of nodes, of which one has only rows
+        column = column + rows
+    nodes = rows if rows == columns else rows + columns
+    row_counts, column_counts = (np.bincount(ends, minlength=nodes) for ends in (row, column))
+    kinds = _classes(np.maximum(row_counts, column_counts), first_set=rows)
+    count = int(kinds.max()) + 1
+    between = np.bincount(kinds[row] * count + kinds[column], minlength=count * count).reshape(count, count)
+    diagonal = np.bincount(kinds[row[row == column]], minlength=count)
+    classes = [
+        NodeClass(degrees=_groups(row_counts[kinds == kind], column_counts[kinds == kind]), diagonal=on)
+        for kind, on in enumerate(diagonal.tolist())
+    ]
+    return Profile(
+        name=name,
+        source=source,
+        shape=(rows, columns),
+        nonzeros=matrix.nnz,
+        symmetric=rows == columns and _is_symmetric(matrix),
+        classes=tuple(classes),
+        nonzeros_between=tuple(map(tuple, between.tolist())),
+    )
+
+
+def _classes(degree: Integers, first_set: int) -> Integers:
+    """The class of every node, numbered without gaps; nodes from `first_set` on have classes of their own."""
+    kinds = np.searchsorted(LEAST_DEGREES, degree, side="right")
+    kinds[first_set:] += len(LEAST_DEGREES) + 1
+    dense: Integers = np.unique(kinds, return_inverse=True)[1].astype(np.int64)
+    return dense
+
+
+def _groups(rows: Integers, columns: Integers) -> tuple[tuple[int, int, int], ...]:
+    pairs, counts = np.unique(np.stack([rows, columns]), axis=1, return_counts=True)
+    return tuple(zip(counts.tolist(), *pairs.tolist(), strict=True))
+
+
+def _is_symmetric(matrix: CsrArray) -> bool:
+    turned = matrix.T.tocsr()
+    turned.sort_indices()
+    return all((getattr(matrix, part) == getattr(turned, part)).all() for part in ("indptr", "indices"))
+
+
+def read_profile(path: str | Path) -> Profile:
+    """The profile in a file, as `fiberscope profile` writes it.
+
+    Raises WorkloadError: no such file, no JSON, or numbers that do not add up.
+    """
+    try:
+        return Profile.model_validate_json(Path(path).read_bytes())
+    except OSError as error:
+        known = ", ".join(profiles())
+        remedy = f"give a file, or one of {known}"
+        raise WorkloadError(f"cannot be read ({error.strerror})", where=str(path), fix=remedy) from None
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = "".join(f"{part}: " for part in (".".join(map(str, fault["loc"])),) if part)
+        what = f"no profile: {key}{fault['msg'].removeprefix('Value error, ')}"
+        raise WorkloadError(what, where=str(path), fix="write one with `fiberscope profile`") from None
 
 
 @functools.cache
 def profiles() -> dict[str, Profile]:
-    """All profiles of `degree_profiles.json`, by the matrix's registry name."""
-    text = resources.files("workloads").joinpath("degree_profiles.json").read_text(encoding="utf-8")
-    return {name: Profile.model_validate(row) for name, row in json.loads(text).items()}
-
-
-def degrees(profile: Profile) -> tuple[Integers, Integers]:
-    """Nonzeros of each row and of each column, whole numbers, both summing to the profile's nonzeros.
-
-    Within a group the counts are spread linearly about the mean, rows and columns alike, by the fraction that
-    makes up the multiplies of A times A which means alone would miss (17 % fills a bin of width sqrt 2).
-    """
-    groups = np.array(profile.nodes_by_mean_row_and_column_count)
-    count = groups[:, 0].astype(np.int64)
-    tilt = np.concatenate([np.linspace(-1, 1, 2 * n + 1)[1::2] for n in count.tolist()])
-    tilt *= _spread(groups, profile.multiplies_AA)
-    return (
-        _whole(np.repeat(groups[:, 1], count), tilt, profile.max_row, profile.nnz),
-        _whole(np.repeat(groups[:, 2], count), tilt, profile.max_col, profile.nnz),
+    """The profiles that come with Fiberscope, by the matrix's registry name."""
+    folder = resources.files("workloads").joinpath("profiles")
+    texts = sorted(
+        file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".json")
     )
-
-
-def _spread(groups: Values, multiplies: int) -> float:
-    weight = groups.prod(axis=1)
-    free = (groups[:, 0] > 1) & (groups[:, 1:].max(axis=1) > _EXACT_UP_TO)
-    missing = max(0.0, multiplies - float(weight.sum()))
-    room = float(weight[free].sum())
-    return min(0.5, float(np.sqrt(3 * missing / room))) if room else 0.0
-
-
-def _whole(means: Values, tilt: Values, most: int, total: int) -> Integers:
-    """Whole counts near `means` that sum to `total`; rounding carries over from node to node."""
-    wanted = np.clip(np.where(means > _EXACT_UP_TO, means * (1 + tilt), means), 0, most)
-    counts = np.diff(np.rint(np.cumsum(wanted) + 1e-9), prepend=0).astype(np.int64)
-    step = 1 if total > counts.sum() else -1
-    for node in np.argsort(-counts, kind="stable"):
-        if counts.sum() == total:
-            break
-        counts[node] += step if 0 < counts[node] + step <= most else 0
-    return counts
+    return {one.name: one for one in map(Profile.model_validate_json, texts)}

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workloads import generators
 from workloads.canonical import CsrArray
 from workloads.errors import WorkloadError, nearest
+from workloads.surrogate import like
 
 __all__ = ["generate", "is_spec"]
 
@@ -61,6 +62,10 @@ class _Runs(_Uniform):
     length: _Size
 
 
+class _Surrogate(_Spec):
+    profile: Annotated[str, Field(min_length=1)]
+
+
 class _Generator(NamedTuple):
     model: type[_Spec]
     build: Callable[..., CsrArray]
@@ -74,6 +79,7 @@ _GENERATORS = {
     "chung-lu": _Generator(_ChungLu, generators.chung_lu),
     "structured": _Generator(_Structured, generators.structured),
     "runs": _Generator(_Runs, generators.runs),
+    "surrogate": _Generator(_Surrogate, like),
 }
 
 

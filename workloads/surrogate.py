@@ -6,17 +6,14 @@ import zlib
 
 import numpy as np
 
-from workloads.canonical import CsrArray, from_coordinates
+from workloads.canonical import CsrArray, Integers, from_coordinates
 from workloads.errors import WorkloadError
 from workloads.generators import banded, chung_lu, uniform, values_for
-from workloads.profile import Profile, degrees, profiles
+from workloads.profile import Profile, profiles, read_profile
 from workloads.registry import Entry
-from workloads.wiring import directed, undirected
+from workloads.wiring import Nodes, directed, undirected
 
-__all__ = ["surrogate"]
-
-# The locality (see wiring) at which the nonzeros of A times A come near the real matrix's, found by trying.
-_LOCALITY = {"wiki-Vote": 0.07, "p2p-Gnutella31": 0.06, "ca-CondMat": 0.0007, "email-Enron": 0.01}
+__all__ = ["drawn", "like", "surrogate"]
 
 _EXPONENT = 2.1
 _DENSE = 0.05  # from this density on, no power law has room
@@ -27,7 +24,7 @@ _BAND_FILL = 4  # places in the band for each nonzero
 def surrogate(entry: Entry) -> tuple[CsrArray, str]:
     """A matrix in place of `entry`, and in one line how far it is like the real one.
 
-    Shape and nonzeros are the registry's. With a degree profile, so are the joint counts of rows and columns.
+    Shape and nonzeros are the registry's; with a profile, degrees and nonzeros between classes are too.
     Raises WorkloadError for a tensor of another rank than 2.
     """
     if len(entry.shape) != 2:
@@ -35,25 +32,58 @@ def surrogate(entry: Entry) -> tuple[CsrArray, str]:
     seed = zlib.crc32(entry.name.encode())
     profile = profiles().get(entry.name)
     if profile is not None:
-        like = "same shape, nonzeros and joint row/column degrees"
-        return _from_profile(profile, _LOCALITY[entry.name], seed, entry.name), like
+        return drawn(
+            profile, seed
+        ), "same shape, nonzeros, degrees and nonzeros between classes of like degree"
     matrix, form = _from_kind(entry, seed)
     rounded = " (rounded in its source)" if entry.approximate else ""
     return matrix, f"{form}; only shape and nonzeros{rounded} match"
 
 
-def _from_profile(profile: Profile, locality: float, seed: int, where: str) -> CsrArray:
+def like(profile: str, seed: int = 0) -> CsrArray:
+    """A matrix drawn from a profile: the name of one that comes with Fiberscope, or a file.
+
+    Raises WorkloadError: no such profile.
+    """
+    return drawn(profiles().get(profile) or read_profile(profile), seed)
+
+
+def drawn(profile: Profile, seed: int) -> CsrArray:
+    """A matrix with this profile: places drawn from `seed`, nodes in random order, values in (0.5, 1.5)."""
     rng = np.random.default_rng(seed)
-    rows, cols = degrees(profile)
-    if profile.symmetric:
-        row, col = undirected(rows, locality, rng)
-    else:
-        row, col = directed(rows, cols, locality, rng)
-    shuffle = rng.permutation(profile.rows).astype(np.int64)
-    shape = (profile.rows, profile.cols)
-    matrix = from_coordinates(shuffle[row], shuffle[col], np.ones(len(row)), shape, where)
+    kinds, rows, columns = profile.degrees()
+    between = np.array(profile.nonzeros_between, dtype=np.int64)
+    on = _on_diagonal(profile, kinds, np.minimum(rows, columns), rng)
+    rows[on] -= 1
+    columns[on] -= 1
+    np.subtract.at(between, (kinds[on], kinds[on]), 1)
+    nodes = Nodes(kinds, between, profile.locality)
+    row, column = undirected(nodes, rows, rng) if profile.symmetric else directed(nodes, rows, columns, rng)
+    row, column = _shuffled(profile, np.concatenate([row, on]), np.concatenate([column, on]), rng)
+    matrix = from_coordinates(row, column, np.ones(len(row)), profile.shape, profile.name)
     matrix.data = values_for(rng, matrix.nnz)
     return matrix
+
+
+def _on_diagonal(profile: Profile, kinds: Integers, able: Integers, rng: np.random.Generator) -> Integers:
+    """The nodes with a nonzero on the diagonal, of those with one in both row and column."""
+    chosen = [
+        rng.choice(np.flatnonzero((kinds == kind) & (able > 0)), one.diagonal, replace=False)
+        for kind, one in enumerate(profile.classes)
+        if one.diagonal
+    ]
+    return np.concatenate([np.empty(0, dtype=np.int64), *chosen])
+
+
+def _shuffled(
+    profile: Profile, row: Integers, column: Integers, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
+    """Nodes to rows and columns in random order."""
+    rows, columns = profile.shape
+    order = rng.permutation(rows).astype(np.int64)
+    if profile.square:
+        return order[row], order[column]
+    return order[row], rng.permutation(columns).astype(np.int64)[column - rows]
 
 
 def _from_kind(entry: Entry, seed: int) -> tuple[CsrArray, str]:

@@ -1,73 +1,80 @@
-"""Graphs with given degrees: stubs are lined up, joined, and repeats are swapped away.
+"""Matrices with given degrees and given numbers of nonzeros between classes of nodes.
 
-Every row has as many stubs as nonzeros wanted, every column too. Each node has a place on a line, each stub
-lies near its node's place (`locality` is the deviation, the line being 1 long), and stubs are joined in the
-order they lie. A small locality makes neighbourhoods, as communities do, and so more collisions in A times A;
-a large one makes the configuration model. Joins that repeat one another, or join a node with itself where
-that is not wanted, swap an end with a join nearby until none is left: the degrees stay exact.
+The nodes of a class lie on a line, in random order, each with as much of it as it has nonzeros. Every node
+has as many stubs as nonzeros wanted, and each stub lies near its node (`locality` is the deviation, the
+line being 1 long). A class deals its stubs to its partner classes evenly along the line, and two classes
+join theirs in the order in which they lie. A small locality makes neighbourhoods, as communities do, and so
+more collisions in A times A; a large one makes none.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from workloads.canonical import Integers, Values
+from workloads.joins import Joins
 
-__all__ = ["directed", "undirected"]
+__all__ = ["Nodes", "directed", "undirected"]
 
-_MOST_ROUNDS = 5_000
-_NEAREST = 64  # the least distance, in joins, over which ends are swapped
-_WIDEN_EVERY = 20  # rounds after which that distance grows by its first value
+
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes sorted by class, `kinds`; `between[a, b]` nonzeros are in rows of class a, columns of class b."""
+
+    kinds: Integers
+    between: Integers
+    locality: float
 
 
 def directed(
-    rows: Integers, cols: Integers, locality: float, rng: np.random.Generator
+    nodes: Nodes, rows: Integers, columns: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Distinct (row, column) joins with exactly these counts a row and a column (equal sums).
+    """Distinct (row, column) joins, none of a node with itself, with these counts a row and a column."""
+    places = _places(nodes.kinds, rows + columns, rng)
+    row, columns_class = _dealt(nodes, rows, nodes.between, places, rng)
+    column, rows_class = _dealt(nodes, columns, nodes.between.T, places, rng)
+    row = row[np.lexsort((columns_class, nodes.kinds[row]))]
+    column = column[np.lexsort((nodes.kinds[column], rows_class))]
+    return Joins(nodes.kinds, (row, column), rng, both_ways=False).repaired()
 
-    `rows` and `cols` have one count a node, the same nodes in both where the matrix is square.
-    """
-    places = rng.random(max(len(rows), len(cols)))
-    row = _stubs(rows, places, locality, rng)
-    col = _stubs(cols, places, locality, rng)
-    return _repaired(row, col, len(cols), locality, rng, loops=True)
 
-
-def undirected(degrees: Integers, locality: float, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    """Both directions of distinct joins between different nodes, with exactly these degrees (an even sum)."""
-    stubs = _stubs(degrees, rng.random(len(degrees)), locality, rng)
-    one, other = _repaired(stubs[0::2].copy(), stubs[1::2].copy(), len(degrees), locality, rng, loops=False)
+def undirected(nodes: Nodes, degrees: Integers, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    """Both directions of distinct joins of different nodes, with these degrees."""
+    stubs, partners = _dealt(nodes, degrees, nodes.between, _places(nodes.kinds, degrees, rng), rng)
+    kinds = nodes.kinds[stubs]
+    pair = np.minimum(kinds, partners) * len(nodes.between) + np.maximum(kinds, partners)
+    order = np.argsort(pair, kind="stable")
+    stubs, kinds, partners, pair = stubs[order], kinds[order], partners[order], pair[order]
+    # The first end of a join is in the lower class; of joins within a class, every other stub is one.
+    rank = np.arange(len(stubs)) - np.searchsorted(pair, pair)
+    first = np.where(kinds == partners, rank % 2 == 0, kinds < partners)
+    one, other = Joins(nodes.kinds, (stubs[first], stubs[~first]), rng, both_ways=True).repaired()
     return np.concatenate([one, other]), np.concatenate([other, one])
 
 
-def _stubs(counts: Integers, places: Values, locality: float, rng: np.random.Generator) -> Integers:
-    nodes = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-    where = places[nodes] + locality * rng.standard_normal(len(nodes))
-    return nodes[np.argsort(where, kind="stable")]
+def _places(kinds: Integers, degrees: Integers, rng: np.random.Generator) -> Values:
+    """Where each node lies on the line of its class."""
+    order = np.lexsort((rng.random(len(kinds)), kinds))
+    ends = np.cumsum(degrees[order])
+    totals = np.bincount(kinds, weights=degrees)
+    before = np.cumsum(totals) - totals
+    places = np.empty(len(kinds))
+    middles = ends - degrees[order] / 2 - before[kinds[order]]
+    places[order] = middles / np.maximum(totals, 1)[kinds[order]]
+    return places
 
 
-def _repaired(
-    one: Integers, other: Integers, width: int, locality: float, rng: np.random.Generator, loops: bool
+def _dealt(
+    nodes: Nodes, degrees: Integers, between: Integers, places: Values, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    count = len(one)
-    reach = int(min(count, max(_NEAREST, count * locality)))
-    for attempt in range(_MOST_ROUNDS):
-        bad = _repeats(one, other, width, loops)
-        if not len(bad):
-            return one, other
-        far = reach * (1 + attempt // _WIDEN_EVERY)
-        partners = (bad + rng.integers(-far, far + 1, len(bad))) % count
-        for left, right in zip(bad.tolist(), partners.tolist(), strict=True):
-            other[left], other[right] = other[right], other[left]
-    raise RuntimeError(f"{len(bad)} repeats are left after {_MOST_ROUNDS} rounds: no such graph was found")
-
-
-def _repeats(one: Integers, other: Integers, width: int, loops: bool) -> Integers:
-    """The joins that repeat an earlier one; without `loops`, direction does not count and loops are bad."""
-    keys = one * width + other if loops else np.minimum(one, other) * width + np.maximum(one, other)
-    order = np.argsort(keys, kind="stable")
-    bad = np.zeros(len(keys), dtype=np.bool_)
-    bad[order[1:]] = keys[order[1:]] == keys[order[:-1]]
-    if not loops:
-        bad |= one == other
-    return np.flatnonzero(bad)
+    """The node of every stub, by class and place, and the class it is to be joined with."""
+    stubs = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)
+    where = places[stubs] + nodes.locality * rng.standard_normal(len(stubs))
+    stubs = stubs[np.lexsort((where, nodes.kinds[stubs]))]
+    counts = between.ravel()
+    partners = np.repeat(np.tile(np.arange(len(between), dtype=np.int64), len(between)), counts)
+    rank = np.arange(len(partners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    turn = (rank + rng.random(len(partners))) / np.repeat(counts, counts)
+    return stubs, partners[np.lexsort((turn, nodes.kinds[stubs]))]

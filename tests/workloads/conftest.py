@@ -1,8 +1,12 @@
 """Every test here sees an empty data path, a cache of its own, and no network beyond this machine."""
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")
 

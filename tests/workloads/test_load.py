@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from class_tables import MULTIPLIES, PRODUCT_NONZEROS
 from scipy import sparse
 
 import workloads
-from workloads import Workload, WorkloadError, cache, from_scipy, load
-from workloads.profile import profiles
+from workloads import Workload, WorkloadError, cache, from_scipy, load, registry
+from workloads.locality import product_nonzeros
 
 MATRIX = "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"
 DENSE = [[0.0, 2.0], [3.0, 0.0]]
@@ -180,18 +181,17 @@ def test_the_room_imports_nothing_of_ours_but_itself():
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["wiki-Vote", "p2p-Gnutella31"])
-def test_real_matrices_are_what_their_profiles_say(name):
+def test_real_matrices_have_the_products_that_stand_ins_are_held_to(name):
     if cache.find(name) is None:
         pytest.skip(f"{name} is not on FIBERSCOPE_DATA")
     found = load(name, exact=True)
-    profile = profiles()[name]
     rows = np.diff(found.matrix.indptr)
-    cols = np.bincount(found.matrix.indices, minlength=profile.cols)
+    cols = np.bincount(found.matrix.indices, minlength=found.matrix.shape[1])
     assert isinstance(found, Workload)
     assert (found.source, found.notice) == ("real", None)
-    assert (found.matrix.nnz, rows.max(), cols.max()) == (profile.nnz, profile.max_row, profile.max_col)
-    assert int(rows @ cols) == profile.multiplies_AA
-    assert (found.matrix @ found.matrix).nnz == profile.nnz_AA
+    assert found.matrix.nnz == registry.lookup(name).nonzeros
+    assert int(rows @ cols) == MULTIPLIES[name]
+    assert product_nonzeros(found.matrix) == PRODUCT_NONZEROS[name]
 
 
 def test_wiki_vote_comes_with_fiberscope_and_is_what_the_registry_says():

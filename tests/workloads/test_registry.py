@@ -68,7 +68,7 @@ def test_an_unknown_name_is_told_the_nearest():
 @pytest.mark.parametrize("name", sorted(profiles()))
 def test_profiles_and_registry_agree(name):
     entry, profile = lookup(name), profiles()[name]
-    assert (entry.shape, entry.nonzeros) == ((profile.rows, profile.cols), profile.nnz)
+    assert (entry.shape, entry.nonzeros) == (profile.shape, profile.nonzeros)
     assert entry.symmetric == profile.symmetric
 
 

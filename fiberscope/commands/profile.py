@@ -1,0 +1,57 @@
+"""``fiberscope profile``: what is kept of a matrix so that others like it can be drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.options import Matrix
+from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_text
+
+if TYPE_CHECKING:
+    from workloads.profile import Profile
+
+__all__ = ["profile"]
+
+_Json = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the profile here; - to the terminal.")
+]
+
+
+def profile(matrix: Matrix, json: _Json = None) -> None:
+    """Profile a matrix: degrees, nonzeros between classes of like degree, how near neighbours lie.
+
+    Matrices drawn from a profile work a machine alike; the matrix's own places and values are not in it.
+
+    \b
+    Examples:
+      fiberscope profile mine.mtx --json mine.json
+      fiberscope sim gamma surrogate:profile=mine.json,seed=1
+    """
+    from workloads import load
+    from workloads.locality import profile_of
+
+    if json is not None:
+        check_writable(json)
+    workload = load(matrix)
+    found = profile_of(workload.matrix, workload.name, f"{workload.origin}, by `fiberscope profile`")
+    if json is not None:
+        write_text(json, found.model_dump_json() + "\n")
+    if json != STANDARD_OUTPUT:
+        print(_summary(found))
+
+
+def _summary(found: Profile) -> str:
+    rows, columns = found.shape
+    kind = "symmetric" if found.symmetric else "square" if found.square else "rectangular"
+    diagonal = sum(one.diagonal for one in found.classes)
+    top = max(found.classes, key=lambda one: max(max(group[1:]) for group in one.degrees))
+    highest = max(max(group[1:]) for group in top.degrees)
+    return (
+        f"{found.name}: {rows:,} x {columns:,}, {kind}, {found.nonzeros:,} nonzeros, "
+        f"{diagonal:,} on the diagonal\n"
+        f"{len(found.classes)} classes of like degree; the highest degree is {highest:,}\n"
+        f"locality {found.locality:.3g} (1: neighbours lie anywhere)"
+    )
