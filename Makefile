@@ -46,7 +46,7 @@ TYPED    := $(shell find sim hw accelerators -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 READY    := $(VENV)/built $(VENV)/installed
 
-.PHONY: help sim wave which cosim whole test test-all check lint types docs bench release clean
+.PHONY: help sim wave which cosim whole test test-all mutants check lint types docs bench release clean
 .NOTPARALLEL:
 
 help: ## Show the targets.
@@ -86,6 +86,9 @@ test: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests, without the slow ones.
 
 test-all: $(READY) $(VENV)/dev $(VENV)/rtl ## Run all tests.
 	@$(PY) -m pytest -q -n auto
+
+mutants: $(READY) $(VENV)/dev $(VENV)/rtl ## Plant faults in the RTL, one at a time: the default tests must find each.
+	@$(PY) -m pytest -q -n auto tests/rtl/test_mutants.py
 
 # The same sources compiled with bounds, null and overflow checks on, in a copy of their own.
 CHECKED := build/checked

@@ -2,7 +2,7 @@
 
 import pytest
 from block_bench import bench
-from scenarios import SCENARIOS
+from scenarios import LARGE, LARGE_SEEDS, SCENARIOS
 
 from hw.rtl.tools.hdl import run
 
@@ -13,6 +13,12 @@ SEEDS = (0, 1, 2)
 @pytest.mark.parametrize("block", SCENARIOS)
 def test_the_verilog_is_the_component(block, drawn, simulator, tmp_path):
     assert run(bench(block, SCENARIOS[block].drawn(drawn), tmp_path, SEEDS), simulator) == 1
+
+
+@pytest.mark.parametrize("block", LARGE)
+def test_the_verilog_is_the_component_at_large_sizes(block, simulator, tmp_path):
+    seed = LARGE_SEEDS[-1]
+    assert run(bench(block, LARGE[block].drawn(seed), tmp_path, [seed], large=True), simulator) == 1
 
 
 @pytest.mark.parametrize("block", ["merger"])

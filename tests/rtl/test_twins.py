@@ -1,22 +1,43 @@
 """Every twin: cycle by cycle its component, for many parameters, streams and stalls."""
 
 import pytest
+from coverage import BINS, empty, reached
 from pairs import check_pair
-from scenarios import SCENARIOS
+from scenarios import LARGE, LARGE_SEEDS, SCENARIOS, SEEDS
 
 from hw.rtl.catalogue import BLOCKS
 
-SEEDS = range(20)
-
 
 def test_every_block_is_tried():
-    assert SCENARIOS.keys() == BLOCKS.keys()
+    assert SCENARIOS.keys() == LARGE.keys() == BINS.keys() == BLOCKS.keys()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("block", SCENARIOS)
 def test_the_twin_is_the_component(block, seed):
     assert check_pair(SCENARIOS[block].pair(seed)) > 60
+
+
+@pytest.mark.parametrize("seed", LARGE_SEEDS)
+@pytest.mark.parametrize("block", LARGE)
+def test_the_twin_is_the_component_at_large_sizes(block, seed):
+    assert check_pair(LARGE[block].pair(seed)) > 60
+
+
+@pytest.mark.parametrize("block", SCENARIOS)
+def test_the_seeds_fill_every_bin(block):
+    runs = [
+        reached(scenario.pair(seed), scenario.drawn(seed))
+        for scenario, seeds in ((SCENARIOS[block], SEEDS), (LARGE[block], LARGE_SEEDS))
+        for seed in seeds
+    ]
+    assert empty(BINS[block], runs) == []
+
+
+def test_planted_a_bin_that_no_seed_fills_is_named():
+    scenario = SCENARIOS["channel"]
+    runs = [reached(scenario.pair(seed), scenario.drawn(seed)) for seed in SEEDS]
+    assert empty(BINS["channel"], runs) == ["more than 16 tokens in it", "33 slots or more, all full"]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -28,11 +29,18 @@ class Backend(Protocol):
 
 
 class PyrtlBackend:
-    """Runs a twin in PyRTL's ``FastSimulation``, which needs no HDL simulator."""
+    """Runs a twin in PyRTL's ``FastSimulation``, which needs no HDL simulator.
 
-    def __init__(self, twin: Twin) -> None:
+    Args:
+        twin: what to run.
+        seed: of what memories hold before they are written; None for zeros. A twin that relies on that
+            differs from its component for some seed, as it would in hardware.
+    """
+
+    def __init__(self, twin: Twin, seed: int | None = None) -> None:
+        contents = {} if seed is None else _drawn(twin, random.Random(seed))
         with pyrtl.set_working_block(twin.block, no_sanity_check=True):
-            self._simulation = pyrtl.FastSimulation(tracer=None, block=twin.block)
+            self._simulation = pyrtl.FastSimulation(memory_value_map=contents, tracer=None, block=twin.block)
         wires = [wire for wire in twin.interface.wires() if wire.name not in CLOCKING]
         self._inputs = {wire.name: 0 for wire in wires if wire.direction == "input"}
         self._outputs = [wire.name for wire in wires if wire.direction == "output"]
@@ -42,3 +50,13 @@ class PyrtlBackend:
         self._inputs.update(changed)
         self._simulation.step(self._inputs)
         return {name: self._simulation.inspect(name) for name in self._outputs}
+
+
+def _drawn(twin: Twin, generator: random.Random) -> dict[pyrtl.MemBlock, dict[int, int]]:
+    """Random contents for every memory of a twin."""
+    reads = sorted(twin.block.logic_subset("m"), key=lambda net: net.op_param[1].name)
+    memories = dict.fromkeys(net.op_param[1] for net in reads)
+    return {
+        memory: {address: generator.getrandbits(memory.bitwidth) for address in range(1 << memory.addrwidth)}
+        for memory in memories
+    }

@@ -5,7 +5,7 @@ from functools import partial
 import cocotb
 from cocotb.task import bridge
 from pairs import check_pair
-from scenarios import SCENARIOS
+from scenarios import LARGE, SCENARIOS
 
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.tools.cocotb_backend import CocotbBackend
@@ -18,6 +18,7 @@ async def the_module_is_the_component(dut):
     block = BLOCKS[order["block"]]
     parameters = block.parameters(**order["parameters"])
     backend = partial(CocotbBackend, dut, block.interface(parameters))
+    scenario = (LARGE if order["large"] else SCENARIOS)[block.name]
     for seed in order["seeds"]:
-        cycles = await bridge(check_pair)(SCENARIOS[block.name].pair(seed, parameters, backend))
+        cycles = await bridge(check_pair)(scenario.pair(seed, parameters, backend))
         assert cycles > 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from memory_stub import MemoryStub
-from pairs import random_channel
+from pairs import End, random_channel
 from scenario import Scenario
 
 from hw.cache import FiberCacheBank, FiberCacheSpecification
@@ -16,6 +17,8 @@ from sim import Component, Kernel
 from sim.testing import Token, random_stalls
 
 REQUESTS = 300
+LARGE_REQUESTS = 1500
+LIKE_BITS = 20  # of a line's number, in which the lines of a set are alike in large draws
 MIXES = ((4, 2, 2, 2, 1), (8, 0, 4, 1, 0), (1, 6, 1, 1, 1), (1, 1, 1, 1, 1))  # weights of the operations
 REQUESTER = 5 << PORT_SHIFT
 
@@ -27,8 +30,8 @@ def _component(name: str, given: BankParameters) -> FiberCacheBank:
 
 def _parameters(generator: random.Random) -> BankParameters:
     return BankParameters(
-        banks=generator.choice([1, 2, 3, 12, 48]),
-        sets=generator.choice([1, 2, 3, 4]),
+        banks=generator.choice([1, 1, 2, 3, 12, 48]),
+        sets=generator.choice([1, 1, 2, 3, 4]),
         ways=generator.choice([1, 2, 3, 4]),
         line_bytes=generator.choice([2, 64, 128]),
         misses=generator.randint(1, 5),
@@ -43,19 +46,48 @@ def _parameters(generator: random.Random) -> BankParameters:
 
 def _inputs(generator: random.Random, given: BankParameters) -> dict[str, list[Token]]:
     """Requests to somewhat more lines than the bank holds, anywhere in its address space."""
-    lines = _lines(generator, given)
+    return {"requests": _requests(generator, given, _lines(generator, given), REQUESTS)}
+
+
+def _requests(
+    generator: random.Random, given: BankParameters, lines: Sequence[int], count: int
+) -> list[Token]:
     weights = generator.choice(MIXES)
-    return {
-        "requests": [
-            (
-                generator.choices(range(len(OPERATIONS)), weights)[0],
-                REQUESTER | number,
-                generator.choice(lines) * given.line_bytes + generator.randrange(given.line_bytes),
-                0.0,
-            )
-            for number in range(REQUESTS)
-        ]
-    }
+    return [
+        (
+            generator.choices(range(len(OPERATIONS)), weights)[0],
+            REQUESTER | number,
+            generator.choice(lines) * given.line_bytes + generator.randrange(given.line_bytes),
+            0.0,
+        )
+        for number in range(count)
+    ]
+
+
+def _large(generator: random.Random) -> BankParameters:
+    """Gamma's bank, or one with more ways, misses and targets than the small ones, and many sets."""
+    if generator.randrange(3) == 0:
+        return BankParameters(port=generator.randrange(8))
+    return BankParameters(
+        banks=generator.choice([1, 7, 48]),
+        sets=generator.choice([2, 5, 8, 64]),
+        ways=generator.choice([8, 13, 16]),
+        misses=generator.choice([9, 16, 20]),
+        targets=generator.choice([12, 17, 64]),
+        priority_limit=generator.choice([0, 3, 31]),
+        port=generator.randrange(8),
+        address_bits=generator.choice([48, 64]),
+    )
+
+
+def _large_inputs(generator: random.Random, given: BankParameters) -> dict[str, list[Token]]:
+    """Requests to two sets, each for twice the lines that it holds, alike in their low bits."""
+    bank = generator.randrange(given.banks)
+    sets = [set_index * given.banks + bank for set_index in generator.sample(range(given.sets), 2)]
+    far = given.sets * given.banks << LIKE_BITS
+    most = (1 << (given.address_bits - 1)) // given.line_bytes // far
+    lines = [first + far * generator.randrange(most) for first in sets for _ in range(2 * given.ways)]
+    return {"requests": _requests(generator, given, lines, LARGE_REQUESTS)}
 
 
 def _lines(generator: random.Random, given: BankParameters) -> list[int]:
@@ -66,7 +98,9 @@ def _lines(generator: random.Random, given: BankParameters) -> list[int]:
     return [own[near + generator.randrange(64)] for _ in range(count)]
 
 
-def _around(kernel: Kernel, scope: str, bank: Component, generator: random.Random) -> Sequence[Component]:
+def _around(
+    kernel: Kernel, scope: str, end: Callable[[str], End], generator: random.Random
+) -> Sequence[Component]:
     """The memory."""
     longest = generator.choice([1, 10, 60])
     latencies = [generator.randint(1, longest) for _ in range(37)]
@@ -74,9 +108,10 @@ def _around(kernel: Kernel, scope: str, bank: Component, generator: random.Rando
     pauses = random_stalls(generator.randrange(1 << 30), often=often, longest=12)
     memory = kernel.add(MemoryStub(f"{scope}.memory", latencies, pauses))
     far = random_channel(generator)
-    kernel.connect(bank, "memory_requests", memory, "requests", **far | {"capacity": far["capacity"] + 1})
-    kernel.connect(memory, "replies", bank, "memory_replies", **random_channel(generator))
+    kernel.connect(*end("memory_requests"), memory, "requests", **far | {"capacity": far["capacity"] + 1})
+    kernel.connect(memory, "replies", *end("memory_replies"), **random_channel(generator))
     return (memory,)
 
 
 SCENARIO = Scenario("bank", _component, _parameters, _inputs, ("replies",), _around)
+LARGE = replace(SCENARIO, draw=_large, inputs=_large_inputs)

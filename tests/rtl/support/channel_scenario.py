@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 from composed_scenario import ComposedScenario, no_component
 from pairs import Composed
+from rows_scenario import random_value
 
 from hw.rtl.channel import ChannelParameters
 from sim import ANY, Component, Input, Kernel, Output
@@ -51,6 +53,10 @@ def _parameters(generator: random.Random) -> ChannelParameters:
     )
 
 
+def _large(generator: random.Random) -> ChannelParameters:
+    return ChannelParameters(capacity=generator.choice([17, 33, 64]), latency=generator.choice([1, 9, 20]))
+
+
 def _inputs(generator: random.Random, given: ChannelParameters) -> dict[str, list[Token]]:
     return {"in": [_token(generator, given) for _ in range(TOKENS)]}
 
@@ -61,8 +67,9 @@ def _token(generator: random.Random, given: ChannelParameters) -> Token:
         generator.getrandbits(given.control_bits),
         generator.getrandbits(given.coordinate_bits),
         generator.randrange(-half, half) if half else 0,
-        generator.randrange(-4096, 4096) / 8 if given.value_bits else 0.0,
+        random_value(generator, given.value_bits),
     )
 
 
 SCENARIO = ComposedScenario("channel", no_component, _parameters, _inputs, ("out",), composed=_composed)
+LARGE = replace(SCENARIO, draw=_large)

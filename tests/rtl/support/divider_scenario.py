@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
-from rows_scenario import LANES, LanedScenario, by_lane, random_arrays, random_number, random_value
+from rows_scenario import (
+    LANES,
+    MANY_LANES,
+    MANY_LANES_ROWS,
+    LanedScenario,
+    by_lane,
+    random_arrays,
+    random_number,
+    random_value,
+)
 
 from hw.divider import Divider
 from hw.rtl.divider import DividerParameters
@@ -23,12 +33,16 @@ def _parameters(generator: random.Random) -> DividerParameters:
     )
 
 
-def _inputs(generator: random.Random, given: DividerParameters) -> dict[str, list[Token]]:
+def _large(generator: random.Random) -> DividerParameters:
+    return DividerParameters(lanes=generator.choice(MANY_LANES), width=16, bits_per_stage=4)
+
+
+def _inputs(generator: random.Random, given: DividerParameters, rows: int = ROWS) -> dict[str, list[Token]]:
     def element() -> Token:
         value = random_value(generator, given.value_bits)
         return (0, random_number(generator, given.width), 0, value)
 
-    arrays = random_arrays(generator, given.lanes, ROWS, element)
+    arrays = random_arrays(generator, given.lanes, rows, element)
     divisors = [generator.choice([0, 1, random_number(generator, given.width)]) for _ in arrays]
     return {"divisors": [(0, divisor, 0, 0.0) for divisor in divisors]} | by_lane("dividends", arrays)
 
@@ -39,4 +53,7 @@ SCENARIO = LanedScenario(
     _parameters,
     _inputs,
     ("results",),
+)
+LARGE = replace(
+    SCENARIO, draw=_large, inputs=lambda generator, given: _inputs(generator, given, MANY_LANES_ROWS)
 )

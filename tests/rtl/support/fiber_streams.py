@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 from sim.testing import Token
 
+SPECIAL = (-0.0, math.inf, -math.inf, math.nan, 2.0**-149, 2.0**127)  # floats that 32 bits hold too
 STOP_TOKEN: Token = (1, 0, 0, 0.0)
 Fiber = list[Token]
+
+
+def random_float(generator: random.Random) -> float:
+    """A float that 32 bits hold, a special one now and then."""
+    if generator.randrange(8) == 0:
+        return generator.choice(SPECIAL)
+    return generator.randrange(-4096, 4096) / 8
 
 
 def random_fiber(generator: random.Random, length: int, coordinate_bits: int, reference_bits: int) -> Fiber:
@@ -16,7 +25,7 @@ def random_fiber(generator: random.Random, length: int, coordinate_bits: int, re
     coordinates = sorted({generator.randrange(span) for _ in range(length)})
     limit = 1 << (reference_bits - 1)
     return [
-        (0, coordinate, generator.randrange(-limit, limit), generator.randrange(-4096, 4096) / 8)
+        (0, coordinate, generator.randrange(-limit, limit), random_float(generator))
         for coordinate in coordinates
     ] + [STOP_TOKEN]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
-from fiber_streams import Fiber
+from fiber_streams import STOP_TOKEN, Fiber, random_float
 from scenario import Scenario
 
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
@@ -13,6 +14,7 @@ from hw.rtl.intersector import SkipAheadParameters, TwoFingerParameters
 from sim.testing import Token
 
 PAIRS = 24  # of fibers a seed
+EMPTY_PAIRS = 600
 WINDOWS = (1, 2, 3, 4, 5, 8, 13)
 MATCHES = ("matches_a", "matches_b")
 
@@ -33,6 +35,12 @@ def intersector_inputs(generator: random.Random, given: Any) -> dict[str, list[T
         for coordinates, side in zip(_pair(generator, span), generator.sample("ab", 2), strict=True):
             inputs[side] += _fiber(generator, coordinates, given.reference_bits)
     return inputs
+
+
+def _large_inputs(generator: random.Random, given: Any) -> dict[str, list[Token]]:
+    """Many pairs of empty fibers, then a few that are not."""
+    inputs = intersector_inputs(generator, given)
+    return {side: [STOP_TOKEN] * EMPTY_PAIRS + tokens for side, tokens in inputs.items()}
 
 
 def _pair(generator: random.Random, span: int) -> tuple[list[int], list[int]]:
@@ -60,9 +68,7 @@ def _fiber(generator: random.Random, coordinates: list[int], reference_bits: int
     """Elements and a stop; what the stop carries beside its control is nobody's business."""
     limit = 1 << (reference_bits - 1)
     tokens = [(0, coordinate) for coordinate in coordinates] + [(1, max(coordinates, default=0))]
-    return [
-        (*token, generator.randrange(-limit, limit), generator.randrange(-4096, 4096) / 8) for token in tokens
-    ]
+    return [(*token, generator.randrange(-limit, limit), random_float(generator)) for token in tokens]
 
 
 TWO_FINGER = Scenario(
@@ -78,4 +84,10 @@ SKIP_AHEAD = Scenario(
     lambda generator: SkipAheadParameters(**_widths(generator), window=generator.choice(WINDOWS)),
     intersector_inputs,
     (*MATCHES, "skips_a", "skips_b"),
+)
+LARGE_TWO_FINGER = replace(TWO_FINGER, inputs=_large_inputs)
+LARGE_SKIP_AHEAD = replace(
+    SKIP_AHEAD,
+    draw=lambda generator: SkipAheadParameters(window=generator.choice([16, 24, 32])),
+    inputs=_large_inputs,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 from composed_scenario import ComposedScenario, components_of, no_component
@@ -38,14 +39,20 @@ def _parameters(generator: random.Random) -> MergeTreeParameters:
     )
 
 
-def _inputs(generator: random.Random, given: MergeTreeParameters) -> dict[str, list[Token]]:
+def _large(generator: random.Random) -> MergeTreeParameters:
+    return MergeTreeParameters(radix=generator.choice([8, 12]), leaves=generator.choice([6, 8]), capacity=8)
+
+
+def _inputs(
+    generator: random.Random, given: MergeTreeParameters, merges: int = MERGES
+) -> dict[str, list[Token]]:
     """Merges of some of the leaves, each of which merges some of its ways."""
-    fan_ins = [generator.randint(0, given.leaves) for _ in range(MERGES)]
+    fan_ins = [generator.randint(0, given.leaves) for _ in range(merges)]
     inputs: dict[str, list[Token]] = {"tasks": [(0, fan_in, 0, 0.0) for fan_in in fan_ins]}
     for leaf in range(given.leaves):
-        merges = sum(fan_in > leaf for fan_in in fan_ins)
+        merges_of_leaf = sum(fan_in > leaf for fan_in in fan_ins)
         of_leaf = merge_inputs(
-            generator, given.radix, merges, 20, given.coordinate_bits, given.reference_bits
+            generator, given.radix, merges_of_leaf, 20, given.coordinate_bits, given.reference_bits
         )
         inputs[f"leaf_tasks[{leaf}]"] = of_leaf["tasks"]
         for way in range(given.radix):
@@ -54,3 +61,4 @@ def _inputs(generator: random.Random, given: MergeTreeParameters) -> dict[str, l
 
 
 SCENARIO = ComposedScenario("merge_tree", no_component, _parameters, _inputs, ("merged",), composed=_composed)
+LARGE = replace(SCENARIO, draw=_large, inputs=lambda generator, given: _inputs(generator, given, 4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from fiber_streams import merge_inputs
 from scenario import Scenario
@@ -27,6 +28,14 @@ def _merger_inputs(generator: random.Random, given: MergerParameters) -> dict[st
     return merge_inputs(generator, given.radix, 40, 20, given.coordinate_bits, given.reference_bits)
 
 
+def _large(generator: random.Random) -> MergerParameters:
+    return MergerParameters(radix=generator.choice([33, 48, 64]))
+
+
+def _large_inputs(generator: random.Random, given: MergerParameters) -> dict[str, list[Token]]:
+    return merge_inputs(generator, given.radix, 12, 8, given.coordinate_bits, given.reference_bits)
+
+
 SCENARIO = Scenario(
     "merger",
     lambda name, given: HighRadixMerger(name, given.radix),
@@ -34,3 +43,4 @@ SCENARIO = Scenario(
     _merger_inputs,
     ("merged",),
 )
+LARGE = replace(SCENARIO, draw=_large, inputs=_large_inputs)

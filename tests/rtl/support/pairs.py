@@ -21,17 +21,19 @@ from sim import Component, Kernel, SimulationError
 from sim.testing import StreamSink, StreamSource, Token, random_stalls
 from sim.trace import write_vcd
 
-Around = Callable[[Kernel, str, Component, random.Random], Sequence[Component]]
-"""Adds and connects more components around a block, under a scope; gives those whose accounting matters.
+End = tuple[Component, str]  # a component and one of its ports
+Around = Callable[[Kernel, str, Callable[[str], End], random.Random], Sequence[Component]]
+"""Adds and connects more components to the ends behind a block's ports, under a scope; gives those whose
+accounting matters.
 
 What such a component lists as ``received`` is compared too.
 """
 
-Composed = Callable[[Kernel, str], Mapping[str, tuple[Component, str]]]
+Composed = Callable[[Kernel, str], Mapping[str, End]]
 """Adds several components under a scope that together are one; gives what is behind each port of it."""
 
 WAVEFORMS = Path(os.environ.get("FIBERSCOPE_OUT", "out"))
-CYCLE_LIMIT = 100_000
+CYCLE_LIMIT = 40_000
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Pair:
     outputs: Sequence[str]
     seed: int
     kernel_options: Mapping[str, object] = field(default_factory=dict)
-    around: Around = lambda _kernel, _scope, _block, _generator: ()
+    around: Around = lambda _kernel, _scope, _end, _generator: ()
     composed: Composed | None = None
 
 
@@ -66,8 +68,13 @@ class _Side:
         for part in self.parts:
             name = part.name.partition(".")[2]
             found[name] = statistics[part.name]
-            found[f"tokens at {name}"] = getattr(part, "received", None)
+            found[f"tokens at {name}"] = _exactly(getattr(part, "received", ()))
         return found
+
+
+def _exactly(received: Sequence[tuple[int, Token]]) -> list[tuple[int, int, int, int, str]]:
+    """Cycles and tokens, their values as text: by that -0.0 is not 0.0, and a NaN is a NaN."""
+    return [(cycle, *token[:3], token[3].hex()) for cycle, token in received]
 
 
 def check_pair(pair: Pair) -> int:
@@ -100,6 +107,14 @@ def _run(kernel: Kernel, sides: Sequence[_Side]) -> str | None:
     return None if run.complete else f"not done after {CYCLE_LIMIT} cycles"
 
 
+def event_side(pair: Pair) -> Kernel:
+    """A kernel with the component alone, between the same streams and stalls."""
+    kernel = Kernel(**pair.kernel_options)
+    kernel.clock("core", 10**9)
+    _add(kernel, pair, "event", pair.event)
+    return kernel
+
+
 def _build(pair: Pair) -> tuple[Kernel, list[_Side]]:
     kernel = Kernel(**pair.kernel_options)
     kernel.clock("core", 10**9)
@@ -110,29 +125,30 @@ def _build(pair: Pair) -> tuple[Kernel, list[_Side]]:
 def _add(kernel: Kernel, pair: Pair, scope: str, make: Callable[[str], Component]) -> _Side:
     generator = random.Random(pair.seed)
     if pair.composed is not None and scope == "event":
-        return _Side(_connect(kernel, pair, scope, pair.composed(kernel, scope), generator))
-    block = kernel.add(make(f"{scope}.block"))
-    ends = {port: (block, port) for port in (*pair.inputs, *pair.outputs)}
-    parts = _connect(kernel, pair, scope, ends, generator)
-    return _Side([block, *parts, *pair.around(kernel, scope, block, generator)])
+        blocks, end = [], pair.composed(kernel, scope).__getitem__
+    else:
+        block = kernel.add(make(f"{scope}.block"))
+        blocks, end = [block], lambda port: (block, port)
+    parts = _connect(kernel, pair, scope, end, generator)
+    return _Side([*blocks, *parts, *pair.around(kernel, scope, end, generator)])
 
 
 def _connect(
     kernel: Kernel,
     pair: Pair,
     scope: str,
-    ends: Mapping[str, tuple[Component, str]],
+    end: Callable[[str], End],
     generator: random.Random,
 ) -> list[Component]:
     """Sources and sinks at all ports."""
     parts: list[Component] = []
     for port, tokens in pair.inputs.items():
         source = kernel.add(StreamSource(f"{scope}.source_{_plain(port)}", tokens, _stalls(generator)))
-        kernel.connect(source, "out", *ends[port], **random_channel(generator))
+        kernel.connect(source, "out", *end(port), **random_channel(generator))
         parts.append(source)
     for port in pair.outputs:
         sink = kernel.add(StreamSink(f"{scope}.sink_{_plain(port)}", _stalls(generator)))
-        kernel.connect(*ends[port], sink, "in", **random_channel(generator))
+        kernel.connect(*end(port), sink, "in", **random_channel(generator))
         parts.append(sink)
     return parts
 

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
-from rows_scenario import LANES, LanedScenario, by_lane, random_arrays, random_number, random_value
+from rows_scenario import (
+    LANES,
+    MANY_LANES_ROWS,
+    LanedScenario,
+    by_lane,
+    random_arrays,
+    random_number,
+    random_value,
+)
 
-from hw.prefix_sum import FORMS, PrefixSum
+from hw.prefix_sum import FORMS, PARALLEL, SERIAL, WORK_EFFICIENT, PrefixSum
 from hw.rtl.prefix_sum import PrefixSumParameters
 from sim.testing import Token
 
 ROWS = 60
+LARGE_FORMS = ((SERIAL, 16), (WORK_EFFICIENT, 33), (PARALLEL, 64))
 
 
 def _parameters(generator: random.Random) -> PrefixSumParameters:
@@ -37,10 +47,20 @@ def prefix_sum_inputs(
     return by_lane("lanes", random_arrays(generator, given.lanes, rows, element))
 
 
+def _large(generator: random.Random) -> PrefixSumParameters:
+    form, lanes = generator.choice(LARGE_FORMS)
+    return PrefixSumParameters(form=form, lanes=lanes)
+
+
 SCENARIO = LanedScenario(
     "prefix_sum",
     lambda name, given: PrefixSum(name, given.form, given.lanes, given.width),
     _parameters,
     prefix_sum_inputs,
     ("sums",),
+)
+LARGE = replace(
+    SCENARIO,
+    draw=_large,
+    inputs=lambda generator, given: prefix_sum_inputs(generator, given, MANY_LANES_ROWS),
 )

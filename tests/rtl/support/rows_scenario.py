@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fiber_streams import STOP_TOKEN
+from fiber_streams import STOP_TOKEN, random_float
 from pairs import Pair
 from scenario import Scenario
 
 from sim.testing import Token
 
 LANES = (1, 2, 3, 4, 5, 7, 8, 11)
+MANY_LANES = (16, 33, 64)
+MANY_LANES_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -52,5 +54,5 @@ def random_number(generator: random.Random, width: int) -> int:
 
 
 def random_value(generator: random.Random, value_bits: int) -> float:
-    """A float that 32 bits hold; 0 where there are to be no values."""
-    return generator.randrange(-4096, 4096) / 8 if value_bits else 0.0
+    """A float that 32 bits hold, a special one now and then; 0 where there are to be no values."""
+    return random_float(generator) if value_bits else 0.0

@@ -1,4 +1,8 @@
-"""How a block that has a twin is tried: random parameters, and random streams for given parameters."""
+"""How a block that has a twin is tried: random parameters, and random streams for given parameters.
+
+Every block is tried twice over: small and long, where every branch is reached often; and large and short, at
+sizes that people run and beyond, which small ones do not reach.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ class Scenario:
     draw: Callable[[random.Random], Any]
     inputs: Callable[[random.Random, Any], Mapping[str, list[Token]]]
     outputs: tuple[str, ...]
-    around: Around = lambda _kernel, _scope, _block, _generator: ()
+    around: Around = lambda _kernel, _scope, _end, _generator: ()
 
     def drawn(self, seed: int) -> Any:
         """The parameters of a seed."""
@@ -50,7 +54,7 @@ class Scenario:
         block = BLOCKS[self.block]
         parameters = parameters or self.drawn(seed)
         interface = block.interface(parameters)
-        make = backend or (lambda: PyrtlBackend(block.twin(parameters)))
+        make = backend or (lambda: PyrtlBackend(block.twin(parameters), seed))
         return Pair(
             self.block,
             lambda name: self.component(name, parameters),

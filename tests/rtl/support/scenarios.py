@@ -1,4 +1,4 @@
-"""The scenario of every block that has a twin, by name."""
+"""The scenarios of every block that has a twin, by name: small and long, large and short."""
 
 import bank_scenario
 import channel_scenario
@@ -7,6 +7,9 @@ import intersector_scenario
 import merge_tree_scenario
 import merger_scenario
 import prefix_sum_scenario
+
+SEEDS = range(20)  # of the default run
+LARGE_SEEDS = range(3, 8)  # five in a row that fill every bin of `coverage`
 
 SCENARIOS = {
     scenario.block: scenario
@@ -19,5 +22,18 @@ SCENARIOS = {
         divider_scenario.SCENARIO,
         intersector_scenario.TWO_FINGER,
         intersector_scenario.SKIP_AHEAD,
+    )
+}
+LARGE = {
+    scenario.block: scenario
+    for scenario in (
+        merger_scenario.LARGE,
+        bank_scenario.LARGE,
+        merge_tree_scenario.LARGE,
+        channel_scenario.LARGE,
+        prefix_sum_scenario.LARGE,
+        divider_scenario.LARGE,
+        intersector_scenario.LARGE_TWO_FINGER,
+        intersector_scenario.LARGE_SKIP_AHEAD,
     )
 }

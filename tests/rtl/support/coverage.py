@@ -1,0 +1,144 @@
+"""What the seeds of a scenario reach: bins of parameters and events, filled by the component alone.
+
+A bin is a question about one run; the scenarios' tests ask that some seed answers it with yes. The component
+is the twin cycle by cycle, so what it meets the twin meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pairs import Pair, event_side
+
+from sim import ComponentStatistics
+
+
+@dataclass
+class Reached:
+    """What happened in a run.
+
+    Attributes:
+        given: the parameters.
+        block: the block's accounting; None where it is several components.
+        most: the largest value of each signal of the block, and of each channel's occupancy by its name.
+    """
+
+    given: Any
+    block: ComponentStatistics | None = None
+    most: dict[str, int] = field(default_factory=dict)
+
+    def counted(self, name: str) -> int:
+        """A counter of the block at the end."""
+        return self.block.counters[name] if self.block else 0
+
+
+Bins = Mapping[str, Callable[[Reached], bool]]
+
+
+def reached(pair: Pair, given: Any) -> Reached:
+    """Run the component of a pair to its end."""
+    kernel = event_side(pair)
+    found = Reached(given)
+    block = next((part for part in kernel.components if part.name == "event.block"), None)
+    names = [signal.name for signal in block.signals()] if block else []
+    while kernel.step():
+        levels = {channel.name: channel.occupancy for channel in kernel.channels()}
+        if block:
+            levels |= dict(zip(names, block.sample(), strict=True))
+        for name, level in levels.items():
+            found.most[name] = max(found.most.get(name, 0), level)
+    found.block = kernel.statistics().get("event.block")
+    return found
+
+
+def empty(bins: Bins, runs: Iterable[Reached]) -> list[str]:
+    """The bins that no run fills."""
+    runs = list(runs)
+    return [name for name, fills in bins.items() if not any(map(fills, runs))]
+
+
+def _stalls(port: str) -> Callable[[Reached], bool]:
+    def stalled(run: Reached) -> bool:
+        assert run.block is not None
+        stalls = {**run.block.input_stall, **run.block.output_stall}
+        return any(cycles for name, cycles in stalls.items() if name.partition("[")[0] == port)
+
+    return stalled
+
+
+def _bank(run: Reached, counter: str, **least: int) -> bool:
+    """Whether a counter went up in a bank of at least these sizes."""
+    return run.counted(counter) > 0 and all(getattr(run.given, name) >= size for name, size in least.items())
+
+
+BINS: dict[str, Bins] = {
+    "merger": {
+        "ways all used above 32": lambda run: run.given.radix > 32 and run.most["fan_in"] == run.given.radix,
+        "a way missing": _stalls("ways"),
+        "no space behind": _stalls("merged"),
+    },
+    "bank": {
+        **{
+            f"{event} with {size} {sizes} or more": lambda run, event=event, size=size, sizes=sizes: _bank(
+                run, event, **{sizes: size}
+            )
+            for event in ("evictions", "write_backs", "read_joins", "consume_joins", "consume_hits")
+            for sizes, size in (("ways", 8), ("sets", 5), ("misses", 9), ("targets", 9))
+        },
+        "more than 8 misses in flight": lambda run: run.most["in_flight"] > 8,
+        "every miss in flight": lambda run: run.most["in_flight"] == run.given.misses,
+        "a full bank of 16 ways": lambda run: run.given.ways == 16 and run.counted("evictions") > 0,
+        "the default bank evicts": lambda run: run.given.sets == 64 and run.counted("evictions") > 0,
+        "neighbours in one set": lambda run: (
+            run.given.banks == run.given.sets == 1 and run.counted("evictions") > 0
+        ),
+        "banks of no power of two": lambda run: run.given.banks == 7 and run.counted("evictions") > 0,
+        "no space for replies": _stalls("replies"),
+        "no space for memory": _stalls("memory_requests"),
+        "waits for a line": _stalls("memory_replies"),
+    },
+    "merge_tree": {
+        "a full channel between": lambda run: run.most["event.root.ways[0]"] == run.given.capacity
+    },
+    "channel": {
+        "more than 16 tokens in it": lambda run: run.most["event.reader.in"] > 16,
+        "33 slots or more, all full": lambda run: run.most["event.reader.in"] == run.given.capacity > 32,
+        "full at a latency above 1": lambda run: (
+            run.given.latency > 1 and run.most["event.reader.in"] == run.given.capacity
+        ),
+    },
+    "prefix_sum": {
+        f"{lanes} lanes, {form}": lambda run, form=form, lanes=lanes: (
+            (run.given.form, run.given.lanes) == (form, lanes) and run.counted("numbers") > lanes
+        )
+        for form, lanes in (("serial", 16), ("work-efficient", 33), ("parallel", 64))
+    }
+    | {"no space behind": _stalls("sums"), "a lane missing": _stalls("lanes")},
+    "divider": {
+        f"{lanes} lanes or more": lambda run, lanes=lanes: (
+            run.given.lanes >= lanes and run.counted("divide") > lanes
+        )
+        for lanes in (16, 33, 64)
+    }
+    | {
+        "division by zero": lambda run: run.counted("by_zero") > 0,
+        "no space behind": _stalls("results"),
+        "a dividend missing": _stalls("dividends"),
+    },
+    "two_finger": {
+        "more than 512 fibers": lambda run: run.counted("fibers") > 512,
+        "matches": lambda run: run.counted("matches") > 0,
+        "drops": lambda run: run.counted("dropped") > 0,
+        "no space behind": _stalls("matches_a"),
+    },
+    "skip_ahead": {
+        "skips behind fiber 512": lambda run: run.counted("fibers") > 512 and run.counted("skips") > 0,
+        "a window of 24 or more, skipped": lambda run: (
+            run.given.window >= 24 and run.counted("dropped") > 100
+        ),
+        "skips beyond a window": lambda run: run.counted("continued") > 0,
+        "no space behind": _stalls("matches_a"),
+    },
+}

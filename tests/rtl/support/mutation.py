@@ -1,0 +1,116 @@
+"""Runs the twins with a fault planted in one of their files: text that takes the place of other text.
+
+    python tests/rtl/support/mutation.py NAME
+
+runs what the default tests run of the blocks concerned with one fault in place; exit code 0 and the
+difference if it is found, 1 if it survives. ``tests/rtl/test_mutants.py`` does so for all of them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import CodeType
+
+ROOT = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault: in a file of ``hw/rtl`` this text, which is there once, becomes that."""
+
+    name: str
+    file: str
+    text: str
+    fault: str
+    blocks: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return ROOT / "hw" / "rtl" / self.file
+
+    @property
+    def module(self) -> str:
+        """The file's import name."""
+        return ".".join(("hw", "rtl", *Path(self.file).with_suffix("").parts))
+
+    def source(self) -> str:
+        """The file with the fault.
+
+        Raises:
+            ValueError: if the text is not there exactly once.
+        """
+        before = self.path.read_text(encoding="utf-8")
+        if before.count(self.text) != 1:
+            raise ValueError(f"{self.name}: {self.file} has {before.count(self.text)} times: {self.text}")
+        return before.replace(self.text, self.fault)
+
+
+def faults_of(file: str, blocks: str, *faults: tuple[str, str, str]) -> list[Mutant]:
+    """Faults of a file by name, text and fault, each to be found in the pairs of these blocks."""
+    return [Mutant(name, file, text, fault, tuple(blocks.split())) for name, text, fault in faults]
+
+
+class _Planted(SourceFileLoader):
+    """Loads the file of a mutant with its fault."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        super().__init__(mutant.module, str(mutant.path))
+        self._mutant = mutant
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self._mutant.source(), self.path, "exec")
+
+
+class _Finder(MetaPathFinder):
+    def __init__(self, mutant: Mutant) -> None:
+        self._mutant = mutant
+
+    def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
+        if fullname != self._mutant.module:
+            return None
+        return importlib.util.spec_from_file_location(fullname, loader=_Planted(self._mutant))
+
+
+def _pairs(blocks: tuple[str, ...]) -> Iterator[object]:
+    """What the default tests run of these blocks, both draws by turns."""
+    from scenarios import LARGE, LARGE_SEEDS, SCENARIOS, SEEDS
+
+    for seed in sorted({*SEEDS, *LARGE_SEEDS}):
+        for block in blocks:
+            if seed in SEEDS:
+                yield SCENARIOS[block].pair(seed)
+            if seed in LARGE_SEEDS:
+                yield LARGE[block].pair(seed)
+
+
+def difference(mutant: Mutant) -> str | None:
+    """What finds the fault; None if it survives. Only once in a process, and before its file is imported."""
+    sys.meta_path.insert(0, _Finder(mutant))
+    import pairs
+    from pairs import check_pair
+
+    pairs.write_vcd = lambda *_: nullcontext()  # no waveform of what is known to be wrong
+
+    for pair in _pairs(mutant.blocks):
+        try:
+            check_pair(pair)
+        except AssertionError as found:
+            return str(found)
+    return None
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
+    from mutants import MUTANTS
+
+    found = difference(MUTANTS[sys.argv[1]])
+    print(found or f"{sys.argv[1]} survives")
+    sys.exit(found is None)
