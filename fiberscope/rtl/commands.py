@@ -86,18 +86,31 @@ def list_() -> None:
 
 
 @rtl.command()
-def export(block: _Block, settings: _Numbers = None, output: _Folder = Path("build")) -> None:
+def export(
+    block: _Block,
+    settings: _Numbers = None,
+    output: _Folder = Path("build"),
+    registered: Annotated[
+        bool, typer.Option("--registered", help="Put a channel of two tokens behind each output.")
+    ] = False,
+) -> None:
     """Write a block as Verilog, as BLOCK.v in the folder.
 
-    The same parameters give the same text, byte for byte.
+    The same parameters give the same text, byte for byte. With registered outputs no valid waits for a
+    ready, as AXI4-Stream asks.
 
     \b
-    Example:
+    Examples:
       fiberscope rtl export merger --set radix=64 -o build/
+      fiberscope rtl export two_finger --registered
     """
     chosen = _block(block)
     from hw.rtl.kit.parameters import parse
 
+    if registered:
+        from hw.rtl.kit.registered import registered as behind_channels
+
+        chosen = behind_channels(chosen)
     with _one_line():
         text = chosen.verilog(parse(chosen.name, chosen.parameters, settings or []))
     path = output / f"{chosen.name}.v"

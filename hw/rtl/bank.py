@@ -88,15 +88,18 @@ def _component(name: str, parameters: BankParameters) -> FiberCacheBank:
 
 def interface(parameters: BankParameters) -> Interface:
     """Ports: those of the component, with two lanes to memory: a write-back leaves ahead of a line read."""
-    address = {"coordinate": parameters.tag_bits, "reference": parameters.address_bits}
-    request = {"control": CONTROL_BITS} | address
+    request = {
+        "control": CONTROL_BITS,
+        "coordinate": parameters.tag_bits,
+        "reference": parameters.address_bits,
+    }
     return Interface(
         "bank",
         (
             Stream("requests", "requests", "input", request),
             Stream("replies", "replies", "output", request),
             Stream("memory_requests", "memory_requests", "output", request),
-            Stream(READ_LANE, "memory_reads_behind", "output", address),
+            Stream(READ_LANE, "memory_reads_behind", "output", request),
             Stream("memory_replies", "memory_replies", "input", {"coordinate": parameters.tag_bits}),
         ),
         STATUS,

@@ -232,7 +232,11 @@ def _send_to_memory(cycle: _Cycle, wish: _Wish, between: Streams, evicting: Sign
     )
     behind.send(
         wish.asks & wish.writes_back & memory.ready,
-        {"coordinate": pyrtl.concat(port, miss), "reference": _address(cycle, cycle.line)},
+        {
+            "control": pyrtl.Const(READ, CONTROL_BITS),
+            "coordinate": pyrtl.concat(port, miss),
+            "reference": _address(cycle, cycle.line),
+        },
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add, or_
 
 import pyrtl
 
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Interface, Stream, Token
+from hw.rtl.kit.interface import Interface, Stream, Token, streams
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
 from hw.rtl.kit.twin import Signal, Streams, index_bits, named
 from sim import ANY, Input, Output
@@ -29,6 +31,7 @@ class ChannelParameters(Parameters):
         coordinate_bits: 0 to 63.
         reference_bits: 0 to 64.
         value_bits: 0, 32 or 64.
+        lanes: tokens that may come in one cycle, 1 or 2, no more than the capacity.
 
     Raises:
         ValueError: for a number out of its range, or a token without fields.
@@ -40,11 +43,13 @@ class ChannelParameters(Parameters):
     coordinate_bits: int = 32
     reference_bits: int = 64
     value_bits: int = 64
+    lanes: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         check_range("channel", "capacity", self.capacity, 1, 1024)
         check_range("channel", "latency", self.latency, 1, 64)
+        check_range("channel", "lanes", self.lanes, 1, min(2, self.capacity))
         check_range("channel", "control_bits", self.control_bits, 0, 32)
         check_range("channel", "coordinate_bits", self.coordinate_bits, 0, 63)
         check_range("channel", "reference_bits", self.reference_bits, 0, 64)
@@ -65,27 +70,31 @@ class ChannelParameters(Parameters):
 
 
 def interface(parameters: ChannelParameters) -> Interface:
-    """Ports: ``in`` and ``out``; ``pending`` is high while a token is inside or enters."""
-    return Interface(
-        "channel",
-        (
-            Stream("in", "in", "input", parameters.widths),
-            Stream("out", "out", "output", parameters.widths),
-        ),
-        (PENDING,),
-    )
+    """Ports: ``in``, or ``in[0]`` and ``in[1]``, and ``out``.
+
+    ``pending`` is high while a token is inside or enters.
+    """
+    widths = parameters.widths
+    sources = [Stream("in", "in", "input", widths)]
+    if parameters.lanes > 1:
+        sources = streams("in", "input", widths, parameters.lanes)
+    return Interface("channel", (*sources, Stream("out", "out", "output", widths)), (PENDING,))
 
 
 def design(parameters: ChannelParameters, between: Streams) -> None:
     """A circular buffer; tokens count as held at once, as shown when their latency is over.
 
     A slot freed in a cycle takes a token from the next on, so that ``ready`` depends on registers alone, as
-    ``valid`` does.
+    ``valid`` does. Lane n takes a token where there is room for n + 1, and only with those before it.
     """
-    source, sink = between.inputs["in"], between.outputs["out"]
+    sources, sink = list(between.inputs.values()), between.outputs["out"]
     held: Signal = pyrtl.Register(parameters.capacity.bit_length(), "held")
-    room = named("room", held != parameters.capacity)
-    pushed = named("pushed", source.valid & room)
+    rooms = [named(f"room_{i}", held < parameters.capacity - i) for i in range(len(sources))]
+    pushes = [
+        named(f"pushed_{i}", source.valid & room)
+        for i, (source, room) in enumerate(zip(sources, rooms, strict=True))
+    ]
+    pushed = reduce(add, pushes)
     popped: Signal = pyrtl.WireVector(1, "popped")
     shown = held
     if parameters.latency > 1:
@@ -95,11 +104,12 @@ def design(parameters: ChannelParameters, between: Streams) -> None:
     popped <<= visible & sink.ready
     held.next <<= _counted(held, pushed, popped)
 
-    word = pyrtl.concat_list(list(source.fields.values()))
-    head = _stored(parameters.capacity, word, pushed, popped)
-    source.accept(room)
-    sink.send(visible, _fields(parameters, head))
-    between.show(PENDING, (held != 0) | pushed)
+    words = [pyrtl.concat_list(list(source.fields.values())) for source in sources]
+    store = _stored if len(words) == 1 else _alternating
+    for source, room in zip(sources, rooms, strict=True):
+        source.accept(room)
+    sink.send(visible, _fields(parameters, store(parameters.capacity, words, pushes, popped)))
+    between.show(PENDING, (held != 0) | reduce(or_, pushes))
 
 
 def _counted(count: Signal, more: Signal, fewer: Signal) -> Signal:
@@ -109,20 +119,36 @@ def _counted(count: Signal, more: Signal, fewer: Signal) -> Signal:
 
 def _delayed(wire: Signal, cycles: int) -> Signal:
     for cycle in range(cycles):
-        behind: Signal = pyrtl.Register(1, f"under_way_{cycle:02}")
+        behind: Signal = pyrtl.Register(len(wire), f"under_way_{cycle:02}")
         behind.next <<= wire
         wire = behind
     return wire
 
 
-def _stored(capacity: int, word: Signal, pushed: Signal, popped: Signal) -> Signal:
+def _alternating(capacity: int, words: Sequence[Signal], pushed: Sequence[Signal], popped: Signal) -> Signal:
+    """The oldest of the words that come by two a cycle, stored by turns in two places."""
+    tail_odd: Signal = pyrtl.Register(1, "tail_side")
+    head_odd: Signal = pyrtl.Register(1, "head_side")
+    tail_odd.next <<= tail_odd ^ pushed[0] ^ pushed[1]
+    head_odd.next <<= head_odd ^ popped
+    heads = []
+    for side, first, read in (("even", ~tail_odd, ~head_odd), ("odd", tail_odd, head_odd)):
+        word, written = pyrtl.select(first, *words), pyrtl.select(first, *pushed)
+        heads.append(_stored((capacity + 1) // 2, [word], [written], popped & read, f"_{side}"))
+    return pyrtl.select(head_odd, heads[1], heads[0])
+
+
+def _stored(
+    capacity: int, words: Sequence[Signal], pushes: Sequence[Signal], popped: Signal, side: str = ""
+) -> Signal:
     """The oldest of the words that were pushed and not popped."""
+    (word,), (pushed,) = words, pushes
     if capacity == 1:
-        slot: Signal = pyrtl.Register(len(word), "slot")
+        slot: Signal = pyrtl.Register(len(word), f"slot{side}")
         slot.next <<= pyrtl.select(pushed, word, slot)
         return slot
-    slots = pyrtl.MemBlock(len(word), index_bits(capacity), "slots", asynchronous=True)
-    tail, head = _pointer("tail", capacity, pushed), _pointer("head", capacity, popped)
+    slots = pyrtl.MemBlock(len(word), index_bits(capacity), f"slots{side}", asynchronous=True)
+    tail, head = _pointer(f"tail{side}", capacity, pushed), _pointer(f"head{side}", capacity, popped)
     slots[tail] <<= pyrtl.MemBlock.EnabledWrite(word, enable=pushed)
     return slots[head]
 

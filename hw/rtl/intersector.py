@@ -10,6 +10,7 @@ from operator import or_
 import pyrtl
 
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
+from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
@@ -74,13 +75,13 @@ def two_finger_interface(parameters: TwoFingerParameters) -> Interface:
 def skip_ahead_interface(parameters: SkipAheadParameters) -> Interface:
     """Ports: those of two fingers, ``skips_a`` and ``skips_b``; as status what the windows do.
 
-    ``step`` and ``continued`` are high in the cycles that the counters count; ``a_leaves_00`` and on say
-    which tokens leave the window of a, from its head on.
+    ``step`` and ``continued`` are high in the cycles that the counters count, ``pending`` while tokens leave
+    windows; ``a_leaves_00`` and on say which tokens leave the window of a, from its head on.
     """
     skip = {"control": 1, "coordinate": parameters.coordinate_bits, "reference": NUMBER_BITS + 1}
     skips = [Stream(f"skips_{side}", f"skips_{side}", "output", skip) for side in SIDES]
     leaves = [name for side in SIDES for name in _leaves(side, parameters.window)]
-    return Interface("skip_ahead", (*_fibers(parameters), *skips), ("step", "continued", *leaves))
+    return Interface("skip_ahead", (*_fibers(parameters), *skips), ("step", "continued", PENDING, *leaves))
 
 
 def _fibers(parameters: TwoFingerParameters) -> tuple[Stream, ...]:
@@ -228,6 +229,7 @@ def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
     goes_on = named("goes_on", reduce(or_, [side.drops & side.skipping for side in sides]))
     between.show("step", ~stopped & (paired | (dropped & ~goes_on)))
     between.show("continued", ~stopped & goes_on)
+    between.show(PENDING, dropped | paired)
     _tell(between, sides, named("finished", paired & stopped))
 
 

@@ -77,6 +77,12 @@ def test_the_wires_of_a_module():
     check_ports(TWO, list(reversed(TWO.wires())))
 
 
+def test_a_module_may_have_outputs_that_nobody_reads():
+    check_ports(TWO, [*TWO.wires(), Wire("busy", "output", 1)])
+    with pytest.raises(SimulationError, match="unknown  input enable"):
+        check_ports(TWO, [*TWO.wires(), Wire("enable", "input", 1)])
+
+
 def test_every_port_that_does_not_match_is_named():
     found = [wire for wire in TWO.wires() if wire.name != "rst"]
     found[1:3] = [Wire("a_valid", "output", 1), Wire("a_coordinate", "input", 4), Wire("reset_n", "input", 1)]

@@ -34,7 +34,7 @@ class RtlBlock:
     matching: Callable[..., Parameters]
     interface: Callable[[Any], Interface]
     design: Callable[[Any, Streams], None]
-    stand_in: Callable[..., Adapter]
+    stand_in: type[Adapter]
     component: Callable[..., Component] | None = None
 
     def twin(self, parameters: Parameters) -> Twin:

@@ -177,7 +177,7 @@ def streams(port: str, direction: Direction, widths: Mapping[str, int], count: i
 
 
 def check_ports(interface: Interface, found: Sequence[Wire]) -> None:
-    """Check that a module has exactly the ports that its place needs.
+    """Check that a module has the ports that its place needs; it may have more outputs, which nobody reads.
 
     Raises:
         SimulationError: naming every port that is missing, differs or is too many, with what was found.
@@ -191,8 +191,9 @@ def check_ports(interface: Interface, found: Sequence[Wire]) -> None:
         for wire in expected
         if wire.name in by_name and by_name[wire.name] != wire
     ]
-    faults += [f"  unknown  {wire}" for wire in found if wire.name not in known]
-    if faults:
+    unknown = [wire for wire in found if wire.name not in known]
+    if faults or any(wire.direction != "output" for wire in unknown):
+        faults += [f"  unknown  {wire}" for wire in unknown]
         raise SimulationError(
             "\n".join(
                 [

@@ -35,7 +35,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Link:
-    """A channel from a part's port to another's, ``part.port`` each, as ``Kernel.connect`` makes one."""
+    """A channel from a part's port to another's, ``part.port`` each, as ``Kernel.connect`` makes one.
+
+    With a capacity of 0 there is no channel between them: the two ports are wired to one another. That is for
+    a source whose ``valid`` and a target whose ``ready`` do not both wait for the other.
+    """
 
     source: str
     target: str
@@ -94,7 +98,7 @@ class Composition:
         yield from (f"{end} is not joined" for end in sorted(there - set(ends)))
         for link in self.links:
             if {link.source, link.target} <= there:
-                if self._has_lanes(link.source):
+                if link.capacity and self._has_lanes(link.source):
                     yield f"{link.source} has lanes, which a channel of one token a cycle cannot take"
                 yield from _mismatch(link, self._stream(link.source), self._stream(link.target))
         yield from self._shorts(there)
@@ -104,8 +108,7 @@ class Composition:
         named: dict[str, list[str]] = {}
         for label in self.exports:
             named.setdefault(self._prefix(label), []).append(f"port {label}")
-        ends = dict.fromkeys(end for link in self.links for end in (link.source, link.target))
-        for end in ends:
+        for end in dict.fromkeys(net for link in self.links for net in _nets(link)):
             if end in there:
                 named.setdefault(_net(end, self._stream(end)), []).append(f"the net at {end}")
         for prefix, streams in named.items():
@@ -128,10 +131,11 @@ class Composition:
             prefix = self._prefix(label)
             nets[name].update(_pins(self._stream(f"{name}.{inner}"), prefix))
         for link in self.links:
-            for end in (link.source, link.target):
-                nets[end.partition(".")[0]].update(_pins(self._stream(end), _net(end, self._stream(end))))
+            for end, net in zip((link.source, link.target), _nets(link), strict=True):
+                nets[end.partition(".")[0]].update(_pins(self._stream(end), _net(net, self._stream(net))))
         parts = [_Instance(name, part, nets[name]) for name, part in self.parts.items()]
-        return [_with_pending(instance) for instance in (*parts, *map(self._channel, self.links))]
+        channels = [self._channel(link) for link in self.links if link.capacity]
+        return [_with_pending(instance) for instance in (*parts, *channels)]
 
     def _channel(self, link: Link) -> _Instance:
         """The instance of a channel; its name is that which the engine gives to it."""
@@ -161,6 +165,11 @@ class Composition:
             return port
         count = sum(other.startswith(f"{port}[") and "." not in other for other in self.exports)
         return f"{port}_{int(index):0{len(str(count - 1))}}"
+
+
+def _nets(link: Link) -> tuple[str, str]:
+    """The ends by which the nets at source and target are called: one where they are wired."""
+    return link.source, link.target if link.capacity else link.source
 
 
 def _mismatch(link: Link, source: Stream, target: Stream) -> Iterator[str]:
@@ -293,7 +302,7 @@ def composed(
     summary: str,
     parameters: type[Parameters],
     compose: Callable[[Any], Composition],
-    stand_in: Callable[..., Adapter],
+    stand_in: type[Adapter],
 ) -> ComposedBlock:
     """A block for the catalogue from what it is composed of; the arguments are those of ``RtlBlock``."""
     return ComposedBlock(

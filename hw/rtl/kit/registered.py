@@ -1,0 +1,64 @@
+"""A block whose outputs are registered: ports that AXI4-Stream allows, whatever stands behind them."""
+
+from __future__ import annotations
+
+from hw.rtl import channel
+from hw.rtl.channel import ChannelParameters, PendingStandIn
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import FIELDS, Interface, Stream
+from hw.rtl.kit.parameters import Parameters
+from hw.rtl.kit.wrapper import ComposedBlock, Composition, Link, Part, composed
+
+
+def registered(block: RtlBlock, capacity: int = 2) -> ComposedBlock:
+    """The block with a channel behind each of its outputs, as ``Kernel.connect`` puts one behind a component.
+
+    What is sent stays ``valid`` until it is taken, ``valid`` waits for no ``ready``, and no ``ready`` depends
+    on another one: a sink may wait for ``valid``, and such modules may be wired to one another. Tokens that
+    the block sends at once may be taken one by one. Of its status outputs none is left but ``pending``.
+
+    Args:
+        block: what is to be registered.
+        capacity: tokens in each channel, at least 2.
+
+    The module does in every cycle what the component does between channels of this capacity and of latency 1.
+    """
+    stand_in = type("Registered", (PendingStandIn,), {"PORTS": block.stand_in.PORTS})
+    return composed(
+        block.name,
+        f"{block.summary}; outputs registered",
+        block.parameters,
+        lambda parameters: _composition(block, parameters, capacity),
+        stand_in,
+    )
+
+
+def _composition(block: RtlBlock, parameters: Parameters, capacity: int) -> Composition:
+    parts = {"block": Part(block, parameters)}
+    interface = parts["block"].interface
+    links: list[Link] = []
+    exports: dict[str, str] = {}
+    for stream in interface.streams:
+        if stream.direction == "input":
+            exports[stream.label] = f"block.{stream.label}"
+        elif not stream.lane:
+            lanes = _lanes(interface, stream)
+            name = f"behind_{stream.prefix}"
+            parts[name] = Part(channel.BLOCK, _channel(stream, capacity, len(lanes)))
+            sources = [end for end in parts[name].interface.streams if end.direction == "input"]
+            links += [
+                Link(f"block.{lane.label}", f"{name}.{source.label}", capacity=0)
+                for lane, source in zip(lanes, sources, strict=True)
+            ]
+            exports[stream.label] = f"{name}.out"
+    return Composition(interface.module, parts, tuple(links), exports)
+
+
+def _lanes(interface: Interface, first: Stream) -> list[Stream]:
+    """The streams of a port, that of the first lane first."""
+    return [stream for stream in interface.streams if stream.port == first.port]
+
+
+def _channel(stream: Stream, capacity: int, lanes: int) -> ChannelParameters:
+    widths = {f"{field}_bits": stream.widths.get(field, 0) for field in FIELDS}
+    return ChannelParameters(capacity, 1, **widths, lanes=lanes)

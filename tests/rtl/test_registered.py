@@ -1,0 +1,87 @@
+"""Blocks with registered outputs: cycle by cycle component and channels; no valid that waits for a ready."""
+
+from dataclasses import replace
+
+import pytest
+from channel_scenario import PassOn
+from pairs import check_pair
+from scenarios import SCENARIOS
+
+from hw.rtl.catalogue import BLOCKS
+from hw.rtl.kit.backend import PyrtlBackend
+from hw.rtl.kit.registered import registered
+
+CAPACITY = 3
+OF_MEMORY = ("memory_requests", "memory_replies")  # ports around which the scenario puts a memory
+
+
+def behind_channels(scenario, pair, parameters):
+    """The component, or those that are composed, each output with a wire behind a channel."""
+
+    def add(kernel, scope):
+        inner = pair.composed(kernel, scope) if pair.composed else {}
+        block = None if inner else kernel.add(scenario.component(f"{scope}.block", parameters))
+        ends = {port: inner.get(port, (block, port)) for port in (*pair.inputs, *pair.outputs)}
+        if block:
+            ends |= {port.name: (block, port.name) for port in block.PORTS if port.name in OF_MEMORY}
+        for port in (*pair.outputs, *(port for port in ends if port == "memory_requests")):
+            wire = kernel.add(PassOn(f"{scope}.wire_{port}"))
+            kernel.connect(*ends[port], wire, "in", capacity=CAPACITY)
+            ends[port] = (wire, "out")
+        return ends
+
+    return add
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", BLOCKS)
+def test_it_is_the_component_and_a_channel_behind_each_output(name, seed):
+    scenario = SCENARIOS[name]
+    parameters = scenario.drawn(seed)
+    block = registered(BLOCKS[name], CAPACITY)
+    interface, twin = block.interface(parameters), block.twin(parameters)
+    pair = scenario.pair(seed)
+    rtl = lambda name: block.stand_in(name, interface, PyrtlBackend(twin, seed))  # noqa: E731
+    composed = behind_channels(scenario, pair, parameters)
+    assert check_pair(replace(pair, rtl=rtl, composed=composed)) > 60
+
+
+def cone(block, wire):
+    """The inputs on which a wire depends within a cycle."""
+    sources, _ = block.net_connections()
+    seen, inputs, ahead = set(), set(), [wire]
+    while ahead:
+        wire = ahead.pop()
+        if wire in seen:
+            continue
+        seen.add(wire)
+        net = sources.get(wire)
+        if net is None:
+            inputs.add(wire.name)
+        elif net.op != "r":
+            ahead += net.args
+    return inputs
+
+
+def waits(block, parameters):
+    """The streams in which ``valid`` or a field depends on a ``ready``, or a ``ready`` on another one."""
+    twin = block.twin(parameters)
+    wires = {wire.name: wire for wire in twin.block.wirevector_set}
+    found = []
+    for wire in twin.interface.wires():
+        if wire.direction == "output" and any(
+            name.endswith("_ready") for name in cone(twin.block, wires[wire.name])
+        ):
+            found.append(wire.name)
+    return found
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_nothing_waits_for_a_ready(name):
+    assert waits(registered(BLOCKS[name]), SCENARIOS[name].drawn(3)) == []
+
+
+def test_planted_a_block_without_registers_waits():
+    found = waits(BLOCKS["two_finger"], SCENARIOS["two_finger"].drawn(3))
+    assert "matches_a_valid" in found
+    assert "a_ready" in found
