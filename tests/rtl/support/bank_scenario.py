@@ -95,7 +95,8 @@ def _lines(generator: random.Random, given: BankParameters) -> list[int]:
     own = range(generator.randrange(given.banks), last, given.banks)  # the lines interleaved into a bank
     count = generator.choice([2, 5, 2 * given.sets * given.ways])
     near = generator.randrange(len(own) - 64)
-    return [own[near + generator.randrange(64)] for _ in range(count)]
+    spread = generator.choice([8, 64])
+    return [own[near + generator.randrange(spread)] for _ in range(count)]
 
 
 def _around(
