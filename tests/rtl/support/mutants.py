@@ -146,7 +146,7 @@ MUTANTS = {
         ),
         *faults_of(
             "kit/adapter.py", "bank",
-            ("adapter-lanes-without-room", "channel.space() > stream.lane if", "channel.can_push() if"),
+            ("adapter-lanes-without-room", "self.channel.space() > lane if", "self.channel.can_push() if"),
         ),
         *faults_of(
             "merge_tree.py", "merge_tree",
