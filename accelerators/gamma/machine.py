@@ -67,7 +67,6 @@ class ProcessingElement:
             table,
             partials,
             machine.product,
-            number,
             port + 2,
             sizes=sizes,
             page_bytes=scheduler.output_page,

@@ -14,5 +14,4 @@ cdef class TaskTable:
     cdef public long[::1] ends
     cdef public long[::1] output_starts
     cdef public long[::1] output_lengths
-    cdef public long[::1] row_writers
     cdef public long[::1] row_lengths

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,13 +19,22 @@ class TaskTable:
     A task's inputs are ``inputs[first_inputs[t] : first_inputs[t + 1]]``: a number p >= 0 is the row of B
     that A's nonzero p selects, scaled by it; a number below 0 is the partial fiber written by task -1 - p.
 
-    The tables are what messages between the parts carry: the prefetcher fills in where each input fiber lies
-    (``starts``, ``ends``: elements), the writer where it put the output.
+    A store (``hw/store.py``), of which the messages between the parts speak: the prefetcher fills in where
+    each input fiber lies (``starts``, ``ends``: elements), the writer how long the output is.
 
     Args:
         row_pointers: A's, ``rows + 1`` of them.
         radix: fibers that a task may combine.
     """
+
+    WRITERS: ClassVar[Mapping[str, str]] = {
+        "missing": "scheduler",
+        "starts": "prefetcher",
+        "ends": "prefetcher",
+        "output_starts": "scheduler",
+        "output_lengths": "writer",
+        "row_lengths": "writer",
+    }
 
     def __init__(self, row_pointers: Integers, radix: int) -> None:
         rows, first_inputs, inputs, parents = _tasks_of(row_pointers, radix)
@@ -42,7 +53,6 @@ class TaskTable:
         self.output_starts = _zeros(self.count)  # of a partial fiber, in the store of partial fibers
         self.output_lengths = _zeros(self.count)
         row_count = len(row_pointers) - 1
-        self.row_writers = _zeros(row_count)  # the processing element that wrote the row of Z
         self.row_lengths = _zeros(row_count)
 
     @property

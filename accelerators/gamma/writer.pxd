@@ -13,7 +13,6 @@ cdef class FiberWriter(Component):
     cdef TaskTable table
     cdef PartialStore partials
     cdef ProductRows product
-    cdef long number
     cdef long tag_base
     cdef long line_bytes
     cdef long element_bytes
@@ -38,6 +37,7 @@ cdef class FiberWriter(Component):
     cdef readonly long lines_written
     cdef readonly long partial_lines_written
     cdef readonly long elements_written
+    cdef readonly long partial_elements_written
     cdef Channel output_tasks
     cdef Channel elements
     cdef Channel requests

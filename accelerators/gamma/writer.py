@@ -40,7 +40,6 @@ class FiberWriter(Component):
         table: the tasks.
         partials: the partial fibers.
         product: the rows of Z.
-        number: the processing element's.
         port: number of the requests' port at the FiberCache's network.
         sizes: of lines and elements.
         page_bytes: of a page of Z's memory.
@@ -63,7 +62,6 @@ class FiberWriter(Component):
         table: TaskTable,
         partials: PartialStore,
         product: ProductRows,
-        number: int,
         port: int,
         *,
         sizes: Sizes,
@@ -74,7 +72,6 @@ class FiberWriter(Component):
         self.table = table
         self.partials = partials
         self.product = product
-        self.number = number
         self.tag_base = port << PORT_SHIFT
         self.line_bytes = sizes.line_bytes
         self.element_bytes = sizes.element_bytes
@@ -99,6 +96,7 @@ class FiberWriter(Component):
         self.lines_written = 0
         self.partial_lines_written = 0
         self.elements_written = 0
+        self.partial_elements_written = 0
 
     def elaborate(self) -> None:
         """Fetch the channels."""
@@ -186,6 +184,7 @@ class FiberWriter(Component):
             place = self.table.output_starts[self.task] + self.length
             self.partials.coordinates[place] = coordinate
             self.partials.values[place] = value
+            self.partial_elements_written += 1
         else:
             place = self.product.starts[self.table.rows[self.task]] + self.length
             self.product.coordinates[place] = coordinate
@@ -248,7 +247,6 @@ class FiberWriter(Component):
             self.table.output_lengths[self.task] = self.length
         else:
             self.z_bytes = self.bytes
-            self.table.row_writers[self.table.rows[self.task]] = self.number
             self.table.row_lengths[self.table.rows[self.task]] = self.length
         self.working = False
         return True
@@ -287,9 +285,10 @@ class FiberWriter(Component):
         return True
 
     def counters(self) -> dict[str, int]:
-        """Elements written, lines of Z and of partial fibers written."""
+        """Elements written, those of them of partial fibers, lines of Z and of partial fibers written."""
         return {
             "elements_written": self.elements_written,
+            "partial_elements_written": self.partial_elements_written,
             "lines_written": self.lines_written,
             "partial_lines_written": self.partial_lines_written,
         }

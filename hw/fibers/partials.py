@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Mapping
+from typing import ClassVar
 
 __all__ = ["PartialStore"]
 
 
 class PartialStore:
-    """The elements of the partial fibers in use; space of consumed ones is used again.
+    """The elements of the partial fibers in use, a store; space of consumed ones is used again.
 
     Args:
         line_bytes: bytes of a cache line; every fiber starts at one.
         element_bytes: bytes of an element.
     """
+
+    WRITERS: ClassVar[Mapping[str, str]] = {"coordinates": "writer", "values": "writer"}
 
     def __init__(self, line_bytes: int, element_bytes: int) -> None:
         self.granule = line_bytes // math.gcd(line_bytes, element_bytes)  # elements in whole lines

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ ELEMENTS_A_BLOCK = 1 << 16  # moved at once when the rows are brought together
 
 
 class ProductRows:
-    """Room for every row of A times B at its longest; what is never written takes no memory.
+    """Room for every row of A times B at its longest; what is never written takes no memory. A store.
 
     Row r is stored from element ``starts[r]`` on.
 
@@ -21,6 +23,8 @@ class ProductRows:
         a, b: the operands.
         columns: columns of B.
     """
+
+    WRITERS: ClassVar[Mapping[str, str]] = {"coordinates": "writer", "values": "writer"}
 
     def __init__(self, a: CompressedRows, b: CompressedRows, columns: int) -> None:
         longest = np.minimum(_products_a_row(a, b), columns)

@@ -32,7 +32,7 @@ from sim.testing import random_stalls
 
 SIZES = Sizes(64, 12, 4)
 SEEDS = pytest.mark.parametrize("seed", [None, 1, 2, 3])
-PORT, NUMBER = 8, 2
+PORT = 8
 PAGE_BYTES, PAGES_GONE = 128, 5  # bytes of a page, and pages that others were given before
 A = csr([dict.fromkeys(range(7), 1.0), {0: 1.0}, {}, {1: 1.0, 2: 1.0}], 7)  # at radix 3: tasks 0 to 2, 3, 4
 B = csr([dict.fromkeys(range(row, 40, 2), 1.0) for row in range(7)], 40)
@@ -58,7 +58,6 @@ def write(seed, *, through_cache=False):
         table,
         store,
         rows,
-        NUMBER,
         PORT,
         sizes=SIZES,
         page_bytes=PAGE_BYTES,
@@ -96,7 +95,6 @@ def test_a_writer_stores_what_it_is_given_and_notes_lengths(seed):
     assert list(store.values[start : start + 11]) == [i / 32 for i in range(11)]
     assert (table.output_lengths[0], table.output_lengths[1]) == (11, 0)
     assert list(table.row_lengths) == [16, 9, 0, 5]
-    assert [table.row_writers[row] for row in (0, 1, 3)] == [NUMBER] * 3
     values, coordinates, _pointers = rows.gather(np.asarray(table.row_lengths))
     assert coordinates.tolist() == [2 * i for length in (16, 9, 5) for i in range(length)]
     assert values.tolist() == [

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import run_block
 
 from hw.fibers.arrays import integers_of
 from hw.fibers.intersection import TO_THE_MATCH, FiberIntersection
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.stream import DATA, STOP
+from sim.testing import run_block
 
 fibers = st.one_of(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 5000), max_size=40)).map(sorted)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gamma_model as model
-import numpy as np
 from gamma_bench import counted
 from whole_machines import cycles
 
@@ -55,8 +54,10 @@ def check_traffic(machine, a, b):
 
 def lines_of_z(machine, element, pointer, line):
     """Each processing element packs its rows and ends in a line that may not be full."""
-    of_element = np.bincount(machine.table.row_writers, machine.table.row_lengths).astype(int)
-    data = sum(model.lines(int(count), element, line) for count in of_element)
+    counters = [each.writer.counters() for each in machine.elements]
+    of_element = [each["elements_written"] - each["partial_elements_written"] for each in counters]
+    assert sum(of_element) == machine.result().nnz
+    data = sum(model.lines(count, element, line) for count in of_element)
     return data + model.lines(machine.shape[0] + 1, pointer, line)
 
 
