@@ -11,7 +11,7 @@ SHELL         := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS     += --no-print-directory
 
-# make sim: the accelerator, its operands, parameters (SET="pe.count=64 fibercache.size=1MiB") and switches.
+# make sim: the accelerator, its operands, parameters (SET="pe.count=64 fibercache.size=1536KiB") and switches.
 ACC   ?=
 MTX   ?=
 B     ?=

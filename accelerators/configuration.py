@@ -84,7 +84,7 @@ def load(
         shipped: its ``config.yaml``.
         name: the machine's name, for messages.
         file: a user's YAML file; it need only give what differs.
-        settings: dotted keys and values, as in ``{"pe.count": 64, "fibercache.size": "1 MiB"}``; a value may
+        settings: dotted keys and values, as in ``{"pe.count": 64, "fibercache.size": "6 MiB"}``; a value may
             be an ``Entry``, which messages then say the origin of.
 
     Raises:

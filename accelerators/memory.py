@@ -40,7 +40,11 @@ class MemoryParameters(Configuration):
     read_queue: int = Field(ge=1, le=4096)
     write_queue: int = Field(ge=1, le=4096)
     interleave: Bytes = Field(ge=1)
+    write_low: float = Field(ge=0, le=1)
+    write_high: float = Field(ge=0, le=1)
+    requests_per_cycle: int = Field(ge=1, le=1024)
     simple_latency: Picoseconds = Field(ge=1)
+    simple_queue: int = Field(ge=1, le=1 << 16)
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -100,7 +104,10 @@ class MemoryParameters(Configuration):
             refresh=self.refresh,
             read_queue=self.read_queue,
             write_queue=self.write_queue,
+            write_low=self.write_low,
+            write_high=self.write_high,
             request_bytes=request_bytes,
+            requests_per_cycle=self.requests_per_cycle,
             channels=self.channels,
             interleave_bytes=self.interleave,
         )
@@ -112,6 +119,7 @@ class MemoryParameters(Configuration):
             clock_hertz=self.hertz,
             latency=SimpleSpecification.cycles(Fraction(self.simple_latency, 1000), self.hertz),
             request_bytes=request_bytes,
+            queue=self.simple_queue,
         )
 
 

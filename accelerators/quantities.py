@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
-__all__ = ["Bytes", "BytesPerSecond", "Hertz", "Picoseconds", "Quantity"]
+__all__ = ["SIZE", "Bytes", "BytesPerSecond", "Hertz", "Picoseconds", "Quantity"]
 
 # The digits are bounded, so that no text of a configuration can ask for a number with a million of them.
 _TEXT = re.compile(r"(?P<number>\d{1,20}(\.\d{1,20})?([eE][+-]?\d{1,2})?) *(?P<unit>[A-Za-z/]*)")
@@ -56,6 +56,10 @@ class Quantity:
             (unit for unit, factor in self.units.items() if amount % factor == 0), key=self.units.__getitem__
         )
         return f"{amount // self.units[unit]} {unit}"
+
+    def short(self, amount: int) -> str:
+        """The same as a setting on a command line has it, ``1008KiB``."""
+        return self.text(amount).replace(" ", "")
 
     def _factor(self, unit: str) -> int:
         if unit in self.units:

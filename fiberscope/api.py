@@ -45,7 +45,7 @@ def simulate(
         accelerator: its name, or a descriptor of one's own.
         a: a scipy sparse matrix, a workload, or what ``workloads.load`` takes: a name or a path.
         b: the second operand; of A times B A itself by default.
-        settings: parameters by dotted key, as in ``{"pe.count": 64, "fibercache.size": "1 MiB"}``; those of
+        settings: parameters by dotted key, as in ``{"pe.count": 64, "fibercache.size": "6 MiB"}``; those of
             the problem begin with ``problem.``.
         config: a YAML file of parameters, below the settings and above the accelerator's own.
         exact: refuse a surrogate for a matrix that cannot be had.

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from accelerators.composition import CompositionParameters, ElementNetwork
 from accelerators.configuration import Bytes, Configuration
-from accelerators.extensor.layout import HALVES
+from accelerators.extensor.layout import HALVES, SPARE_SLOTS
 from workloads.fibertree_format import RankFormat
 
 
@@ -19,6 +19,7 @@ class ProcessingElements(Configuration):
     buffer: Bytes = Field(ge=1)
     tile: int = Field(ge=1, le=1024)
     task_queue: int = Field(ge=1, le=1024)
+    slots: int = Field(ge=1 + SPARE_SLOTS, le=1024)
 
 
 class LastLevelBuffer(Configuration):
@@ -28,6 +29,7 @@ class LastLevelBuffer(Configuration):
     halves: int = Field(ge=1, le=HALVES)
     intersectors: int = Field(ge=1, le=1024)
     port: Bytes = Field(ge=1)
+    pair_queue: int = Field(ge=1, le=1024)
 
 
 class Tile(Configuration):
@@ -43,6 +45,7 @@ class Stream(Configuration):
 
     line: Bytes = Field(ge=16, le=4096)
     lines: int = Field(ge=1, le=1 << 16)
+    jobs: int = Field(ge=1, le=1024)
 
 
 class Format(Configuration):

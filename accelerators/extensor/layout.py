@@ -12,8 +12,7 @@ Z = 3
 TENSORS = {"A": (A,), "B": (B,), "PO": (PARTIAL,), "Z": (Z,)}
 
 HALVES = 2  # of the last-level buffer: one in use, one filling or draining
-JOBS = 8  # that a stream has accepted and not done, at the most
-SLOTS = 4  # of a core: two on their way, the one being filled, and one that is just being emptied
+SPARE_SLOTS = 2  # of a core: the one being filled, and one that is just being emptied
 
 # A half is that of the output tile, a row that of microtiles within it.
 PAIR = Protocol("tile pair", coordinate="a", reference="b")

@@ -11,7 +11,7 @@ from accelerators.composition import Composition, PartFactory, count
 from accelerators.extensor.configuration import ExTensorConfiguration
 from accelerators.extensor.dispatcher import Dispatcher
 from accelerators.extensor.drain import Drain
-from accelerators.extensor.layout import HALVES, JOBS, PARTIAL, SLOTS, TENSORS, A, B, Z
+from accelerators.extensor.layout import HALVES, PARTIAL, SPARE_SLOTS, TENSORS, A, B, Z
 from accelerators.extensor.loader import Loader
 from accelerators.extensor.operand import TILES
 from accelerators.extensor.output import OutputBuffer, OutputRow, PartialSlot
@@ -80,7 +80,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.output = _output_shape(shape, self.tiling.shape, parameters.pe.tile)
         self.product = StoredProduct(shape, parameters.pe.tile, self.output[1])
         self.output_rows = [OutputRow(self.output[1]) for _ in range(HALVES * self.output[0])]
-        self.slots = [PartialSlot() for _ in range(SLOTS * parameters.pe.count)]
+        self.slots = [PartialSlot() for _ in range(parameters.pe.slots * parameters.pe.count)]
         self._add_sequencing()
         self._add_elements()
         self._add_streams()
@@ -126,15 +126,16 @@ class ExTensor(Composition[ExTensorConfiguration]):
             self.add("buffer", f"{name}.buffer", self.a, self.b, port, pe.buffer) for name in names
         ]
         self.cores = [
-            self.add("core", f"{name}.core", self.a, self.b, self.slots, i, **options)
-            for i, name in enumerate(names)
+            self.add("core", f"{name}.core", self.a, self.b, self.slots[i : i + pe.slots], i, **options)
+            for name, i in zip(names, range(0, len(self.slots), pe.slots), strict=True)
         ]
 
     def _add_streams(self) -> None:
         """The streams, and memory behind them."""
-        line, lines = self.parameters.stream.line, self.parameters.stream.lines
+        stream = self.parameters.stream
+        line, lines, jobs = stream.line, stream.lines, stream.jobs
         self.streams = [
-            self.add("stream", f"stream.{name}", *what, port, line_bytes=line, lines=lines, most_jobs=JOBS)
+            self.add("stream", f"stream.{name}", *what, port, line_bytes=line, lines=lines, most_jobs=jobs)
             for port, (name, *what) in enumerate(STREAMS)
         ]
         users = [
@@ -146,7 +147,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
     def _connect_tiles(self) -> None:
         """The life of a pair of tiles."""
         connect = self.kernel.connect
-        connect(self.sequencer, "pairs", self.loader, "pairs", capacity=2)
+        connect(self.sequencer, "pairs", self.loader, "pairs", capacity=self.parameters.llb.pair_queue)
         connect(self.loader, "loaded", self.dispatcher, "loaded", capacity=HALVES)
         rows = HALVES * (self.output[0] + 1)  # all that can be under way
         connect(self.dispatcher, "rows", self.outputs, "rows", capacity=rows)
@@ -155,17 +156,19 @@ class ExTensor(Composition[ExTensorConfiguration]):
         connect(self.drain, "drained", self.dispatcher, "drained", capacity=HALVES)
         users = ((self.loader, "a"), (self.loader, "b"), (self.drain, "read"), (self.drain, "partial"))
         for (user, port), stream in zip((*users, (self.drain, "new")), self.streams, strict=True):
-            connect(user, f"{port}_jobs", stream, "jobs", capacity=JOBS)
-            connect(stream, "done", user, f"{port}_done", capacity=JOBS)
+            jobs = self.parameters.stream.jobs
+            connect(user, f"{port}_jobs", stream, "jobs", capacity=jobs)
+            connect(stream, "done", user, f"{port}_done", capacity=jobs)
 
     def _connect_elements(self) -> None:
         """The network from the dispatcher to the processing elements and on to the output tiles."""
         connect, latency = self.kernel.connect, self.parameters.network.pe_latency
         queue = self.parameters.pe.task_queue + latency
+        slots = self.parameters.pe.slots - SPARE_SLOTS  # on their way
         for i, (buffer, core) in enumerate(zip(self.buffers, self.cores, strict=True)):
             connect(self.dispatcher, f"tasks[{i}]", buffer, "tasks", capacity=queue, latency=latency)
             connect(buffer, "ready", core, "ready", capacity=HALVES)
-            connect(core, "partials", self.outputs, f"partials[{i}]", capacity=SLOTS - 2, latency=latency)
+            connect(core, "partials", self.outputs, f"partials[{i}]", capacity=slots, latency=latency)
 
     def result(self) -> CsrArray:
         """Z as memory holds it."""

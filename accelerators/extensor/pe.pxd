@@ -6,7 +6,7 @@ from hw.fibers.intersection cimport FiberIntersection
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long NO_MICROTILE, NOTHING, SLOTS, HALVES, TO_THE_MATCH
+cdef long NO_MICROTILE, NOTHING, HALVES, TO_THE_MATCH
 
 cdef class MicrotileBuffer(Component):
     cdef TiledOperand a
@@ -36,6 +36,7 @@ cdef class IntersectingCore(Component):
     cdef TiledOperand b
     cdef FiberIntersection intersection
     cdef list slots
+    cdef long slot_count
     cdef long slot
     cdef long first_slot
     cdef long microtile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT, SLOTS
+from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT
 from accelerators.extensor.operand import TiledOperand
 from accelerators.extensor.output import PartialSlot
 from hw.fibers.intersection import TO_THE_MATCH, FiberIntersection
@@ -128,8 +128,8 @@ class IntersectingCore(Component):
     Args:
         name: instance name.
         a, b: the operands.
-        slots: of all cores.
-        number: of this one; its slots are ``SLOTS * number`` and on.
+        slots: of this core.
+        first_slot: the number of the first of them among those of all cores.
         microtile: coordinates of a microtile.
         shape: of an output tile, in microtiles.
         skip: whether the head behind skips; else it goes on by one.
@@ -143,7 +143,7 @@ class IntersectingCore(Component):
         a: TiledOperand,
         b: TiledOperand,
         slots: list[PartialSlot],
-        number: int,
+        first_slot: int,
         *,
         microtile: int,
         shape: tuple[int, int],
@@ -153,8 +153,9 @@ class IntersectingCore(Component):
         self.a = a
         self.b = b
         self.intersection = FiberIntersection(a.element_k, b.element_k, skip=skip)
-        self.slots = slots[SLOTS * number : SLOTS * (number + 1)]
-        self.first_slot = SLOTS * number
+        self.slots = slots
+        self.slot_count = len(slots)
+        self.first_slot = first_slot
         self.slot = 0
         self.partial = self._slot(0)
         self.microtile = microtile
@@ -199,7 +200,7 @@ class IntersectingCore(Component):
         """Take a product and work it out; returns when it is done."""
         self.microtile_a, self.microtile_b = self.ready.coordinate(), self.ready.reference()
         self.half = self.ready.control()
-        self.slot = (self.slot + 1) % SLOTS
+        self.slot = (self.slot + 1) % self.slot_count
         self.partial = self._slot(self.slot)
         self.partial.clear()
         steps = self._multiply(self.microtile_a, self.microtile_b)

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from accelerators.composition import CompositionParameters, ElementNetwork
 from accelerators.configuration import Bytes, Configuration
 from accelerators.gamma.layout import Sizes
+from accelerators.quantities import SIZE
 from hw.cache import FiberCacheSpecification
 from hw.merge import MAXIMUM_RADIX
 
@@ -22,7 +23,12 @@ class ProcessingElements(Configuration):
     radix: int = Field(ge=2, le=MAXIMUM_RADIX)
     task_queue: int = Field(ge=1, le=1024)
     partial_queue: int = Field(ge=0, le=1024)
+    row_reads: int = Field(ge=2, le=1024)
     buffer_lines: int = Field(ge=1, le=1024)
+    merge_queue: int = Field(ge=1, le=1024)
+    output_queue: int = Field(ge=1, le=1024)
+    pipeline_queue: int = Field(ge=1, le=1024)
+    finishing: int = Field(ge=1, le=1024)
     merger_latency: int = Field(ge=1, le=1000)
     multiplier_latency: int = Field(ge=1, le=1000)
     accumulator_latency: int = Field(ge=1, le=1000)
@@ -54,10 +60,10 @@ class FiberCache(Configuration):
         step = self.banks * self.ways * self.line
         if self.size % step:
             below = self.size // step * step
-            near = f"{below} or {below + step}" if below else f"{step}"
+            given, *near = (SIZE.short(size) for size in (self.size, below, below + step) if size)
             raise ValueError(
-                f"fibercache.size is {self.size} bytes, which {self.banks} banks of {self.ways} ways of "
-                f"{self.line}-byte lines do not divide; {near} bytes would do"
+                f"fibercache.size is {given}, which {self.banks} banks of {self.ways} ways of "
+                f"{self.line}-byte lines do not divide; {' or '.join(near)} would do"
             )
         return self
 
@@ -81,6 +87,9 @@ class SchedulerParameters(Configuration):
     stream_lines: int = Field(ge=1, le=1 << 20)
     output: Literal["memory", "cache"]
     output_page: Bytes = Field(ge=1)
+    task_queue: int = Field(ge=1, le=1024)
+    completion_queue: int = Field(ge=1, le=1024)
+    page_queue: int = Field(ge=1, le=1024)
 
 
 class Format(Configuration):

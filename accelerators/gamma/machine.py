@@ -46,6 +46,7 @@ class ProcessingElement:
             b,
             port,
             sizes=sizes,
+            pointer_lines=pe.row_reads,
             fetching=pe.prefetch,
         )
         self.reader = add(
@@ -70,17 +71,18 @@ class ProcessingElement:
             port + 2,
             sizes=sizes,
             page_bytes=scheduler.output_page,
+            most_finishing=pe.finishing,
             through_cache=scheduler.output == "cache",
         )
         self._connect(machine)
 
     def _connect(self, machine: Gamma) -> None:
-        """The pipeline within; a channel holds what is under way in it and two more."""
+        """The pipeline within; a channel holds what is under way in it, and a queue."""
         pe, sizes = machine.parameters.pe, machine.parameters.sizes
         connect = machine.kernel.connect
         connect(self.prefetcher, "prefetched", self.reader, "tasks", capacity=pe.task_queue)
-        connect(self.reader, "merge_tasks", self.merger, "tasks", capacity=2)
-        connect(self.reader, "output_tasks", self.writer, "output_tasks", capacity=4)
+        connect(self.reader, "merge_tasks", self.merger, "tasks", capacity=pe.merge_queue)
+        connect(self.reader, "output_tasks", self.writer, "output_tasks", capacity=pe.output_queue)
         line = sizes.line_bytes // sizes.element_bytes + 2  # elements that it touches, and their stop
         way = pe.buffer_lines * line
         for i in range(pe.radix):
@@ -90,7 +92,7 @@ class ProcessingElement:
             (self.multiplier, "products", self.accumulator, "products", pe.multiplier_latency),
             (self.accumulator, "sums", self.writer, "elements", pe.accumulator_latency),
         ):
-            connect(producer, output, consumer, port, capacity=latency + 2, latency=latency)
+            connect(producer, output, consumer, port, capacity=latency + pe.pipeline_queue, latency=latency)
 
     def users(self) -> tuple[User, ...]:
         """The units with a port at the FiberCache's network, in the order of their numbers."""
@@ -172,13 +174,14 @@ class Gamma(Composition[GammaConfiguration]):
 
     def _connect_tasks(self) -> None:
         """The life of a task, and of the pages that its output goes to."""
-        connect = self.kernel.connect
+        connect, scheduler = self.kernel.connect, self.parameters.scheduler
         pages = self.add(PageAllocator, "pages")
         for i, element in enumerate(self.elements):
-            connect(self.scheduler, f"tasks[{i}]", element.prefetcher, "tasks", capacity=1)
-            connect(element.writer, "completions", self.scheduler, f"completions[{i}]", capacity=4)
-            connect(element.writer, "page_requests", pages, f"page_requests[{i}]", capacity=1)
-            connect(pages, f"pages[{i}]", element.writer, "pages", capacity=1)
+            connect(self.scheduler, f"tasks[{i}]", element.prefetcher, "tasks", capacity=scheduler.task_queue)
+            writer, done, page = element.writer, scheduler.completion_queue, scheduler.page_queue
+            connect(writer, "completions", self.scheduler, f"completions[{i}]", capacity=done)
+            connect(writer, "page_requests", pages, f"page_requests[{i}]", capacity=page)
+            connect(pages, f"pages[{i}]", writer, "pages", capacity=page)
 
     def _add_cache(self) -> None:
         """The banks, and the network between processing elements and them."""

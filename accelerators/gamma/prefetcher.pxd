@@ -5,7 +5,7 @@ from hw.fibers.pointers cimport RowPointerReader
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long FETCH, PORT_SHIFT, WINDOW
+cdef long FETCH, PORT_SHIFT
 cdef long END_OF_WORK, B_BASE, B_POINTERS_BASE, PARTIAL_BASE
 
 cdef class Prefetcher(Component):

@@ -11,15 +11,13 @@ from hw.fibers.pointers import RowPointerReader
 from hw.memory import FETCH, PORT_SHIFT, REPLY, REQUEST
 from sim.component import Component, Input, Output, Signal
 
-WINDOW = 16  # reads of row pointers in flight at once
-
 
 class Prefetcher(Component):
     """Reads the row pointers of a task's rows of B and fetches the lines of all its fibers.
 
     Interface: tasks come in on ``tasks`` and, once their last fetch has left, leave on ``prefetched``, with
     their fibers' extents in the task table; reads of row pointers and fetches go out on ``requests``, row
-    pointers come back on ``replies``. One request a cycle; up to 16 reads of row pointers are in flight.
+    pointers come back on ``replies``. One request a cycle.
     Until the network has taken the last request of a task, which the prefetcher sees of its queue, it waits
     for output: a fetch has no reply.
 
@@ -29,6 +27,7 @@ class Prefetcher(Component):
         a, b: the operands.
         port: number of the requests' port at the FiberCache's network.
         sizes: of lines, elements and pointers.
+        pointer_lines: reads of row pointers in flight, at the most.
         fetching: whether to fetch at all; without, the reads miss when the task runs.
     """
 
@@ -48,6 +47,7 @@ class Prefetcher(Component):
         port: int,
         *,
         sizes: Sizes,
+        pointer_lines: int,
         fetching: bool,
     ) -> None:
         super().__init__(name)
@@ -62,7 +62,7 @@ class Prefetcher(Component):
             self.tag_base,
             line_bytes=sizes.line_bytes,
             pointer_bytes=sizes.pointer_bytes,
-            lines=WINDOW,
+            lines=pointer_lines,
         )
         self.fetching = fetching
         self.task = END_OF_WORK

@@ -6,7 +6,7 @@ from accelerators.gamma.tasks cimport TaskTable
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long WRITE, WRITE_THROUGH, PORT_SHIFT, TAG_MASK, STOP, FINISHING
+cdef long WRITE, WRITE_THROUGH, PORT_SHIFT, TAG_MASK, STOP
 cdef long END_OF_WORK, NO_PARENT, PARTIAL_BASE, Z_BASE
 
 cdef class FiberWriter(Component):
@@ -17,6 +17,7 @@ cdef class FiberWriter(Component):
     cdef long line_bytes
     cdef long element_bytes
     cdef long page_bytes
+    cdef long most_finishing
     cdef long z_operation
     cdef readonly long task
     cdef readonly bint working

@@ -21,8 +21,6 @@ from hw.memory import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH
 from hw.stream import STOP, STREAM
 from sim.component import Component, Input, Output, Signal
 
-FINISHING = 8  # tasks whose acknowledgements may be under way at once
-
 
 class FiberWriter(Component):
     """Writes finished rows of Z to memory and partial fibers into the FiberCache.
@@ -66,6 +64,7 @@ class FiberWriter(Component):
         *,
         sizes: Sizes,
         page_bytes: int,
+        most_finishing: int,
         through_cache: bool,
     ) -> None:
         super().__init__(name)
@@ -76,6 +75,7 @@ class FiberWriter(Component):
         self.line_bytes = sizes.line_bytes
         self.element_bytes = sizes.element_bytes
         self.page_bytes = page_bytes
+        self.most_finishing = most_finishing
         self.z_operation = WRITE if through_cache else WRITE_THROUGH
         self.task = END_OF_WORK
         self.working = False
@@ -90,9 +90,9 @@ class FiberWriter(Component):
         self.page_asked = False
         self.first_finishing = 0
         self.finishing = 0
-        self.finishing_tasks = array("q", bytes(8 * FINISHING))
-        self.finished = array("q", bytes(8 * FINISHING))
-        self.unacknowledged = array("q", bytes(8 * FINISHING))
+        self.finishing_tasks = array("q", bytes(8 * most_finishing))
+        self.finished = array("q", bytes(8 * most_finishing))
+        self.unacknowledged = array("q", bytes(8 * most_finishing))
         self.lines_written = 0
         self.partial_lines_written = 0
         self.elements_written = 0
@@ -136,7 +136,7 @@ class FiberWriter(Component):
         return self.wait_input(self.elements) if self.working else self.idle()
 
     def _begin(self) -> bool:
-        if not self.output_tasks.can_pop() or self.finishing == FINISHING:
+        if not self.output_tasks.can_pop() or self.finishing == self.most_finishing:
             return False
         self.task = self.output_tasks.reference()
         self.output_tasks.pop()
@@ -148,7 +148,7 @@ class FiberWriter(Component):
 
     def _open(self) -> None:
         """Prepare for the elements of a task, whose completion takes its place in the order."""
-        place = (self.first_finishing + self.finishing) % FINISHING
+        place = (self.first_finishing + self.finishing) % self.most_finishing
         self.finishing_tasks[place] = self.task
         self.finished[place] = 0
         self.unacknowledged[place] = 0
@@ -227,12 +227,12 @@ class FiberWriter(Component):
         line = self.bytes // self.line_bytes * self.line_bytes
         address = self.base + (line if self.is_partial else line % self.page_bytes)
         if self.is_partial:
-            place = (self.first_finishing + self.finishing - 1) % FINISHING
+            place = (self.first_finishing + self.finishing - 1) % self.most_finishing
             self.unacknowledged[place] += 1
             self.requests.push(WRITE, self.tag_base | place, address, 0.0)
             self.partial_lines_written += 1
         else:
-            self.requests.push(self.z_operation, self.tag_base | FINISHING, address, 0.0)
+            self.requests.push(self.z_operation, self.tag_base | self.most_finishing, address, 0.0)
             self.lines_written += 1
 
     def _close(self) -> bool:
@@ -242,7 +242,7 @@ class FiberWriter(Component):
                 return False
             self._send_line()
         self.elements.pop()
-        self.finished[(self.first_finishing + self.finishing - 1) % FINISHING] = 1
+        self.finished[(self.first_finishing + self.finishing - 1) % self.most_finishing] = 1
         if self.is_partial:
             self.table.output_lengths[self.task] = self.length
         else:
@@ -266,7 +266,7 @@ class FiberWriter(Component):
         if not self.replies.can_pop():
             return False
         place = self.replies.coordinate() & TAG_MASK
-        if place < FINISHING:
+        if place < self.most_finishing:
             self.unacknowledged[place] -= 1
         self.replies.pop()
         return True
@@ -280,7 +280,7 @@ class FiberWriter(Component):
             return False
         self.completions.push(0, 0, self.finishing_tasks[place], 0.0)
         self.finished[place] = 0
-        self.first_finishing = (place + 1) % FINISHING
+        self.first_finishing = (place + 1) % self.most_finishing
         self.finishing -= 1
         return True
 

@@ -74,7 +74,7 @@ def sim(
 
     \b
     Examples:
-      fiberscope sim gamma wiki-Vote --set pe.count=64 --set fibercache.size=1MiB
+      fiberscope sim gamma wiki-Vote --set pe.count=64 --set fibercache.size=1536KiB
       fiberscope sim gamma a.mtx --b b.mtx --json out.json
       fiberscope sim gamma uniform:rows=1000,cols=1000,nonzeros=5000
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000

@@ -7,7 +7,6 @@ from extensor_bench import random_matrix
 from scanning import intersect_levels
 
 from accelerators.extensor.configuration import Format
-from accelerators.extensor.layout import SLOTS
 from accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
 from accelerators.extensor.output import PartialSlot
 from accelerators.extensor.pe import IntersectingCore
@@ -28,7 +27,7 @@ def operands():
 
 def core_counters(a, b, product):
     """What a core counts for the product of two microtiles."""
-    slots = [PartialSlot() for _ in range(SLOTS)]
+    slots = [PartialSlot() for _ in range(4)]
     core = IntersectingCore("core", a, b, slots, 0, microtile=SIDE, shape=(2, 2))
     return run_block(core, {"ready": [(0, *product, 0.0)]}, ["partials"]).statistics["core"].counters
 

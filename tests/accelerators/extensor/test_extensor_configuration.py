@@ -18,7 +18,10 @@ from accelerators.extensor.tiles import Tiling, published
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"pe.cuont": 3}, "settings: extensor has no parameter pe.cuont; did you mean pe.count or pe.tile?"),
+        (
+            {"pe.cuont": 3},
+            "settings: extensor has no parameter pe.cuont; did you mean pe.count or pe.slots or pe.tile?",
+        ),
         ({"pe.tile": 0}, "settings: pe.tile is 0; it should be greater than or equal to 1"),
         (
             {"intersection": "leader"},

@@ -12,7 +12,7 @@ from whole_machines import cycles
 
 from accelerators.extensor import ExTensor
 from accelerators.extensor.configuration import Format
-from accelerators.extensor.layout import NOTHING, SLOTS
+from accelerators.extensor.layout import NOTHING
 from accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
 from accelerators.extensor.output import PartialSlot
 from accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
@@ -45,7 +45,7 @@ def core(a, b, **options):
 
 
 def slots():
-    return [PartialSlot() for _ in range(SLOTS)]
+    return [PartialSlot() for _ in range(4)]
 
 
 def products():

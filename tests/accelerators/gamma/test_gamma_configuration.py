@@ -20,13 +20,18 @@ from accelerators.gamma import ACCELERATOR
         ({"pe.radix": 512}, "settings: pe.radix is 512; it should be less than or equal to 256"),
         (
             {"fibercache.size": "1 MB"},
-            "gamma: fibercache.size is 1000000 bytes, which 48 banks of 16 ways of 64-byte lines do not "
-            "divide; 983040 or 1032192 bytes would do",
+            "gamma: fibercache.size is 1MB, which 48 banks of 16 ways of 64-byte lines do not "
+            "divide; 960KiB or 1008KiB would do",
+        ),
+        (
+            {"fibercache.size": "1MiB"},
+            "gamma: fibercache.size is 1MiB, which 48 banks of 16 ways of 64-byte lines do not "
+            "divide; 1008KiB or 1056KiB would do",
         ),
         (
             {"fibercache.size": 64},
-            "gamma: fibercache.size is 64 bytes, which 48 banks of 16 ways of 64-byte lines do not divide; "
-            "49152 bytes would do",
+            "gamma: fibercache.size is 64B, which 48 banks of 16 ways of 64-byte lines do not divide; "
+            "48KiB would do",
         ),
         ({"fibercache.line": 48}, "gamma: fibercache.line is 48 bytes; it should be a power of two"),
         ({"network.queue": 1}, "settings: network.queue is 1; it should be greater than or equal to 2"),
@@ -46,6 +51,10 @@ from accelerators.gamma import ACCELERATOR
         (
             {"scheduler.output_page": 100},
             "gamma: scheduler.output_page is 100 bytes; it should be a multiple of a 64-byte line",
+        ),
+        (
+            {"memory.write_low": 0.9},
+            "gamma: memory.write_low, write_high must be 0 <= low < high <= 1, not (0.9, 0.8)",
         ),
         ({"reorder": "random"}, "settings: reorder is random; it should be 'none' or 'affinity'"),
         ({"format.element": 65}, "gamma: format.element is 65 bytes; a line of 64 bytes should hold one"),

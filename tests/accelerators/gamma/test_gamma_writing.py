@@ -61,6 +61,7 @@ def write(seed, *, through_cache=False):
         PORT,
         sizes=SIZES,
         page_bytes=PAGE_BYTES,
+        most_finishing=8,
         through_cache=through_cache,
     )
     tasks = [(0, 0, task, 0.0) for task in (*LENGTHS, END_OF_WORK)]

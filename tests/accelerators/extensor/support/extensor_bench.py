@@ -100,8 +100,10 @@ def configurations(draw: st.DrawFn) -> ExTensorConfiguration:
         pe__count=draw(st.integers(1, 6)),
         pe__tile=draw(st.integers(1, 9)),
         pe__task_queue=draw(few),
+        pe__slots=draw(st.integers(3, 6)),
         llb__halves=draw(st.integers(1, 2)),
         llb__intersectors=draw(few),
+        llb__pair_queue=draw(few),
         llb__port=draw(st.sampled_from([1, 8, 64])),
         tile__m=draw(few),
         tile__k=draw(few),
@@ -111,6 +113,7 @@ def configurations(draw: st.DrawFn) -> ExTensorConfiguration:
         network__queue=draw(st.integers(2, 4)),
         stream__line=draw(st.sampled_from([16, 64, 128])),
         stream__lines=draw(few),
+        stream__jobs=draw(few),
         memory__model=draw(st.sampled_from(["simple", "simple", "dram"])),
         memory__channels=draw(few),
     )

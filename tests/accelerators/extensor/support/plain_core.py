@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accelerators.extensor.layout import NOTHING, PARTIALS, PRODUCT, SLOTS
+from accelerators.extensor.layout import NOTHING, PARTIALS, PRODUCT
 from sim import Component, Input, Output
 
 
@@ -11,10 +11,10 @@ class PlainCore(Component):
 
     PORTS = (Input("ready", PRODUCT), Output("partials", PARTIALS))
 
-    def __init__(self, name, a, b, slots, number, *, microtile, shape, skip=True):
+    def __init__(self, name, a, b, slots, first_slot, *, microtile, shape, skip=True):
         super().__init__(name)
         self.a, self.b, self.skip = a, b, skip
-        self.slots, self.first_slot = slots, SLOTS * number
+        self.slots, self.first_slot = slots, first_slot
         self.microtile, self.shape = microtile, shape
         self.walk = None
         self.count = dict.fromkeys(("intersect_k0", "multiply", "add", "fiber_pairs", "products"), 0)
@@ -38,8 +38,8 @@ class PlainCore(Component):
         return self.busy(now + 1)
 
     def _send(self):
-        number = self.first_slot + self.count["products"] % SLOTS
-        slot = self.slots[number]
+        place = self.count["products"] % len(self.slots)
+        slot, number = self.slots[place], self.first_slot + place
         slot.clear()
         for key, value in self.sums.items():
             slot.append(key, value)
