@@ -117,7 +117,7 @@ class Dispatcher(Component):
                 progress = True
         if self.working == 0 and self.row == self.last_row:
             self.open = False
-        return self.busy(now + 1) if progress else self.wait_output(self._tasks_of(0))
+        return self.busy(now + 1) if progress else self.wait_any_output(self.tasks)
 
     def _between_pairs(self, now: int) -> int:
         if not self.loaded.can_pop():

@@ -64,10 +64,6 @@ class Control(Component):
         self.asked = self.begun = self.finished = 0  # rows
         self.named = self.summed = 0  # columns, of the row under way
 
-    def elaborate(self):
-        for port in self.PORTS:
-            setattr(self, port.name, self.channel(port.name))
-
     def tick(self, now):
         if self._ask() | self._begin() | self._name() | self._keep() | self._finish() | self._retire():
             return self.busy(now + 1)

@@ -208,3 +208,10 @@ def kernel_of_stream():
         return memory, sink, kernel.statistics()["stream"]
 
     return run
+
+
+def test_a_dispatcher_with_no_room_anywhere_waits_for_any_element_and_not_for_the_first():
+    machine = run_extensor(tiny(pe__count=2, llb__intersectors=4), *small_operands())
+    stalls = machine.kernel.statistics()["extensor.llb.dispatcher"].output_stall
+    assert stalls["tasks"] > 0
+    assert not any(stalls[f"tasks[{i}]"] for i in range(2) if f"tasks[{i}]" in stalls)
