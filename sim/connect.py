@@ -33,7 +33,7 @@ class Stall(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _End:
+class End:
     """One end of a channel: a port of a component, with its index if the port is an array."""
 
     component: Component
@@ -42,18 +42,22 @@ class _End:
 
     @property
     def label(self) -> str:
+        """The port, as in ``ways[3]``."""
         return self.port.name if self.index is None else f"{self.port.name}[{self.index}]"
 
     @property
     def name(self) -> str:
+        """The component and the port."""
         return f"{self.component.name}.{self.label}"
 
 
 @dataclass(frozen=True)
-class _Link:
+class Link:
+    """A channel and the ports at its ends."""
+
     channel: Channel
-    producer: _End
-    consumer: _End
+    producer: End
+    consumer: End
 
 
 class Wiring:
@@ -61,8 +65,8 @@ class Wiring:
 
     def __init__(self) -> None:
         self.channels: list[Channel] = []
-        self._links: list[_Link] = []
-        self._taken: dict[int, dict[str, _End]] = {}  # by component and label
+        self.links: list[Link] = []  # as connected
+        self._taken: dict[int, dict[str, End]] = {}  # by component and label
         self._stalls: dict[int, list[Stall]] = {}  # by component, in the order of the states
 
     def connect(
@@ -88,7 +92,7 @@ class Wiring:
                 )
         channel = Channel(finish.name, capacity, latency, protocol)
         self.channels.append(channel)
-        self._links.append(_Link(channel, start, finish))
+        self.links.append(Link(channel, start, finish))
         for end in (start, finish):
             self._taken.setdefault(id(end.component), {})[end.label] = end
         return channel
@@ -104,7 +108,7 @@ class Wiring:
         known = {id(component) for component in components}
         for component in components:
             faults += [f"{component.name}: {fault}" for fault in self._port_faults(component)]
-        for link in self._links:
+        for link in self.links:
             for end in (link.producer, link.consumer):
                 if id(end.component) not in known:
                     faults.append(f"{end.name} is connected, but its component was not added to the kernel")
@@ -129,7 +133,7 @@ class Wiring:
 
     def attach(self) -> None:
         """Give every channel its clocks and every component its channels and accounting states."""
-        for link in self._links:
+        for link in self.links:
             writer, reader = link.producer.component, link.consumer.component
             if writer._clock is None or reader._clock is None:
                 raise SimulationError(f"{link.channel.name}: both ends must be in a clock domain")
@@ -143,12 +147,12 @@ class Wiring:
                     self._register_any(component, port)
             component._cycles = array("q", bytes(8 * (FIRST_STALL + len(self.stalls(component)))))
 
-    def _ends(self) -> Iterator[tuple[_End, Channel]]:
-        for link in self._links:
+    def _ends(self) -> Iterator[tuple[End, Channel]]:
+        for link in self.links:
             yield link.producer, link.channel
             yield link.consumer, link.channel
 
-    def _register_one(self, end: _End, channel: Channel) -> None:
+    def _register_one(self, end: End, channel: Channel) -> None:
         """Give a component a state for waiting at one port."""
         state = self._register(end.component, end.label, end.port, (channel,))
         if isinstance(end.port, Input):
@@ -181,7 +185,7 @@ class Wiring:
         return [stall for stall in self.stalls(component) if stall.label in self._taken[id(component)]]
 
 
-def _end(component: Component, label: str, kind: type[Port]) -> _End:
+def _end(component: Component, label: str, kind: type[Port]) -> End:
     match = _PORT.fullmatch(label)
     ports = {port.name: port for port in component.PORTS if isinstance(port, kind)}
     port = ports.get(match["name"]) if match else None
@@ -192,10 +196,10 @@ def _end(component: Component, label: str, kind: type[Port]) -> _End:
     if port.array != (match["index"] is not None):
         form = f"{port.name}[i]" if port.array else port.name
         raise SimulationError(f"{component.name}: port {label} must be written {form}")
-    return _End(component, port, None if match["index"] is None else int(match["index"]))
+    return End(component, port, None if match["index"] is None else int(match["index"]))
 
 
-def _common_protocol(start: _End, finish: _End) -> Protocol:
+def _common_protocol(start: End, finish: End) -> Protocol:
     """What both ends carry."""
     carried, expected = start.port.carries, finish.port.carries
     if ANY not in (carried, expected) and carried != expected:
@@ -205,6 +209,6 @@ def _common_protocol(start: _End, finish: _End) -> Protocol:
     return expected if carried == ANY else carried
 
 
-def _position(end: _End) -> tuple[int, int]:
+def _position(end: End) -> tuple[int, int]:
     """Order of an end's accounting state within its component: ports as declared, then by index."""
     return end.component.PORTS.index(end.port), end.index or 0

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.commands.options import Settings
 from fiberscope.commands.output import nonzeros, shape, wide_console
 from fiberscope.errors import InputError
 from fiberscope.report.table import ruled
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
 
     from workloads import Entry
@@ -20,23 +20,32 @@ if TYPE_CHECKING:
 __all__ = ["info"]
 
 _Name = Annotated[str, typer.Argument(help="An accelerator or a matrix.")]
+_Draw = Annotated[bool, typer.Option("--draw", help="Draw the accelerator: its components and channels.")]
+_Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="The drawing; default NAME.svg.")
+]
 
 
-def info(name: _Name) -> None:
+def info(name: _Name, draw: _Draw = False, output: _Output = None, settings: Settings = None) -> None:
     """Describe an accelerator or a matrix.
 
     Of an accelerator every parameter with its default, unit and source; of a matrix what the registry says.
+    With --draw the accelerator as a picture (SVG), from its own composition, with --set also of another one.
 
     \b
     Examples:
       fiberscope info gamma
       fiberscope info wiki-Vote
+      fiberscope info gamma --draw -o gamma.svg
     """
     import accelerators
     import workloads
     from workloads.errors import nearest
 
     machines = accelerators.names()
+    if draw or output is not None or settings:
+        _draw(name, output or Path(f"{name}.svg"), settings or [])
+        return
     if name in machines or name.endswith(".py"):
         _show_parameters(accelerators.find(name).shipped, wide_console())
         return
@@ -46,6 +55,18 @@ def info(name: _Name) -> None:
         known = [*machines, *workloads.names()]
         raise InputError(f"no accelerator or matrix is called {name}; {nearest(name, known)}") from error
     _show_matrix(entry, wide_console())
+
+
+def _draw(name: str, output: Path, settings: list[str]) -> None:
+    from accelerators.configuration import parse_settings
+    from fiberscope.drawing.machine import drawn
+    from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_text
+
+    if output != STANDARD_OUTPUT:
+        check_writable(output)
+    write_text(output, drawn(name, parse_settings(settings)))
+    if output != STANDARD_OUTPUT:
+        print(f"Drawing: {output}")
 
 
 def _show_parameters(shipped: Path, console: Console) -> None:

@@ -1,0 +1,88 @@
+"""What is to be drawn: families of components, and the bundles of channels between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sim import Component, Kernel
+from sim.connect import End
+from sim.names import family_name
+
+__all__ = ["Box", "Bundle", "Graph", "graph_of"]
+
+_DIRECTIONS = ("_requests", "_replies")  # two crossbars that are one network
+_ROOMS = {"hw.dram": "memory", "hw.network": "network", "hw": "block"}
+
+
+@dataclass(frozen=True)
+class Box:
+    """A family of components: its name, how many they are, and of which kind (``_ROOMS``, else ``own``)."""
+
+    name: str
+    count: int
+    kind: str
+
+
+@dataclass
+class Bundle:
+    """All channels between two boxes: what they are, in words, by direction."""
+
+    upper: str
+    lower: str
+    down: list[str] = field(default_factory=list)
+    up: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Boxes by name, as they were added, and bundles in the direction of the first channel of each."""
+
+    boxes: Mapping[str, Box]
+    bundles: tuple[Bundle, ...]
+
+
+def graph_of(kernel: Kernel) -> Graph:
+    """The graph of a machine's components and channels."""
+    names = _box_names(kernel)
+    members = Counter(family_name(component.name) for component in kernel.components)
+    boxes: dict[str, Box] = {}
+    for component in kernel.components:
+        family = family_name(component.name)
+        boxes[names[family]] = Box(names[family], members[family], _kind(component))
+    return Graph(boxes, tuple(_bundles(kernel, names)))
+
+
+def _box_names(kernel: Kernel) -> dict[str, str]:
+    """The box of each family; the two directions of a network share one."""
+    families = list(dict.fromkeys(family_name(component.name) for component in kernel.components))
+    shared = Counter(_undirected(family) for family in families)
+    return {family: _undirected(family) if shared[_undirected(family)] > 1 else family for family in families}
+
+
+def _undirected(family: str) -> str:
+    return next((family.removesuffix(end) for end in _DIRECTIONS if family.endswith(end)), family)
+
+
+def _kind(component: Component) -> str:
+    module = type(component).__module__
+    return next((kind for room, kind in _ROOMS.items() if f"{module}.".startswith(f"{room}.")), "own")
+
+
+def _bundles(kernel: Kernel, names: Mapping[str, str]) -> list[Bundle]:
+    channels = Counter(
+        (_family(link.producer), link.producer.port.name, _family(link.consumer))
+        for link in kernel.wiring.links
+    )
+    bundles: dict[frozenset[str], Bundle] = {}
+    for (producer, port, consumer), count in channels.items():
+        start, finish = names[producer], names[consumer]
+        bundle = bundles.setdefault(frozenset((start, finish)), Bundle(start, finish))
+        words = f"{count} x {producer}.{port} to {consumer}"
+        (bundle.down if bundle.upper == start else bundle.up).append(words)
+    return list(bundles.values())
+
+
+def _family(end: End) -> str:
+    return family_name(end.component.name)

@@ -1,0 +1,97 @@
+"""Machines drawn: what is in a picture, that nothing in it overlaps, and that those committed are current."""
+
+import os
+import xml.etree.ElementTree as ET
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import accelerators
+from fiberscope import cli
+from fiberscope.drawing.graph import Box, Bundle, Graph
+from fiberscope.drawing.layout import HEIGHT, WIDTH, arranged
+from fiberscope.drawing.machine import drawn
+from fiberscope.drawing.svg import svg
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("name", accelerators.names())
+def test_the_committed_picture_is_that_of_the_machine(name):
+    """Set FIBERSCOPE_UPDATE_DOCS=1 to draw it again."""
+    if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):
+        (IMAGES / f"{name}.svg").write_text(drawn(name, {}), encoding="utf-8")
+    assert (IMAGES / f"{name}.svg").read_text(encoding="utf-8") == drawn(name, {})
+
+
+def test_the_picture_has_every_family_with_its_number_and_every_channel():
+    root = ET.fromstring(drawn("gamma", {"pe.count": 4, "pe.radix": 8}))
+    words = [text.text for text in root.iter(f"{SVG}text")]
+    assert {"pe x4", "merger", "scheduler", "fibercache.bank x48", "memory.channel x16"} <= set(words)
+    channels = "\n".join(path.findtext(f"{SVG}title") or "" for path in root.iter(f"{SVG}path"))
+    assert "32 x pe.reader.ways to pe.merger" in channels
+    assert "48 x fibercache.bank.memory_requests to network.memory_requests" in channels
+
+
+@st.composite
+def graphs(draw):
+    names = [f"box{number}" for number in range(draw(st.integers(1, 9)))]
+    pairs = draw(st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names)), max_size=14))
+    bundles = {frozenset(pair): Bundle(*pair, down=["there"]) for pair in pairs if pair[0] != pair[1]}
+    return Graph({name: Box(name, 1, "own") for name in names}, tuple(bundles.values()))
+
+
+def segments(line):
+    return [(start, end) for start, end in pairwise(line.points) if start != end]
+
+
+def sideways_clash(one, other):
+    """Whether two segments lie on one another sideways."""
+    (a, b), (c, d) = one, other
+    if not a[1] == b[1] == c[1] == d[1]:
+        return False
+    return max(min(a[0], b[0]), min(c[0], d[0])) < min(max(a[0], b[0]), max(c[0], d[0]))
+
+
+@given(graphs())
+def test_nothing_in_a_drawing_lies_on_another(graph):
+    layout = arranged(graph)
+    assert set(layout.boxes) == set(graph.boxes)
+    for (x, y), (other_x, other_y) in combinations(layout.boxes.values(), 2):
+        assert abs(x - other_x) > WIDTH or abs(y - other_y) > HEIGHT
+    for line in layout.lines:
+        assert line.points[0][1] == layout.boxes[line.bundle.upper][1] + HEIGHT / 2
+        assert line.points[-1][1] == layout.boxes[line.bundle.lower][1] - HEIGHT / 2
+        for (x, y), (next_x, next_y) in segments(line):
+            assert x == next_x or y == next_y
+            for box_x, box_y in layout.boxes.values():
+                inside = abs(x - box_x) < WIDTH / 2 or (min(x, next_x) < box_x < max(x, next_x))
+                assert not (inside and y == next_y and abs(y - box_y) < HEIGHT / 2)
+                assert not (abs(x - box_x) < WIDTH / 2 and min(y, next_y) < box_y < max(y, next_y))
+    for one, other in combinations(layout.lines, 2):
+        assert not any(sideways_clash(a, b) for a in segments(one) for b in segments(other))
+    ET.fromstring(svg(graph, layout, "any <graph>"))
+
+
+def test_info_draws(tmp_path, capsys):
+    assert cli.run(["info", "extensor", "--draw", "-o", str(tmp_path / "x.svg")]) == 0
+    assert capsys.readouterr().out == f"Drawing: {tmp_path / 'x.svg'}\n"
+    assert (tmp_path / "x.svg").read_text(encoding="utf-8") == drawn("extensor", {})
+    assert cli.run(["info", "gamma", "--draw", "-o", "-", "--set", "pe.count=2"]) == 0
+    assert "pe x2" in capsys.readouterr().out
+
+
+def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path, capsys):
+    for arguments, line in (
+        (["info", "gama", "--draw"], "gamma?"),
+        (["info", "gamma", "--draw", "--set", "pe.cout=2"], "did you mean pe.count"),
+        (["info", "gamma", "--draw", "-o", str(tmp_path / "none" / "x.svg")], "none"),
+    ):
+        assert cli.run(arguments) == 2
+        shown = capsys.readouterr().err
+        assert line in shown
+        assert shown.count("\n") == 1
