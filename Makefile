@@ -110,7 +110,7 @@ types: $(VENV)/installed $(VENV)/dev
 	@$(PY) -m mypy
 
 docs: $(VENV)/docs ## Build the documentation as a site in out/site, which needs no network to be read.
-	@$(PY) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 	@echo 'The site is in $(OUT)/site: open index.html, or for the search too: $(PY) -m http.server -d $(OUT)/site'
 
 bench: $(READY) ## Measure the speed of the simulator.
