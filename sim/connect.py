@@ -65,7 +65,7 @@ class Wiring:
 
     def __init__(self) -> None:
         self.channels: list[Channel] = []
-        self.links: list[Link] = []  # as connected
+        self.connections: list[Link] = []  # as connected
         self._taken: dict[int, dict[str, End]] = {}  # by component and label
         self._stalls: dict[int, list[Stall]] = {}  # by component, in the order of the states
 
@@ -92,7 +92,7 @@ class Wiring:
                 )
         channel = Channel(finish.name, capacity, latency, protocol)
         self.channels.append(channel)
-        self.links.append(Link(channel, start, finish))
+        self.connections.append(Link(channel, start, finish))
         for end in (start, finish):
             self._taken.setdefault(id(end.component), {})[end.label] = end
         return channel
@@ -108,7 +108,7 @@ class Wiring:
         known = {id(component) for component in components}
         for component in components:
             faults += [f"{component.name}: {fault}" for fault in self._port_faults(component)]
-        for link in self.links:
+        for link in self.connections:
             for end in (link.producer, link.consumer):
                 if id(end.component) not in known:
                     faults.append(f"{end.name} is connected, but its component was not added to the kernel")
@@ -133,7 +133,7 @@ class Wiring:
 
     def attach(self) -> None:
         """Give every channel its clocks and every component its channels and accounting states."""
-        for link in self.links:
+        for link in self.connections:
             writer, reader = link.producer.component, link.consumer.component
             if writer._clock is None or reader._clock is None:
                 raise SimulationError(f"{link.channel.name}: both ends must be in a clock domain")
@@ -148,7 +148,7 @@ class Wiring:
             component._cycles = array("q", bytes(8 * (FIRST_STALL + len(self.stalls(component)))))
 
     def _ends(self) -> Iterator[tuple[End, Channel]]:
-        for link in self.links:
+        for link in self.connections:
             yield link.producer, link.channel
             yield link.consumer, link.channel
 

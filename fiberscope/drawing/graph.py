@@ -73,7 +73,7 @@ def _kind(component: Component) -> str:
 def _bundles(kernel: Kernel, names: Mapping[str, str]) -> list[Bundle]:
     channels = Counter(
         (_family(link.producer), link.producer.port.name, _family(link.consumer))
-        for link in kernel.wiring.links
+        for link in kernel.wiring.connections
     )
     bundles: dict[frozenset[str], Bundle] = {}
     for (producer, port, consumer), count in channels.items():
