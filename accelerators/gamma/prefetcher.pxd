@@ -27,10 +27,10 @@ cdef class Prefetcher(Component):
     cdef bint extent_known
     cdef long[::1] needed
     cdef readonly long fetches
-    cdef Channel tasks
-    cdef Channel requests
-    cdef Channel replies
-    cdef Channel prefetched
+    cdef public Channel tasks
+    cdef public Channel requests
+    cdef public Channel replies
+    cdef public Channel prefetched
 
     cpdef long tick(self, long now) except? -2
     @cython.final

@@ -9,6 +9,7 @@ from accelerators.gamma.tasks import TaskTable
 from hw.fibers.compressed import CompressedRows
 from hw.fibers.pointers import RowPointerReader
 from hw.memory import FETCH, PORT_SHIFT, REPLY, REQUEST
+from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
 
@@ -37,6 +38,11 @@ class Prefetcher(Component):
         Input("replies", REPLY),
         Output("prefetched", TASK),
     )
+
+    tasks: Channel
+    requests: Channel
+    replies: Channel
+    prefetched: Channel
 
     def __init__(
         self,
@@ -75,13 +81,6 @@ class Prefetcher(Component):
         self.extent_known = False
         self.needed = array("q", bytes(8 * (table.radix + 1)))  # by input: lines asked when it is located
         self.fetches = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.tasks = self.channel("tasks")
-        self.requests = self.channel("requests")
-        self.replies = self.channel("replies")
-        self.prefetched = self.channel("prefetched")
 
     def tick(self, now: int) -> int:
         """Take a reply, send a request, hand a finished task on."""
@@ -126,7 +125,7 @@ class Prefetcher(Component):
             return self.wait_output(requests)
         if not self.prefetched.can_push():
             return self.wait_output(self.prefetched)
-        self.prefetched.push(0, 0, self.task, 0.0)
+        self.prefetched.push(0, 0, self.task)
         self.working = False
         return self.busy(now + 1)
 
@@ -139,7 +138,7 @@ class Prefetcher(Component):
             self._extent()
         if self.fetching and self.line <= self.last_line:
             base = PARTIAL_BASE if self.table.inputs[self.fetched] < 0 else B_BASE
-            self.requests.push(FETCH, self.tag_base, base + self.line * self.line_bytes, 0.0)
+            self.requests.push(FETCH, self.tag_base, base + self.line * self.line_bytes)
             self.fetches += 1
             self.line += 1
         if not self.fetching or self.line > self.last_line:

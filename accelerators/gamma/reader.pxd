@@ -36,12 +36,12 @@ cdef class FiberReader(Component):
     cdef readonly long under_way
     cdef readonly long lines_read
     cdef readonly long lines_consumed
-    cdef Channel tasks
-    cdef Channel requests
-    cdef Channel replies
-    cdef list ways
-    cdef Channel merge_tasks
-    cdef Channel output_tasks
+    cdef public Channel tasks
+    cdef public Channel requests
+    cdef public Channel replies
+    cdef public list ways
+    cdef public Channel merge_tasks
+    cdef public Channel output_tasks
 
     cpdef long tick(self, long now) except? -2
     @cython.final
@@ -53,6 +53,7 @@ cdef class FiberReader(Component):
     @cython.final
     cdef long _line_end(self, long way) noexcept
     @cython.final
+    @cython.locals(channel=Channel)
     cdef bint _has_room(self, long way) except -1
     @cython.final
     cdef int _ask_line(self, long way) except -1
@@ -61,6 +62,5 @@ cdef class FiberReader(Component):
     @cython.final
     cdef bint _receive(self) except -1
     @cython.final
+    @cython.locals(channel=Channel)
     cdef int _deliver(self, long way, long entry) except -1
-    @cython.final
-    cdef Channel _way(self, long index)

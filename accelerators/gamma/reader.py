@@ -48,6 +48,14 @@ class FiberReader(Component):
         Output("merge_tasks", MERGE_TASK),
         Output("output_tasks", TASK),
     )
+    COUNTERS = ("lines_read", "lines_consumed")
+
+    tasks: Channel
+    requests: Channel
+    replies: Channel
+    merge_tasks: Channel
+    output_tasks: Channel
+    ways: list[Channel]
 
     def __init__(
         self,
@@ -92,15 +100,6 @@ class FiberReader(Component):
         self.lines_read = 0
         self.lines_consumed = 0
 
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.tasks = self.channel("tasks")
-        self.requests = self.channel("requests")
-        self.replies = self.channel("replies")
-        self.ways = self.channels("ways")
-        self.merge_tasks = self.channel("merge_tasks")
-        self.output_tasks = self.channel("output_tasks")
-
     def tick(self, now: int) -> int:
         """Take a line, ask for one, turn to the next task."""
         progress = self._receive()
@@ -115,7 +114,7 @@ class FiberReader(Component):
         if self.under_way > 0:
             return self.wait_input(self.replies)
         if self.unasked > 0:
-            return self.wait_output(self._way(self.turn))
+            return self.wait_output(self.ways[self.turn])
         if not self.tasks.can_pop():
             return self.idle()
         return self.wait_output(self.output_tasks if self.merge_tasks.can_push() else self.merge_tasks)
@@ -129,9 +128,9 @@ class FiberReader(Component):
             if not self.merge_tasks.can_push():
                 return False
             self._set_up(task)
-            self.merge_tasks.push(0, self.fan_in, task, 0.0)
+            self.merge_tasks.push(0, self.fan_in, task)
         self.task = task
-        self.output_tasks.push(0, 0, task, 0.0)
+        self.output_tasks.push(0, 0, task)
         self.tasks.pop()
         return True
 
@@ -171,7 +170,7 @@ class FiberReader(Component):
         if self.entries[way] == self.buffer_lines:
             return False
         needed = self.reserved[way] + self._line_end(way) - self.next_element[way] + 1
-        channel = self._way(way)
+        channel = self.ways[way]
         if channel.space() >= needed:
             return True
         channel.want(needed)
@@ -197,10 +196,10 @@ class FiberReader(Component):
 
     def _request(self, entry: int, offset: int) -> None:
         if self.entry_source[entry] < 0:
-            self.requests.push(CONSUME, self.tag_base | entry, PARTIAL_BASE + offset, 0.0)
+            self.requests.push(CONSUME, self.tag_base | entry, PARTIAL_BASE + offset)
             self.lines_consumed += 1
         else:
-            self.requests.push(READ, self.tag_base | entry, B_BASE + offset, 0.0)
+            self.requests.push(READ, self.tag_base | entry, B_BASE + offset)
             self.lines_read += 1
 
     def _receive(self) -> bool:
@@ -217,7 +216,7 @@ class FiberReader(Component):
 
     def _deliver(self, way: int, entry: int) -> None:
         """The elements that a line completes enter the way's buffer, with the stop behind the last."""
-        channel = self._way(way)
+        channel = self.ways[way]
         source = self.entry_source[entry]
         first = self.entry_first[entry]
         for element in range(first, first + self.entry_count[entry]):
@@ -227,19 +226,12 @@ class FiberReader(Component):
             else:
                 channel.push(DATA, self.b.coordinates[element], source, self.b.values[element])
         if self.entry_ends[entry]:
-            channel.push(STOP, 0, 0, 0.0)
+            channel.push(STOP, 0, 0)
         self.reserved[way] -= self.entry_count[entry] + 1
         self.entry_here[entry] = 0
         self.oldest[way] = (self.oldest[way] + 1) % self.buffer_lines
         self.entries[way] -= 1
         self.under_way -= 1
-
-    def _way(self, index: int) -> Channel:
-        return self.ways[index]
-
-    def counters(self) -> dict[str, int]:
-        """Lines of B read, and lines of partial fibers consumed."""
-        return {"lines_read": self.lines_read, "lines_consumed": self.lines_consumed}
 
     def signals(self) -> tuple[Signal, ...]:
         """The task and its row of A, its fibers that are not empty, those to ask more of, lines under way.

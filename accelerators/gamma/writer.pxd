@@ -39,13 +39,13 @@ cdef class FiberWriter(Component):
     cdef readonly long partial_lines_written
     cdef readonly long elements_written
     cdef readonly long partial_elements_written
-    cdef Channel output_tasks
-    cdef Channel elements
-    cdef Channel requests
-    cdef Channel replies
-    cdef Channel completions
-    cdef Channel page_requests
-    cdef Channel pages
+    cdef public Channel output_tasks
+    cdef public Channel elements
+    cdef public Channel requests
+    cdef public Channel replies
+    cdef public Channel completions
+    cdef public Channel page_requests
+    cdef public Channel pages
 
     cpdef long tick(self, long now) except? -2
     @cython.final

@@ -19,6 +19,7 @@ from hw.fibers.partials import PartialStore
 from hw.fibers.product import ProductRows
 from hw.memory import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH
 from hw.stream import STOP, STREAM
+from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
 
@@ -53,6 +54,15 @@ class FiberWriter(Component):
         Output("page_requests", PAGE_REQUEST),
         Input("pages", PAGE),
     )
+    COUNTERS = ("elements_written", "partial_elements_written", "lines_written", "partial_lines_written")
+
+    output_tasks: Channel
+    elements: Channel
+    requests: Channel
+    replies: Channel
+    completions: Channel
+    page_requests: Channel
+    pages: Channel
 
     def __init__(
         self,
@@ -97,16 +107,6 @@ class FiberWriter(Component):
         self.partial_lines_written = 0
         self.elements_written = 0
         self.partial_elements_written = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.output_tasks = self.channel("output_tasks")
-        self.elements = self.channel("elements")
-        self.requests = self.channel("requests")
-        self.replies = self.channel("replies")
-        self.completions = self.channel("completions")
-        self.page_requests = self.channel("page_requests")
-        self.pages = self.channel("pages")
 
     def tick(self, now: int) -> int:
         """Take an element, an acknowledgement, and announce the oldest task if it is finished."""
@@ -212,7 +212,7 @@ class FiberWriter(Component):
         return True
 
     def _ask_page(self) -> None:
-        self.page_requests.push(0, 0, 0, 0.0)
+        self.page_requests.push(0, 0, 0)
         self.page_asked = True
 
     def _take_page(self) -> bool:
@@ -229,10 +229,10 @@ class FiberWriter(Component):
         if self.is_partial:
             place = (self.first_finishing + self.finishing - 1) % self.most_finishing
             self.unacknowledged[place] += 1
-            self.requests.push(WRITE, self.tag_base | place, address, 0.0)
+            self.requests.push(WRITE, self.tag_base | place, address)
             self.partial_lines_written += 1
         else:
-            self.requests.push(self.z_operation, self.tag_base | self.most_finishing, address, 0.0)
+            self.requests.push(self.z_operation, self.tag_base | self.most_finishing, address)
             self.lines_written += 1
 
     def _close(self) -> bool:
@@ -278,20 +278,11 @@ class FiberWriter(Component):
             return False
         if not self.completions.can_push():
             return False
-        self.completions.push(0, 0, self.finishing_tasks[place], 0.0)
+        self.completions.push(0, 0, self.finishing_tasks[place])
         self.finished[place] = 0
         self.first_finishing = (place + 1) % self.most_finishing
         self.finishing -= 1
         return True
-
-    def counters(self) -> dict[str, int]:
-        """Elements written, those of them of partial fibers, lines of Z and of partial fibers written."""
-        return {
-            "elements_written": self.elements_written,
-            "partial_elements_written": self.partial_elements_written,
-            "lines_written": self.lines_written,
-            "partial_lines_written": self.partial_lines_written,
-        }
 
     def signals(self) -> tuple[Signal, ...]:
         """The task whose elements come, the row of A it is of, where to, and how many have come.

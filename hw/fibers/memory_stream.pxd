@@ -17,10 +17,10 @@ cdef class MemoryStream(Component):
     cdef long most_jobs
     cdef long first_job
     cdef long job_count
-    cdef Channel jobs
-    cdef Channel done
-    cdef Channel requests
-    cdef Channel replies
+    cdef public Channel jobs
+    cdef public Channel done
+    cdef public Channel requests
+    cdef public Channel replies
 
     cpdef long tick(self, long now) except? -2
     @cython.final

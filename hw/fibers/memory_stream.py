@@ -6,6 +6,7 @@ from array import array
 
 from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, TENSOR_SHIFT
 from hw.window import ReorderWindow
+from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 from sim.protocol import Protocol
 
@@ -42,6 +43,11 @@ class MemoryStream(Component):
         Input("replies", REPLY, optional=True),
     )
 
+    jobs: Channel
+    done: Channel
+    requests: Channel
+    replies: Channel
+
     def __init__(
         self,
         name: str,
@@ -65,14 +71,6 @@ class MemoryStream(Component):
         self.most_jobs = most_jobs
         self.first_job = 0
         self.job_count = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.jobs = self.channel("jobs")
-        self.done = self.channel("done")
-        self.requests = self.channel("requests")
-        if self.operation == READ:
-            self.replies = self.channel("replies")
 
     def tick(self, now: int) -> int:
         """Take a job and a reply, send a request, finish a job."""
@@ -113,7 +111,7 @@ class MemoryStream(Component):
         if not self.requests.can_push():
             return False
         slot = self.window.send()
-        self.requests.push(self.operation, self.tag_base | slot, self.base + line * self.line_bytes, 0.0)
+        self.requests.push(self.operation, self.tag_base | slot, self.base + line * self.line_bytes)
         if self.operation != READ:
             self.window.receive(slot)
         return True
@@ -125,7 +123,7 @@ class MemoryStream(Component):
             or not self.done.can_push()
         ):
             return False
-        self.done.push(0, 0, 0, 0.0)
+        self.done.push(0)
         self.first_job = (self.first_job + 1) % self.most_jobs
         self.job_count -= 1
         return True

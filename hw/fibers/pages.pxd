@@ -6,11 +6,8 @@ from sim.component cimport Component
 cdef class PageAllocator(Component):
     cdef long first
     cdef readonly long given
-    cdef list page_requests
-    cdef list pages
+    cdef public list page_requests
+    cdef public list pages
 
+    @cython.locals(asks=Channel, gets=Channel)
     cpdef long tick(self, long now) except? -2
-    @cython.final
-    cdef Channel _asks(self, long index)
-    @cython.final
-    cdef Channel _gets(self, long index)

@@ -30,32 +30,24 @@ class PageAllocator(Component):
 
     PORTS = (Input("page_requests", PAGE_REQUEST, array=True), Output("pages", PAGE, array=True))
 
+    page_requests: list[Channel]
+    pages: list[Channel]
+
     def __init__(self, name: str, first: int = 0) -> None:
         super().__init__(name)
         self.first = first
         self.given = 0
 
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.page_requests = self.channels("page_requests")
-        self.pages = self.channels("pages")
-
     def tick(self, now: int) -> int:
         """Give a page to everyone who asks."""
         given = self.given
         for i in range(len(self.page_requests)):
-            if self._asks(i).can_pop():
-                self._asks(i).pop()
-                # There is space: each asks for one at a time.
-                self._gets(i).push(0, 0, self.first + self.given, 0.0)
+            asks, gets = self.page_requests[i], self.pages[i]
+            if asks.can_pop():
+                asks.pop()
+                gets.push(0, 0, self.first + self.given)  # there is space: each asks for one at a time
                 self.given += 1
         return self.busy(now + 1) if self.given > given else self.idle()
-
-    def _asks(self, index: int) -> Channel:
-        return self.page_requests[index]
-
-    def _gets(self, index: int) -> Channel:
-        return self.pages[index]
 
     def counters(self) -> dict[str, int]:
         """Pages given."""

@@ -45,7 +45,7 @@ class RowPointerReader:
             return True
         self.line = last if self.line == first else first
         tag = self.tag_base | self.window.send()
-        requests.push(READ, tag, self.base + self.line * self.line_bytes, 0.0)
+        requests.push(READ, tag, self.base + self.line * self.line_bytes)
         return False
 
     def receive(self, replies: Channel) -> None:
