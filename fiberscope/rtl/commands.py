@@ -128,11 +128,13 @@ def shell(block: _Block, settings: _Numbers = None, output: _Folder = Path("buil
       fiberscope rtl shell merger --set radix=4 -o build/
     """
     chosen = _block(block)
-    from hw.rtl.kit.front import front, shell
+    from hw.rtl.kit.model import shell
     from hw.rtl.kit.parameters import parse
+    from hw.rtl.kit.registered import registered
 
     with _one_line():
-        text = shell(front(chosen.interface(parse(chosen.name, chosen.parameters, settings or []))))
+        parameters = parse(chosen.name, chosen.parameters, settings or [])
+        text = shell(registered(chosen, inputs=True).interface(parameters))
     path = output / f"{chosen.name}.v"
     make_folder(output)
     write_text(path, text)

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 
 from fiberscope.errors import InputError
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.front import front, fronted, shell
+from hw.rtl.kit.model import shell
 from hw.rtl.kit.parameters import Parameters
+from hw.rtl.kit.registered import registered
 from hw.rtl.tools.hdl import Bench, find, run
 
 __all__ = ["DEVICES", "Outcome", "try_bench"]
@@ -60,7 +61,7 @@ def try_bench(
 
     Args:
         bench: the file; what it imports is looked for beside it.
-        block: what is under test, behind a channel at each port (``hw.rtl.kit.front``).
+        block: what is under test, with a channel at each port (``hw.rtl.kit.registered``).
         parameters: those of the block.
         device: one of ``DEVICES``.
         simulator: an HDL simulator of ``hw.rtl.tools.hdl``.
@@ -81,19 +82,12 @@ def try_bench(
     for under_test in (MODEL, RTL) if device == BOTH else (device,):
         place = folder.resolve() / under_test
         place.mkdir(parents=True, exist_ok=True)
-        (place / f"{block.name}.v").write_text(_verilog(block, parameters, under_test), encoding="utf-8")
+        module = registered(block, inputs=True)
+        text = module.verilog(parameters) if under_test == RTL else shell(module.interface(parameters))
+        (place / f"{block.name}.v").write_text(text, encoding="utf-8")
         tests = _run(bench, block, parameters, under_test, simulator, place)
         transcripts[under_test] = json.loads((place / "transcript.json").read_text(encoding="utf-8"))
     return Outcome(tests, transcripts)
-
-
-def _verilog(block: RtlBlock, parameters: Parameters, device: str) -> str:
-    if device == MODEL:
-        return shell(front(block.interface(parameters)))
-    try:
-        return fronted(block, parameters)
-    except ValueError as error:
-        raise InputError(f"{error}: only DUT=model runs it") from error
 
 
 def _run(
@@ -107,7 +101,7 @@ def _run(
         "model": device == MODEL,
         "transcript": str(place / "transcript.json"),
     }
-    interface = front(block.interface(parameters))
+    interface = registered(block, inputs=True).interface(parameters)
     source = place / f"{block.name}.v"
     return run(
         Bench((source,), interface.module, (interface,), "hw.rtl.tools.own_bench", order, place), simulator

@@ -1,5 +1,7 @@
 """A user's own cocotb bench, on the event model of a block, on its RTL, and on both."""
 
+import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,8 @@ import pytest
 from fiberscope import cli
 from fiberscope.rtl import own
 from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.front import front, fronted
+from hw.rtl.kit.interface import check_ports
+from hw.rtl.kit.registered import registered
 
 BENCH = Path(__file__).parents[2] / "examples" / "merger_bench.py"
 
@@ -26,21 +29,12 @@ def test_model_and_rtl_are_the_same_in_every_cycle(simulator, tmp_path, capsys):
     ]
 
 
-def test_planted_rtl_that_is_late_is_told_by_its_first_token(tmp_path, capsys, monkeypatch, simulator):
-    late = fronted(BLOCKS["merger"], BLOCKS["merger"].parameters(radix=4))
-    for right, wrong in (
-        (".merged_ready(inner_merged_ready)", ".merged_ready(inner_merged_ready & turn)"),
-        (".in_valid(inner_merged_valid)", ".in_valid(inner_merged_valid & turn)"),
-        (
-            "    merger_core core (",
-            "    reg turn; always @(posedge clk) turn <= rst ? 0 : ~turn;\n    merger_core core (",
-        ),
-    ):
-        assert right in late
-        late = late.replace(right, wrong)
-    monkeypatch.setattr(own, "fronted", lambda *_: late)
+def test_planted_rtl_of_other_timing_is_told_by_its_first_token(simulator, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(own, "registered", partial(registered, capacity=3))
     assert bench("--dut", "both", "--sim", simulator, folder=tmp_path) == 3
-    assert "DIFFERENT in fibers_leave_in_order, token " in capsys.readouterr().out
+    told = capsys.readouterr().out.splitlines()[1]
+    assert told.startswith("DIFFERENT in fibers_leave_in_order, token ")
+    assert re.search(r" in cycle \d+ of the model, .* in cycle \d+ of the RTL$", told)
 
 
 def test_a_bench_that_fails_on_the_model_fails(simulator, tmp_path, capsys):
@@ -61,13 +55,6 @@ def test_a_bench_that_fails_on_the_model_fails(simulator, tmp_path, capsys):
             Path("none.py"),
             "none.py: no such bench; give a Python file of cocotb tests",
         ),
-        (
-            ["--dut", "rtl"],
-            "bank",
-            [],
-            BENCH,
-            "bank sends several tokens a cycle at memory_requests, which no channel",
-        ),
         ([], "merge_tree", [], BENCH, "merge_tree is composed of several components: only DUT=rtl runs it"),
         ([], "merger", ["radix=1"], BENCH, "merger: radix must be from 2 to "),
     ],
@@ -80,11 +67,10 @@ def test_what_cannot_be_run_is_one_line(options, block, settings, file, said, tm
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_every_block_has_a_shell_with_the_ports_of_its_front(name, simulator, tmp_path, capsys):
-    from hw.rtl.kit.interface import check_ports
+def test_every_block_has_a_shell_with_the_ports_of_its_rtl(name, simulator, tmp_path, capsys):
     from hw.rtl.tools.hdl import find
 
     assert cli.run(["rtl", "shell", name, "-o", str(tmp_path)]) == 0
-    interface = front(BLOCKS[name].interface(BLOCKS[name].parameters()))
+    interface = registered(BLOCKS[name], inputs=True).interface(BLOCKS[name].parameters())
     found = find(simulator).ports([tmp_path / f"{name}.v"], interface.module, tmp_path)
     check_ports(interface, found)

@@ -1,4 +1,8 @@
-"""A block whose outputs are registered: ports that AXI4-Stream allows, whatever stands behind them."""
+"""A block whose outputs are registered: ports that AXI4-Stream allows, whatever stands behind them.
+
+With a channel at its inputs too it is the component between channels, in every cycle, so that a bench which
+was written for the one runs on the other (``hw.rtl.kit.model``).
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,10 @@ from hw.rtl.kit.interface import FIELDS, Interface, Stream
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.kit.wrapper import ComposedBlock, Composition, Link, Part, composed
 
+CAPACITY = 2  # of a channel at a port: a token in and one out in every cycle
 
-def registered(block: RtlBlock, capacity: int = 2) -> ComposedBlock:
+
+def registered(block: RtlBlock, capacity: int = CAPACITY, *, inputs: bool = False) -> ComposedBlock:
     """The block with a channel behind each of its outputs, as ``Kernel.connect`` puts one behind a component.
 
     What is sent stays ``valid`` until it is taken, ``valid`` waits for no ``ready``, and no ``ready`` depends
@@ -20,6 +26,7 @@ def registered(block: RtlBlock, capacity: int = 2) -> ComposedBlock:
     Args:
         block: what is to be registered.
         capacity: tokens in each channel, at least 2.
+        inputs: whether a channel stands before each input too.
 
     The module does in every cycle what the component does between channels of this capacity and of latency 1.
     """
@@ -28,18 +35,23 @@ def registered(block: RtlBlock, capacity: int = 2) -> ComposedBlock:
         block.name,
         f"{block.summary}; outputs registered",
         block.parameters,
-        lambda parameters: _composition(block, parameters, capacity),
+        lambda parameters: _composition(block, parameters, capacity, inputs),
         stand_in,
     )
 
 
-def _composition(block: RtlBlock, parameters: Parameters, capacity: int) -> Composition:
+def _composition(block: RtlBlock, parameters: Parameters, capacity: int, inputs: bool) -> Composition:
     parts = {"block": Part(block, parameters)}
     interface = parts["block"].interface
     links: list[Link] = []
     exports: dict[str, str] = {}
     for stream in interface.streams:
-        if stream.direction == "input":
+        if stream.direction == "input" and inputs:
+            name = f"before_{stream.prefix}"
+            parts[name] = Part(channel.BLOCK, _channel(stream, capacity, 1))
+            links.append(Link(f"{name}.out", f"block.{stream.label}", capacity=0))
+            exports[stream.label] = f"{name}.in"
+        elif stream.direction == "input":
             exports[stream.label] = f"block.{stream.label}"
         elif not stream.lane:
             lanes = _lanes(interface, stream)

@@ -19,15 +19,14 @@ from cocotb._decorators import Test, TestGenerator
 from cocotb.triggers import RisingEdge
 
 from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.front import DRIVEN, Model, front, moves
-from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.model import DRIVEN, Model, moves
+from hw.rtl.kit.registered import registered
 from hw.rtl.tools.hdl import read_order
 
 ORDER = read_order()
 BLOCK = BLOCKS[ORDER["block"]]
 PARAMETERS = BLOCK.parameters(**ORDER["parameters"])
-INTERFACE: Interface = BLOCK.interface(PARAMETERS)
-FRONT = front(INTERFACE)
+INTERFACE = registered(BLOCK, inputs=True).interface(PARAMETERS)
 CocotbTest: TypeAlias = "Callable[..., Coroutine[Any, None, None]]"
 TRANSCRIPTS: dict[str, list[list[Any]]] = {}  # by test: cycle, port, fields
 
@@ -55,7 +54,7 @@ async def write_down(dut: Any, transcript: list[list[Any]]) -> None:  # noqa: AN
             cycle = 0
             continue
         wires = _wires(dut)
-        for stream in FRONT.streams:
+        for stream in INTERFACE.streams:
             if moves(stream, wires):
                 fields = {field: wires[stream.wire(field)] for field in stream.widths}
                 transcript.append([cycle, stream.label, fields])
@@ -64,12 +63,12 @@ async def write_down(dut: Any, transcript: list[list[Any]]) -> None:  # noqa: AN
 
 def _model() -> Model:
     assert BLOCK.component is not None, "the order is for a block that is one component"
-    return Model(INTERFACE, functools.partial(BLOCK.component, parameters=PARAMETERS))
+    return Model(INTERFACE.streams, functools.partial(BLOCK.component, parameters=PARAMETERS))
 
 
 def _wires(dut: Any) -> dict[str, int]:  # noqa: ANN401
     """All ports of the module, just before the edge; what is unknown counts as 0."""
-    return {wire.name: _bit(getattr(dut, wire.name)) for wire in FRONT.wires()}
+    return {wire.name: _bit(getattr(dut, wire.name)) for wire in INTERFACE.wires()}
 
 
 def _bit(handle: Any, unknown: int = 0) -> int:  # noqa: ANN401
