@@ -114,7 +114,7 @@ class FiberReader(Component):
         if self.under_way > 0:
             return self.wait_input(self.replies)
         if self.unasked > 0:
-            return self.wait_output(self.ways[self.turn])
+            return self.wait_any_output(self.ways)
         if not self.tasks.can_pop():
             return self.idle()
         return self.wait_output(self.output_tasks if self.merge_tasks.can_push() else self.merge_tasks)

@@ -129,8 +129,8 @@ class Scheduler(Component):
         """Nothing could be done in this cycle: say why."""
         if self._next_ready() >= 0:
             if self.tasks_given[self.turn] >= self._most(self._next_ready()):
-                return self.wait_input(self._completions_of(self.turn))
-            return self.wait_output(self._tasks_of(self.turn))
+                return self.wait_any_input(self.completions)
+            return self.wait_any_output(self.tasks)
         if self._all_completed() and self.ended < self.processing_elements:
             return self.wait_output(self._tasks_of(self.ended))
         if not self.memory_requests.can_push():
@@ -138,7 +138,7 @@ class Scheduler(Component):
         if self.window.in_flight() > 0:
             return self.wait_input(self.memory_replies)
         if self.completed < self.table.count:
-            return self.wait_input(self._completions_of(0))
+            return self.wait_any_input(self.completions)
         return self.idle()
 
     def _receive(self) -> bool:

@@ -179,6 +179,7 @@ def schedule(seed, *, workers=3, stream_lines=4, most_tasks=1000, most_partial_t
         kernel.connect(part, f"tasks[{i}]", element, "tasks", capacity=1)
         kernel.connect(element, "completions", part, f"completions[{i}]", capacity=2)
     assert kernel.run(cycle_limit=100_000).complete
+    memory.scheduler = kernel.statistics()["scheduler"]
     return table, memory, elements
 
 
@@ -223,6 +224,15 @@ def test_a_scheduler_writes_a_line_of_pointers_once_its_rows_are_finished(seed):
     for task, cycle in merged(elements, "ended").items():
         if table.parents[task] == NO_PARENT:
             assert writes[Z_POINTERS_BASE + 64 * (table.rows[task] // 16)] > cycle
+
+
+@SEEDS
+def test_a_scheduler_that_waits_for_any_element_blames_none(seed):
+    """What it waits for comes from the element that is done first."""
+    _table, memory, _elements = schedule(seed, most_tasks=1)
+    stalls = memory.scheduler.input_stall
+    assert stalls["completions"] > 0
+    assert not any(port.startswith("completions[") for port in stalls)
 
 
 def waits(elements, tasks):
