@@ -1,6 +1,7 @@
 cimport cython
 
 from hw.fibers.product cimport ProductRows
+from hw.fibers.packing cimport LinePacker
 from hw.fibers.partials cimport PartialStore
 from accelerators.gamma.tasks cimport TaskTable
 from sim.channel cimport Channel
@@ -14,7 +15,6 @@ cdef class FiberWriter(Component):
     cdef PartialStore partials
     cdef ProductRows product
     cdef long tag_base
-    cdef long line_bytes
     cdef long element_bytes
     cdef long page_bytes
     cdef long most_finishing
@@ -24,8 +24,9 @@ cdef class FiberWriter(Component):
     cdef bint is_partial
     cdef readonly long length
     cdef long base
-    cdef long bytes
-    cdef long z_bytes
+    cdef LinePacker partial_lines
+    cdef LinePacker z_lines
+    cdef LinePacker lines
     cdef long page
     cdef long page_base
     cdef long next_page

@@ -14,6 +14,7 @@ from accelerators.gamma.layout import (
     Sizes,
 )
 from accelerators.gamma.tasks import TaskTable
+from hw.fibers.packing import LinePacker
 from hw.fibers.pages import PAGE, PAGE_REQUEST
 from hw.fibers.partials import PartialStore
 from hw.fibers.product import ProductRows
@@ -82,7 +83,6 @@ class FiberWriter(Component):
         self.partials = partials
         self.product = product
         self.tag_base = port << PORT_SHIFT
-        self.line_bytes = sizes.line_bytes
         self.element_bytes = sizes.element_bytes
         self.page_bytes = page_bytes
         self.most_finishing = most_finishing
@@ -92,8 +92,9 @@ class FiberWriter(Component):
         self.is_partial = False
         self.length = 0  # elements of the present task so far
         self.base = 0  # address of the partial fiber's, or of the present page's, first byte
-        self.bytes = 0  # of the partial fiber, or of all rows of Z, so far
-        self.z_bytes = 0
+        self.partial_lines = LinePacker(sizes.line_bytes, sizes.element_bytes)
+        self.z_lines = LinePacker(sizes.line_bytes, sizes.element_bytes)  # all rows, one behind the other
+        self.lines = self.z_lines  # the present task's
         self.page = -1  # which of this element's pages of Z is being written
         self.page_base = 0
         self.next_page = -1  # the page of memory that comes after it, once given
@@ -156,10 +157,11 @@ class FiberWriter(Component):
         self.length = 0
         if self.is_partial:
             self.base = PARTIAL_BASE + self.table.output_starts[self.task] * self.element_bytes
-            self.bytes = 0
+            self.lines = self.partial_lines
+            self.lines.begin()
         else:
             self.base = self.page_base
-            self.bytes = self.z_bytes
+            self.lines = self.z_lines
             if not self.page_asked:
                 self._ask_page()
 
@@ -175,7 +177,7 @@ class FiberWriter(Component):
 
     def _store(self) -> bool:
         """An element joins its line, which goes out if it is full."""
-        fills = self.bytes % self.line_bytes + self.element_bytes >= self.line_bytes
+        fills = self.lines.fills()
         if fills and not self._can_send():
             return False
         coordinate = self.elements.coordinate()
@@ -192,7 +194,7 @@ class FiberWriter(Component):
         if fills:
             self._send_line()
         self.elements.pop()
-        self.bytes += self.element_bytes
+        self.lines.add()
         self.length += 1
         self.elements_written += 1
         return True
@@ -201,7 +203,7 @@ class FiberWriter(Component):
         """Whether the line in which the next byte falls can go out; turns to its page if it is a new one."""
         if not self.requests.can_push():
             return False
-        if self.is_partial or self.bytes // self.page_bytes == self.page:
+        if self.is_partial or self.lines.bytes // self.page_bytes == self.page:
             return True
         if self.next_page < 0:
             return False
@@ -224,7 +226,7 @@ class FiberWriter(Component):
 
     def _send_line(self) -> None:
         """Write the line in which the next byte falls."""
-        line = self.bytes // self.line_bytes * self.line_bytes
+        line = self.lines.line()
         address = self.base + (line if self.is_partial else line % self.page_bytes)
         if self.is_partial:
             place = (self.first_finishing + self.finishing - 1) % self.most_finishing
@@ -237,7 +239,7 @@ class FiberWriter(Component):
 
     def _close(self) -> bool:
         """The stop: the rest of a partial fiber goes out; Z goes on in the same line with the next row."""
-        if self.is_partial and self.bytes % self.line_bytes > 0:
+        if self.is_partial and self.lines.begun():
             if not self.requests.can_push():
                 return False
             self._send_line()
@@ -246,16 +248,15 @@ class FiberWriter(Component):
         if self.is_partial:
             self.table.output_lengths[self.task] = self.length
         else:
-            self.z_bytes = self.bytes
             self.table.row_lengths[self.table.rows[self.task]] = self.length
         self.working = False
         return True
 
     def _flush_z(self) -> bool:
-        if self.z_bytes % self.line_bytes > 0:
+        if self.z_lines.begun():
             self.is_partial = False
             self.base = self.page_base
-            self.bytes = self.z_bytes
+            self.lines = self.z_lines
             if not self._can_send():
                 return False
             self._send_line()

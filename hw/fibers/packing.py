@@ -1,0 +1,44 @@
+"""Packs elements into lines, one behind the other; a part of a component."""
+
+from __future__ import annotations
+
+
+class LinePacker:
+    """Elements that follow one another without a gap, and the lines that they fill.
+
+    A line may go out when an element ``fills`` it, and at the end where one is ``begun``.
+
+    Args:
+        line_bytes: of a line.
+        element_bytes: of an element; no more than a line.
+
+    Raises:
+        ValueError: if an element is larger than a line.
+    """
+
+    def __init__(self, line_bytes: int, element_bytes: int) -> None:
+        if not 1 <= element_bytes <= line_bytes:
+            raise ValueError(f"an element of {element_bytes} bytes should fit a line of {line_bytes} bytes")
+        self.line_bytes = line_bytes
+        self.element_bytes = element_bytes
+        self.bytes = 0  # of the elements so far
+
+    def begin(self) -> None:
+        """Begin with an empty line."""
+        self.bytes = 0
+
+    def fills(self) -> bool:
+        """Whether the next element brings the last byte of a line."""
+        return self.bytes % self.line_bytes + self.element_bytes >= self.line_bytes
+
+    def begun(self) -> bool:
+        """Whether a line has been begun and is not full."""
+        return self.bytes % self.line_bytes > 0
+
+    def line(self) -> int:
+        """Where the line begins in which the next byte falls, from the first byte on."""
+        return self.bytes // self.line_bytes * self.line_bytes
+
+    def add(self) -> None:
+        """An element joins."""
+        self.bytes += self.element_bytes

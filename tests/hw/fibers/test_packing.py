@@ -1,0 +1,28 @@
+"""Packing elements into lines, against a list of bytes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hw.fibers.packing import LinePacker
+
+
+@given(line=st.integers(1, 64), element=st.integers(1, 64), count=st.integers(0, 40))
+def test_every_byte_goes_out_once_in_a_line_of_its_own_place(line, element, count):
+    if element > line:
+        with pytest.raises(ValueError, match=f"{element} bytes should fit a line of {line}"):
+            LinePacker(line, element)
+        return
+    packer = LinePacker(line, element)
+    sent = []
+    for _ in range(count):
+        if packer.fills():
+            sent.append(packer.line())
+        packer.add()
+    if packer.begun():
+        sent.append(packer.line())
+    assert sent == [*range(0, count * element, line)]
+    packer.begin()
+    assert (packer.bytes, packer.line(), packer.begun()) == (0, 0, False)
