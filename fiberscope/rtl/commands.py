@@ -6,8 +6,9 @@ Imported to answer ``--help``, as the other commands are; what is heavy or an ex
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ from fiberscope.report.files import make_folder, write_text
 if TYPE_CHECKING:
     from fiberscope.rtl.loop import Outcome
     from hw.rtl.kit.block import RtlBlock
+    from hw.rtl.kit.parameters import Parameters
 
 __all__ = ["rtl"]
 
@@ -90,29 +92,36 @@ def export(
     block: _Block,
     settings: _Numbers = None,
     output: _Folder = Path("build"),
-    registered: Annotated[
-        bool, typer.Option("--registered", help="Put a channel of two tokens behind each output.")
-    ] = False,
+    ports: Annotated[
+        str, typer.Option(metavar="KIND", help="plain, registered (valid waits for no ready), or axis.")
+    ] = "plain",
 ) -> None:
     """Write a block as Verilog, as BLOCK.v in the folder.
 
-    The same parameters give the same text, byte for byte. With registered outputs no valid waits for a
-    ready, as AXI4-Stream asks.
+    The same parameters give the same text, byte for byte. With registered ports a channel of two tokens
+    stands behind each output; with those of AXI4-Stream too, under its names.
 
     \b
     Examples:
       fiberscope rtl export merger --set radix=64 -o build/
-      fiberscope rtl export two_finger --registered
+      fiberscope rtl export two_finger --ports registered
+      fiberscope rtl export merger --set radix=4 --ports axis
     """
     chosen = _block(block)
+    from hw.rtl.kit.axis import axis
     from hw.rtl.kit.parameters import parse
+    from hw.rtl.kit.registered import registered
+    from workloads.errors import nearest
 
-    if registered:
-        from hw.rtl.kit.registered import registered as behind_channels
-
-        chosen = behind_channels(chosen)
+    kinds: dict[str, Callable[[Parameters], str]] = {
+        "plain": chosen.verilog,
+        "registered": registered(chosen).verilog,
+        "axis": partial(axis, chosen),
+    }
+    if ports not in kinds:
+        raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
     with _one_line():
-        text = chosen.verilog(parse(chosen.name, chosen.parameters, settings or []))
+        text = kinds[ports](parse(chosen.name, chosen.parameters, settings or []))
     path = output / f"{chosen.name}.v"
     make_folder(output)
     write_text(path, text)

@@ -89,6 +89,7 @@ def read_order() -> dict[str, Any]:
 def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
     """Tests run and tests failed."""
     folder = bench.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     order, results = folder / "order.json", folder / "results.xml"
     for old in (results, folder / "build.log", folder / "run.log"):
         old.unlink(missing_ok=True)
