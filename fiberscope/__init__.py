@@ -6,7 +6,9 @@ imported when first used, so that the command line answers at once.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
+import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
         VerificationError,
     )
     from fiberscope.report.document import Report
+    from fiberscope.study.ablate import ablate
+    from fiberscope.study.compare import compare
     from workloads import WorkloadError
 
 __version__ = "0.1.0"
@@ -35,6 +39,8 @@ __all__ = [
     "Waveform",
     "WorkloadError",
     "__version__",
+    "ablate",
+    "compare",
     "simulate",
 ]
 
@@ -48,8 +54,30 @@ _HOMES = {
     "VerificationError": "fiberscope.errors",
     "Waveform": "fiberscope.api",
     "WorkloadError": "workloads",
+    "ablate": "fiberscope.study.ablate",
+    "compare": "fiberscope.study.compare",
     "simulate": "fiberscope.api",
 }
+
+
+def _check_rooms() -> None:
+    """Say which file is in the way where Python finds another ``sim`` than ours, as one beside a script.
+
+    Raises:
+        ImportError: naming it.
+    """
+    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    for room in ("sim", "hw", "accelerators", "workloads"):
+        spec = None if room in sys.modules else importlib.util.find_spec(room)
+        found = os.path.realpath(spec.origin) if spec and spec.origin else ""
+        if found and found != os.path.join(root, room, "__init__.py"):
+            raise ImportError(
+                f"{found} is in the way: Fiberscope has a package called {room}, and Python finds this file "
+                "first; give it another name, or run from another folder"
+            )
+
+
+_check_rooms()
 
 
 def __getattr__(name: str) -> object:

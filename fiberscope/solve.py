@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, cast
 from accelerators.configuration import Configuration, ConfigurationError
 from accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
 from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenWaveformError, VerificationError
+from fiberscope.parts import checked
 from fiberscope.report import collect, timeline
 from fiberscope.report.collect import Checked, Timing
 from fiberscope.report.document import Report
@@ -22,7 +23,8 @@ from workloads.verification import Comparison
 
 __all__ = ["Course", "Progress", "solve"]
 
-# Stage, work done, work in all (0 where unknown); called now and then.
+# Stage, work done, work in all (0 where unknown); called now and then. While "simulating" is how much of the
+# work is done, "cycles" is the cycle that it has come to, and the limit.
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 
@@ -54,26 +56,26 @@ def solve(kind: Accelerator[Any], configured: Configuration, problem: Problem, c
         ended = _run(machine, watch, course)
     run = ended.run if ended else _estimated(cast(Estimate, model))
     simulation_seconds = time.perf_counter() - simulation_start
-    checked = _check(problem, model, course.tell) if run.complete else None
+    answer = _check(problem, model, course.tell) if run.complete else None
     timing = Timing(time.perf_counter() - start, simulation_seconds)
-    report = collect.report(kind, problem, model, run, checked, timing, watch, course.parts, course.fidelity)
-    _raise(ended, checked, report, problem)
+    report = collect.report(kind, problem, model, run, answer, timing, watch, course.parts, course.fidelity)
+    _raise(ended, answer, report, problem)
     return report
 
 
-def _raise(ended: _Ended | None, checked: Checked | None, report: Report, problem: Problem) -> None:
+def _raise(ended: _Ended | None, answer: Checked | None, report: Report, problem: Problem) -> None:
     """Raise what went wrong, the worst of it first."""
     if ended is not None and ended.deadlock is not None:
         raise DeadlockedRunError(str(ended.deadlock), report) from ended.deadlock
-    if checked is not None and not checked.comparison.passed:
-        raise VerificationError(_wrong(problem, checked.comparison), report)
+    if answer is not None and not answer.comparison.passed:
+        raise VerificationError(_wrong(problem, answer.comparison), report)
     if ended is not None and ended.unwritten is not None:
         raise UnwrittenWaveformError(ended.unwritten, report)
 
 
 def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, course: Course) -> Model:
     """The model, its kernel built; parameters that only the engine finds at odds are the user's to mend."""
-    parts = {"parts": course.parts} if course.parts else {}
+    parts = {"parts": checked(course.parts)} if course.parts else {}
     try:
         model = kind.models[course.fidelity](configured, *problem.given(), **parts)
         if course.fidelity == EVENT:
@@ -107,8 +109,9 @@ class _Ended:
 
 
 def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
-    def progress(_cycle: int) -> None:
+    def progress(cycle: int) -> None:
         course.tell("simulating", *machine.progress())
+        course.tell("cycles", cycle, course.cycle_limit or 0)
 
     deadlock = None
     with recording(machine.kernel, course.waveform) as recorded:

@@ -18,6 +18,7 @@ import platformdirs
 from filelock import FileLock, Timeout
 
 from workloads.download import DownloadError, Progress, download, file_digest
+from workloads.errors import WorkloadError
 from workloads.readers import SUFFIXES
 from workloads.registry import Entry
 
@@ -44,9 +45,16 @@ def offline() -> bool:
 
 
 def find(name: str) -> Path | None:
-    """The first file of the data path called `name` plus a suffix that can be read."""
+    """The first file of the data path called `name` plus a suffix that can be read.
+
+    Raises WorkloadError: a folder that cannot be looked into.
+    """
     candidates = (folder / (name + suffix) for folder in data_folders() for suffix in SUFFIXES)
-    return next((path for path in candidates if path.is_file()), None)
+    try:
+        return next((path for path in candidates if path.is_file()), None)
+    except OSError as error:
+        what = f"this folder of FIBERSCOPE_DATA cannot be read ({error.strerror or error})"
+        raise WorkloadError(what, where=str(Path(error.filename or name).parent)) from error
 
 
 def shipped(entry: Entry) -> Path | None:
@@ -71,12 +79,12 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
     """
     if entry.address is None:
         raise DownloadError("no download address is known", where=entry.name)
-    if (there := cached(entry)) is not None:
-        return there
-    if offline():
-        raise DownloadError("FIBERSCOPE_OFFLINE forbids downloads", where=entry.name)
     file = _file(entry)
     try:
+        if (there := cached(entry)) is not None:
+            return there
+        if offline():
+            raise DownloadError("FIBERSCOPE_OFFLINE forbids downloads", where=entry.name)
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.parent / ".lock", timeout=LOCK_SECONDS):
             return cached(entry) or _fill(entry, entry.address, file, progress)
@@ -85,7 +93,7 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
             "another process has been downloading it for an hour", where=entry.name
         ) from error
     except OSError as error:
-        what = f"the cache cannot be written ({error.strerror or error})"
+        what = f"the cache {cache_folder()} cannot be used ({error.strerror or error})"
         raise DownloadError(what, where=entry.name) from error
 
 

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from fiberscope.commands.options import Accelerator, Json, Markdown, Matrix, SecondMatrix, Settings, matrices
+from fiberscope.commands.options import (
+    Accelerator,
+    Json,
+    Markdown,
+    Matrix,
+    Parts,
+    SecondMatrix,
+    Settings,
+    matrices,
+)
 from fiberscope.commands.output import show, tell
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
 from fiberscope.report.table import Table, percent
@@ -22,6 +31,7 @@ def ablate(
     matrix: Matrix,
     b: SecondMatrix = None,
     settings: Settings = None,
+    part: Parts = None,
     markdown: Markdown = False,
     json: Json = None,
 ) -> None:
@@ -33,10 +43,12 @@ def ablate(
       fiberscope ablate gamma wiki-Vote --set reorder=affinity
     """
     from accelerators.configuration import parse_settings
+    from fiberscope.parts import parse_parts
     from fiberscope.study import ablate as study
 
     check_outputs({"--json": json}, matrices(matrix, b))
-    outcomes = study.ablate(accelerator, matrix, b, settings=parse_settings(settings or []), tell=tell)
+    given, parts = parse_settings(settings or []), parse_parts(part or [])
+    outcomes = study.ablate(accelerator, matrix, b, settings=given, parts=parts, tell=tell)
     if json is not None:
         write_json(json, [asdict(outcome) for outcome in outcomes])
     if json != STANDARD_OUTPUT:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Json, Markdown, Settings
+from fiberscope.commands.options import Accelerator, Json, Markdown, Parts, Settings
 from fiberscope.commands.output import show, tell
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json, write_text
 from fiberscope.report.table import Table, percent, replace_between
@@ -32,6 +33,7 @@ def compare(
     accelerator: Accelerator,
     matrices: _Matrices = None,
     settings: Settings = None,
+    part: Parts = None,
     surrogates: _Surrogates = False,
     markdown: Markdown = False,
     json: Json = None,
@@ -48,14 +50,15 @@ def compare(
       fiberscope compare gamma --write docs/accuracy.md
     """
     from accelerators.configuration import parse_settings
+    from fiberscope.parts import parse_parts
     from fiberscope.study import compare as study
 
     marker = f"compare {accelerator}"
     check_outputs({"--json": json, "--write": write}, {})
     if write is not None:
         replace_between(write, marker, "")  # finds a fault before the runs, not after
-    given = parse_settings(settings or [])
-    runs = study.compare(accelerator, matrices or [], settings=given, surrogates=surrogates, tell=tell)
+    chosen = partial(study.compare, accelerator, matrices or [], surrogates=surrogates, tell=tell)
+    runs = chosen(settings=parse_settings(settings or []), parts=parse_parts(part or []))
     found = tables(runs)
     text = "\n" + "\n".join(table.markdown() for table in found)
     if json is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Accelerator", "Json", "Markdown", "Matrix", "SecondMatrix", "Settings", "matrices"]
+__all__ = ["Accelerator", "Json", "Markdown", "Matrix", "Parts", "SecondMatrix", "Settings", "matrices"]
 
 Accelerator = Annotated[
     str,
@@ -19,6 +19,12 @@ SecondMatrix = Annotated[
 ]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a parameter; repeatable.")
+]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--part", metavar="NAME=MODULE:CLASS", help="Put a block of your own in a part's place; repeatable."
+    ),
 ]
 Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here; - to the terminal.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]

@@ -1,35 +1,125 @@
-"""How far a run is, shown while it runs."""
+"""How far a run is, shown while it runs: a bar where a person is watching, else a line a minute."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from fiberscope.api import Progress
 
-__all__ = ["watched"]
+__all__ = ["Stage", "watched"]
+
+LINE_SECONDS = 60
+SIMULATING = "simulating"
+CYCLES = "cycles"
+
+
+@dataclass
+class Stage:
+    """How far one stage of a run is, and when it will be done if it goes on as it did.
+
+    ``share`` is of its work or, where a limit of cycles ends it sooner, of these; None where nobody knows.
+    """
+
+    name: str
+    began: float  # seconds, of any clock
+    share: float | None = None
+    cycle: int | None = None
+
+    def reach(self, done: int, total: int) -> None:
+        """So much of its work is done."""
+        self.share = min(1.0, done / total) if total else None
+
+    def reach_cycle(self, cycle: int, limit: int) -> None:
+        """It has come to this cycle, behind ``reach``; a limit of 0 is none."""
+        self.cycle = cycle
+        if limit:
+            self.share = max(self.share or 0.0, min(1.0, cycle / limit))
+
+    def text(self, now: float) -> str:
+        """Cycle, rate and the time that is left, as far as they are known."""
+        seconds = max(now - self.began, 1e-9)
+        parts = (
+            [] if self.cycle is None else [f"cycle {self.cycle:,}", f"{self.cycle / seconds:,.0f} cycles/s"]
+        )
+        if self.share:
+            left = round(seconds * (1 - self.share) / self.share)
+            parts.append(f"about {timedelta(seconds=left)} left")
+        return ", ".join(parts)
 
 
 @contextmanager
-def watched(quiet: bool) -> Iterator[Progress | None]:
-    """A progress bar on stderr while a person is watching."""
+def watched(quiet: bool, clock: Callable[[], float] = time.monotonic) -> Iterator[Progress | None]:
+    """What a run tells its progress to, None for nobody; all of it goes to stderr."""
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
 
     console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    if quiet:
         yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
-    with Bars(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
-        tasks = {}
+    elif console.is_terminal:
+        with _bars(console, clock) as show:
+            yield _Watcher(show, clock)
+    else:
+        yield _Watcher(_Lines(clock), clock)
 
-        def tell(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=None)
-            bars.update(tasks[stage], completed=done, total=total or None)
 
-        yield tell
+class _Watcher:
+    """Keeps a stage for each stage, and shows it whenever there is news of it."""
+
+    def __init__(self, show: Callable[[Stage], None], clock: Callable[[], float]) -> None:
+        self._show, self._clock = show, clock
+        self._stages: dict[str, Stage] = {}
+
+    def __call__(self, news: str, done: int, total: int) -> None:
+        name = SIMULATING if news == CYCLES else news
+        stage = self._stages.setdefault(name, Stage(name, self._clock()))
+        if news == CYCLES:
+            stage.reach_cycle(done, total)
+        else:
+            stage.reach(done, total)
+        if news != SIMULATING:  # the cycle comes at once behind it
+            self._show(stage)
+
+
+class _Lines:
+    """A line whenever a minute has gone by since the last one."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._last = clock, clock()
+
+    def __call__(self, stage: Stage) -> None:
+        now = self._clock()
+        if now - self._last < LINE_SECONDS:
+            return
+        self._last = now
+        share = "" if stage.share is None else f" {stage.share:.0%}"
+        rest = stage.text(now)
+        print(f"fiberscope: {stage.name}{share}{', ' if rest else ''}{rest}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[Stage], None]]:
+    """A bar a stage."""
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    texts = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
+    columns = (*texts, TimeElapsedColumn(), TextColumn("{task.fields[rest]}"))
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(stage: Stage) -> None:
+            if stage.name not in tasks:
+                tasks[stage.name] = bars.add_task(stage.name, total=None, rest="")
+            total = None if stage.share is None else 1.0
+            rest = stage.text(clock())
+            bars.update(tasks[stage.name], completed=stage.share or 0.0, total=total, rest=rest)
+
+        yield show

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Json, Matrix, SecondMatrix, Settings, matrices
+from fiberscope.commands.options import Accelerator, Json, Matrix, Parts, SecondMatrix, Settings, matrices
 from fiberscope.errors import INTERRUPTED, FailedRunError, InputError, UnwrittenWaveformError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 
@@ -57,6 +57,7 @@ def sim(
     matrix: Matrix,
     b: SecondMatrix = None,
     settings: Settings = None,
+    part: Parts = None,
     config: _Config = None,
     json: Json = None,
     vcd: _Vcd = None,
@@ -83,14 +84,15 @@ def sim(
     from accelerators.configuration import parse_settings
     from fiberscope.api import Waveform, simulate
     from fiberscope.commands.progress import watched
+    from fiberscope.parts import parse_parts
 
     _check_files(context)
     window, colours = _window(vcd_window), not vcd_plain
     waveform = Waveform(vcd, window, vcd_scope or (), vcd_trigger, vcd_cycles, colours) if vcd else None
     run = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
     with _delivering(json, vcd, quiet) as deliver, watched(quiet) as tell:
-        given = parse_settings(settings or [])
-        report = run(settings=given, cycle_limit=cycle_limit, waveform=waveform, progress=tell)
+        given, parts = parse_settings(settings or []), parse_parts(part or [])
+        report = run(settings=given, parts=parts, cycle_limit=cycle_limit, waveform=waveform, progress=tell)
     deliver(report)
     return INTERRUPTED if report.ending == "interrupted" else 0
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 from accelerators import configuration
 from accelerators.machine import Accelerator, MemoryUse, Model
 from fiberscope import __version__
+from fiberscope.parts import origin
 from fiberscope.report import document as parts
 from fiberscope.report import host
 from fiberscope.report.bottleneck import bottleneck
@@ -71,7 +72,7 @@ def report(
         fidelity=cast(parts.Fidelity, fidelity),
         version=__version__,
         accelerator=accelerator.name,
-        parts={name: _origin(factory) for name, factory in replaced.items()},
+        parts={name: origin(factory) for name, factory in replaced.items()},
         complete=run.complete,
         ending=cast(parts.Ending, run.reason),
         workload=_workload(problem),
@@ -96,11 +97,6 @@ def report(
 
 def _traffic(model: Model) -> dict[str, parts.TensorTraffic]:
     return {name: parts.TensorTraffic(**asdict(part)) for name, part in model.traffic().items()}
-
-
-def _origin(factory: Callable[..., Component]) -> str:
-    name = getattr(factory, "__qualname__", type(factory).__qualname__)
-    return f"{factory.__module__}.{name}"
 
 
 def _problem(problem: Problem) -> parts.Problem:

@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 import accelerators
+from accelerators.composition import PartFactory
 from accelerators.machine import Accelerator
 from fiberscope.errors import InputError
 from fiberscope.study.runs import run
@@ -62,30 +63,32 @@ def ablations(kind: Accelerator[Any]) -> list[Ablation]:
 
 
 def ablate(
-    accelerator: str,
+    accelerator: str | Accelerator[Any],
     matrix: object,
     b: object = None,
     *,
     settings: Mapping[str, object] | None = None,
+    parts: Mapping[str, PartFactory] | None = None,
     tell: Callable[[str], None] = lambda _line: None,
 ) -> list[Outcome]:
     """Run as configured, with each part made ideal or taken away, and with all that are made ideal.
 
     Args:
-        accelerator: its name.
+        accelerator: its name, or a descriptor of one's own.
         matrix, b: the operands, as ``simulate`` takes them.
         settings: parameters of the run as configured.
+        parts: blocks of one's own, as ``simulate`` takes them.
         tell: called with the name of each run that begins.
 
     Raises:
         InputError: the machine has no table of ablations.
     """
-    kind = accelerators.find(accelerator)
+    kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
     rows = ablations(kind)
-    base = _cycles(kind, matrix, b, settings, None, tell)
+    base = _cycles(kind, matrix, b, settings, parts, None, tell)
     outcomes = [Outcome(AS_CONFIGURED, base, 0, 0.0, "")]
     for row in rows:
-        cycles = _cycles(kind, matrix, b, settings, row, tell)
+        cycles = _cycles(kind, matrix, b, settings, parts, row, tell)
         saved = base - cycles
         outcomes.append(Outcome(row.name, cycles, saved, saved / base if base else 0.0, row.tells))
     return outcomes
@@ -96,9 +99,10 @@ def _cycles(
     matrix: object,
     b: object,
     settings: Mapping[str, object] | None,
+    parts: Mapping[str, PartFactory] | None,
     row: Ablation | None,
     tell: Callable[[str], None],
 ) -> int:
     tell(row.name if row else AS_CONFIGURED)
     ideal = row.settings if row else {}
-    return run(kind, matrix, b, settings={**(settings or {}), **ideal}).cycles
+    return run(kind, matrix, b, settings={**(settings or {}), **ideal}, parts=parts).cycles

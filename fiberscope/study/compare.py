@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import accelerators
+from accelerators.composition import PartFactory
 from accelerators.machine import Accelerator
 from fiberscope.errors import InputError
 from fiberscope.report.document import Report
@@ -112,19 +113,21 @@ def _explain(error: ValidationError) -> str:
 
 
 def compare(
-    accelerator: str,
+    accelerator: str | Accelerator[Any],
     matrices: Sequence[str] = (),
     *,
     settings: Mapping[str, object] | None = None,
+    parts: Mapping[str, PartFactory] | None = None,
     surrogates: bool = False,
     tell: Callable[[str], None] = lambda _line: None,
 ) -> list[Run]:
     """Run the published matrices, with the options of the published runs.
 
     Args:
-        accelerator: its name.
+        accelerator: its name, or a descriptor of one's own.
         matrices: names; all that were published by default, of which those not at hand are left out.
         settings: parameters over those of the published runs.
+        parts: blocks of one's own, as ``simulate`` takes them.
         surrogates: take a surrogate for a matrix that is not at hand.
         tell: called with a line about each run that begins, and each matrix left out.
 
@@ -132,18 +135,18 @@ def compare(
         InputError: of a matrix nothing was published.
         WorkloadError: a matrix asked for by name is not at hand.
     """
-    kind = accelerators.find(accelerator)
+    kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
     known = published(kind)
     for name in matrices:
         if name not in known.matrices:
-            raise InputError(f"nothing was published of {accelerator} on {name}, but on {known.listed}")
+            raise InputError(f"nothing was published of {kind.name} on {name}, but on {known.listed}")
     runs = []
     for name in matrices or known.matrices:
         workload = _workload(name, surrogates, bool(matrices), tell)
         for model, changed in known.models.items() if workload else ():
             tell(f"{name}, {model} memory")
             chosen = {**known.settings, **changed, **(settings or {})}
-            runs.append(_beside(known, model, run(kind, workload, settings=chosen)))
+            runs.append(_beside(known, model, run(kind, workload, settings=chosen, parts=parts)))
     return runs
 
 

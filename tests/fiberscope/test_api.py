@@ -114,7 +114,7 @@ def test_progress_names_the_stages(toy: str) -> None:
     told: list[tuple[str, int, int]] = []
     fiberscope.simulate(toy, SMALL, progress=lambda *step: told.append(step))
     stages = list(dict.fromkeys(stage for stage, _done, _total in told))
-    assert stages == ["simulating", "verifying"]
+    assert stages == ["simulating", "cycles", "verifying"]
     done, total = next((done, total) for stage, done, total in reversed(told) if stage == "simulating")
     assert done == total > 0
 

@@ -1,5 +1,6 @@
 """Downloads, against a server on this machine that can be told to misbehave."""
 
+import errno
 import gzip
 import hashlib
 import http.server
@@ -7,10 +8,11 @@ import io
 import tarfile
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from workloads import WorkloadError, cache, load
+from workloads import WorkloadError, cache, load, registry
 from workloads.download import DownloadError, download
 from workloads.registry import Entry
 
@@ -247,5 +249,29 @@ def test_a_failed_download_is_named_in_the_notice(server, entry):
 def test_a_cache_that_cannot_be_written(server, entry, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "file"))
-    with pytest.raises(DownloadError, match="tiny: the cache cannot be written"):
+    with pytest.raises(DownloadError, match=r"tiny: the cache .* cannot be used \("):
         cache.fetch(entry)
+
+
+def test_a_cache_or_data_folder_that_cannot_be_looked_into(tmp_path, monkeypatch):
+    """Root may look anywhere, so the system's refusal is played."""
+    is_file = Path.is_file
+
+    def refused(path):
+        if "locked" in path.parts:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refused)
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "locked"))
+    monkeypatch.setenv("FIBERSCOPE_DATA", "")
+    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    entry = registry.lookup("LFAT5")
+    with pytest.raises(
+        DownloadError, match=r"LFAT5: the cache .*locked cannot be used \(Permission denied\)"
+    ):
+        cache.fetch(entry)
+    assert load("LFAT5").source == "surrogate"
+    monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path / "locked"))
+    with pytest.raises(WorkloadError, match=r"locked: this folder of FIBERSCOPE_DATA cannot be read"):
+        load("LFAT5")

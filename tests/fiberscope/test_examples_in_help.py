@@ -1,0 +1,147 @@
+"""Every example in a help text or a docstring works; tried on small matrices, as it is about the line."""
+
+import ast
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import typer
+
+import accelerators
+import fiberscope
+from accelerators import configuration
+from fiberscope import cli
+
+ROOT = Path(__file__).parents[2]
+GAMMA = accelerators.find("gamma")
+
+
+def commands(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every command with its help text, those within others too."""
+    yield path, getattr(command, "help", "") or ""
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+def examples(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip().startswith("fiberscope ")]
+
+
+HELP = dict(commands(typer.main.get_command(cli.app)))
+EXAMPLES = list(dict.fromkeys(line for text in HELP.values() for line in examples(text)))
+
+
+def test_every_command_has_an_example() -> None:
+    without = [" ".join(path) for path, text in HELP.items() if not examples(text)]
+    assert without == ["list", "rtl list"]  # which take nothing
+    assert len(EXAMPLES) > 20
+
+
+@pytest.fixture(scope="module")
+def report() -> str:
+    operand = "uniform:rows=40,cols=40,nonzeros=80"
+    return fiberscope.simulate("gamma", operand, histograms=True, pe__count=2, pe__radix=4).to_json()
+
+
+@pytest.fixture
+def folder(report: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """All files that examples name, small."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    (tmp_path / "data").mkdir()
+    entries = "".join(f"{1 + 7 * i % 40} {1 + 11 * i % 40} {i + 1}\n" for i in range(80))
+    matrix = f"%%MatrixMarket matrix coordinate real general\n40 40 80\n{entries}"
+    for name in ("data/wiki-Vote", "my_matrix", "a", "b", "my"):
+        (tmp_path / f"{name}.mtx").write_text(matrix)
+    (tmp_path / "docs").mkdir()
+    page = "<!-- compare gamma: begin -->\n<!-- compare gamma: end -->\n"
+    (tmp_path / "docs" / "accuracy.md").write_text(page)
+    for name in ("out", "before", "after"):
+        (tmp_path / f"{name}.json").write_text(report)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+def shrunk(word: str) -> str:
+    """The same on a small generated matrix."""
+    return re.sub(r"nonzeros=\d+", "nonzeros=80", re.sub(r"(rows|cols)=\d+", r"\1=40", word))
+
+
+def marked(example: str) -> object:
+    """What runs an HDL simulator, Yosys or a machine many times is slow."""
+    slow = example.startswith(
+        ("fiberscope rtl loop", "fiberscope rtl area", "fiberscope rtl bench", "fiberscope ablate")
+    )
+    return pytest.param(example, marks=pytest.mark.slow if slow else ())
+
+
+@pytest.mark.parametrize("example", [marked(example) for example in EXAMPLES])
+def test_an_example_of_a_help_text_works(
+    example: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [shrunk(word) for word in shlex.split(example)[1:]]
+    _skip_what_is_missing(arguments)
+    code = cli.run(arguments)
+    assert code == 0 or (arguments[0] == "wave" and _is_about_the_viewer(capsys.readouterr().err))
+
+
+def _skip_what_is_missing(arguments: list[str]) -> None:
+    if "--verilog" in arguments:
+        pytest.skip("the Verilog is the user's")
+    if arguments[0] == "rtl" and not (find_spec("pyrtl") and find_spec("cocotb")):
+        pytest.skip("needs the extra rtl")
+    if arguments[:2] == ["rtl", "area"] and not (find_spec("pyosys") or shutil.which("yosys")):
+        pytest.skip("needs Yosys")
+    if arguments[:2] == ["rtl", "loop"] and not shutil.which("iverilog"):
+        pytest.skip("needs Icarus Verilog")
+    if arguments[0] == "plot" and not find_spec("matplotlib"):
+        pytest.skip("needs matplotlib")
+    if arguments[-1].endswith(".fst") or (".fst" in " ".join(arguments) and not shutil.which("vcd2fst")):
+        pytest.skip("needs vcd2fst")
+
+
+def _is_about_the_viewer(err: str) -> bool:
+    return "GTKWave is not installed" in err or "no display" in err or "no such waveform" in err
+
+
+SETTINGS = re.compile(r"--set ([a-z_.]+=[^\s'`\"]+)")
+DICT = re.compile(r"\{\"[a-z_]+\.[a-z_]+\": [^{}]*\}")
+
+
+def said_settings() -> Iterator[tuple[str, dict[str, object]]]:
+    """Parameters of Gamma in docstrings and comments of ours, by where they stand."""
+    for path in [*ROOT.glob("fiberscope/**/*.py"), *ROOT.glob("accelerators/*.py"), ROOT / "Makefile"]:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            where = f"{path.relative_to(ROOT)}:{number}"
+            for found in DICT.findall(line):
+                with suppress(ValueError):  # an expression of the code's own
+                    yield where, ast.literal_eval(found)
+            for found in SETTINGS.findall(line) + re.findall(r'SET="([^"$]+)"', line):
+                settings = configuration.parse_settings(found.split())
+                yield where, {key: entry.value for key, entry in settings.items()}
+
+
+def test_values_in_docstrings_are_values_that_gamma_takes() -> None:
+    keys = set(configuration.leaf_keys(GAMMA.configuration))
+    checked = 0
+    for where, settings in said_settings():
+        ours = {key: value for key, value in settings.items() if key in keys}
+        if ours:
+            checked += 1
+            try:
+                configuration.load(GAMMA.configuration, GAMMA.shipped, name="gamma", settings=ours)
+            except configuration.ConfigurationError as error:
+                pytest.fail(f"{where}: {error}")
+    assert checked >= 5
+
+
+def test_a_planted_value_that_gamma_refuses_is_found() -> None:
+    settings = ast.literal_eval(DICT.findall('as in ``{"pe.count": 64, "fibercache.size": "1 MB"}``')[0])
+    with pytest.raises(configuration.ConfigurationError):
+        configuration.load(GAMMA.configuration, GAMMA.shipped, name="gamma", settings=settings)

@@ -1,0 +1,96 @@
+"""Blocks of one's own on the command line, and what is said of those that cannot be."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from fiberscope import cli
+from fiberscope.errors import InputError
+
+TINY = ["uniform:rows=20,cols=20,nonzeros=60,seed=5", "--set", "pe.count=2", "--set", "pe.radix=4"]
+MODULE = """
+from hw.merge import HighRadixMerger
+
+class Mine(HighRadixMerger):
+    pass
+
+def nothing(name, radix):
+    return None
+
+def few(name):
+    return HighRadixMerger(name, 4)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own_blocks.py").write_text(MODULE)
+    Path("broken_of_a_test.py").write_text("x = 1 / 0\n")
+
+
+@pytest.mark.parametrize("command", ["sim", "ablate"])
+def test_a_part_is_named_on_the_command_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    part = "merger=own_blocks:Mine"
+    assert cli.run([command, "gamma", *TINY, "--part", part, "--json", "out.json"]) == 0
+    if command == "sim":
+        document = json.loads(Path("out.json").read_text())
+        assert document["parts"] == {"merger": "own_blocks.Mine"}
+        assert "gamma with merger Mine" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        (
+            "merger",
+            "--part merger: write it as name=module:Class, for example merger=my_blocks:MyMerger",
+        ),
+        (
+            "merger=none_of_these:Mine",
+            "--part merger=none_of_these:Mine: cannot import none_of_these: "
+            "ModuleNotFoundError: No module named 'none_of_these'",
+        ),
+        (
+            "merger=own_blocks:Mime",
+            "--part merger=own_blocks:Mime: own_blocks has no class Mime; did you mean Mine?",
+        ),
+        ("mergr=own_blocks:Mine", "gamma has no part mergr to replace; did you mean merger?"),
+        (
+            "merger=own_blocks:nothing",
+            "the part merger: own_blocks.nothing made None, which is no sim.Component",
+        ),
+        (
+            "merger=own_blocks:few",
+            "the part merger: own_blocks.few is not made as the machine makes it: "
+            "too many positional arguments",
+        ),
+    ],
+)
+def test_a_part_that_cannot_be_costs_a_line(part: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["sim", "gamma", *TINY, "--part", part]) == 2
+    assert capsys.readouterr().err == f"fiberscope: {says}\n"
+
+
+def test_a_module_that_breaks_is_named_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["sim", "gamma", *TINY, "--part", "merger=broken_of_a_test:Mine"]) == 2
+    err = capsys.readouterr().err
+    assert "cannot import broken_of_a_test: ZeroDivisionError: division by zero (" in err
+    assert err.endswith("broken_of_a_test.py:1)\n")
+
+
+def test_a_part_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    part = ["--part", "merger=own_blocks:Mine"]
+    assert cli.run(["compare", "gamma", "wiki-Vote", *part, *part]) == 2
+    assert "merger is given twice" in capsys.readouterr().err
+
+
+def test_from_python_too(toy: str) -> None:
+    with pytest.raises(InputError, match=r"made None, which is no sim\.Component"):
+        fiberscope.simulate(
+            "gamma", TINY[0], parts={"merger": lambda name, radix: None}, pe__count=2, pe__radix=4
+        )
+    assert fiberscope.ablate(toy, TINY[0])[0].name == "as configured"
+    assert fiberscope.compare.__module__ == "fiberscope.study.compare"

@@ -1,0 +1,86 @@
+"""Progress: the share, the cycle, the rate and the time left; a line a minute where nobody watches."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+import fiberscope
+from fiberscope.commands import progress
+from fiberscope.commands.progress import Stage, watched
+
+SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_time_left_is_from_what_is_done() -> None:
+    stage = Stage("simulating", began=0.0)
+    stage.reach(25, 100)
+    stage.reach_cycle(50_000, 0)
+    assert stage.text(20.0) == "cycle 50,000, 2,500 cycles/s, about 0:01:00 left"
+
+
+def test_a_limit_of_cycles_ends_a_run_sooner() -> None:
+    stage = Stage("simulating", began=0.0)
+    stage.reach(1, 100)
+    stage.reach_cycle(500, 1000)
+    assert stage.share == 0.5
+    assert stage.text(30.0).endswith("about 0:00:30 left")
+    stage.reach(80, 100)
+    stage.reach_cycle(501, 1000)
+    assert stage.share == 0.8
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    stage = Stage("verifying", began=0.0)
+    stage.reach(0, 0)
+    assert (stage.share, stage.text(9.0)) == (None, "")
+
+
+def test_without_a_terminal_there_is_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with watched(quiet=False, clock=clock) as tell:
+        assert tell is not None
+        for second in range(0, 150, 10):
+            clock.now = 1000.0 + second
+            tell("simulating", second, 1000)
+            tell("cycles", 1000 * second, 0)
+    assert capsys.readouterr().err.splitlines() == [
+        "fiberscope: simulating 6%, cycle 60,000, 1,000 cycles/s, about 0:15:40 left",
+        "fiberscope: simulating 12%, cycle 120,000, 1,000 cycles/s, about 0:14:40 left",
+    ]
+
+
+def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, screen = Clock(), io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=120)
+    with progress._bars(console, clock) as show:
+        stage = Stage("simulating", began=clock.now)
+        stage.reach(1, 2)
+        stage.reach_cycle(700, 0)
+        clock.now += 7
+        show(stage)
+    assert "50%" in screen.getvalue()
+    assert "cycle 700, 100 cycles/s, about 0:00:07 left" in screen.getvalue()
+
+
+def test_quiet_is_quiet() -> None:
+    with watched(quiet=True) as tell:
+        assert tell is None
+
+
+def test_a_run_tells_its_cycles_and_its_limit(toy: str) -> None:
+    told: list[tuple[str, int, int]] = []
+    fiberscope.simulate(toy, SMALL, cycle_limit=10, progress=lambda *news: told.append(news))
+    cycles = [(done, limit) for name, done, limit in told if name == "cycles"]
+    assert cycles[-1][1] == 10
+    assert [name for name, _, _ in told[-2:]] == ["simulating", "cycles"]
