@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from accelerators.errors import ConfigurationError
 from accelerators.quantities import Bytes, BytesPerSecond, Hertz, Picoseconds
@@ -38,6 +38,7 @@ __all__ = [
     "parameters",
     "parse_settings",
     "validated",
+    "within",
     "written",
 ]
 
@@ -58,6 +59,11 @@ class Configuration(BaseModel):
         if isinstance(value, bool) and annotation in (int, float):
             raise ValueError("it should be a number")
         return value
+
+
+def within(limits: tuple[int, int]) -> Any:  # noqa: ANN401 - what pydantic's Field gives
+    """A field that takes a whole number within the limits that a block of ``hw`` has for it."""
+    return Field(ge=limits[0], le=limits[1])
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from hw.memory import CONSUME, FETCH, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH
 from hw.misses import MissTable
@@ -10,6 +10,18 @@ from hw.tags import TagStore
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
+
+# The least and the most of each number of a specification.
+LIMITS = {
+    "banks": (1, 4096),
+    "sets": (1, 1 << 22),
+    "ways": (1, 1024),
+    "line_bytes": (2, 4096),
+    "misses": (1, 4096),
+    "targets": (1, 65536),
+    "priority_limit": (0, (1 << 16) - 1),
+    "reuse_limit": (1, (1 << 8) - 1),
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +39,7 @@ class FiberCacheSpecification:
         reuse_limit: largest re-reference prediction value of SRRIP, 3 for its two bits.
 
     Raises:
-        ValueError: if a number is below 1 (``priority_limit`` below 0).
+        ValueError: if a number is out of its ``LIMITS``.
     """
 
     banks: int
@@ -41,11 +53,10 @@ class FiberCacheSpecification:
 
     def __post_init__(self) -> None:
         """Refuse what no cache can have."""
-        for field in fields(self):
-            least = 0 if field.name == "priority_limit" else 1
-            number = getattr(self, field.name)
-            if number < least:
-                raise ValueError(f"FiberCache: {field.name} must be at least {least}, not {number}")
+        for name, (least, most) in LIMITS.items():
+            number = getattr(self, name)
+            if not least <= number <= most:
+                raise ValueError(f"FiberCache: {name} must be from {least} to {most}, not {number}")
 
 
 class FiberCacheBank(Component):

@@ -7,10 +7,10 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from accelerators.composition import CompositionParameters, ElementNetwork
-from accelerators.configuration import Bytes, Configuration
+from accelerators.configuration import Bytes, Configuration, within
 from accelerators.gamma.layout import Sizes
 from accelerators.quantities import SIZE
-from hw.cache import FiberCacheSpecification
+from hw.cache import LIMITS, FiberCacheSpecification
 from hw.merge import MAXIMUM_RADIX
 
 MOST_ENTRIES = 1 << 22  # of one kind in a machine: some hundred bytes each
@@ -39,14 +39,14 @@ class FiberCache(Configuration):
     """The FiberCache's geometry and latency."""
 
     size: Bytes = Field(ge=1)
-    banks: int = Field(ge=1, le=4096)
-    ways: int = Field(ge=1, le=1024)
-    line: Bytes = Field(ge=16, le=4096)
+    banks: int = within(LIMITS["banks"])
+    ways: int = within(LIMITS["ways"])
+    line: Bytes = within(LIMITS["line_bytes"])
     latency: int = Field(ge=1, le=1000)
-    misses: int = Field(ge=1, le=4096)
-    targets: int = Field(ge=1, le=65536)
-    priority_bits: int = Field(ge=0, le=16)
-    reuse_bits: int = Field(ge=1, le=8)
+    misses: int = within(LIMITS["misses"])
+    targets: int = within(LIMITS["targets"])
+    priority_bits: int = Field(ge=0, le=LIMITS["priority_limit"][1].bit_length())
+    reuse_bits: int = Field(ge=1, le=LIMITS["reuse_limit"][1].bit_length())
 
     @property
     def sets(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
-from hw.cache import FiberCacheBank, FiberCacheSpecification
+from hw.cache import LIMITS, FiberCacheBank, FiberCacheSpecification
 from hw.memory import CONSUME, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH
 from hw.rtl.bank_logic import CONTROL_BITS, READ_LANE, design
 from hw.rtl.kit.adapter import Adapter
@@ -18,19 +18,15 @@ from sim.channel import Channel
 STATUS = ("missed", "evicted", "stalled_on_replies", "stalled_on_memory")
 
 
+# What a module is tried up to, where that is less than the component's limit.
+MOST = {"sets": 1024, "ways": 64, "misses": 256, "targets": 1024}
+
+
 @dataclass(frozen=True)
-class BankParameters(Parameters):
-    """What a bank is made for; the first are those of ``FiberCacheSpecification``. Defaults are Gamma's.
+class BankParameters(FiberCacheSpecification, Parameters):
+    """The component's specification, up to ``MOST``, and the widths of its ports. Defaults are Gamma's.
 
     Args:
-        banks: banks of the whole cache, 1 to 4096, a power of two or not.
-        sets: of this bank, 1 to 1024, a power of two or not.
-        ways: of a set, 1 to 64.
-        line_bytes: a power of two, 2 to 4096.
-        misses: in flight, 1 to 256.
-        targets: reads that wait for lines in flight, 1 to 1024.
-        priority_limit: 0 to 65535.
-        reuse_limit: 1 to 255.
         port: the bank's number on the network to memory.
         tag_bits: width of a tag, 33 to 63; ``port`` has those from 32 up.
         address_bits: width of a byte address, 16 to 64; the highest is 0, for addresses are not negative.
@@ -42,31 +38,17 @@ class BankParameters(Parameters):
     banks: int = 48
     sets: int = 64
     ways: int = 16
-    line_bytes: int = 64
-    misses: int = 16
-    targets: int = 64
     priority_limit: int = 31
-    reuse_limit: int = 3
     port: int = 0
     tag_bits: int = 48
     address_bits: int = 48
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        for name, least, most in (
-            ("banks", 1, 4096),
-            ("sets", 1, 1024),
-            ("ways", 1, 64),
-            ("line_bytes", 2, 4096),
-            ("misses", 1, 256),
-            ("targets", 1, 1024),
-            ("priority_limit", 0, 65535),
-            ("reuse_limit", 1, 255),
-            ("tag_bits", PORT_SHIFT + 1, 63),
-            ("port", 0, (1 << (self.tag_bits - PORT_SHIFT)) - 1),
-            ("address_bits", 16, 64),
-        ):
-            check_range("bank", name, getattr(self, name), least, most)
+        ports = (1 << max(0, self.tag_bits - PORT_SHIFT)) - 1
+        widths = {"tag_bits": (PORT_SHIFT + 1, 63), "port": (0, ports), "address_bits": (16, 64)}
+        for name, (least, most) in (LIMITS | widths).items():
+            check_range("bank", name, getattr(self, name), least, MOST.get(name, most))
         if self.line_bytes & (self.line_bytes - 1):
             raise ValueError(f"bank: line_bytes must be a power of two, not {self.line_bytes}")
 

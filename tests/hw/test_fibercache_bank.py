@@ -4,13 +4,13 @@ In the runs cycle by cycle: request n is pushed at n, seen at n + 1; a reply pus
 at t + 1. A line asked for at t is taken by the memory at t + 1 and, with its latency of 10, comes at t + 12.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from cache_bench import run_bank
 from fibers import check_accounting_of
 
-from hw.cache import FiberCacheBank, FiberCacheSpecification
+from hw.cache import LIMITS, FiberCacheBank, FiberCacheSpecification
 from hw.memory import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH
 from sim import SimulationError
 from sim.testing import run_block
@@ -332,17 +332,19 @@ class TestLimits:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize(
-        "name", ["banks", "sets", "ways", "line_bytes", "misses", "targets", "reuse_limit"]
-    )
-    def test_nothing_may_be_zero(self, name):
-        with pytest.raises(ValueError, match=f"FiberCache: {name} must be at least 1, not 0"):
-            replace(TINY, **{name: 0})
+    def test_every_number_has_limits(self):
+        assert LIMITS.keys() == {field.name for field in fields(FiberCacheSpecification)}
+        assert {name for name, (least, _most) in LIMITS.items() if least < 1} == {"priority_limit"}
 
-    def test_the_priority_limit_may_be_zero_and_no_less(self):
-        assert replace(TINY, priority_limit=0).priority_limit == 0
-        with pytest.raises(ValueError, match="FiberCache: priority_limit must be at least 0, not -1"):
-            replace(TINY, priority_limit=-1)
+    @pytest.mark.parametrize("name", LIMITS)
+    def test_a_number_beyond_its_limits_is_refused(self, name):
+        least, most = LIMITS[name]
+        for number in (least, most):
+            assert getattr(replace(TINY, **{name: number}), name) == number
+        for number in (least - 1, most + 1):
+            message = f"FiberCache: {name} must be from {least} to {most}, not {number}"
+            with pytest.raises(ValueError, match=message):
+                replace(TINY, **{name: number})
 
     def test_one_slot_towards_memory_is_too_few(self):
         with pytest.raises(SimulationError, match=r"memory.requests: .*a capacity of at least 2 .*, not 1"):
