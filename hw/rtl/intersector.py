@@ -16,6 +16,7 @@ from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
+from hw.rtl.kit.trees import all_up_to
 from hw.rtl.kit.twin import InputStream, Signal, Streams, blank_if_stop, named, unless
 from hw.stream import DATA, FIBER_NUMBERS, STOP
 from sim.channel import Channel
@@ -153,10 +154,9 @@ class _Window:
 
     def below(self, order: Signal) -> list[Signal]:
         """For each place whether it and all before it hold what comes before this in order."""
-        passed = [present & (own < order) for present, own in zip(self.present, self.order, strict=True)]
-        for i in range(1, len(passed)):
-            passed[i] = passed[i - 1] & passed[i]
-        return passed
+        return all_up_to(
+            [present & (own < order) for present, own in zip(self.present, self.order, strict=True)]
+        )
 
     def advance(self, leaves: Sequence[Signal]) -> Signal:
         """Shift out the tokens that leave, take one in if there was room; gives whether all leave."""

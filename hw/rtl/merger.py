@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyrtl
@@ -14,6 +14,7 @@ from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token, streams
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
 from hw.rtl.kit.smallest import Candidate, smallest
+from hw.rtl.kit.trees import all_up_to
 from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
 from hw.stream import DATA, STOP
 from sim.channel import Channel
@@ -80,7 +81,7 @@ def design(parameters: MergerParameters, between: Streams) -> None:
     active = named("active", merging | tasks.valid)
     fan_in = named("fan_in", pyrtl.select(merging, fan_in_held, tasks.fields["coordinate"]))
     awaited = [named(f"awaited_{i:02}", active & (fan_in > i) & ~stopped[i]) for i in range(parameters.radix)]
-    shown = _all_up_to(ways, awaited)
+    shown = all_up_to([way.valid | ~awaited[i] for i, way in enumerate(ways)])
     stops = [
         awaited[i] & shown[i] & way.valid & way.fields["control"]  # a stop waits for the heads before it
         for i, way in enumerate(ways)
@@ -106,14 +107,6 @@ def design(parameters: MergerParameters, between: Streams) -> None:
     merging.next <<= active & ~finished
     fan_in_held.next <<= fan_in
     stopped.next <<= pyrtl.select(finished, pyrtl.Const(0, len(stopped)), stopped | pyrtl.concat_list(stops))
-
-
-def _all_up_to(ways: Sequence[InputStream], awaited: Sequence[Signal]) -> list[Signal]:
-    """For each way whether it and all before it show a head or need none."""
-    shown = [way.valid | ~awaited[i] for i, way in enumerate(ways)]
-    for i in range(1, len(shown)):
-        shown[i] = named(f"shown_to_{i:02}", shown[i - 1] & shown[i])
-    return shown
 
 
 def _payload(way: InputStream) -> dict[str, Signal]:

@@ -82,6 +82,11 @@ MUTANTS = {
             ("smallest-absent-wins", "right.present & (~left.present | less)", "~left.present | less"),
         ),
         *faults_of(
+            "kit/trees.py", "merger skip_ahead",
+            ("trees-32-flags-alone", "while distance < len(found):", "while distance < min(len(found), 32):"),
+            ("trees-neighbours-alone", "distance *= 2", "distance *= 4"),
+        ),
+        *faults_of(
             "merger.py", "merger",
             ("merger-stop-before-heads", "awaited[i] & shown[i] & way.valid", "awaited[i] & way.valid"),
             ("merger-a-way-more", "(fan_in > i)", "(fan_in >= i)"),
@@ -131,7 +136,7 @@ MUTANTS = {
             "intersector.py", "skip_ahead",
             ("skip-ahead-512-fibers", "(number + finished)[:NUMBER_BITS]",
              "(number + finished)[:9].zero_extended(NUMBER_BITS)"),
-            ("skip-ahead-over-gaps", "passed[i] = passed[i - 1] & passed[i]", "passed[i] = passed[i]"),
+            ("skip-ahead-over-gaps", "return all_up_to(", "return list("),
             ("skip-ahead-place-20", "comes = fills & (left == i)", "comes = fills & (left == min(i, 20))"),
             ("skip-ahead-told-again", "asks = named(f\"asks_{side.name}\", side.empties & ~already)",
              "asks = named(f\"asks_{side.name}\", side.empties)"),
