@@ -18,11 +18,16 @@ cdef class Dispatcher(Component):
     cdef long rows
     cdef long columns
     cdef readonly long pairs
+    cdef readonly long closed
+    cdef readonly long released
+    cdef long taken
+    cdef long[::1] marks
     cdef long half
     cdef long[::1] held
     cdef readonly bint open
     cdef readonly long steps
     cdef readonly long products
+    cdef long work
     cdef long row
     cdef long last_row
     cdef long first_column
@@ -41,16 +46,24 @@ cdef class Dispatcher(Component):
     cdef bint all_full
     cdef long elements
     cdef long[::1] served
+    cdef long[::1] long_until
     cdef list tasks
     cdef Channel loaded
     cdef Channel drained
     cdef Channel row_tokens
+    cdef Channel release_tokens
 
     cpdef long tick(self, long now) except? -2
     @cython.final
     cdef long _between_pairs(self, long now) except? -2
     @cython.final
-    cdef int _begin(self) except -1
+    cdef long _free_half(self) noexcept
+    @cython.final
+    cdef int _close_pair(self) except -1
+    @cython.final
+    cdef bint _release(self) except -1
+    @cython.final
+    cdef int _begin(self, long half) except -1
     @cython.final
     cdef bint _step(self, long lane, long now) except -1
     @cython.final
@@ -65,6 +78,10 @@ cdef class Dispatcher(Component):
     cdef int _leave(self, long row) except -1
     @cython.final
     cdef long _element_for(self, long microtile, long now) except -2
+    @cython.final
+    cdef int _note_work(self, long element, long work, long now) except -1
+    @cython.final
+    cdef long _work(self, long a, long b) noexcept
     @cython.final
     cdef OutputRow _output_row(self, long row)
     @cython.final

@@ -23,9 +23,15 @@ class Dispatcher(Component):
     N1 of B's an intersector walks the two lists of microtiles; where their K1 coordinates are equal there is
     a microtile product, which goes out on ``tasks[i]``. A microtile of A has a processing element of its own,
     so that it need not be moved again for the next N1, and neighbours in K1 have neighbours; where that one's
-    queue is full, the product goes to the next that has space. On ``rows`` goes how many rows M1 a tile has
-    and, of each that is through, how many products it took. A pair begins when its half of the output tiles
-    is free: ``drained`` says that one has become so.
+    queue is full, the product goes to the next that has space. Elements with a long product come last, for as
+    long as it is expected to take: what stood behind it would hold up its whole pair. On ``rows`` goes how
+    many rows M1 a tile has and, of each that is through, how many products it took. A pair begins when a half
+    of the output tiles is free: ``drained`` says that one has become so. When the elements have taken the
+    microtiles of a pair, its input tiles are free: ``released``.
+
+    A product is long if its expected work is more than an element's share of a mean pair so far. Work is
+    expected as skipping takes it where coordinates are random: between two fibers the harmonic mean of their
+    elements. The lists of microtiles have their fibers and elements.
 
     Timing: an intersector makes a step a cycle: the heads are equal, or the one behind skips to the first
     coordinate not below the other; or it takes the next (M1, N1) and makes its first step. A processing
@@ -47,6 +53,7 @@ class Dispatcher(Component):
         Input("drained", SIGNAL),
         Output("tasks", PRODUCT, array=True),
         Output("rows", ROW),
+        Output("released", SIGNAL),
     )
 
     def __init__(
@@ -72,11 +79,18 @@ class Dispatcher(Component):
         self.halves = halves
         self.skip = skip
         self.pairs = 0  # begun
-        self.half = 0  # of the output tiles, the present pair's
+        self.closed = 0  # those of them whose products are all given out
+        self.released = 0  # those of them whose microtiles are all taken
+        self.taken = 0  # elements that have taken those of the pair to be released next
+        self.marks = array(
+            "q"
+        )  # by half of the input tiles and element: its products when the pair was closed
+        self.half = halves - 1  # of the output tiles, the present pair's
         self.held = array("q", bytes(8 * HALVES))  # halves in use
         self.open = False  # whether a pair is being worked on
         self.steps = 0
         self.products = 0
+        self.work = 0  # that is expected of them
         self.row = self.last_row = 0  # M1: the present one and where the tile ends
         self.first_column = self.column = self.last_column = 0  # N1
         self.lane_state = array("q", bytes(8 * intersectors))
@@ -92,6 +106,7 @@ class Dispatcher(Component):
         self.all_full = False  # no processing element has space in this cycle
         self.elements = 0
         self.served = array("q")  # by processing element: the cycle in which it was given a product
+        self.long_until = array("q")  # by processing element: the cycle in which its long products should end
 
     def elaborate(self) -> None:
         """Fetch the channels."""
@@ -99,12 +114,15 @@ class Dispatcher(Component):
         self.drained = self.channel("drained")
         self.tasks = self.channels("tasks")
         self.row_tokens = self.channel("rows")
+        self.release_tokens = self.channel("released")
         self.elements = len(self.tasks)
         self.served = array("q", [-1] * self.elements)
+        self.long_until = array("q", bytes(8 * self.elements))
+        self.marks = array("q", bytes(8 * HALVES * self.elements))
 
     def tick(self, now: int) -> int:
         """Advance every intersector by a step."""
-        progress = False
+        progress = self._release()
         if self.drained.can_pop():
             self.held[self.drained.control()] = 0
             self.drained.pop()
@@ -116,24 +134,57 @@ class Dispatcher(Component):
             if self._step(lane, now):
                 progress = True
         if self.working == 0 and self.row == self.last_row:
-            self.open = False
+            self._close_pair()
         return self.busy(now + 1) if progress else self.wait_any_output(self.tasks)
 
     def _between_pairs(self, now: int) -> int:
-        if not self.loaded.can_pop():
-            return self.idle()
-        if self.held[self.pairs % self.halves]:
-            return self.wait_input(self.drained)
-        self._begin()
-        return self.busy(now + 1)
+        if self.loaded.can_pop():
+            half = self._free_half()
+            if half < 0:
+                return self.wait_input(self.drained)
+            self._begin(half)
+            return self.busy(now + 1)
+        return self.wait_output(self._tasks_of(self.taken)) if self.released < self.closed else self.idle()
 
-    def _begin(self) -> None:
+    def _free_half(self) -> int:
+        """A half of the output tiles that is free, behind the one used last; -1 if there is none."""
+        for step in range(1, self.halves + 1):
+            half = (self.half + step) % self.halves
+            if not self.held[half]:
+                return half
+        return -1
+
+    def _close_pair(self) -> None:
+        """All products are given out: note up to which the elements have to take their microtiles."""
+        first = self.closed % HALVES * self.elements
+        for element in range(self.elements):
+            self.marks[first + element] = self._tasks_of(element).pushes
+        self.closed += 1
+        self.open = False
+
+    def _release(self) -> bool:
+        """Free the input tiles of the oldest pair that is closed, if no element needs them any more."""
+        if self.released == self.closed:
+            return False
+        first = self.released % HALVES * self.elements
+        while self.taken < self.elements:
+            channel = self._tasks_of(self.taken)
+            waiting = channel.capacity - channel.space()
+            if channel.pushes - waiting < self.marks[first + self.taken]:
+                return False
+            self.taken += 1
+        self.taken = 0
+        self.released += 1
+        self.release_tokens.push(0, 0, 0, 0.0)  # there is space, for both halves
+        return True
+
+    def _begin(self, half: int) -> None:
         tile_a, tile_b = self.loaded.coordinate(), self.loaded.reference()
         self.loaded.pop()
         self.row, self.last_row = self.a.tile_rows[tile_a], self.a.tile_rows[tile_a + 1]
         self.first_column = self.column = self.b.tile_rows[tile_b]
         self.last_column = self.b.tile_rows[tile_b + 1]
-        self.half = self.pairs % self.halves
+        self.half = half
         self.pairs += 1
         self.held[self.half] = 1
         self.row_tokens.push(self.half, TILE, self.last_row - self.row, 0.0)
@@ -195,13 +246,14 @@ class Dispatcher(Component):
 
     def _deliver(self, lane: int, now: int) -> bool:
         """Give the product at the heads to a processing element, if one has space."""
-        a = self.lane_a[lane]
+        a, b = self.lane_a[lane], self.lane_b[lane]
         element = self._element_for(a, now)
         if element < 0:
             return False
-        self._tasks_of(element).push(self.half, a, self.lane_b[lane], 0.0)
+        self._tasks_of(element).push(self.half, a, b, 0.0)
         self.served[element] = now
         self.products += 1
+        self._note_work(element, self._work(a, b), now)
         self.row_products[self.lane_row[lane]] += 1
         self.lane_a[lane] += 1
         self.lane_b[lane] += 1
@@ -225,18 +277,41 @@ class Dispatcher(Component):
             self.row_products[row] = 0
 
     def _element_for(self, microtile: int, now: int) -> int:
-        """The processing element of a microtile of A, or the next one with space; -1 if there is none."""
+        """The processing element of a microtile of A, or the next one with space; -1 if there is none.
+
+        One that has a long product comes last.
+        """
         if self.all_full:
             return -1
+        last = -1
         element = microtile % self.elements
         for _ in range(self.elements):
             if self.served[element] != now and self._tasks_of(element).can_push():
-                return element
+                if self.long_until[element] <= now:
+                    return element
+                last = element if last < 0 else last
             element += 1
             if element == self.elements:
                 element = 0
-        self.all_full = True
-        return -1
+        self.all_full = last < 0
+        return last
+
+    def _note_work(self, element: int, work: int, now: int) -> None:
+        """A product was given out: whether it is long, more than an element's share of a mean pair so far."""
+        self.work += work
+        if work * self.pairs * self.elements > self.work:
+            self.long_until[element] = max(self.long_until[element], now) + work
+
+    def _work(self, a: int, b: int) -> int:
+        """Steps that the product of two microtiles is expected to take; at least 1."""
+        first_a, last_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
+        first_b, last_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
+        elements_a = self.a.fiber_elements[last_a] - self.a.fiber_elements[first_a]
+        elements_b = self.b.fiber_elements[last_b] - self.b.fiber_elements[first_b]
+        fibers_a, fibers_b = last_a - first_a, last_b - first_b
+        pairs = fibers_a * fibers_b
+        mean = 2 * elements_a * elements_b * pairs // (elements_a * fibers_b + elements_b * fibers_a)
+        return max(1, mean)
 
     def _output_row(self, row: int) -> OutputRow:
         return self.output_rows[self.half * self.rows + row]

@@ -152,7 +152,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         rows = HALVES * (self.output[0] + 1)  # all that can be under way
         connect(self.dispatcher, "rows", self.outputs, "rows", capacity=rows)
         connect(self.outputs, "finished", self.drain, "finished", capacity=rows)
-        connect(self.outputs, "released", self.loader, "released", capacity=HALVES)
+        connect(self.dispatcher, "released", self.loader, "released", capacity=HALVES)
         connect(self.drain, "drained", self.dispatcher, "drained", capacity=HALVES)
         users = ((self.loader, "a"), (self.loader, "b"), (self.drain, "read"), (self.drain, "partial"))
         for (user, port), stream in zip((*users, (self.drain, "new")), self.streams, strict=True):
@@ -163,7 +163,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
     def _connect_elements(self) -> None:
         """The network from the dispatcher to the processing elements and on to the output tiles."""
         connect, latency = self.kernel.connect, self.parameters.network.pe_latency
-        queue = self.parameters.pe.task_queue + latency
+        queue = self.parameters.pe.task_queue + 1 + latency  # and one whose microtiles come
         slots = self.parameters.pe.slots - SPARE_SLOTS  # on their way
         for i, (buffer, core) in enumerate(zip(self.buffers, self.cores, strict=True)):
             connect(self.dispatcher, f"tasks[{i}]", buffer, "tasks", capacity=queue, latency=latency)

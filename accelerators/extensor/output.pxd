@@ -42,7 +42,6 @@ cdef class OutputBuffer(Component):
     cdef long ways
     cdef Channel rows
     cdef Channel finished
-    cdef Channel released
 
     cpdef long tick(self, long now) except? -2
     @cython.final

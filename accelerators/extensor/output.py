@@ -7,7 +7,7 @@ from array import array
 import numpy as np
 import numpy.typing as npt
 
-from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, SIGNAL, TILE
+from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, TILE
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
@@ -113,8 +113,7 @@ class OutputBuffer(Component):
 
     Interface: the partial outputs of a microtile product come in on ``partials[i]`` from processing element
     i. On ``rows`` come how many rows of microtiles a tile will have, and of each how many products, once that
-    is known. When those have come the row is complete: ``finished`` passes it to the drain. With the last row
-    of a tile its input tiles are free: ``released``.
+    is known. When those have come the row is complete: ``finished`` passes it to the drain.
 
     Timing: a product of each processing element and a token of ``rows`` a cycle. A core makes at most one
     partial output a cycle, and each has a port of its own: its outputs arrive while it works, and nothing
@@ -130,7 +129,6 @@ class OutputBuffer(Component):
         Input("rows", ROW),
         Input("partials", PARTIALS, array=True),
         Output("finished", ROW),
-        Output("released", SIGNAL),
     )
 
     def __init__(self, name: str, output_rows: list[OutputRow], slots: list[PartialSlot]) -> None:
@@ -150,7 +148,6 @@ class OutputBuffer(Component):
         self.partials = self.channels("partials")
         self.ways = len(self.partials)
         self.finished = self.channel("finished")
-        self.released = self.channel("released")
 
     def tick(self, now: int) -> int:
         """Take what has come from the dispatcher and from every processing element."""
@@ -196,8 +193,6 @@ class OutputBuffer(Component):
             self.expected[place] = UNKNOWN
             self.finished.push(half, row, 0, 0.0)
             self.missing[half] -= 1
-            if self.missing[half] == 0:
-                self.released.push(half, 0, 0, 0.0)
 
     def _row(self, place: int) -> OutputRow:
         return self.output_rows[place]

@@ -19,7 +19,6 @@ cdef class MicrotileBuffer(Component):
     cdef readonly bint filling
     cdef readonly long bytes
     cdef readonly long reuses
-    cdef long half
     cdef Channel tasks
     cdef Channel ready
 
@@ -54,6 +53,7 @@ cdef class IntersectingCore(Component):
     cdef readonly long additions
     cdef readonly long fibers
     cdef readonly long products
+    cdef readonly long longest
     cdef Channel ready
     cdef Channel partials
     cdef PartialSlot partial

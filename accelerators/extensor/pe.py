@@ -15,8 +15,9 @@ NO_MICROTILE = -1
 class MicrotileBuffer(Component):
     """Moves the microtiles of the next product from the last-level buffer, while the core works on one.
 
-    Interface: products come in on ``tasks`` and leave on ``ready`` with their microtiles in the buffer. A
-    microtile of A that the last product had stays; so does one of B.
+    Interface: products come in on ``tasks`` and leave on ``ready`` with their microtiles in the buffer; only
+    then is their token taken from ``tasks``. A microtile of A that the last product had stays; so does one of
+    B.
 
     Timing: ``port_bytes`` a cycle, at least a cycle a product. The buffer holds two products at the most, the
     core's and the next one; where both together do not fit, the next one comes when the core has finished.
@@ -41,7 +42,6 @@ class MicrotileBuffer(Component):
         self.port_bytes = port_bytes
         self.size = size
         self.held_a = self.held_b = NO_MICROTILE
-        self.half = 0
         self.filling = False
         self.until = 0  # cycle in which the last byte is there
         self.bytes = 0
@@ -79,14 +79,13 @@ class MicrotileBuffer(Component):
         return needed > self.size
 
     def _hand_on(self) -> None:
-        self.ready.push(self.half, self.held_a, self.held_b, 0.0)
+        self.ready.push(self.tasks.control(), self.held_a, self.held_b, 0.0)
+        self.tasks.pop()
         self.filling = False
 
     def _begin(self, now: int) -> int:
         """Take a product; returns when to go on."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
-        self.half = self.tasks.control()
-        self.tasks.pop()
         moved = 0
         if a == self.held_a:
             self.reuses += 1
@@ -171,6 +170,7 @@ class IntersectingCore(Component):
         self.additions = 0
         self.fibers = 0
         self.products = 0
+        self.longest = 0  # steps of one product
 
     def elaborate(self) -> None:
         """Fetch the channels."""
@@ -207,6 +207,7 @@ class IntersectingCore(Component):
         self.result = self.first_slot + self.slot if self.partial.count > 0 else NOTHING
         self.products += 1
         self.steps += steps
+        self.longest = max(self.longest, steps)
         self.working = True
         self.until = now + steps
         return self.until
@@ -247,13 +248,16 @@ class IntersectingCore(Component):
         return self.slots[number]
 
     def counters(self) -> dict[str, int]:
-        """Steps of the intersections of K0, multiplies, additions, pairs of fibers, microtile products."""
+        """Steps of the intersections of K0 and of the longest product, multiplies, additions, pairs of fibers
+        and microtile products.
+        """
         return {
             "intersect_k0": self.steps,
             "multiply": self.multiplies,
             "add": self.additions,
             "fiber_pairs": self.fibers,
             "products": self.products,
+            "longest_product": self.longest,
         }
 
     def signals(self) -> tuple[Signal, ...]:

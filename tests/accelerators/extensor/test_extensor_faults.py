@@ -47,7 +47,7 @@ def losing(base, lost_port):
     ],
 )
 def test_a_lost_token_is_a_deadlock_that_names_who_waits(part, base, port, message):
-    machine = ExTensor(tiny(), *small_operands(), parts={part: losing(base, port)})
+    machine = ExTensor(tiny(llb__halves=1), *small_operands(), parts={part: losing(base, port)})
     with pytest.raises(DeadlockError) as raised:
         machine.kernel.run(cycle_limit=CYCLE_LIMIT)
     assert any(line.startswith(message) for line in raised.value.blocked)

@@ -151,3 +151,55 @@ def test_rows_wait_for_a_slow_memory():
     check_all(machine, a, b)
     stalls = machine.kernel.statistics()["extensor.llb.drain"].output_stall
     assert sum(stalls.values()) > 0
+
+
+def full(rows, columns, first=(0, 0)):
+    """The points of a full block."""
+    return {(first[0] + m, first[1] + k): 1.0 for m in range(rows) for k in range(columns)}
+
+
+def one_long_product(others):
+    """A product of 4096 steps, and as many pairs of tiles behind it, of 16 products of a step each."""
+    a = full(16, 16) | {(16 * tile, 0): 1.0 for tile in range(1, others + 1)}
+    return csr(a, 16 * (others + 1), 16), csr(full(16, 16), 16, 16)
+
+
+@pytest.mark.parametrize("others", [2, 12])
+def test_the_pairs_behind_a_long_product_do_not_wait_for_it(others):
+    """They have other output tiles, and all go through the half that the long product leaves them."""
+    a, b = one_long_product(others)
+    parameters = tiny(pe__tile=16, pe__count=2, tile__m=1, tile__k=1, tile__n=1)
+    machine = run_extensor(parameters, a, b)
+    check_all(machine, a, b)
+    statistics = machine.kernel.statistics()
+    longest = max(core.counters["longest_product"] for name, core in statistics.items() if ".core" in name)
+    assert longest == 4096
+    alone = run_extensor(parameters, *one_long_product(0))
+    assert cycles(machine) < cycles(alone) + 200
+
+
+def test_products_pass_by_the_element_with_a_long_one():
+    """Microtiles 0 and 3 belong to the first of three elements; the first product keeps it for 4096 steps."""
+    a = csr(full(16, 16) | {(0, 16 * k): 1.0 for k in range(1, 6)}, 16, 96)
+    b = csr(full(16, 16) | {(16 * k, 0): 1.0 for k in range(1, 6)}, 96, 16)
+    machine = run_extensor(tiny(pe__tile=16, tile__m=1, tile__k=6, tile__n=1), a, b)
+    check_all(machine, a, b)
+    statistics = machine.kernel.statistics()
+    assert [statistics[f"extensor.pe{i}.core"].counters["products"] for i in range(3)] == [1, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "waits"),
+    [
+        ({"memory.bandwidth": "100 MB/s", "memory.channels": 1}, "drained"),
+        ({"pe.count": 1, "tile.m": 8, "tile.k": 8, "tile.n": 8}, "tasks[0]"),
+    ],
+)
+def test_a_dispatcher_waits_for_what_holds_it_up(settings, waits):
+    """A slow memory does not take the output tiles; a single core is given more than it can do."""
+    a = csr(full(24, 24), 24, 24)
+    machine = run_extensor(tiny(**settings), a, a)
+    part = machine.kernel.statistics()["extensor.llb.dispatcher"]
+    stalls = part.input_stall | part.output_stall
+    assert max(stalls, key=stalls.__getitem__) == waits
+    assert 2 * stalls[waits] > sum(stalls.values())

@@ -17,7 +17,10 @@ class PlainCore(Component):
         self.slots, self.first_slot = slots, first_slot
         self.microtile, self.shape = microtile, shape
         self.walk = None
-        self.count = dict.fromkeys(("intersect_k0", "multiply", "add", "fiber_pairs", "products"), 0)
+        self.count = dict.fromkeys(
+            ("intersect_k0", "multiply", "add", "fiber_pairs", "products", "longest_product"), 0
+        )
+        self.begun = 0  # steps of all products before
 
     def elaborate(self):
         self.ready, self.partials = self.channel("ready"), self.channel("partials")
@@ -34,6 +37,7 @@ class PlainCore(Component):
             self.sums = {}
             self.walk = self._walk(self.ready.coordinate(), self.ready.reference())
             next(self.walk)
+            self.begun = self.count["intersect_k0"]
         self.count["intersect_k0"] += 1
         return self.busy(now + 1)
 
@@ -44,6 +48,8 @@ class PlainCore(Component):
         for key, value in self.sums.items():
             slot.append(key, value)
         self.partials.push(self.ready.control(), number if self.sums else NOTHING, self.row, 0.0)
+        steps = self.count["intersect_k0"] - self.begun
+        self.count["longest_product"] = max(self.count["longest_product"], steps)
         self.ready.pop()
         self.walk = None
 
