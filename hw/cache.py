@@ -35,7 +35,7 @@ class FiberCacheSpecification:
         line_bytes: bytes of a line.
         misses: misses in flight (miss status holding registers).
         targets: reads that wait for lines in flight.
-        priority_limit: where a line's count of fetches not yet read saturates; 0 for SRRIP alone.
+        priority_limit: where a line's count of reads to come saturates; 0 for SRRIP alone.
         reuse_limit: largest re-reference prediction value of SRRIP, 3 for its two bits.
 
     Raises:
@@ -67,13 +67,15 @@ class FiberCacheBank(Component):
 
     - ``READ`` answers with the line; the line's priority falls by one.
     - ``FETCH`` brings the line in without an answer; its priority rises by one.
-    - ``WRITE`` puts a whole line into the cache without fetching it, and acknowledges.
+    - ``WRITE`` puts a whole line into the cache without fetching it, and acknowledges. The line
+      awaits one read: its priority is one.
     - ``CONSUME`` reads for the last time: the line is dropped and never written back.
     - ``WRITE_THROUGH`` passes a whole line on to memory; a copy in the cache stays as it is.
 
     A miss does not block later requests while a register for misses in flight, a target and a way are to be
-    had; requests to a line in flight join it. The victim is the line of the lowest priority, by SRRIP among
-    equals. A dirty victim is written back.
+    had; requests to a line in flight join it. The victim is the line of the lowest priority, a clean
+    one before a dirty one, which would cost a write as well, and by SRRIP among equals. A dirty victim is
+    written back.
 
     Timing: a hit is answered in the cycle in which it is seen; the bank's latency is the latency of the
     channel at ``replies``. A fill takes the cycle in which the line comes back and answers one waiting
@@ -278,7 +280,7 @@ class FiberCacheBank(Component):
         if self.tags.dirty[place] and not self.memory_requests.can_push():
             return self._wait_for_memory(1)
         self._evict(place)
-        self.tags.place_line(place, line, 0)
+        self.tags.place_line(place, line, 1)  # it awaits its one read
         self.tags.dirty[place] = 1
         self._reply(WRITE)
         self.write_misses += 1

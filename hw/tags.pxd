@@ -19,6 +19,7 @@ cdef class TagStore:
     cpdef long victim(self, long set_index) noexcept
     cdef bint _before(self, long place, long other) noexcept
     cpdef void place_line(self, long place, long line, long priority) noexcept
+    cdef bint _equals(self, long place, long other) noexcept
     cdef void _age(self, long victim) noexcept
     cpdef void note_fetch(self, long place) noexcept
     cpdef void note_read(self, long place) noexcept

@@ -1,4 +1,4 @@
-"""Tags of a set-associative bank; the victim is the line of the lowest priority, by SRRIP among equals."""
+"""Tags of a set-associative bank; the victim has the lowest priority, is clean if it can be, and SRRIP's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TagStore:
     Args:
         sets: number of sets.
         ways: ways a set.
-        priority_limit: where a line's count of fetches not yet read saturates.
+        priority_limit: where a line's count of reads to come, fetches and writes not yet read, saturates.
         reuse_limit: largest re-reference prediction value (SRRIP, Jaleel et al., ISCA 2010).
     """
 
@@ -55,6 +55,8 @@ class TagStore:
         """Whether a line is to be evicted before another."""
         if self.priorities[place] != self.priorities[other]:
             return self.priorities[place] < self.priorities[other]
+        if self.dirty[place] != self.dirty[other]:
+            return self.dirty[place] < self.dirty[other]
         return self.reuse[place] > self.reuse[other]
 
     def place_line(self, place: int, line: int, priority: int) -> None:
@@ -69,13 +71,17 @@ class TagStore:
         self.priorities[place] = min(priority, self.priority_limit)
         self.reuse[place] = self.reuse_limit - 1
 
+    def _equals(self, place: int, other: int) -> bool:
+        """Whether SRRIP alone decides between two lines."""
+        return self.priorities[place] == self.priorities[other] and self.dirty[place] == self.dirty[other]
+
     def _age(self, victim: int) -> None:
         step = self.reuse_limit - self.reuse[victim]
         if step == 0:
             return
         first = victim - victim % self.ways
         for place in range(first, first + self.ways):
-            if self.priorities[place] == self.priorities[victim]:
+            if self._equals(place, victim):
                 self.reuse[place] = min(self.reuse[place] + step, self.reuse_limit)
 
     def note_fetch(self, place: int) -> None:

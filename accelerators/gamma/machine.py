@@ -11,6 +11,7 @@ from scipy import sparse
 from accelerators.composition import Composition, PartFactory, User, count
 from accelerators.gamma.configuration import GammaConfiguration
 from accelerators.gamma.layout import TENSORS
+from accelerators.gamma.occupancy import PartialOccupancy
 from accelerators.gamma.prefetcher import Prefetcher
 from accelerators.gamma.reader import FiberReader
 from accelerators.gamma.reorder import affinity_order, window_rows
@@ -137,6 +138,14 @@ class Gamma(Composition[GammaConfiguration]):
             self.a = _rows(a[self.order])
         self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix)
         self.partials = PartialStore(parameters.fibercache.line, parameters.format.element)
+        self.occupancy = PartialOccupancy(
+            self.table,
+            self.a,
+            self.b,
+            self.shape[1],
+            parameters.fibercache.size // parameters.fibercache.line,
+            parameters.sizes,
+        )
         self.product = ProductRows(self.a, self.b, self.shape[1])
         self._product: CsrArray | None = None
         self.scheduler = self._add_scheduler()
@@ -162,9 +171,8 @@ class Gamma(Composition[GammaConfiguration]):
             "scheduler",
             self.table,
             self.a,
-            self.b,
-            self.shape[1],
             self.partials,
+            self.occupancy,
             parameters.fibercache.banks,
             stream_lines=parameters.scheduler.stream_lines,
             most_tasks=1 + parameters.pe.task_queue,

@@ -1,5 +1,6 @@
 cimport cython
 
+from accelerators.gamma.occupancy cimport PartialOccupancy
 from accelerators.gamma.stream cimport StreamOfA
 from hw.fibers.compressed cimport CompressedRows
 from hw.fibers.partials cimport PartialStore
@@ -9,14 +10,14 @@ from sim.channel cimport Channel
 from sim.component cimport Component
 
 cdef long READ, WRITE, PORT_SHIFT, TAG_MASK
+cdef long NOT_HELD
 cdef long END_OF_WORK, NO_PARENT, A_POINTERS_BASE, Z_POINTERS_BASE
 
 cdef class Scheduler(Component):
     cdef TaskTable table
     cdef CompressedRows a
-    cdef CompressedRows b
-    cdef long columns
     cdef PartialStore partials
+    cdef PartialOccupancy occupancy
     cdef long tag_base
     cdef StreamOfA stream
     cdef long line_bytes
@@ -28,6 +29,8 @@ cdef class Scheduler(Component):
     cdef readonly long ready_count
     cdef long processing_elements
     cdef long turn
+    cdef long held_since
+    cdef readonly long held_back_cycles
     cdef long most_tasks
     cdef long most_partial_tasks
     cdef long[::1] tasks_given
@@ -47,6 +50,12 @@ cdef class Scheduler(Component):
     @cython.final
     cdef long _wait(self) except? -2
     @cython.final
+    cdef int _watch_room(self, long now) except -1
+    @cython.final
+    cdef bint _held_back(self) except -1
+    @cython.final
+    cdef long _next_waits_for(self) except -1
+    @cython.final
     cdef bint _receive(self) except -1
     @cython.final
     cdef bint _ask(self) except -1
@@ -63,7 +72,7 @@ cdef class Scheduler(Component):
     @cython.final
     cdef bint _dispatch(self) except -1
     @cython.final
-    cdef long _next_ready(self) noexcept
+    cdef long _next_ready(self) except -2
     @cython.final
     cdef bint _here(self, long task) noexcept
     @cython.final
@@ -76,8 +85,6 @@ cdef class Scheduler(Component):
     cdef int _take(self, long task) except -1
     @cython.final
     cdef int _skip_merging(self) except -1
-    @cython.final
-    cdef long _bound(self, long task) except -1
     @cython.final
     cdef Channel _tasks_of(self, long element)
     @cython.final

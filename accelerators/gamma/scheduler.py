@@ -13,6 +13,7 @@ from accelerators.gamma.layout import (
     Z_POINTERS_BASE,
     Sizes,
 )
+from accelerators.gamma.occupancy import PartialOccupancy
 from accelerators.gamma.stream import stream_of, unfinished_rows
 from accelerators.gamma.tasks import TaskTable
 from hw.fibers.compressed import CompressedRows
@@ -21,6 +22,8 @@ from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE
 from hw.window import ReorderWindow
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
+
+NOT_HELD = -1
 
 
 class Scheduler(Component):
@@ -33,15 +36,18 @@ class Scheduler(Component):
     row pointers of Z are written a line at a time, once all rows of the line are finished. After the last
     task every processing element is told the end of work.
 
+    A leaf, which writes a partial fiber and merges none, is held back while those under way leave it no room
+    in the FiberCache, and all rows behind it with it.
+
     Timing: a cycle takes one line of A, all completions at hand, one read or write, and one dispatch, to the
     processing element with the fewest tasks.
 
     Args:
         name: instance name.
         table: the tasks.
-        a, b: the operands.
-        columns: columns of B, an upper bound of any fiber's length.
+        a: the operand that streams in.
         partials: where partial fibers are allocated.
+        occupancy: what they take of the FiberCache.
         port: number of the port at the network to memory.
         stream_lines: lines of A that may be under way or wait.
         most_tasks: tasks that a processing element may have been given and not completed.
@@ -61,9 +67,8 @@ class Scheduler(Component):
         name: str,
         table: TaskTable,
         a: CompressedRows,
-        b: CompressedRows,
-        columns: int,
         partials: PartialStore,
+        occupancy: PartialOccupancy,
         port: int,
         *,
         stream_lines: int,
@@ -74,9 +79,8 @@ class Scheduler(Component):
         super().__init__(name)
         self.table = table
         self.a = a
-        self.b = b
-        self.columns = columns
         self.partials = partials
+        self.occupancy = occupancy
         self.tag_base = port << PORT_SHIFT
         self.stream = stream_of(a, table, sizes)
         self.line_bytes = sizes.line_bytes
@@ -92,6 +96,8 @@ class Scheduler(Component):
         self.most_partial_tasks = most_partial_tasks
         self.tasks_given = array("q")  # by processing element: those not completed
         self.turn = 0
+        self.held_since = NOT_HELD  # cycle from which the next task, a leaf, is held back
+        self.held_back_cycles = 0
         self.ended = 0  # processing elements told the end of work
         self.completed = 0
         self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes
@@ -121,9 +127,24 @@ class Scheduler(Component):
             progress = True
         if self._dispatch():
             progress = True
+        self._watch_room(now)
         if progress:
             return self.busy(now + 1)
         return self._wait()
+
+    def _watch_room(self, now: int) -> None:
+        """Count the cycles in which a leaf is held back, whatever else goes on."""
+        held = self._held_back()
+        if held and self.held_since == NOT_HELD:
+            self.held_since = now
+        elif not held and self.held_since != NOT_HELD:
+            self.held_back_cycles += now - self.held_since
+            self.held_since = NOT_HELD
+
+    def _held_back(self) -> bool:
+        """Whether the next task in order, a leaf, has its nonzeros and waits for room in the FiberCache."""
+        task = self.next_task
+        return task < self.table.count and self._here(task) and not self.occupancy.admits(task)
 
     def _wait(self) -> int:
         """Nothing could be done in this cycle: say why."""
@@ -133,6 +154,8 @@ class Scheduler(Component):
             return self.wait_any_output(self.tasks)
         if self._all_completed() and self.ended < self.processing_elements:
             return self.wait_output(self._tasks_of(self.ended))
+        if self._held_back():
+            return self.wait_input(self._completions_of(0))
         if not self.memory_requests.can_push():
             return self.wait_output(self.memory_requests)
         if self.window.in_flight() > 0:
@@ -187,7 +210,8 @@ class Scheduler(Component):
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
             if table.inputs[i] < 0:
                 child = -1 - table.inputs[i]
-                self.partials.release(table.output_starts[child], self._bound(child))
+                self.partials.release(table.output_starts[child], self.occupancy.bound(child))
+        self.occupancy.end(task)
         parent = table.parents[task]
         if parent == NO_PARENT:
             line = table.rows[task] // self.rows_per_line
@@ -235,7 +259,11 @@ class Scheduler(Component):
         """The task to dispatch next: one that merges and is ready, else the next row's; -1 if none can."""
         if self.ready_count > 0 and self._here(self.ready[self.first_ready]):
             return self.ready[self.first_ready]
-        if self.next_task < self.table.count and self._here(self.next_task):
+        if (
+            self.next_task < self.table.count
+            and self._here(self.next_task)
+            and self.occupancy.admits(self.next_task)
+        ):
             return self.next_task
         return -1
 
@@ -273,25 +301,13 @@ class Scheduler(Component):
             self.next_task += 1
             self._skip_merging()
         if self.table.parents[task] != NO_PARENT:
-            self.table.output_starts[task] = self.partials.allocate(self._bound(task))
+            self.occupancy.begin(task)
+            self.table.output_starts[task] = self.partials.allocate(self.occupancy.bound(task))
 
     def _skip_merging(self) -> None:
         """Go on to the next task that does not wait for partial fibers; the others become ready later."""
         while self.next_task < self.table.count and self.stream.merges[self.next_task]:
             self.next_task += 1
-
-    def _bound(self, task: int) -> int:
-        """Elements that a task's output has at the most."""
-        bound = 0
-        table = self.table
-        for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
-            source = table.inputs[i]
-            if source < 0:
-                bound += self._bound(-1 - source)
-            else:
-                row = self.a.coordinates[source]
-                bound += self.b.pointers[row + 1] - self.b.pointers[row]
-        return min(bound, self.columns)
 
     def _tasks_of(self, element: int) -> Channel:
         return self.tasks[element]
@@ -300,18 +316,46 @@ class Scheduler(Component):
         return self.completions[element]
 
     def counters(self) -> dict[str, int]:
-        """Lines of A asked for, and tasks completed."""
-        return {"stream_lines": self.window.sent, "tasks": self.completed}
+        """Lines of A asked for, tasks completed, cycles in which a leaf was held back.
+
+        ``most_partial_lines`` is what partial fibers took at a time, those being written at their longest.
+        """
+        return {
+            "stream_lines": self.window.sent,
+            "tasks": self.completed,
+            "held_back_cycles": self.held_back_cycles,
+            "most_partial_lines": self.occupancy.most_lines,
+        }
 
     def signals(self) -> tuple[Signal, ...]:
-        """The next task in order, merging tasks that are ready, tasks completed, lines of A that came."""
+        """The next task in order, merging tasks that are ready, tasks completed, lines of A that came.
+
+        ``next_waits_for`` is what the next task lacks; ``partial_lines`` are those that partial fibers take.
+        """
         return (
             Signal("next_task", 32, "integer"),
             Signal("ready", 16),
             Signal("completed", 32),
             Signal("arrived", 32),
+            Signal("next_waits_for", 2, "state", ("turn", "A", "room", "nothing")),
+            Signal("partial_lines", 32),
         )
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return self.next_task, self.ready_count, self.completed, self.window.arrived
+        return (
+            self.next_task,
+            self.ready_count,
+            self.completed,
+            self.window.arrived,
+            self._next_waits_for(),
+            self.occupancy.lines,
+        )
+
+    def _next_waits_for(self) -> int:
+        """As in the signal's states: its turn at an element, A, room in the FiberCache; there is none."""
+        if self.next_task == self.table.count:
+            return 3
+        if not self._here(self.next_task):
+            return 1
+        return 2 if self._held_back() else 0

@@ -44,8 +44,10 @@ class PartialStore:
         self.free.setdefault(self._size(elements), []).append(start)
 
     def _size(self, elements: int) -> int:
+        """Whole lines, in steps of a sixteenth of the next power of two: few sizes, starts in all sets."""
         granules = max(1, (elements + self.granule - 1) // self.granule)
-        return self.granule << int(granules - 1).bit_length()
+        step = 1 << max(0, int(granules - 1).bit_length() - 4)
+        return self.granule * ((granules + step - 1) // step * step)
 
     def _grow(self, elements: int) -> None:
         coordinates = array("i", bytes(4 * elements))

@@ -107,13 +107,13 @@ class Tags:
         return Way(**{name: named(f"way_{number:02}_{name}", wire) for name, wire in fields.items()})
 
     def _choose(self) -> None:
-        """The victim: the first free way, or else the lowest priority, by SRRIP among equals."""
+        """The victim: the first free way, or else the lowest priority, clean before dirty, then by SRRIP."""
         bits = index_bits(len(self._ways))
         root = smallest(
             [
                 Candidate(
                     way.valid & ~way.pending,
-                    {"coordinate": pyrtl.concat(way.priority, ~way.reuse)},
+                    {"coordinate": pyrtl.concat(way.priority, way.dirty, ~way.reuse)},
                     pyrtl.Const(i, bits),
                 )
                 for i, way in enumerate(self._ways)
@@ -128,10 +128,10 @@ class Tags:
         ]
         self.has_victim: Signal = named("has_victim", _any(self._victim))
         key = root.fields["coordinate"]
-        self._victim_priority = named("victim_priority", key[self._widths[4] :])
-        self._victim_reuse = named("victim_reuse", ~key[: self._widths[4]])
-        dirty = _chosen(self._victim, [way.dirty for way in self._ways])
-        self.evicts_dirty: Signal = named("evicts_dirty", self.evicts & dirty)
+        reuse_bits = self._widths[4]
+        self._victim_class = named("victim_class", key[reuse_bits:])  # among which SRRIP decided
+        self._victim_reuse = named("victim_reuse", ~key[:reuse_bits])
+        self.evicts_dirty: Signal = named("evicts_dirty", self.evicts & key[reuse_bits])
         self.victim_line: Signal = named(
             "victim_line", _chosen(self._victim, [way.line for way in self._ways])
         )
@@ -150,7 +150,8 @@ class Tags:
 
     def _ages(self, way: Way, changes: TagChanges) -> Signal:
         """Whether a way is among those that the victim was chosen among for its prediction."""
-        return changes.place & self.evicts & (way.priority == self._victim_priority)
+        equal = pyrtl.concat(way.priority, way.dirty) == self._victim_class
+        return changes.place & self.evicts & equal
 
     def _aged(self, way: Way, ages: Signal) -> Signal:
         """The prediction of a way; one that ages does so by what the victim's lacks to the limit."""
@@ -168,7 +169,7 @@ class Tags:
                 valid=pyrtl.Const(1, 1),
                 pending=~changes.write,
                 dirty=changes.write,
-                priority=pyrtl.select(changes.fetch, one, pyrtl.Const(0, len(one))),
+                priority=pyrtl.select(changes.fetch | changes.write, one, pyrtl.Const(0, len(one))),
                 reuse=pyrtl.Const(reuse_limit - 1, self._widths[4]),
                 miss=changes.miss,
                 line=self._line,

@@ -111,6 +111,18 @@ class TestReplacement:
         assert outcome.held == {0: False, 3: False}
         assert outcome.priorities == {0: 1, 3: 0}
 
+    def test_a_written_line_is_kept_for_its_one_read(self):
+        outcome = one_at_a_time([(WRITE, 0), (READ, 1), (READ, 2), (READ, 3)])
+        assert outcome.held == {0: True, 3: False}
+        assert outcome.priorities == {0: 1, 3: 0}
+        again = one_at_a_time([(WRITE, 0), (READ, 0), (FETCH, 1), (READ, 2)])
+        assert again.priorities == {1: 1, 2: 0}
+
+    def test_of_equal_priority_the_clean_line_goes(self):
+        outcome = one_at_a_time([(WRITE, 0), (FETCH, 1), (FETCH, 2)])
+        assert outcome.held == {0: True, 2: False}
+        assert outcome.counters == {"write_misses": 1, "fetch_misses": 2, "evictions": 1}
+
     def test_a_fetch_counts_up_and_a_read_down(self):
         outcome = one_at_a_time([(FETCH, 0), (FETCH, 0), (FETCH, 0), (READ, 0)])
         assert outcome.priorities == {0: 2}

@@ -170,6 +170,8 @@ MIXED = [
     *((READ, line) for line in range(4, 9)),
     *((CONSUME, line) for line in range(6)),
     *((READ, line) for line in (0, 2, 2, 0, 4, 2)),
+    (FETCH, 10),
+    *((READ, line) for line in (12, 14, 10)),
 ]
 
 

@@ -19,6 +19,7 @@ from accelerators.gamma.layout import (
     Z_POINTERS_BASE,
     Sizes,
 )
+from accelerators.gamma.occupancy import PartialOccupancy
 from accelerators.gamma.scheduler import Scheduler
 from accelerators.gamma.tasks import TaskTable
 from accelerators.gamma.writer import FiberWriter
@@ -150,16 +151,18 @@ ROWS = csr(
 )
 
 
-def schedule(seed, *, workers=3, stream_lines=4, most_tasks=1000, most_partial_tasks=1000):
+def schedule(
+    seed, *, workers=3, stream_lines=4, most_tasks=1000, most_partial_tasks=1000, room=1 << 20, pause=None
+):
     table, store = TaskTable(ROWS.indptr.astype(np.int64), 4), PartialStore(64, 12)
-    b = csr([{0: 1.0}] * 17, 1)
+    b = csr([dict.fromkeys(range(6), 1.0)] * 17, 100)  # a fiber of four is 5 lines at the most
+    a, columns = stored(ROWS), b.shape[1]
     part = Scheduler(
         "scheduler",
         table,
-        stored(ROWS),
-        stored(b),
-        1,
+        a,
         store,
+        PartialOccupancy(table, a, stored(b), columns, room, SIZES),
         PORT,
         stream_lines=stream_lines,
         most_tasks=most_tasks,
@@ -176,6 +179,7 @@ def schedule(seed, *, workers=3, stream_lines=4, most_tasks=1000, most_partial_t
         kernel.add(WorkerStub(f"worker{i}", None if seed is None else seed + i)) for i in range(workers)
     ]
     for i, element in enumerate(elements):
+        element.pauses = element.pauses if pause is None else (pause,)
         kernel.connect(part, f"tasks[{i}]", element, "tasks", capacity=1)
         kernel.connect(element, "completions", part, f"completions[{i}]", capacity=2)
     assert kernel.run(cycle_limit=100_000).complete
@@ -268,6 +272,50 @@ def test_a_task_goes_to_the_element_with_the_fewest():
     last = [max(end for task, end in element.ended.items() if task != END_OF_WORK) for element in elements]
     longest = max(end - element.begun[task] for element in elements for task, end in element.ended.items())
     assert max(last) - min(last) <= 2 * longest
+
+
+def leaves_of(table):
+    """The tasks that write a partial fiber and merge none."""
+    merging = {parent for parent in table.parents if parent != NO_PARENT}
+    return [task for task in range(table.count) if table.parents[task] != NO_PARENT and task not in merging]
+
+
+def most_lines(table, elements, tasks):
+    """The most lines that these tasks' fibers can take at a time when they are not all of a row."""
+    begun, ended = merged(elements, "begun"), merged(elements, "ended")
+    most = 0
+    for cycle in (begun[task] for task in tasks):
+        running = [task for task in tasks if begun[task] <= cycle < ended[task]]
+        inputs = [table.first_inputs[task + 1] - table.first_inputs[task] for task in running]
+        if len({table.rows[task] for task in running}) > 1:
+            most = max(most, sum(-(-6 * 12 * count // 64) for count in inputs))
+    return most
+
+
+@SEEDS
+def test_leaves_run_at_once_only_as_far_as_their_fibers_have_room(seed):
+    """A fiber is 3 to 5 lines at the most; those of one tree may always run."""
+    table, _memory, elements = schedule(seed, workers=6, stream_lines=64, room=11, pause=100)
+    assert most_lines(table, elements, leaves_of(table)) in range(6, 12)
+    table, _memory, elements = schedule(seed, workers=6, stream_lines=64, pause=100)
+    assert most_lines(table, elements, leaves_of(table)) > 11
+
+
+def test_tasks_go_in_the_order_of_rows_and_one_that_merges_as_soon_as_it_can():
+    """A single element that may have one task at a time."""
+    table, _memory, (element,) = schedule(
+        None, workers=1, stream_lines=64, most_tasks=1, most_partial_tasks=1
+    )
+    missing = list(table.missing)
+    expected: list[int] = []
+    for first in [task for task in range(table.count) if missing[task] == 0]:
+        chain = [first]
+        while (parent := table.parents[chain[-1]]) != NO_PARENT and missing[parent] == 1:
+            chain.append(parent)
+        if parent != NO_PARENT:
+            missing[parent] -= 1
+        expected += chain
+    assert list(element.begun) == [*expected, END_OF_WORK]
 
 
 def test_a_scheduler_takes_turns_among_the_elements():

@@ -65,14 +65,14 @@ class CacheModel:
         if None not in ways:
             self._evict(ways)
         line = Line(number, self.specification.reuse_limit - 1, dirty=operation == WRITE)
-        line.priority = min(int(operation == FETCH), self.specification.priority_limit)
+        line.priority = min(int(operation in (FETCH, WRITE)), self.specification.priority_limit)
         ways[ways.index(None)] = line
         if operation != WRITE:
             self.traffic.append((READ, number))
 
     def _evict(self, ways):
-        lowest = min(line.priority for line in ways)
-        equals = [line for line in ways if line.priority == lowest]
+        lowest = min((line.priority, line.dirty) for line in ways)
+        equals = [line for line in ways if (line.priority, line.dirty) == lowest]
         while all(line.distance < self.specification.reuse_limit for line in equals):
             for line in equals:
                 line.distance += 1

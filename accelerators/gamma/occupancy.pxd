@@ -1,0 +1,25 @@
+cimport cython
+
+from accelerators.gamma.tasks cimport TaskTable
+
+cdef long NO_PARENT, NO_ROW
+
+@cython.final
+cdef class PartialOccupancy:
+    cdef TaskTable table
+    cdef long[::1] bounds
+    cdef readonly long columns
+    cdef readonly long room
+    cdef long line_bytes
+    cdef long element_bytes
+    cdef readonly long lines
+    cdef readonly long most_lines
+    cdef readonly long trees
+    cdef readonly long newest
+
+    cpdef bint admits(self, long task) except -1
+    cpdef begin(self, long task)
+    cpdef end(self, long task)
+    cpdef long bound(self, long task) except -1
+    cdef long _merged(self, long task) noexcept
+    cdef long _lines(self, long elements) noexcept
