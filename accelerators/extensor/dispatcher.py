@@ -94,10 +94,9 @@ class Dispatcher(Component):
         self.row = self.last_row = 0  # M1: the present one and where the tile ends
         self.first_column = self.column = self.last_column = 0  # N1
         self.lane_state = array("q", bytes(8 * intersectors))
-        self.lane_a = array("q", bytes(8 * intersectors))  # heads and ends of the two lists
-        self.lane_a_end = array("q", bytes(8 * intersectors))
-        self.lane_b = array("q", bytes(8 * intersectors))
-        self.lane_b_end = array("q", bytes(8 * intersectors))
+        self.lane_a, self.lane_a_end, self.lane_b, self.lane_b_end = (  # heads and ends of the two lists
+            array("q", bytes(8 * intersectors)) for _ in range(4)
+        )
         self.lane_row = array("q", bytes(8 * intersectors))  # of the output tile
         self.lane_column = array("q", bytes(8 * intersectors))
         self.working = 0  # intersectors that are
@@ -144,7 +143,7 @@ class Dispatcher(Component):
                 return self.wait_input(self.drained)
             self._begin(half)
             return self.busy(now + 1)
-        return self.wait_output(self._tasks_of(self.taken)) if self.released < self.closed else self.idle()
+        return self.wait_any_output(self.tasks) if self.released < self.closed else self.idle()
 
     def _free_half(self) -> int:
         """A half of the output tiles that is free, behind the one used last; -1 if there is none."""

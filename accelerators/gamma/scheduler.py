@@ -155,7 +155,7 @@ class Scheduler(Component):
         if self._all_completed() and self.ended < self.processing_elements:
             return self.wait_output(self._tasks_of(self.ended))
         if self._held_back():
-            return self.wait_input(self._completions_of(0))
+            return self.wait_any_input(self.completions)
         if not self.memory_requests.can_push():
             return self.wait_output(self.memory_requests)
         if self.window.in_flight() > 0:

@@ -192,7 +192,7 @@ def test_products_pass_by_the_element_with_a_long_one():
     ("settings", "waits"),
     [
         ({"memory.bandwidth": "100 MB/s", "memory.channels": 1}, "drained"),
-        ({"pe.count": 1, "tile.m": 8, "tile.k": 8, "tile.n": 8}, "tasks[0]"),
+        ({"pe.count": 1, "tile.m": 8, "tile.k": 8, "tile.n": 8}, "tasks"),
     ],
 )
 def test_a_dispatcher_waits_for_what_holds_it_up(settings, waits):
