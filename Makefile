@@ -42,7 +42,8 @@ OWN      = $(VENV)/bin/fiberscope rtl bench '$(BENCH)' --block '$(BLOCK)' --dut 
 BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
 # What the engine is compiled from: every file of C types and the Python file beside it.
-TYPED    := $(shell find sim hw accelerators -name '*.pxd')
+TYPED_ROOMS := sim hw accelerators
+TYPED    := $(shell find $(TYPED_ROOMS) -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 READY    := $(VENV)/built $(VENV)/installed
 
@@ -124,7 +125,7 @@ release: $(VENV)/release ## Build what is published in dist/: the sources, and a
 
 clean: ## Remove everything that was made here, the environment too.
 	@rm -rf $(VENV) $(OUT) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	@find sim hw accelerators -name '*.so' -delete
+	@find $(TYPED_ROOMS) -name '*.so' -delete
 	@rm -f $(TYPED:.pxd=.c)
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -2,10 +2,13 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from sim.mode import COMPILED_PACKAGES
 
 ROOT = Path(__file__).parent.parent
 ALLOWED = {
@@ -74,3 +77,29 @@ def test_every_room_imports_only_what_it_may(room: str) -> None:
 )
 def test_a_planted_violation_is_found(path: str, source: str) -> None:
     assert len(violations(Path(path), source)) == 1
+
+
+def quoted(path: str, pattern: str) -> set[str]:
+    """The words within what a pattern finds in a file."""
+    found = re.search(pattern, (ROOT / path).read_text(encoding="utf-8"))
+    assert found is not None, f"{path} lists its rooms otherwise"
+    return set(re.findall(r"\w+", found[1]))
+
+
+def test_a_room_stands_in_every_list_of_rooms() -> None:
+    """A new room begins here, in ``ALLOWED``; this names each list that must have it too."""
+    packages = {init.parent.name for init in ROOT.glob("*/__init__.py")}
+    assert packages == ALLOWED.keys(), "the packages at the root"
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    assert set(settings["mypy"]["packages"]) == ALLOWED.keys(), "packages of mypy"
+    include = settings["setuptools"]["packages"]["find"]["include"]
+    assert set(include) == {name for room in ALLOWED for name in (room, f"{room}.*")}, "packages to install"
+    below = quoted("fiberscope/__init__.py", r"for room in \((.*?)\):")
+    assert below == ALLOWED.keys() - {"fiberscope"}, "fiberscope/__init__.py"
+
+
+def test_a_room_with_compiled_files_stands_in_every_list_of_those() -> None:
+    typed = {path.relative_to(ROOT).parts[0] for room in ALLOWED for path in (ROOT / room).rglob("*.pxd")}
+    assert set(COMPILED_PACKAGES) == typed, "sim/mode.py"
+    assert quoted("setup.py", r"for room in \((.*?)\)") == typed, "setup.py"
+    assert quoted("Makefile", r"TYPED_ROOMS := (.*)") == typed, "Makefile"
