@@ -36,6 +36,7 @@ class MemoryParameters(Configuration):
     width: int = Field(ge=8, le=1024)
     standard: str
     address_map: str
+    scheduler: Literal["frfcfs", "row_hit_first", "fcfs"]
     refresh: Literal["all_bank", "off"]
     read_queue: int = Field(ge=1, le=4096)
     write_queue: int = Field(ge=1, le=4096)
@@ -101,6 +102,7 @@ class MemoryParameters(Configuration):
             hertz=self.hertz,
             width=self.width,
             address_map=self.address_map,
+            scheduler=self.scheduler,
             refresh=self.refresh,
             read_queue=self.read_queue,
             write_queue=self.write_queue,

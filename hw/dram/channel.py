@@ -76,6 +76,11 @@ class DramChannel(Component):
         self._replies = self.channel("replies")
 
     @property
+    def last_write_cycle(self) -> int:
+        """Cycle of the last WR; 0 if there was none."""
+        return self._controller.last_write
+
+    @property
     def commands(self) -> list[Command]:
         """Every command issued so far; empty unless ``log`` was asked for."""
         return list(self._controller.device.log or ())

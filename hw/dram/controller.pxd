@@ -14,12 +14,12 @@ cdef class Controller:
     cdef readonly BurstQueues queues
     cdef readonly Returns returns
     cdef readonly long waiting
-    cdef readonly long hits, misses, conflicts, activates, precharges, refreshes
+    cdef readonly long hits, misses, conflicts, activates, precharges, refreshes, last_write
     cdef readonly long[::1] read_bursts
     cdef readonly long[::1] write_bursts
     cdef readonly long row_command, row_bank, row, column_command, column_bank
     cdef long _read_latency, _write_high, _write_low
-    cdef bint _in_order, _two_buses
+    cdef bint _in_order, _keeps_hits, _two_buses
     cdef long _opened_bound, _column_bound, _row_bound
     cdef long[::1] _next_row, _held_in
     cdef long _interval, _refresh_due, _last
@@ -36,6 +36,7 @@ cdef class Controller:
     cdef long _bound(self, long kind) noexcept
     cdef void _choose_mode(self) noexcept
     cdef long _first_ready(self, long now, long kind) noexcept
+    cdef bint _preempts_hit(self, long entry) noexcept
     cdef long _ready(self, long entry, long kind) noexcept
     cdef long _hits(self, long entry) noexcept
     cdef long _row_ready(self, long entry) noexcept

@@ -3,8 +3,9 @@
 In every cycle one row command (ACT, PRE, REF) and one column command (RD, WR) may be issued, or one command
 in all where the standard has a single bus. First ready, first come first served: of the bursts whose next
 command is ready, the oldest. A burst whose row was opened for it goes before all others, and its bank is
-not closed before it is served. Row hits, misses and conflicts are counted when a burst's first command is
-issued.
+not closed before it is served. With ``row_hit_first`` nor is it closed for a burst that is younger than one
+that waits for the open row: else, where a PRE is ready before the next RD, it takes the row away. Row hits,
+misses and conflicts are counted when a burst's first command is issued.
 
 For each kind of command the controller keeps a cycle before which no candidate can be ready, its bound, so
 that it neither searches nor is woken in vain. A search passes bursts whose next commands are of any kind: it
@@ -48,11 +49,11 @@ class Controller:
         specification: device and policy.
         returns: where the bursts that were read go.
 
-    ``waiting`` is the bursts that still need a command. ``hits``, ``misses``, ``conflicts``, ``activates``,
-    ``precharges``, ``refreshes`` and, by pseudo-channel, ``read_bursts`` and ``write_bursts`` count from the
-    start. ``mode`` is what is served, ``READS`` or ``WRITES``, ``owed`` the refreshes that are due.
-    ``row_command``, ``row_bank``, ``row``, ``column_command`` and ``column_bank`` are what was issued
-    in the current cycle.
+    ``waiting`` is the bursts that still need a command. ``hits``, ``misses``, ``conflicts``,
+    ``activates``, ``precharges``, ``refreshes`` and, by pseudo-channel, ``read_bursts`` and
+    ``write_bursts`` count from the start; ``last_write`` is the cycle of the last WR. ``mode`` is what is
+    served, ``READS`` or ``WRITES``, ``owed`` the refreshes that are due. ``row_command``, ``row_bank``,
+    ``row``, ``column_command`` and ``column_bank`` are what was issued in the current cycle.
     """
 
     def __init__(self, specification: DramSpecification, returns: Returns) -> None:
@@ -62,6 +63,7 @@ class Controller:
         self.returns = returns
         self._read_latency = standard.timing.cl + standard.timing.burst
         self._in_order = specification.scheduler == "fcfs"
+        self._keeps_hits = specification.scheduler == "row_hit_first"
         self._two_buses = standard.command_buses == 2
         self._write_high = math.floor(specification.write_high * specification.write_queue)
         self._write_low = math.ceil(specification.write_low * specification.write_queue)
@@ -81,6 +83,7 @@ class Controller:
     def _reset_counts(self) -> None:
         self.hits = self.misses = self.conflicts = 0
         self.activates = self.precharges = self.refreshes = 0
+        self.last_write = 0
         self.read_bursts = array("q", bytes(8 * self.device.pseudo_channels))
         self.write_bursts = array("q", bytes(8 * self.device.pseudo_channels))
         self.row_command = self.column_command = NONE
@@ -204,15 +207,29 @@ class Controller:
         entry = self.queues.heads[self.mode]
         while entry != NOBODY:
             ready = self._ready(entry, kind)
-            if ready <= now:
+            if ready > now:
+                earliest = min(earliest, ready)
+            elif not (self._keeps_hits and self._preempts_hit(entry)):
                 return entry
-            earliest = min(earliest, ready)
             entry = NOBODY if self._in_order else self.queues.following[entry]
         if kind & COLUMN:
             self._column_bound = earliest
         if kind & ROW:
             self._row_bound = earliest
         return NOBODY
+
+    def _preempts_hit(self, entry: int) -> bool:
+        """Whether a burst's next command closes a row that one which came no later waits for."""
+        queues = self.queues
+        bank = queues.bank[entry]
+        if self.device.open_row[bank] in (CLOSED, queues.row[entry]):
+            return False
+        other = queues.heads[self.mode]
+        while other != NOBODY and queues.arrival[other] <= queues.arrival[entry]:
+            if queues.bank[other] == bank and self._hits(other):
+                return True
+            other = queues.following[other]
+        return False
 
     def _ready(self, entry: int, kind: int) -> int:
         """Earliest cycle of a burst's next command, bus apart; ``FAR`` or later if it is of another kind."""
@@ -265,6 +282,7 @@ class Controller:
             self.device.write(bank, now)
             self.write_bursts[pseudo] += 1
             self.column_command = WRITE_COLUMN
+            self.last_write = now
         else:
             self.device.read(bank, now)
             self.read_bursts[pseudo] += 1
@@ -280,6 +298,8 @@ class Controller:
             self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
         else:
             self._column_bound = now + 1
+            if self._keeps_hits:
+                self._row_bound = min(self._row_bound, now + 1)  # it may have kept its row from being closed
 
     def _close_row(self, bank: int, now: int) -> None:
         self._show_row(PRECHARGE, bank, self.device.open_row[bank])

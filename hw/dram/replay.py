@@ -27,8 +27,10 @@ LETTERS = {"R": READ, "W": WRITE}
 class ReplayResult:
     """What a channel made of a trace; cycles are of the memory clock.
 
-    ``completions`` has (tag, cycle) of every reply in the order in which they came, the tag being the
-    request's place in the trace. Latencies count from the cycle before the channel took the request.
+    ``last_completion_cycle`` is that of the last WR or of the last reply, whichever is later;
+    ``bytes_per_second`` counts reads and writes until then. ``completions`` has (tag, cycle) of every
+    reply in the order in which they came, the tag being the request's place in the trace. Latencies count
+    from the cycle before the channel took the request.
     """
 
     requests: int
@@ -91,7 +93,9 @@ def replay(
     kernel.connect(dram, "replies", sink, "replies", capacity=64)
     kernel.run()
     statistics = kernel.statistics()["dram"]
-    return _result(requests, specification, statistics, sink.completions(), dram.commands)
+    return _result(
+        requests, specification, statistics, sink.completions(), dram.commands, dram.last_write_cycle
+    )
 
 
 def _result(
@@ -100,17 +104,19 @@ def _result(
     statistics: ComponentStatistics,
     completions: tuple[tuple[int, int], ...],
     commands: list[Command],
+    last_write: int,
 ) -> ReplayResult:
     counters = statistics.counters
     reads = counters["reads"]
-    last = completions[-1][1] if completions else 0
+    last = max(completions[-1][1] if completions else 0, last_write)
     seconds = last / specification.clock_hertz
+    moved = (reads + counters["writes"]) * specification.request_bytes
     return ReplayResult(
         requests=len(requests),
         reads=reads,
         last_completion_cycle=last,
         mean_read_latency=counters["read_latency"] / reads if reads else 0.0,
-        bytes_per_second=float(reads * specification.request_bytes / seconds) if seconds else 0.0,
+        bytes_per_second=float(moved / seconds) if seconds else 0.0,
         counters=counters,
         statistics=statistics,
         completions=completions,

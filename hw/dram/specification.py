@@ -20,7 +20,8 @@ class DramSpecification:
             ns, see ``DramStandard.at``.
         width: data bits of a pseudo-channel; None for the standard's own.
         address_map: name of one of ``ADDRESS_MAPS``.
-        scheduler: ``frfcfs`` (first ready, first come first served) or ``fcfs`` (strictly in order).
+        scheduler: ``frfcfs`` (first ready, first come first served), ``row_hit_first`` (the same, and no row
+            is closed while an older burst that waits would hit it) or ``fcfs`` (strictly in order).
         refresh: ``all_bank`` or ``off``.
         read_queue: bursts that wait to be read, at the most.
         write_queue: bursts that wait to be written, at the most.
@@ -37,7 +38,7 @@ class DramSpecification:
     hertz: Fraction | int | None = None
     width: int | None = None
     address_map: str = "RoBaRaCoCh"
-    scheduler: Literal["frfcfs", "fcfs"] = "frfcfs"
+    scheduler: Literal["frfcfs", "row_hit_first", "fcfs"] = "frfcfs"
     refresh: Literal["all_bank", "off"] = "all_bank"
     read_queue: int = 32
     write_queue: int = 32
@@ -57,7 +58,8 @@ class DramSpecification:
         device, _cut = self.device, self.map
         for name in ("request_bytes", "requests_per_cycle", "channels", "interleave_bytes"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
-        _require(self.scheduler in ("frfcfs", "fcfs"), "scheduler", self.scheduler, "frfcfs or fcfs")
+        schedulers = ("frfcfs", "row_hit_first", "fcfs")
+        _require(self.scheduler in schedulers, "scheduler", self.scheduler, "frfcfs, row_hit_first or fcfs")
         _require(self.refresh in ("all_bank", "off"), "refresh", self.refresh, "all_bank or off")
         ordered = 0 <= self.write_low < self.write_high <= 1
         _require(ordered, "write_low, write_high", (self.write_low, self.write_high), "0 <= low < high <= 1")

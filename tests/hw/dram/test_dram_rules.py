@@ -1,5 +1,6 @@
 """Commands against the reference's constraint list, and against a second, plain model."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -41,6 +42,7 @@ def one_burst(row: str, **options: object) -> DramSpecification:
     return DramSpecification(standard=row, request_bytes=size, interleave_bytes=size, **options)  # type: ignore[arg-type]
 
 
+ACTIVE_ROWS = ("HBM2_2000", "HBM3_6400", "DDR4_2133")  # tFAW binds in the last two only: 4 tRRD are shorter
 relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -49,13 +51,40 @@ relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[Health
     row=st.sampled_from(sorted(ROWS)),
     cut=st.sampled_from(sorted(ADDRESS_MAPS)),
     refresh=st.sampled_from(["all_bank", "off"]),
+    scheduler=st.sampled_from(["frfcfs", "row_hit_first"]),
     issue=st.sampled_from([1, 3]),
     trace=traces(),
 )
 def test_every_command_is_that_of_the_plain_model(
-    row: str, cut: str, refresh: str, issue: int, trace: list[Request]
+    row: str, cut: str, refresh: str, scheduler: str, issue: int, trace: list[Request]
 ) -> None:
-    chosen = one_burst(row, address_map=cut, refresh=refresh)
+    assert_as_the_plain_model(
+        row, one_burst(row, address_map=cut, refresh=refresh, scheduler=scheduler), issue, trace
+    )
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    row=st.sampled_from(ACTIVE_ROWS),
+    scheduler=st.sampled_from(["frfcfs", "row_hit_first"]),
+    queue=st.sampled_from([8, 16, 32]),
+    marks=st.sampled_from([(0.2, 0.8), (0.0, 0.5), (0.25, 0.75), (0.5, 1.0)]),
+    writes=st.sampled_from([0.4, 0.6]),
+    seed=st.integers(0, 1000),
+)
+def test_so_is_every_command_of_long_traces_that_cross_the_watermarks(
+    row: str, scheduler: str, queue: int, marks: tuple[float, float], writes: float, seed: int
+) -> None:
+    chance = random.Random(seed)
+    trace = [
+        (0, WRITE if chance.random() < writes else READ, chance.randrange(1 << 10) * BURST)
+        for _ in range(500)
+    ]
+    chosen = one_burst(row, scheduler=scheduler, write_queue=queue, write_low=marks[0], write_high=marks[1])
+    assert_as_the_plain_model(row, chosen, 4, trace)
+
+
+def assert_as_the_plain_model(row: str, chosen: DramSpecification, issue: int, trace: list[Request]) -> None:
     model = PlainModel(row, chosen, trace, issue)
     model.run()
     result = replay(trace, chosen, issue, log=True)
@@ -69,7 +98,7 @@ def test_every_command_is_that_of_the_plain_model(
 @given(
     row=st.sampled_from(sorted(ROWS)),
     cut=st.sampled_from(sorted(ADDRESS_MAPS)),
-    scheduler=st.sampled_from(["frfcfs", "fcfs"]),
+    scheduler=st.sampled_from(["frfcfs", "row_hit_first", "fcfs"]),
     request_bytes=st.sampled_from([64, 128, 256]),
     trace=traces(),
 )
@@ -90,7 +119,6 @@ def test_no_command_breaks_a_constraint(
 SCATTERED = [(0, WRITE if place % 5 == 0 else READ, place * 7919 * 64 % (1 << 24)) for place in range(400)]
 STREAMED = [(0, READ, place * 64) for place in range(200)]
 ROW_BY_ROW = [(0, READ, row * (1 << 20) + column * 64) for row in range(6) for column in range(12)]
-ACTIVE_ROWS = ("HBM2_2000", "HBM3_6400", "DDR4_2133")  # tFAW binds in the last two only: 4 tRRD are shorter
 PLANTED: dict[str, dict[str, int]] = {
     name: {name: 1}
     for name in ("rcd_read", "rcd_write", "rp", "ras", "ccd_l", "faw", "rtp", "wr", "wtr_l", "rtw", "rfc")

@@ -180,7 +180,7 @@ class PlainModel:
         queue = self.queues[self.write_mode]
         for burst in queue:
             command = self.next_command(burst, now)
-            held = command.name == "PRE" and any(other.bank == burst.bank for other in self.opened)
+            held = command.name == "PRE" and self.keeps_open(burst, queue)
             if command.name in kinds and not held and self.ready(command):
                 self.count(burst, command)
                 self.issue_command(command)
@@ -192,6 +192,17 @@ class PlainModel:
                     self.finish(burst, now)
                 return True
         return False
+
+    def keeps_open(self, burst: Burst, queue: list[Burst]) -> bool:
+        """Whether a row must not be closed for a burst."""
+        if any(other.bank == burst.bank for other in self.opened):
+            return True
+        return self.specification.scheduler == "row_hit_first" and any(
+            other.bank == burst.bank
+            and other.row == self.open_row[burst.bank]
+            and other.arrival <= burst.arrival
+            for other in queue
+        )
 
     def count(self, burst: Burst, command: Command) -> None:
         """Row hits, misses, conflicts, by a burst's first command."""
