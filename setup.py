@@ -30,10 +30,13 @@ DIRECTIVES = {
 HELPERS = "sim._cyutility"  # Cython's own helper code, compiled once instead of into every module
 
 
+# Their compiled form stands in the .pxd and goes into the modules that use it; the .py is for the others.
+INLINE = (Path("sim/inline.py"), Path("sim/schedule.py"))
+
+
 def _extensions() -> list[Extension]:
-    sources = sorted(
-        pxd.with_suffix(".py") for room in ("sim", "hw", "accelerators") for pxd in Path(room).rglob("*.pxd")
-    )
+    typed = (pxd for room in ("sim", "hw", "accelerators") for pxd in Path(room).rglob("*.pxd"))
+    sources = sorted({pxd.with_suffix(".py") for pxd in typed}.difference(INLINE))
     modules = {".".join(source.with_suffix("").parts): str(source) for source in sources}
     modules[HELPERS] = HELPERS.replace(".", "/") + ".c"
     return [

@@ -1,5 +1,6 @@
 cimport cython
 
+from sim cimport schedule
 from sim.clock cimport Clock
 
 cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, WORDS

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 
+from sim import schedule
 from sim.clock import Clock
 from sim.errors import ChannelError
 from sim.protocol import Protocol
@@ -106,7 +107,7 @@ class Channel:
         self._values[tail] = value
         self.occupancy += 1
         self.pushes += 1
-        self._reader_clock.wake(self._reader_index, arrival)
+        schedule.wake(self._reader_clock, self._reader_index, arrival)
         if self._pop_time == self._writer_clock.time:
             self._wake_writer()
 
@@ -161,4 +162,4 @@ class Channel:
         free = self.capacity - self.occupancy
         if free - self._popped < self._wanted <= free:
             clock = self._writer_clock
-            clock.wake(self._writer_index, self._pop_time // clock.period + 1)
+            schedule.wake(clock, self._writer_index, self._pop_time // clock.period + 1)

@@ -1,7 +1,6 @@
 cimport cython
 
-cdef long ONE, SLOTS, BITS, FAR, DE_BRUIJN, LOW_WORD
-cdef long[::1] POSITION
+cdef long ONE, SLOTS, BITS, FAR
 
 @cython.final
 cdef class Clock:
@@ -14,16 +13,16 @@ cdef class Clock:
     cdef readonly long due
     cdef long[::1] wheel
     cdef long[::1] occupied
-    cdef list agenda
+    cdef object agenda
     cdef long agenda_cycle
     cdef long _first_word, _word, _last_word
 
     cpdef int wake(self, long index, long cycle) except -1
-    cdef void _mark(self, long index, long cycle) noexcept
+    cdef int wake_far(self, long index, long cycle) except -1
     cpdef long next_cycle(self) noexcept
     cpdef long next_wake(self) noexcept
     cpdef long next_edge(self) noexcept
     cpdef int advance(self, long cycle) except -1
     cpdef long pop(self) noexcept
 
-cdef long lowest_bit(long bits) noexcept
+from sim cimport schedule  # behind the class, over which its functions are

@@ -1,29 +1,22 @@
 """A clock domain and the schedule of its components.
 
 Near wakes go on a timing wheel, one bit a component and cycle, so that a second wake for the same cycle is
-free and the order within a cycle is the order of the components' indices. Far ones wait on a heap.
+free and the order within a cycle is the order of the components' indices. Far ones wait in a sorted list.
 """
 
 from __future__ import annotations
 
-import heapq
 from array import array
 from fractions import Fraction
 
+from sortedcontainers import SortedList
+
+from sim import schedule
 from sim.constants import FAR
 from sim.errors import SimulationError
+from sim.schedule import BITS, SLOTS
 
 ONE = 1  # a C long when compiled: the literal is a C int there, of which 1 << 31 is negative
-SLOTS = 256  # cycles that the wheel covers; a power of two
-BITS = 32  # components, or slots, in one word; a word stays a small positive integer in both modes
-
-# Position of the only set bit of a 32-bit word, by multiplication with a de Bruijn sequence
-# (Leiserson, Prokop, Randall 1998, "Using de Bruijn Sequences to Index a 1 in a Computer Word").
-DE_BRUIJN = 0x077CB531
-LOW_WORD = 0xFFFFFFFF
-POSITION = array("q", bytes(8 * BITS))
-for _bit in range(BITS):
-    POSITION[((DE_BRUIJN << _bit) & LOW_WORD) >> 27] = _bit
 
 
 class Clock:
@@ -47,7 +40,7 @@ class Clock:
         self.words = 1
         self.wheel = array("q", bytes(8 * SLOTS))
         self.occupied = array("q", bytes(8 * (SLOTS // BITS)))
-        self.agenda: list[tuple[int, int]] = []
+        self.agenda: SortedList[tuple[int, int]] = SortedList()  # far wakes: cycle and index
         self.agenda_cycle = FAR
         self.due = 0
         self._first_word = self._word = self._last_word = 0
@@ -63,18 +56,19 @@ class Clock:
         Raises:
             SimulationError: if the cycle lies beyond the end of countable time.
         """
-        if cycle - self.cycle < SLOTS:
-            self._mark(index, cycle)
-        else:
-            if cycle >= FAR // self.period:
-                raise SimulationError(f"clock {self.name}: cycle {cycle} is beyond the end of time")
-            heapq.heappush(self.agenda, (cycle, index))
-            self.agenda_cycle = self.agenda[0][0]
+        schedule.wake(self, index, cycle)
 
-    def _mark(self, index: int, cycle: int) -> None:
-        slot = cycle & (SLOTS - 1)
-        self.wheel[slot * self.words + (index >> 5)] |= ONE << (index & 31)
-        self.occupied[slot >> 5] |= ONE << (slot & 31)
+    def wake_far(self, index: int, cycle: int) -> None:
+        """Keep a wake that is too far for the wheel; once, however often it is asked for.
+
+        Raises:
+            SimulationError: if the cycle lies beyond the end of countable time.
+        """
+        if cycle >= FAR // self.period:
+            raise SimulationError(f"clock {self.name}: cycle {cycle} is beyond the end of time")
+        if (cycle, index) not in self.agenda:
+            self.agenda.add((cycle, index))
+            self.agenda_cycle = self.agenda[0][0]
 
     def next_cycle(self) -> int:
         """The next cycle in which a component of this domain wakes; ``FAR`` if none does."""
@@ -82,12 +76,12 @@ class Clock:
         word = start >> 5
         bits = self.occupied[word] >> (start & 31)
         if bits:
-            return min(self.cycle + 1 + lowest_bit(bits), self.agenda_cycle)
+            return min(self.cycle + 1 + schedule.lowest_bit(bits), self.agenda_cycle)
         distance = BITS - (start & 31)
         for step in range(1, SLOTS // BITS + 1):
             bits = self.occupied[(word + step) & (SLOTS // BITS - 1)]
             if bits:
-                return min(self.cycle + 1 + distance + lowest_bit(bits), self.agenda_cycle)
+                return min(self.cycle + 1 + distance + schedule.lowest_bit(bits), self.agenda_cycle)
             distance += BITS
         return self.agenda_cycle
 
@@ -107,7 +101,7 @@ class Clock:
         self.cycle = cycle
         self.time = cycle * self.period
         while self.agenda_cycle == cycle:
-            self._mark(heapq.heappop(self.agenda)[1], cycle)
+            schedule.mark(self, self.agenda.pop(0)[1], cycle)
             self.agenda_cycle = self.agenda[0][0] if self.agenda else FAR
         slot = cycle & (SLOTS - 1)
         self.occupied[slot >> 5] &= ~(ONE << (slot & 31))
@@ -117,15 +111,4 @@ class Clock:
 
     def pop(self) -> int:
         """Index of the next component that wakes in the current cycle, in increasing order; -1 when done."""
-        while self._word < self._last_word:
-            bits = self.wheel[self._word]
-            if bits:
-                self.wheel[self._word] = bits & (bits - 1)
-                return (self._word - self._first_word) * BITS + lowest_bit(bits)
-            self._word += 1
-        return -1
-
-
-def lowest_bit(bits: int) -> int:
-    """Position of the lowest set bit of a non-zero word of at most 32 bits."""
-    return POSITION[(((bits & -bits) * DE_BRUIJN) & LOW_WORD) >> 27]
+        return schedule.pop(self)

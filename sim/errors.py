@@ -31,3 +31,15 @@ class DeadlockError(SimulationError):
         self.blocked = tuple(blocked)
         lines = "\n".join(f"  - {line}" for line in self.blocked)
         super().__init__(f"deadlock at cycle {cycle}: nothing can wake, yet\n{lines}")
+
+
+def no_cycle_returned(error: Exception) -> bool:
+    """Whether this came of what a tick returned, and not of what it did: no frame of its own is innermost."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    return (
+        isinstance(error, TypeError)
+        and frame is not None
+        and frame.tb_frame.f_code.co_filename.endswith(("sim/component.py", "sim/kernel.py"))
+    )

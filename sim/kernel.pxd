@@ -1,5 +1,6 @@
 cimport cython
 
+from sim cimport inline, schedule
 from sim.clock cimport Clock
 from sim.component cimport Component
 
@@ -38,8 +39,6 @@ cdef class Kernel:
     @cython.final
     cdef int _wake_all(self, Clock clock, long cycle) except -1
     @cython.final
-    cdef Component _component(self, long index)
-    @cython.final
     cdef int _tick(self, Component component, Clock clock, long cycle) except -1
     @cython.final
     cdef int _sample(self, long time) except -1
@@ -47,6 +46,3 @@ cdef class Kernel:
     cdef int _switch_tracing(self, long time) except -1
 
 cdef Clock _clock_of(Component component)
-cdef long _next_wake(Clock clock) noexcept
-cdef long _next_edge(Clock clock) noexcept
-cdef long _due(Clock clock) noexcept

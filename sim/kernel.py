@@ -8,12 +8,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+from sim import inline, schedule
 from sim.channel import Channel
 from sim.clock import Clock
 from sim.component import Component
 from sim.connect import Wiring
 from sim.constants import FAR, IDLE, NEVER
-from sim.errors import DeadlockError, SimulationError
+from sim.errors import DeadlockError, SimulationError, no_cycle_returned
 from sim.interrupt import give_way, on_interrupt
 from sim.statistics import ComponentStatistics, Run, blocked_by, statistics_of
 
@@ -266,11 +267,11 @@ class Kernel:
     def _next_time(self) -> int:
         """Base tick of the next step; ``FAR`` if nobody wakes any more. Each clock has its own in ``due``."""
         best = FAR
-        for clock in self._domains:
-            best = min(best, _next_wake(clock))
+        for listed in self._domains:
+            best = min(best, inline.clock(listed).next_wake())
         if not self.sleeps and best < FAR:
-            for clock in self._domains:
-                best = min(best, _next_edge(clock))
+            for listed in self._domains:
+                best = min(best, inline.clock(listed).next_edge())
         return best
 
     def _run_time_step(self, time: int) -> None:
@@ -278,8 +279,9 @@ class Kernel:
         if time >= self._trace_switch:
             self._switch_tracing(time)
         self.time = time
-        for clock in self._domains:
-            if _due(clock) == time:
+        for listed in self._domains:
+            clock = inline.clock(listed)
+            if clock.due == time:
                 self._tick_domain(clock)
         if self._tracing:
             self._sample(time)
@@ -290,22 +292,25 @@ class Kernel:
         if not self.sleeps:
             self._wake_all(clock, cycle)
         clock.advance(cycle)
-        index = clock.pop()
+        index = schedule.pop(clock)
         try:
             while index >= 0:
-                self._tick(self._component(index), clock, cycle)
-                index = clock.pop()
+                self._tick(inline.component(self._ordered[index]), clock, cycle)
+                index = schedule.pop(clock)
         except Exception as error:
-            error.add_note(f"at cycle {cycle} in {self._component(index).name}")
+            name = self._ordered[index].name
+            if no_cycle_returned(error):
+                raise SimulationError(
+                    f"{name}: tick at cycle {cycle} gave no cycle; end it by return self.busy(cycle), "
+                    "wait_input(channel), wait_output(channel) or idle()"
+                ) from error
+            error.add_note(f"at cycle {cycle} in {name}")
             raise
 
     def _wake_all(self, clock: Clock, cycle: int) -> None:
         for component in self._ordered:
             if component._clock is clock:
                 clock.wake(component._index, cycle)
-
-    def _component(self, index: int) -> Component:
-        return self._ordered[index]
 
     def _tick(self, component: Component, clock: Clock, cycle: int) -> None:
         """One tick, with its accounting: the state of the last tick holds for the cycles since."""
@@ -319,7 +324,12 @@ class Kernel:
         if self._tracing:
             self._ticked.append(component)
         if wake > cycle:
-            clock.wake(component._index, wake)
+            if component._state == IDLE:
+                raise SimulationError(
+                    f"{component.name}: tick at cycle {cycle} asked for cycle {wake}, but does not say what "
+                    "the cycles until then count as: return self.busy(cycle), or call wake_at and idle"
+                )
+            schedule.wake(clock, component._index, wake)
         elif wake != NEVER:
             raise SimulationError(
                 f"{component.name}: tick at cycle {cycle} asked for cycle {wake}, which is not in the future"
@@ -378,15 +388,3 @@ def _clock_of(component: Component) -> Clock:
     if component._clock is None:
         raise SimulationError(f"{component.name} is in no clock domain: kernel.add(component) first")
     return component._clock
-
-
-def _next_wake(clock: Clock) -> int:
-    return clock.next_wake()
-
-
-def _next_edge(clock: Clock) -> int:
-    return clock.next_edge()
-
-
-def _due(clock: Clock) -> int:
-    return clock.due

@@ -1,6 +1,6 @@
 cimport cython
 
-from sim.channel cimport Channel
+from sim cimport inline
 from sim.component cimport Component
 
 @cython.final
@@ -13,7 +13,6 @@ cdef class Probe:
 
     cdef int collect(self, long[::1] values, list changed) except -1
     cdef int _collect_samples(self, long[::1] values, list changed) except -1
-    cdef Channel _channel(self, long i)
 
 @cython.final
 cdef class Probes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+from sim import inline
 from sim.channel import Channel
 from sim.component import Component
 from sim.errors import SimulationError
@@ -37,7 +38,7 @@ class Probe:
         if self.own > 1:
             self._collect_samples(values, changed)
         for i in range(len(self.channels)):
-            _update(values, changed, self.positions[i], self._channel(i).occupancy)
+            _update(values, changed, self.positions[i], inline.channel(self.channels[i]).occupancy)
 
     def _collect_samples(self, values: array[int], changed: list[int]) -> None:
         position = self.first + 1
@@ -54,9 +55,6 @@ class Probe:
             raise SimulationError(
                 f"{self.component.name}: sample() must give 64-bit integers, not {samples!r}"
             ) from None
-
-    def _channel(self, i: int) -> Channel:
-        return self.channels[i]
 
 
 class Probes:

@@ -102,7 +102,9 @@ class Drained(Component):
             self.done = now + 1
             return self.busy(now + 1)
         wake = self.idle()
-        return now + 1 if now < self.work + self.drain else wake
+        if now < self.work + self.drain:
+            self.wake_at(now + 1)
+        return wake
 
 
 def watched_drain(work, drain):

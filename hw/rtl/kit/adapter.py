@@ -167,7 +167,9 @@ class Adapter(Component):
         self._next = now + 1
         self.observe(moved)
         wake = self.account(now, moved, self._blocked(outputs))
-        return now + 1 if moved or now < self._last_change + self.drain else wake
+        if moved or now < self._last_change + self.drain:
+            self.wake_at(now + 1)
+        return wake
 
     def observe(self, moved: Mapping[str, Token]) -> None:
         """See the tokens that moved in this cycle, by port; for counters. Called once a tick."""

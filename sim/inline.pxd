@@ -1,0 +1,12 @@
+from sim.channel cimport Channel
+from sim.clock cimport Clock
+from sim.component cimport Component
+
+cdef inline Component component(object listed) noexcept:
+    return <Component>listed
+
+cdef inline Clock clock(object listed) noexcept:
+    return <Clock>listed
+
+cdef inline Channel channel(object listed) noexcept:
+    return <Channel>listed
