@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -25,6 +27,7 @@ class StoredProduct:
         self.rows: dict[tuple[int, int], tuple[Integers, Values]] = {}
         self.nonzeros = 0
         self.additions = 0
+        self.matrix: CsrArray | None = None  # once gathered
 
     def merge(
         self, place: tuple[int, int], keys: Integers, values: Values, visited: Integers
@@ -53,20 +56,41 @@ class StoredProduct:
         return int(np.isin(held // self.microtile**2, visited).sum()), new
 
     def gather(self) -> CsrArray:
-        """The matrix; its entries are those written, be they zero."""
-        points = [self._points(place, keys) for place, (keys, _values) in self.rows.items()]
-        rows, columns = np.concatenate([np.zeros((2, 0), np.int64), *points], axis=1)
-        values = np.concatenate([np.zeros(0), *(values for _keys, values in self.rows.values())])
-        order = np.argsort(rows * max(1, self.shape[1]) + columns)
-        pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.shape[0]))])
-        return sparse.csr_array((values[order], columns[order], pointers), shape=self.shape)
+        """The matrix; its entries are those written, be they zero. Each row is let go as it is moved."""
+        if self.matrix is None:
+            self.matrix = self._gather()
+        return self.matrix
 
-    def _points(self, place: tuple[int, int], keys: Integers) -> Integers:
-        """Rows and columns of the elements of a row of microtiles."""
+    def _gather(self) -> CsrArray:
+        columns = np.empty(self.nonzeros, np.int32 if self.shape[1] < 2**31 else np.int64)
+        values = np.empty(self.nonzeros)
+        lengths = np.zeros(self.shape[0], np.int64)
+        done = 0
+        for m1, places in groupby(sorted(self.rows), key=lambda place: place[0]):
+            rows, parts, found = self._points(m1, list(places))
+            order = np.lexsort((parts, rows))
+            here = slice(done, done + len(rows))
+            columns[here], values[here] = parts[order], found[order]
+            first = m1 * self.microtile
+            counts = np.bincount(rows - first, minlength=1)
+            lengths[first : first + len(counts)] = counts
+            done = here.stop
+        pointers = np.concatenate([[0], np.cumsum(lengths)])
+        if self.nonzeros < 2**31:  # as wide as the coordinates, or scipy copies them
+            pointers = pointers.astype(columns.dtype)
+        return sparse.csr_array((values, columns, pointers), shape=self.shape)
+
+    def _points(self, m1: int, places: list[tuple[int, int]]) -> tuple[Integers, Integers, Values]:
+        """Rows, columns and values of the elements of all rows of microtiles of one M1, which are let go."""
         side = self.microtile
-        column, inside = keys // side**2, keys % side**2
-        rows = place[0] * side + inside // side
-        return np.stack([rows, (place[1] * self.columns + column) * side + inside % side])
+        points = []
+        for place in places:
+            keys, values = self.rows.pop(place)
+            column, inside = np.divmod(keys, side**2)
+            rows = m1 * side + inside // side
+            points.append((rows, (place[1] * self.columns + column) * side + inside % side, values))
+        rows, columns, values = (np.concatenate(part) for part in zip(*points, strict=True))
+        return rows, columns, values
 
 
 def _among(keys: Integers, others: Integers) -> npt.NDArray[np.bool_]:

@@ -146,7 +146,7 @@ class Gamma(Composition[GammaConfiguration]):
             parameters.fibercache.size // parameters.fibercache.line,
             parameters.sizes,
         )
-        self.product = ProductRows(self.a, self.b, self.shape[1])
+        self.product = ProductRows(self.a, self.b, self.shape[1], self.order)
         self._product: CsrArray | None = None
         self.scheduler = self._add_scheduler()
         names = numbered("pe", parameters.pe.count)
@@ -206,9 +206,7 @@ class Gamma(Composition[GammaConfiguration]):
         """Z as the writers stored it, its rows in the order of A as it was given."""
         if self._product is None:
             rows = self.product.gather(np.asarray(self.table.row_lengths))
-            product = sparse.csr_array(rows, shape=self.shape)
-            ordered = self.parameters.reorder == "none"
-            self._product = product if ordered else product[np.argsort(self.order)]
+            self._product = sparse.csr_array(rows, shape=self.shape)
         return self._product
 
     def operations(self) -> dict[str, int]:

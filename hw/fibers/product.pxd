@@ -5,5 +5,6 @@ cdef class ProductRows:
     cdef object coordinate_pages
     cdef object value_pages
     cdef public long[::1] starts
+    cdef object order
     cdef public int[::1] coordinates
     cdef public double[::1] values

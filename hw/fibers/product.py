@@ -17,19 +17,24 @@ ELEMENTS_A_BLOCK = 1 << 16  # moved at once when the rows are brought together
 class ProductRows:
     """Room for every row of A times B at its longest; what is never written takes no memory. A store.
 
-    Row r is stored from element ``starts[r]`` on.
+    Row r of A writes from element ``starts[r]`` on.
 
     Args:
         a, b: the operands.
         columns: columns of B.
+        order: by row of A, which row of the product it makes, where A's rows run in an order of their own.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {"coordinates": "writer", "values": "writer"}
 
-    def __init__(self, a: CompressedRows, b: CompressedRows, columns: int) -> None:
-        longest = np.minimum(_products_a_row(a, b), columns)
+    def __init__(
+        self, a: CompressedRows, b: CompressedRows, columns: int, order: npt.NDArray[np.int64] | None = None
+    ) -> None:
+        self.order = np.arange(a.rows) if order is None else order
+        longest = np.zeros(a.rows, np.int64)
+        longest[self.order] = np.minimum(_products_a_row(a, b), columns)
         starts = np.concatenate([[0], np.cumsum(longest)])
-        self.starts = starts
+        self.starts = np.append(starts[self.order], starts[-1])
         self.coordinate_pages = _pages(4 * int(starts[-1]))
         self.value_pages = _pages(8 * int(starts[-1]))
         self.coordinates = np.frombuffer(self.coordinate_pages, np.int32, starts[-1])
@@ -38,20 +43,22 @@ class ProductRows:
     def gather(
         self, lengths: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.integer]]:
-        """Values, coordinates and row pointers, given each row's elements; moves the rows together in place.
+        """Values, coordinates and row pointers, given the elements of each row of A.
 
-        A row only ever moves towards the front, so blocks of rows in order do not overtake one another.
+        Moves the rows together in place. A row only ever moves towards the front, so blocks of rows in order
+        do not overtake one another.
         """
-        pointers = np.concatenate([[0], np.cumsum(lengths)])
+        starts, written = np.zeros((2, len(lengths)), np.int64)
+        starts[self.order], written[self.order] = np.asarray(self.starts)[:-1], lengths
+        pointers = np.concatenate([[0], np.cumsum(written)])
         coordinates, values = np.asarray(self.coordinates), np.asarray(self.values)
-        starts = np.asarray(self.starts)
         first = 0
         while first < len(lengths):
             last = int(np.searchsorted(pointers, pointers[first] + ELEMENTS_A_BLOCK, side="right")) - 1
             last = max(last, first + 1)
             here = slice(pointers[first], pointers[last])
             places = np.arange(here.start, here.stop)
-            places += np.repeat(starts[first:last] - pointers[first:last], lengths[first:last])
+            places += np.repeat(starts[first:last] - pointers[first:last], written[first:last])
             coordinates[here] = coordinates[places]
             values[here] = values[places]
             first = last
