@@ -30,8 +30,15 @@ _ARCHIVES = (".tar.gz", ".tgz")
 
 
 def data_folders() -> list[Path]:
-    """The folders of `FIBERSCOPE_DATA`, in order."""
-    return [Path(part) for part in os.environ.get("FIBERSCOPE_DATA", "").split(os.pathsep) if part]
+    """The folders of `FIBERSCOPE_DATA`, in order.
+
+    Raises WorkloadError: one of them does not exist.
+    """
+    folders = [Path(part) for part in os.environ.get("FIBERSCOPE_DATA", "").split(os.pathsep) if part]
+    for folder in folders:
+        if not folder.is_dir():
+            raise WorkloadError("there is no such folder", where=f"FIBERSCOPE_DATA: {folder}")
+    return folders
 
 
 def cache_folder() -> Path:

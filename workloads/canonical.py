@@ -17,6 +17,7 @@ CsrArray: TypeAlias = "sparse.csr_array[Any]"
 Integers: TypeAlias = npt.NDArray[np.int64]
 Values: TypeAlias = npt.NDArray[np.float64]
 
+MOST_EXACT = 2**53  # up to which a double holds every integer
 # The SuiteSparse collection ends at 226 million rows (MAWI/mawi_201512020330).
 MOST_ROWS = 2**28
 # A matrix may be empty up to this size; beyond it, a thousand rows a nonzero. So a few bytes of input
@@ -50,12 +51,15 @@ def from_coordinates(
 def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's formats have no common public type
     """A scipy sparse matrix of real numbers in canonical CSR; explicit zeros stay stored nonzeros.
 
-    Raises WorkloadError: complex or non-numeric values, a NaN or an infinity, an index out of range.
+    Raises WorkloadError: complex or non-numeric values, a NaN or an infinity, an integer that a double would
+    round, an index out of range.
     """
     if matrix.dtype.kind not in "biuf":
         raise WorkloadError(f"values of type {matrix.dtype}; they must be real numbers", where=where)
     rows, cols = matrix.shape
     check_shape(rows, cols, int(matrix.nnz), where)
+    if matrix.dtype.kind in "iu":
+        _check_exact(matrix, where)
     result = sparse.csr_array(matrix, dtype=np.float64, copy=True)
     result.sum_duplicates()
     result.sort_indices()
@@ -63,6 +67,16 @@ def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's fo
     result.indptr = result.indptr.astype(np.int64)
     result.indices = result.indices.astype(np.int64)
     return result
+
+
+def _check_exact(matrix: Any, where: str) -> None:  # noqa: ANN401 - as above
+    """Refuse integers that a double would round."""
+    values = matrix.tocoo().data
+    large = values[np.abs(values.astype(np.float64)) >= MOST_EXACT]
+    wrong = [value for value in large.tolist() if int(float(value)) != value]
+    if wrong:
+        what = f"the integer {wrong[0]}, beyond 2^53, is none that a double holds"
+        raise WorkloadError(what, where=where, fix="give the values as doubles")
 
 
 def digest(matrix: CsrArray) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.canonical import MOST_ROWS, Integers, Values
+from workloads.canonical import MOST_EXACT, MOST_ROWS, Integers, Values
 from workloads.errors import WorkloadError
 from workloads.text import Block
 
@@ -55,6 +55,8 @@ def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Ent
     width = len(block.grammar.fields)
     values = numbers[:, -1].copy() if width != 2 else np.ones(len(numbers))
     _check(block, ~np.isfinite(values), "the value is too large for a double", where)
+    if block.grammar.fields[-1] == "integer":
+        _check(block, _rounded(block, values), "the integer, beyond 2^53, is none that a double holds", where)
     if width == 1:
         return Entries(*(np.empty(0, dtype=np.int64),) * 2, values)
     for axis, name in enumerate(("row", "column")):
@@ -62,6 +64,17 @@ def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Ent
         _check(block, (index < base) | (index > last), f"the {name} is outside {base} to {last}", where)
     coordinates = numbers[:, :2].astype(np.int64) - base
     return Entries(coordinates[:, 0].copy(), coordinates[:, 1].copy(), values)
+
+
+def _rounded(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which integers are not what a double makes of them; only large ones can be."""
+    wrong = np.abs(values) >= MOST_EXACT
+    if wrong.any():
+        width = len(block.grammar.fields)
+        words = block.grammar.without_comments(block.text).split()[width - 1 :: width]
+        for place in np.flatnonzero(wrong):
+            wrong[place] = int(words[place]) != int(values[place])
+    return wrong
 
 
 def _check(block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], what: str, where: str) -> None:

@@ -17,6 +17,7 @@ from workloads.download import DownloadError
 from workloads.errors import WorkloadError, nearest
 from workloads.readers import SUFFIXES, read_matrix
 from workloads.surrogate import surrogate
+from workloads.text import STANDARD_INPUT
 
 __all__ = ["Workload", "file_of", "from_scipy", "load"]
 
@@ -108,7 +109,8 @@ def _workload(
 def _is_path(text: str) -> bool:
     separators = filter(None, (os.sep, os.altsep))
     return (
-        any(separator in text for separator in separators)
+        text == STANDARD_INPUT
+        or any(separator in text for separator in separators)
         or text.lower().endswith(SUFFIXES)
         or Path(text).is_file()
     )

@@ -1,27 +1,25 @@
-"""Files to matrices: MatrixMarket, scipy's .npz, SNAP edge lists, FROSTT .tns; plain or gzip."""
+"""Files to matrices: MatrixMarket, SNAP edge lists, FROSTT, what libraries write; plain or gzip."""
 
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from scipy import sparse
-
-from workloads.canonical import CsrArray, canonical, check_shape, from_coordinates
+from workloads.binary import MAGIC, read_binary
+from workloads.canonical import CsrArray, check_shape, from_coordinates
 from workloads.entries import Entries, gather
 from workloads.errors import WorkloadError
 from workloads.matrixmarket import BANNER, read_matrix_market
+from workloads.smtx import read_smtx
 from workloads.text import LONGEST_LINE, Grammar, opened, scan, too_long
 
 __all__ = ["SUFFIXES", "read_matrix"]
 
 EDGE_SUFFIXES = (".txt", ".el", ".edges", ".tsv")
-PLAIN_SUFFIXES = (".mtx", ".tns", *EDGE_SUFFIXES)
-SUFFIXES = (*PLAIN_SUFFIXES, *(f"{suffix}.gz" for suffix in PLAIN_SUFFIXES), ".npz")
+PLAIN_SUFFIXES = (".mtx", ".tns", ".smtx", *EDGE_SUFFIXES)
+SUFFIXES = (*PLAIN_SUFFIXES, *(f"{suffix}.gz" for suffix in PLAIN_SUFFIXES), *MAGIC.values())
 _COMMENTS = "#%"
-_ZIP_MAGIC = b"PK"
 
 
 def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
@@ -31,7 +29,8 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     *array* file, which is dense. Content tells what a file is (gzip, MatrixMarket, zip), else its suffix:
 
     - `.mtx`, `.mtx.gz`: MatrixMarket; see `workloads.matrixmarket`.
-    - `.npz`: written by `scipy.sparse.save_npz`.
+    - `.npz`, `.npy`, `.mat`: of `scipy.sparse.save_npz`, `numpy.save`, MATLAB; see `workloads.binary`.
+    - `.smtx`, `.smtx.gz`: a pattern of the Deep Learning Matrix Collection; see `workloads.smtx`.
     - `.txt`, `.el`, `.edges`, `.tsv`, each also `.gz`: an edge list as SNAP has them: `#` or `%` comments,
       then `from to` or `from to weight`; nodes count from 0; square, its size is the largest node + 1.
     - `.tns`, `.tns.gz`: FROSTT with two indices a line, counted from 1; the shape is the largest of each.
@@ -48,8 +47,11 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
         suffix = _suffix(file)
         if start.lower() == BANNER or suffix == ".mtx":
             return read_matrix_market(stream, where)
-        if start.startswith(_ZIP_MAGIC) or suffix == ".npz":
-            return _read_npz(stream, where)
+        binary = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), suffix)
+        if binary in MAGIC.values():
+            return read_binary(stream, binary, where)
+        if suffix == ".smtx":
+            return read_smtx(stream, where)
         if suffix == ".tns":
             return _read_tns(stream, where)
         if suffix in EDGE_SUFFIXES:
@@ -63,25 +65,6 @@ def _suffix(file: Path) -> str:
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
-
-
-def _read_npz(stream: BinaryIO, where: str) -> CsrArray:
-    try:
-        with zipfile.ZipFile(stream) as members:
-            if (bad := members.testzip()) is not None:
-                raise WorkloadError(f"the member {bad} of the .npz file is damaged", where=where)
-        stream.seek(0)
-        matrix: Any = sparse.load_npz(stream)
-        if matrix.format in ("csr", "csc", "bsr"):
-            matrix.check_format(full_check=True)
-    except WorkloadError:
-        raise
-    except Exception as error:  # a damaged .npz fails in a dozen ways inside zipfile, numpy and scipy
-        what = f"not a matrix of scipy.sparse.save_npz ({type(error).__name__}: {error})"
-        raise WorkloadError(what, where=where) from error
-    if matrix.ndim != 2:
-        raise WorkloadError(f"a tensor of rank {matrix.ndim}; a matrix has rank 2", where=where)
-    return canonical(matrix, where)
 
 
 def _read_edges(stream: BinaryIO, where: str) -> CsrArray:

@@ -8,8 +8,11 @@ what a file holds, not on what it declares.
 
 from __future__ import annotations
 
+import codecs
 import gzip
+import io
 import re
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,9 +30,11 @@ __all__ = ["Block", "Grammar", "opened", "scan"]
 CHUNK_BYTES = 8 * 2**20
 LONGEST_LINE = 64 * 2**10
 GZIP_MAGIC = b"\x1f\x8b"
+STANDARD_INPUT = "-"  # as the name of a file
+OPEN_PIPES = ("/dev/fd/", "/proc/self/fd/")  # how a shell names them
 
 _FIELDS = {
-    "index": rb"\d++",
+    "index": rb"\+?+\d++",
     "integer": rb"[-+]?+\d++",
     "real": rb"[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d++)?+",
 }
@@ -87,27 +92,48 @@ class Block:
 def opened(path: Path, where: str) -> Iterator[BinaryIO]:
     """The bytes of a file, decompressed if it is gzip (told by content, not by name).
 
+    A byte order mark at its start is left out. What comes from standard input (``-``) or through the pipe of
+    a ``<(command)`` is taken in whole, as is a file with such a mark: none can be read from its start again.
+
     Raises WorkloadError: no such file, not a regular file, no permission, damaged or truncated gzip.
     """
     try:
-        if not path.exists():
-            raise WorkloadError("no such file", where=where)
-        if not path.is_file():
-            raise WorkloadError("not a file but a directory or a device", where=where)
-        with path.open("rb") as raw:
+        with _raw(path, where) as raw:
             magic = raw.read(2)
             raw.seek(0)
             if magic != GZIP_MAGIC:
-                yield raw
+                yield _unmarked(raw)
                 return
             with gzip.open(raw) as unpacked:
-                yield cast(BinaryIO, unpacked)
+                yield _unmarked(cast(BinaryIO, unpacked))
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise WorkloadError(f"the gzip file is damaged or cut short ({error})", where=where) from error
     except PermissionError as error:
         raise WorkloadError("no permission to read it", where=where) from error
     except OSError as error:
         raise WorkloadError(f"cannot be read ({error.strerror or error})", where=where) from error
+
+
+def _raw(path: Path, where: str) -> BinaryIO:
+    if where == STANDARD_INPUT:
+        return io.BytesIO(sys.stdin.buffer.read())
+    if not path.exists():
+        raise WorkloadError("no such file", where=where)
+    if path.is_fifo() and where.startswith(
+        OPEN_PIPES
+    ):  # another may have nobody who writes: no waiting for it
+        return io.BytesIO(path.read_bytes())
+    if not path.is_file():
+        raise WorkloadError("not a file but a directory or a device", where=where)
+    return path.open("rb")
+
+
+def _unmarked(stream: BinaryIO) -> BinaryIO:
+    marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    if marked:
+        return io.BytesIO(stream.read())
+    stream.seek(0)
+    return stream
 
 
 def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) -> Iterator[Block]:

@@ -262,6 +262,7 @@ def test_a_cache_or_data_folder_that_cannot_be_looked_into(tmp_path, monkeypatch
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
         return is_file(path)
 
+    (tmp_path / "locked").mkdir()
     monkeypatch.setattr(Path, "is_file", refused)
     monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "locked"))
     monkeypatch.setenv("FIBERSCOPE_DATA", "")
@@ -275,3 +276,11 @@ def test_a_cache_or_data_folder_that_cannot_be_looked_into(tmp_path, monkeypatch
     monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path / "locked"))
     with pytest.raises(WorkloadError, match=r"locked: this folder of FIBERSCOPE_DATA cannot be read"):
         load("LFAT5")
+
+
+def test_a_folder_of_the_data_path_that_is_not_there_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("FIBERSCOPE_DATA", f"{tmp_path}:{tmp_path / 'dta'}")
+    with pytest.raises(
+        WorkloadError, match=f"^FIBERSCOPE_DATA: {tmp_path / 'dta'}: there is no such folder$"
+    ):
+        load("wiki-Vote")

@@ -7,7 +7,7 @@ import pytest
 import scipy.io
 from scipy import sparse
 
-from workloads import WorkloadError, read_matrix
+from workloads import WorkloadError, load, read_matrix
 
 COORDINATE = "%%MatrixMarket matrix coordinate "
 
@@ -237,3 +237,57 @@ def test_no_such_file_directory_and_permission(tmp_path, monkeypatch):
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "a.mtx")
     assert refused(tmp_path / "a.mtx") == ": not a file but a directory or a device"
+
+
+def test_a_byte_order_mark_and_plus_signs_are_read_over(tmp_path):
+    marked = b"\xef\xbb\xbf" + (COORDINATE + "real general\n2 2 1\n+1 +2 +3\n").encode()
+    for name in ("a.mtx", "b.mtx.gz"):
+        assert read_matrix(put(tmp_path, name, marked)).toarray().tolist() == [[0, 3], [0, 0]]
+    assert read_matrix(put(tmp_path, "a.el", b"\xef\xbb\xbf0 1\n")).toarray().tolist() == [[0, 1], [0, 0]]
+
+
+def test_the_pipe_of_a_command_and_standard_input(monkeypatch):
+    content = (COORDINATE + "pattern general\n2 2 1\n1 2\n").encode()
+    reading, writing = os.pipe()
+    os.write(writing, gzip.compress(content))
+    os.close(writing)
+    assert read_matrix(f"/dev/fd/{reading}").nnz == 1
+    os.close(reading)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert load("-").matrix.nnz == 1
+
+
+def test_an_integer_that_a_double_would_round_is_refused(tmp_path):
+    body = COORDINATE + "integer general\n2 2 3\n1 1 9007199254740993\n1 2 -5\n2 2 9007199254740992\n"
+    message = ":3: the integer, beyond 2^53, is none that a double holds: '1 1 9007199254740993'"
+    assert refused(put(tmp_path, "a.mtx", body)) == message
+    kept = read_matrix(put(tmp_path, "b.mtx", body.replace("993", "994")))
+    assert kept.data.tolist() == [9007199254740994, -5, 9007199254740992]
+    sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(np.array([[2**60 + 1, 1]])))
+    assert "1152921504606846977, beyond 2^53" in refused(tmp_path / "a.npz")
+
+
+def test_dense_arrays_of_numpy_and_matrices_of_matlab(tmp_path):
+    dense = np.array([[0, 1.5], [2, 0], [0, 0]])
+    np.save(tmp_path / "a.npy", dense)
+    scipy.io.savemat(tmp_path / "b.mat", {"x": sparse.csc_array(dense)})
+    scipy.io.savemat(tmp_path / "c.mat", {"Problem": {"A": sparse.csc_array(dense), "name": "c"}})
+    for name in ("a.npy", "b.mat", "c.mat"):
+        found = read_matrix(tmp_path / name)
+        assert (found.nnz, found.toarray().tolist()) == (2, dense.tolist())
+    scipy.io.savemat(tmp_path / "d.mat", {"x": dense, "y": dense})
+    assert refused(tmp_path / "d.mat") == ": it holds 2 matrices (x, y); one is needed"
+    np.save(tmp_path / "e.npy", np.zeros((2, 2, 2)))
+    assert refused(tmp_path / "e.npy") == ": a tensor of rank 3; a matrix has rank 2"
+
+
+def test_patterns_of_the_deep_learning_collection(tmp_path):
+    good = "2, 3, 3\n0 1 3\n2 0 1\n"
+    assert read_matrix(put(tmp_path, "a.smtx", good)).toarray().tolist() == [[0, 0, 1], [1, 1, 0]]
+    for wrong, message in (
+        ("2, 3\n", ":1: 2 numbers; there should be 3"),
+        (good.replace("0 1 3", "0 4 3"), ":2: the row pointers do not rise from 0 to 3"),
+        (good.replace("2 0 1", "2 0 3"), ":3: a column is outside 0 to 2"),
+        (good.replace("2 0 1", "2 0 x"), ":3: not a whole number"),
+    ):
+        assert refused(put(tmp_path, "b.smtx", wrong)) == message

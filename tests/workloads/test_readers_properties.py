@@ -71,6 +71,10 @@ HEADS = st.sampled_from(
         b"%%MatrixMarket matrix array integer skew-symmetric\n3 3\n",
         b"\x1f\x8b\x08\x00",
         b"PK\x03\x04",
+        b"\x93NUMPY\x01\x00",
+        b"MATLAB 5.0 MAT-file",
+        b"3 3 2\n0 1 2 2\n0 2\n",
+        b"\xef\xbb\xbf",
         b"0 1\n1 2\n",
     ]
 )
@@ -83,7 +87,7 @@ LINES = st.lists(st.text("0123456789 .-+eE\tnaif%#\r\n\x00", max_size=12).map(st
     lines=LINES,
     tail=st.binary(max_size=60),
     packed=st.booleans(),
-    name=st.sampled_from(["a.mtx", "a.txt", "a.tns", "a.npz", "a.el.gz", "a"]),
+    name=st.sampled_from(["a.mtx", "a.txt", "a.tns", "a.npz", "a.npy", "a.mat", "a.smtx", "a.el.gz", "a"]),
 )
 def test_whatever_the_bytes_only_a_workload_error_comes_out(
     tmp_path_factory, head, lines, tail, packed, name
@@ -113,3 +117,23 @@ def test_a_damaged_npz(tmp_path_factory, cut, flip, bit):
     except WorkloadError:
         return
     assert matrix.toarray().tolist() == np.eye(3).tolist()
+
+
+@given(matrix=matrices(), name=st.sampled_from(["a.npy", "a.mat", "a.smtx"]))
+def test_what_other_libraries_write_is_read_back(tmp_path_factory, matrix, name):
+    path = tmp_path_factory.mktemp("m") / name
+    if name == "a.npy":
+        np.save(path, matrix.toarray())
+    elif name == "a.mat":
+        scipy.io.savemat(path, {"matrix": matrix})
+    else:
+        lines = ([*matrix.shape, matrix.nnz], matrix.indptr, matrix.indices)
+        path.write_text("".join(" ".join(map(str, line)) + "\n" for line in lines))
+    found = read_matrix(path)
+    if name == "a.smtx":
+        assert (found.indptr.tolist(), found.indices.tolist()) == (
+            matrix.indptr.tolist(),
+            matrix.indices.tolist(),
+        )
+    else:
+        assert np.array_equal(found.toarray(), matrix.toarray())

@@ -1,0 +1,79 @@
+"""Matrices that libraries wrote: scipy's ``.npz``, numpy's ``.npy``, MATLAB's ``.mat``."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import scipy.io
+from scipy import sparse
+
+from workloads.canonical import CsrArray, canonical
+from workloads.errors import WorkloadError
+
+__all__ = ["MAGIC", "read_binary"]
+
+_MATLAB = b"MATLAB 5.0 MAT"
+MAGIC = {b"PK": ".npz", b"\x93NUMPY": ".npy", _MATLAB: ".mat"}  # how a file of each begins
+_COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structure of this name
+
+
+def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
+    """The matrix of a file of one of the three formats; the zeros of a dense one are not stored.
+
+    Raises WorkloadError: damaged, not two-dimensional, not real numbers, or not one matrix.
+    """
+    read, writer = _READERS[suffix]
+    try:
+        matrix = read(stream, where)
+        if getattr(matrix, "format", "") in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+    except WorkloadError:
+        raise
+    except Exception as error:  # damage shows in a dozen ways inside zipfile, numpy and scipy
+        raise WorkloadError(
+            f"not a matrix of {writer} ({type(error).__name__}: {error})", where=where
+        ) from error
+    if matrix.ndim != 2:
+        raise WorkloadError(f"a tensor of rank {matrix.ndim}; a matrix has rank 2", where=where)
+    if matrix.dtype.kind not in "biuf":
+        raise WorkloadError(f"values of type {matrix.dtype}; they must be real numbers", where=where)
+    return canonical(matrix if sparse.issparse(matrix) else sparse.coo_array(matrix), where)
+
+
+def _npz(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401 - scipy's formats have no common public type
+    with zipfile.ZipFile(stream) as members:
+        if (bad := members.testzip()) is not None:
+            raise WorkloadError(f"the member {bad} of the .npz file is damaged", where=where)
+    stream.seek(0)
+    return sparse.load_npz(stream)
+
+
+def _npy(stream: BinaryIO, _where: str) -> Any:  # noqa: ANN401
+    return np.load(stream, allow_pickle=False)
+
+
+def _mat(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401
+    if not stream.read(len(_MATLAB)).startswith(_MATLAB):  # an older one says nothing by which to know it
+        raise WorkloadError("not a file of MATLAB version 5 to 7.2", where=where)
+    stream.seek(0)
+    held = scipy.io.loadmat(cast(Any, stream))
+    if _COLLECTION in held:
+        held = {"A": held[_COLLECTION]["A"][0, 0]}
+    matrices = {
+        name: value for name, value in held.items() if not name.startswith("__") and hasattr(value, "ndim")
+    }
+    if len(matrices) != 1:
+        raise WorkloadError(
+            f"it holds {len(matrices)} matrices ({', '.join(matrices) or 'none'}); one is needed", where=where
+        )
+    return next(iter(matrices.values()))
+
+
+_READERS: dict[str, tuple[Callable[[BinaryIO, str], Any], str]] = {
+    ".npz": (_npz, "scipy.sparse.save_npz"),
+    ".npy": (_npy, "numpy.save"),
+    ".mat": (_mat, "MATLAB version 5 to 7.2"),
+}

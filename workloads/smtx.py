@@ -1,0 +1,45 @@
+"""``.smtx``: sparse patterns as the Deep Learning Matrix Collection writes them.
+
+Three lines: rows, columns and nonzeros; the row pointers; the column of each nonzero. There are no values.
+Source: T. Gale, M. Zaharia, C. Young, E. Elsen, "Sparse GPU Kernels for Deep Learning", SC 2020.
+"""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import numpy as np
+from scipy import sparse
+
+from workloads.canonical import CsrArray, Integers, canonical, check_shape
+from workloads.errors import WorkloadError
+
+__all__ = ["read_smtx"]
+
+
+def read_smtx(stream: BinaryIO, where: str) -> CsrArray:
+    """The pattern of a file, every value 1.
+
+    Raises WorkloadError with the line: numbers that are none, too few or too many, pointers that fall, a
+    column out of range.
+    """
+    sizes = _numbers(stream.readline(256).replace(b",", b" "), where, 1, 3)
+    rows, cols, nonzeros = (int(size) for size in sizes)
+    check_shape(rows, cols, nonzeros, where, 1)
+    pointers = _numbers(stream.readline(), where, 2, rows + 1)
+    if pointers[0] != 0 or pointers[-1] != nonzeros or np.any(np.diff(pointers) < 0):
+        raise WorkloadError(f"the row pointers do not rise from 0 to {nonzeros}", where=where, line=2)
+    columns = _numbers(stream.readline(), where, 3, nonzeros)
+    if nonzeros and not 0 <= columns.min() <= columns.max() < cols:
+        raise WorkloadError(f"a column is outside 0 to {cols - 1}", where=where, line=3)
+    matrix = sparse.csr_array((np.ones(nonzeros), columns, pointers), shape=(rows, cols))
+    return canonical(matrix, where)
+
+
+def _numbers(text: bytes, where: str, line: int, wanted: int) -> Integers:
+    words = text.split()
+    if len(words) != wanted:
+        raise WorkloadError(f"{len(words)} numbers; there should be {wanted}", where=where, line=line)
+    if not all(word.isdigit() and len(word) < 19 for word in words):
+        raise WorkloadError("not a whole number", where=where, line=line)
+    return np.array(words, dtype=np.int64)
