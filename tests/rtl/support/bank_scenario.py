@@ -30,8 +30,8 @@ def _component(name: str, given: BankParameters) -> FiberCacheBank:
 
 def _parameters(generator: random.Random) -> BankParameters:
     return BankParameters(
-        banks=generator.choice([1, 1, 2, 3, 12, 48]),
-        sets=generator.choice([1, 1, 2, 3, 4]),
+        banks=generator.choice([1, 1, 1, 2, 3, 12, 48]),
+        sets=generator.choice([1, 1, 1, 2, 3, 4]),
         ways=generator.choice([1, 2, 3, 4]),
         line_bytes=generator.choice([2, 64, 128]),
         misses=generator.randint(1, 5),
@@ -94,8 +94,8 @@ def _lines(generator: random.Random, given: BankParameters) -> list[int]:
     last = (1 << (given.address_bits - 1)) // given.line_bytes - 1
     own = range(generator.randrange(given.banks), last, given.banks)  # the lines interleaved into a bank
     count = generator.choice([2, 5, 2 * given.sets * given.ways])
-    near = generator.randrange(len(own) - 64)
-    spread = generator.choice([8, 64])
+    near = 2 * generator.randrange(len(own) // 2 - 32)  # even, so that neighbours differ in one bit
+    spread = generator.choice([2, 8, 64])
     return [own[near + generator.randrange(spread)] for _ in range(count)]
 
 
