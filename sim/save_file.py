@@ -11,6 +11,7 @@ from pathlib import Path
 
 from vcd.gtkw import GTKWColor, GTKWFlag, GTKWSave
 
+from sim.first_stall import FirstStall, part_of
 from sim.names import family_name
 from sim.partial import partial
 from sim.vcd_file import VcdFile
@@ -22,11 +23,14 @@ OPEN_LINES = 80  # groups that begin further down are folded at first
 WINDOW = (1400, 900)  # pixels
 SIGNALS_WIDTH = 280
 WAVES_WIDTH = 800  # the whole waveform is to fit into
+NO_MARKER = -1
 ZOOM_WIDTH = 200  # GTKWave's zoom is minus the binary logarithm of the time that it shows on so many pixels
 
 
-def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable]) -> None:
+def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable], stall: FirstStall) -> None:
     """Write it: the states of all components, by kind; then a group a component, within that of its scope.
+
+    The part that stalls first comes first, open, and GTKWave's marker stands where it does.
 
     What stands there already is replaced if Fiberscope wrote it; a view that a user has saved is kept, with a
     warning.
@@ -35,6 +39,7 @@ def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable]) -> 
         path: where to.
         vcd: the waveform, named without its folder, so that the two files can move together.
         variables: what the waveform holds.
+        stall: the first one in it.
     """
     if path.exists() and not _is_ours(path):
         warnings.warn(f"{path} is not Fiberscope's own and is kept as it is", stacklevel=7)
@@ -42,7 +47,7 @@ def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable]) -> 
     made = partial(path)
     try:
         with made.open("w", encoding="utf-8", newline="\n") as file:
-            _write(GTKWSave(file), vcd, variables)
+            _write(GTKWSave(file), vcd, variables, stall)
         made.replace(path)
     finally:
         made.unlink(missing_ok=True)
@@ -53,19 +58,20 @@ def _is_ours(path: Path) -> bool:
         return file.readline().rstrip() == f"[*] {OURS}"
 
 
-def _write(save: GTKWSave, vcd: VcdFile, variables: Sequence[Variable]) -> None:
+def _write(save: GTKWSave, vcd: VcdFile, variables: Sequence[Variable], stall: FirstStall) -> None:
     start, end = vcd.span
+    zoom = -math.log2(max(end - start, 1) * ZOOM_WIDTH / WAVES_WIDTH)
     save.comment(OURS)
     save.dumpfile(vcd.path.name, abspath=False)
     save.timestart(start)
-    save.zoom_markers(-math.log2(max(end - start, 1) * ZOOM_WIDTH / WAVES_WIDTH))
+    save.zoom_markers(zoom, marker=NO_MARKER if stall.time is None else vcd.stamp(stall.time))
     save.size(*WINDOW)
     save.signals_width(SIGNALS_WIDTH)
     for machine in dict.fromkeys(variable.scope.partition(".")[0] for variable in variables):
         save.treeopen(machine)
     view = _View(save)
     view.states([variable for variable in variables if variable.name == STATE])
-    for scope in _scopes(variables):
+    for scope in sorted(_scopes(variables), key=lambda scope: scope.name != part_of(stall.scope)):
         view.scope(scope)
 
 

@@ -65,7 +65,7 @@ class VcdFile:
             SimulationError: if a variable cannot have its value.
         """
         self._variables = variables
-        self.span = (self._stamp(time), self._stamp(time))
+        self.span = (self.stamp(time), self.stamp(time))
         writer = VCDWriter(
             self._file,
             self._timescale,
@@ -110,7 +110,7 @@ class VcdFile:
 
     def _write(self, time: int, text: str) -> None:
         start, last = self.span
-        now = self._stamp(time)
+        now = self.stamp(time)
         try:
             self._file.write(f"#{now}\n{text}" if now > last else text)
             self.span = start, now
@@ -118,7 +118,7 @@ class VcdFile:
             self._broken = True
             raise
 
-    def _stamp(self, time: int) -> int:
+    def stamp(self, time: int) -> int:
         """A base tick in the file's units."""
         return time * self.scale.numerator // self.scale.denominator
 
@@ -132,7 +132,7 @@ class VcdFile:
 
     def keep(self, time: int) -> None:
         """End the file at this base tick and, if it is whole, give it its name."""
-        if self._stamp(time) > self.span[1]:
+        if self.stamp(time) > self.span[1]:
             self._write(time, "")
         self._file.close()
         if self._broken:

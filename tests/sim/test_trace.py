@@ -12,7 +12,7 @@ from vcd_reader import read_vcd
 from watched import SMALL, WatchedSource, funnel, trace, watched
 
 from sim import Kernel
-from sim.testing import StreamSink
+from sim.testing import StreamSink, StreamSource, data_tokens
 from sim.trace import write_vcd
 from sim.vcd_file import timescale
 
@@ -25,11 +25,11 @@ def snapshot(kernel):
     shown = {}
     for component in kernel.components:
         states = ["busy", "idle"]
-        for label, channel, direction in kernel.wiring.stalls(component):
-            name = signal_name(component, label)
-            states.append(("wait:" if direction == "input" else "full:") + name)
+        for label, _channels, direction in kernel.wiring.stalls(component):
+            states.append(("wait:" if direction == "input" else "full:") + signal_name(component, label))
+        for label, (channel,), direction in kernel.wiring.links(component):
             if direction == "input":
-                shown[f"{component.name}.{name}"] = channel.pushes - channel.pops
+                shown[f"{component.name}.{signal_name(component, label)}"] = channel.pushes - channel.pops
         shown[f"{component.name}.state"] = states[component.state]
         for signal, value in zip(component.signals(), component.sample(), strict=True):
             shown[f"{component.name}.{signal.name}"] = signal.states[value] if signal.states else value
@@ -276,6 +276,64 @@ def test_what_is_far_down_is_folded(tmp_path):
     assert are_open[:10] == [True] * 10
     assert are_open[20:] == [False] * (len(are_open) - 20)
     assert are_open == sorted(are_open, reverse=True)
+
+
+def marker_in(save_file):
+    """The time at which the marker of a save file stands; -1 for none."""
+    zoom = next(line for line in save_file.read_text().splitlines() if line.startswith("*"))
+    return int(zoom.split()[1])
+
+
+def test_the_marker_stands_at_the_first_stall_after_work_and_its_component_comes_first(tmp_path):
+    wave = trace(
+        tmp_path / "run.vcd", funnel((Node("source", 0, 9), Node("source", 0, 4)), frequencies=THIRD, hold=5)
+    )
+    stalls = {
+        (time, name.removesuffix(".state"))
+        for name, signal in wave.signals.items()
+        if name.endswith(".state")
+        for (_, before), (time, state) in pairwise(signal.changes)
+        if before == "busy" and str(state).startswith(("wait:", "full:"))
+    }
+    first = min(time for time, _ in stalls)
+    assert marker_in(tmp_path / "run.gtkw") == first
+    tops = [name for depth, name, _open in groups_in(tmp_path / "run.gtkw") if depth == 0]
+    assert tops[0] == "states"
+    assert (first, tops[1]) in stalls
+
+
+def elements(count, *, patience):
+    """Elements of a source and a sink each, the last of which stalls first; a front stalls before them."""
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    before = {"toy.front_": 1} | {f"toy.pe{number}.": patience - number for number in range(count)}
+    for part, tokens in before.items():
+        source = kernel.add(StreamSource(f"{part}source", data_tokens(range(20))))
+        sink = kernel.add(StreamSink(f"{part}sink", (*(0,) * tokens, 9)))
+        kernel.connect(source, "out", sink, "in", capacity=4)
+    return kernel
+
+
+def test_of_elements_alike_the_one_that_stalls_first_comes_first_and_open(tmp_path):
+    kernel = elements(12, patience=15)
+    with write_vcd(kernel, tmp_path / "run.vcd", colours=False):
+        kernel.run()
+    states = read_vcd(tmp_path / "run.vcd").signals
+    front, first = (
+        next(time for time, state in states[f"toy.{part}source.state"].changes if state == "full:out")
+        for part in ("front_", "pe11.")
+    )
+    assert front < first == marker_in(tmp_path / "run.gtkw")
+    assert [group for group in groups_in(tmp_path / "run.gtkw") if "." in group[1]][2:5] == [
+        (0, "toy.pe11", True),
+        (1, "toy.pe11.source", True),
+        (1, "toy.pe11.sink", True),
+    ]
+
+
+def test_a_waveform_without_a_stall_has_no_marker(tmp_path):
+    trace(tmp_path / "run.vcd", funnel((Node("source", 0, 0),)))
+    assert marker_in(tmp_path / "run.gtkw") == -1
 
 
 def test_an_occupancy_is_labelled_with_the_capacity(tmp_path):

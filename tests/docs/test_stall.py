@@ -1,0 +1,79 @@
+"""The stall that the tour shows and the page of waveforms reads off is in the waveform, cycle by cycle."""
+
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from vcd_reader import read_vcd
+
+from fiberscope import cli
+
+DOCS = Path(__file__).parents[2] / "docs"
+NANOSECOND = 10**6  # in femtoseconds, the unit of the file; a cycle at 1 GHz
+
+
+@pytest.fixture(scope="module")
+def element(tmp_path_factory):
+    """The signals of the processing element that the tour's command records, by name without its scope."""
+    (command,) = re.findall(r"^fiberscope (sim .*--vcd stall.vcd.*)$", text("tour.md"), re.MULTILINE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("stall"))
+        assert cli.run([*shlex.split(command), "--vcd-plain", "-q"]) == 0
+        return {name.split(".", 2)[2]: signal for name, signal in read_vcd(Path("stall.vcd")).signals.items()}
+
+
+def text(page):
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def periods(signal, value):
+    """The cycles from which and before which a signal has a value."""
+    return [
+        (start // NANOSECOND, end // NANOSECOND)
+        for (start, held), (end, _) in pairwise(signal.changes)
+        if held == value
+    ]
+
+
+def test_the_stall_is_as_the_pages_say(element):
+    def at(cycle, name):
+        return element[name].at(cycle * NANOSECOND)
+
+    ((start, end),) = periods(element["merger.state"], "wait:ways_04")
+    lines = [
+        time // NANOSECOND for time, _ in element["reader.under_way"].changes if time > start * NANOSECOND
+    ]
+    back = [cycle for cycle in lines if cycle > start + 10]
+    leaves = start - 1
+    page = " ".join(text("waveforms.md").split())
+    for said in (
+        f"works on `task` {at(start, 'merger.task')}",
+        f"In cycle {leaves} the element with `coordinate` {at(leaves, 'merger.coordinate')} leaves from "
+        f"`way` {at(leaves, 'merger.way')}",
+        f"is {at(start, 'merger.rival')}, on way {at(start, 'merger.rival_way')}",
+        f"stands still for {end - start} cycles, `wait:ways_04`",
+        f"In cycle {back[0]} the first of them is back",
+        f"in cycle {back[-1]} comes the one that way 4 misses",
+        f"`under_way` falls from {at(back[-1] - 1, 'reader.under_way')} to 0 at once",
+        f"in cycle {end} the merger goes on",
+    ):
+        assert said in page
+    assert (at(start, "merger.fan_in"), at(start, "merger.alive"), at(start, "reader.unasked")) == (7, 7, 0)
+    assert (at(back[0] - 1, "reader.under_way"), at(back[-1], "reader.under_way")) == (6, 0)
+    assert f"`wait:ways_04`, in red, from cycle {start} to {end}" in text("tour.md")
+
+
+def test_upstream_of_the_stall_is_its_cause_and_downstream_its_effect(element):
+    ((start, end),) = periods(element["merger.state"], "wait:ways_04")
+
+    def longest(name, state):
+        return max(periods(element[name], state), key=lambda period: period[1] - period[0])
+
+    cause = longest("reader.state", "wait:replies")
+    assert start < cause[0] < cause[1] < end
+    for name, state in (("accumulator.state", "wait:products"), ("writer.state", "wait:elements")):
+        effect = longest(name, state)
+        assert 0 < effect[0] - start < 15
+        assert 0 < effect[1] - end < 15
