@@ -11,7 +11,9 @@ WORK_EFFICIENT = "work-efficient"
 PARALLEL = "parallel"
 FORMS = (SERIAL, WORK_EFFICIENT, PARALLEL)
 
-Level = tuple[tuple[int, int], ...]  # adders (from, to) that work at once: what is at `from` is added to `to`
+Level = tuple[
+    tuple[int, int], ...
+]  # adders (from, to) that work at once, adding the first place to the second
 
 
 def network(form: str, lanes: int) -> tuple[Level, ...]:

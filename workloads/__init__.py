@@ -1,7 +1,8 @@
 """Tensors to run: read from files, looked up by name, generated, or stood in for.
 
-`load("wiki-Vote")`, `load("a/file.mtx.gz")` and `load("uniform:rows=100,cols=100,nonzeros=500")` give a
-`Workload`; `from_scipy(matrix)` wraps one from memory. Whatever a user can put right is a `WorkloadError`.
+``load("wiki-Vote")``, ``load("a/file.mtx.gz")`` and ``load("uniform:rows=100,cols=100,nonzeros=500")`` give
+a ``Workload``; ``from_scipy(matrix)`` wraps one from memory. Whatever a user can put right is a
+``WorkloadError``.
 """
 
 from workloads.errors import WorkloadError

@@ -23,7 +23,13 @@ _COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structur
 def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
     """The matrix of a file of one of the three formats; the zeros of a dense one are not stored.
 
-    Raises WorkloadError: damaged, not two-dimensional, not real numbers, or not one matrix.
+    Args:
+        stream: the file, at its beginning.
+        suffix: which format: ``.npz``, ``.npy`` or ``.mat``.
+        where: the file's name, for errors.
+
+    Raises:
+        WorkloadError: damaged, not two-dimensional, not real numbers, or not one matrix.
     """
     read, writer = _READERS[suffix]
     try:

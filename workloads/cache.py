@@ -1,8 +1,8 @@
 """Where files are looked for: the data path, what comes with Fiberscope, the cache, filled by downloads.
 
-`FIBERSCOPE_DATA`: folders, separated as in PATH. `FIBERSCOPE_CACHE`: the cache, else the user's cache folder.
-`FIBERSCOPE_OFFLINE=1`: no downloads. The cache has a folder a name: the file, its sha256 beside it, and the
-sha256 of what was downloaded, which later downloads must match.
+``FIBERSCOPE_DATA``: folders, separated as in PATH. ``FIBERSCOPE_CACHE``: the cache, else the user's cache
+folder. ``FIBERSCOPE_OFFLINE=1``: no downloads. The cache has a folder a name: the file, its sha256 beside it,
+and the sha256 of what was downloaded, which later downloads must match.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _ARCHIVES = (".tar.gz", ".tgz")
 
 
 def data_folders() -> list[Path]:
-    """The folders of `FIBERSCOPE_DATA`, in order.
+    """The folders of ``FIBERSCOPE_DATA``, in order.
 
-    Raises WorkloadError: one of them does not exist.
+    Raises:
+        WorkloadError: one of them does not exist.
     """
     folders = [Path(part) for part in os.environ.get("FIBERSCOPE_DATA", "").split(os.pathsep) if part]
     for folder in folders:
@@ -42,19 +43,20 @@ def data_folders() -> list[Path]:
 
 
 def cache_folder() -> Path:
-    """`FIBERSCOPE_CACHE`, or `fiberscope` in the user's cache folder; it need not exist."""
+    """``FIBERSCOPE_CACHE``, or ``fiberscope`` in the user's cache folder; it need not exist."""
     return Path(os.environ.get("FIBERSCOPE_CACHE") or platformdirs.user_cache_dir("fiberscope"))
 
 
 def offline() -> bool:
-    """Whether `FIBERSCOPE_OFFLINE` forbids downloads (set, and not 0)."""
+    """Whether ``FIBERSCOPE_OFFLINE`` forbids downloads (set, and not 0)."""
     return os.environ.get("FIBERSCOPE_OFFLINE", "0") not in ("", "0")
 
 
 def find(name: str) -> Path | None:
-    """The first file of the data path called `name` plus a suffix that can be read.
+    """The first file of the data path called ``name`` plus a suffix that can be read.
 
-    Raises WorkloadError: a folder that cannot be looked into.
+    Raises:
+        WorkloadError: a folder that cannot be looked into.
     """
     candidates = (folder / (name + suffix) for folder in data_folders() for suffix in SUFFIXES)
     try:
@@ -82,7 +84,8 @@ def cached(entry: Entry) -> Path | None:
 def fetch(entry: Entry, progress: Progress | None = None) -> Path:
     """The entry's file in the cache, downloaded if it is missing or broken; one process at a time.
 
-    Raises DownloadError: no address, offline, or whatever `workloads.download.download` raises.
+    Raises:
+        DownloadError: no address, offline, or for what ``workloads.download.download`` raises it.
     """
     if entry.address is None:
         raise DownloadError("no download address is known", where=entry.name)
@@ -127,7 +130,7 @@ def _fill(entry: Entry, address: str, file: Path, progress: Progress | None) -> 
 
 
 def _unpack(archive: Path, file: Path) -> None:
-    """Copy the one member called as `file` out of a .tar.gz; member paths are never used as paths."""
+    """Copy the one member called as ``file`` out of a .tar.gz; member paths are never used as paths."""
     partly = file.with_name(file.name + ".unpacking")
     try:
         with tarfile.open(archive, "r:gz") as members:

@@ -31,7 +31,8 @@ def check_shape(
 ) -> None:
     """Refuse a shape nothing real has, before anything is allocated for it.
 
-    Raises WorkloadError: no rows or columns, or more of them than `nonzeros` entries can justify.
+    Raises:
+        WorkloadError: no rows or columns, or more of them than ``nonzeros`` entries can justify.
     """
     if rows < 1 or cols < 1:
         raise WorkloadError(f"the shape {rows} x {cols} is empty; at least 1 x 1", where=where, line=line)
@@ -44,15 +45,20 @@ def check_shape(
 def from_coordinates(
     rows: Integers, cols: Integers, values: Values, shape: tuple[int, int], where: str
 ) -> CsrArray:
-    """The matrix with `values` at 0-based (`rows`, `cols`), duplicates summed, zeros kept as nonzeros."""
+    """The matrix with these values at 0-based rows and columns, duplicates summed, zeros kept as nonzeros.
+
+    Raises:
+        WorkloadError: as ``canonical``.
+    """
     return canonical(sparse.coo_array((values, (rows, cols)), shape=shape), where)
 
 
 def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's formats have no common public type
     """A scipy sparse matrix of real numbers in canonical CSR; explicit zeros stay stored nonzeros.
 
-    Raises WorkloadError: complex or non-numeric values, a NaN or an infinity, an integer that a double would
-    round, an index out of range.
+    Raises:
+        WorkloadError: complex or non-numeric values, a NaN or an infinity, an integer that a double
+            would round, an index out of range.
     """
     if matrix.dtype.kind not in "biuf":
         raise WorkloadError(f"values of type {matrix.dtype}; they must be real numbers", where=where)

@@ -1,4 +1,4 @@
-"""One file over HTTP: resumed from its `.part`, checked against its sha256, moved into place when whole."""
+"""One file over HTTP: resumed from its ``.part``, checked against its sha256, moved into place when whole."""
 
 from __future__ import annotations
 
@@ -29,11 +29,20 @@ class DownloadError(WorkloadError):
 
 
 def download(address: str, target: Path, checksum: str | None, progress: Progress | None = None) -> str:
-    """Bring `address` to `target`; returns its sha256, which must be `checksum` where that is given.
+    """Bring a file from the network; returns its sha256.
 
-    An interrupted transfer leaves `target` + `.part`, and the next attempt, in this call or a later one, asks
-    the server for the rest of it only. Raises DownloadError: no connection, an HTTP error, three
-    interruptions, a wrong checksum (nothing is kept), a folder that cannot be written.
+    An interrupted transfer leaves ``target`` + ``.part``, and the next attempt, in this call or a later one,
+    asks the server for the rest of it only.
+
+    Args:
+        address: where it is.
+        target: where it goes.
+        checksum: the sha256 that it must have, None if that is not known.
+        progress: called as bytes come in.
+
+    Raises:
+        DownloadError: no connection, an HTTP error, three interruptions, a wrong checksum (nothing is kept),
+            a folder that cannot be written.
     """
     part = target.with_name(target.name + ".part")
     try:
@@ -84,7 +93,7 @@ def _check_status(reply: requests.Response, address: str) -> None:
 
 
 def _append(reply: requests.Response, part: Path, had: int, progress: Progress | None) -> None:
-    """Write the body after the first `had` bytes of `part`."""
+    """Write the body after the first ``had`` bytes of ``part``."""
     length = reply.headers.get("Content-Length", "")
     total = had + int(length) if length.isdigit() else 0
     with part.open("r+b" if had else "wb") as stream:

@@ -30,10 +30,13 @@ def gather(
     shape: tuple[int, int] = (MOST_ROWS, MOST_ROWS),
     base: int = 0,
 ) -> Entries:
-    """All entries of `blocks`, whose fields are value; row, column; or row, column, value.
+    """All entries of ``blocks``, whose fields are value; row, column; or row, column, value.
 
-    Indices count from `base` and must fit `shape`; a missing value is 1. Raises WorkloadError, with the line:
-    an index out of range, a value that is not finite, more or fewer entries than `declared`.
+    Indices count from ``base`` and must fit ``shape``; a missing value is 1.
+
+    Raises:
+        WorkloadError: with the line: an index out of range, a value that is not finite, more or fewer entries
+            than ``declared``.
     """
     parts: list[Entries] = []
     seen, line = 0, 0

@@ -22,14 +22,21 @@ class WorkloadError(ValueError):
     def __init__(
         self, what: str, *, where: str | None = None, line: int | None = None, fix: str | None = None
     ) -> None:
-        """Compose the message: `what` is wrong, `where` (file, key), on which `line` (1-based), the `fix`."""
+        """Compose the message.
+
+        Args:
+            what: is wrong.
+            where: file or key.
+            line: of the file, counted from 1.
+            fix: what would be right.
+        """
         place = ":".join(str(part) for part in (where, line) if part is not None)
         text = f"{place}: {what}" if place else what
         super().__init__(" ".join(f"{text}; {fix}".split()) if fix else " ".join(text.split()))
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Advice naming what of `known` looks most like `word`, or all (of many the first) where nothing does."""
+    """Advice naming what of ``known`` looks most like ``word``; if nothing does, all or the first."""
     choices = sorted(known)
     close = difflib.get_close_matches(word.lower(), [choice.lower() for choice in choices], n=3, cutoff=0.5)
     named = [choice for low in close for choice in choices if choice.lower() == low]

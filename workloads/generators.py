@@ -1,8 +1,8 @@
 """Synthetic matrices: seeded, vectorised, with the exact number of nonzeros where the definition permits.
 
-Every generator takes a `seed` and draws from numpy's PCG64; the same arguments give the same matrix. Values
+Every generator takes a ``seed`` and draws from numpy's PCG64; the same arguments give the same matrix. Values
 are uniform in (0.5, 1.5), so that no product vanishes and none overflows. Results are canonical CSR (see
-`workloads.readers.read_matrix`). All raise WorkloadError where the arguments cannot be met.
+``workloads.readers.read_matrix``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ _MOST_ROUNDS = 200
 
 
 def uniform(rows: int, cols: int, nonzeros: int, seed: int = 0) -> CsrArray:
-    """`nonzeros` distinct places of a `rows` x `cols` matrix, all sets equally likely."""
+    """``nonzeros`` distinct places of a ``rows`` x ``cols`` matrix, all sets equally likely.
+
+    Raises:
+        WorkloadError: more nonzeros than places.
+    """
     _check_room("uniform", rows, cols, nonzeros, rows * cols)
     rng = np.random.default_rng(seed)
     keys = _distinct_of(rng, rows * cols, nonzeros)
@@ -29,7 +33,11 @@ def uniform(rows: int, cols: int, nonzeros: int, seed: int = 0) -> CsrArray:
 
 
 def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -> CsrArray:
-    """`nonzeros` distinct places, all with |row - column| <= `bandwidth`, uniform over the band."""
+    """``nonzeros`` distinct places, all with |row - column| <= ``bandwidth``, uniform over the band.
+
+    Raises:
+        WorkloadError: more nonzeros than places in the band.
+    """
     first = np.maximum(np.arange(rows, dtype=np.int64) - bandwidth, 0)
     last = np.minimum(np.arange(rows, dtype=np.int64) + bandwidth, cols - 1)
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.maximum(last - first + 1, 0))])
@@ -41,9 +49,12 @@ def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -
 
 
 def block(rows: int, cols: int, blocks: int, size: int, seed: int = 0) -> CsrArray:
-    """`blocks` distinct dense blocks of `size` x `size` on a grid; `size` divides `rows` and `cols`.
+    """``blocks`` distinct dense blocks of ``size`` x ``size`` on a grid.
 
-    The nonzeros are exactly `blocks` x `size` x `size`.
+    The nonzeros are exactly ``blocks`` x ``size`` x ``size``.
+
+    Raises:
+        WorkloadError: ``size`` does not divide ``rows`` and ``cols``, or more blocks than fit the grid.
     """
     if rows % size or cols % size:
         raise WorkloadError(f"size={size} divides neither or only one of {rows} and {cols}", where="block")
@@ -61,10 +72,13 @@ def block(rows: int, cols: int, blocks: int, size: int, seed: int = 0) -> CsrArr
 def rmat(
     scale: int, nonzeros: int, a: float = 0.57, b: float = 0.19, c: float = 0.19, seed: int = 0
 ) -> CsrArray:
-    """R-MAT, 2^`scale` square: each edge falls into quadrants with chances `a`, `b`, `c`, 1 - a - b - c.
+    """R-MAT, 2^``scale`` square: edges fall into quadrants with chances ``a``, ``b``, ``c``, 1 - a - b - c.
 
-    Exactly `nonzeros` distinct edges. Source: D. Chakrabarti, Y. Zhan, C. Faloutsos, "R-MAT: A Recursive
+    Exactly ``nonzeros`` distinct edges. Source: D. Chakrabarti, Y. Zhan, C. Faloutsos, "R-MAT: A Recursive
     Model for Graph Mining", SDM 2004; the defaults are Graph 500's.
+
+    Raises:
+        WorkloadError: chances that are none, more nonzeros than places, or more than come up in many draws.
     """
     if min(a, b, c) < 0 or a + b + c > 1:
         raise WorkloadError(f"a={a}, b={b}, c={c} are not chances; a + b + c <= 1", where="rmat")
@@ -89,11 +103,15 @@ def rmat(
 
 
 def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: int = 0) -> CsrArray:
-    """Power-law rows and columns: expected counts follow a density falling with `exponent` > 1.
+    """Power-law rows and columns: expected counts follow a density falling with ``exponent`` > 1.
 
-    Exactly `nonzeros` distinct places, drawn with chance in proportion to row weight x column weight. Rows
+    Exactly ``nonzeros`` distinct places, drawn with chance in proportion to row weight x column weight. Rows
     and columns are in random order. Source: F. Chung, L. Lu, "Connected components in random graphs with
     given expected degree sequences", Annals of Combinatorics 6, 2002.
+
+    Raises:
+        WorkloadError: an exponent of 1 or less, more nonzeros than places, or more than come up in many
+            draws.
     """
     if not exponent > 1:
         raise WorkloadError(f"exponent={exponent}; it must be above 1", where="chung-lu")
@@ -113,7 +131,11 @@ def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: i
 
 
 def structured(rows: int, cols: int, n: int, m: int, seed: int = 0) -> CsrArray:
-    """n:m sparsity: in each row, exactly `n` of every `m` consecutive columns; `m` divides `cols`."""
+    """n:m sparsity: in each row, exactly ``n`` of every ``m`` consecutive columns.
+
+    Raises:
+        WorkloadError: ``n`` above ``m``, or ``m`` does not divide ``cols``.
+    """
     if not 0 <= n <= m or cols % m:
         raise WorkloadError(
             f"n={n}, m={m} for {cols} columns; n <= m, and m divides cols", where="structured"
@@ -127,9 +149,13 @@ def structured(rows: int, cols: int, n: int, m: int, seed: int = 0) -> CsrArray:
 
 
 def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> CsrArray:
-    """Runs of `length` consecutive nonzeros in a row, on a grid of `length`; `length` divides `cols`.
+    """Runs of ``length`` consecutive nonzeros in a row, on a grid of ``length``.
 
-    Exactly `nonzeros`; where `length` does not divide it, one run is shorter. Neighbouring runs may touch.
+    Exactly ``nonzeros``; where ``length`` does not divide it, one run is shorter. Neighbouring runs may
+    touch.
+
+    Raises:
+        WorkloadError: ``length`` does not divide ``cols``, or more nonzeros than places.
     """
     if cols % length:
         raise WorkloadError(f"length={length} does not divide cols={cols}", where="runs")
@@ -141,7 +167,7 @@ def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> Csr
 
 
 def values_for(rng: np.random.Generator, count: int) -> Values:
-    """`count` values, uniform in (0.5, 1.5)."""
+    """``count`` values, uniform in (0.5, 1.5)."""
     return 0.5 + np.maximum(rng.random(count), np.finfo(float).eps)
 
 
@@ -165,14 +191,14 @@ def _power_weights(rng: np.random.Generator, count: int, exponent: float) -> Val
 
 
 def _distinct_of(rng: np.random.Generator, total: int, wanted: int) -> Integers:
-    """`wanted` distinct integers below `total`, sorted, all sets equally likely."""
+    """``wanted`` distinct integers below ``total``, sorted, all sets equally likely."""
     if 2 * wanted > total:
         return np.sort(rng.permutation(total)[:wanted]).astype(np.int64)
     return _distinct(rng, lambda count: rng.integers(0, total, count), wanted, "uniform")
 
 
 def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, where: str) -> Integers:
-    """`wanted` distinct keys, sorted: repeats are thrown away, what is too much is left out at random."""
+    """``wanted`` distinct keys, sorted: repeats are thrown away, what is too much is left out at random."""
     keys = np.empty(0, dtype=np.int64)
     for _ in range(_MOST_ROUNDS):
         missing = wanted - len(keys)

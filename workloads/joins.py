@@ -32,7 +32,7 @@ class _Neighbours:
         self._kinds = kinds
 
     def near(self, join: int, reach: int, chance: random.Random) -> int:
-        """A join with an end of the same class, at most `reach` away among these."""
+        """A join with an end of the same class, at most ``reach`` away among these."""
         place, kind = int(self._place[join]), self._kinds[join]
         first = max(place - reach, int(self._starts[kind]))
         last = min(place + reach + 1, int(self._starts[kind + 1]))
@@ -40,9 +40,13 @@ class _Neighbours:
 
 
 class Joins:
-    """Joins of `ends[0]` with `ends[1]` in the order in which they lie; `kinds` is each node's class, sorted.
+    """Joins of nodes; ``repaired`` makes them distinct.
 
-    With `both_ways`, a join of x with y is also one of y with x.
+    Args:
+        kinds: each node's class, sorted.
+        ends: the nodes at either end, in the order in which they are joined.
+        rng: chooses what to swap.
+        both_ways: whether a join of x with y is also one of y with x.
     """
 
     def __init__(
@@ -86,9 +90,9 @@ class Joins:
         return any(self._swap(join, reach, displace=False) for reach in _REACHES)
 
     def _swap(self, join: int, reach: int, *, displace: bool) -> bool:
-        """Swap an end with a join at most `reach` away; whether this one stands now, and that one too.
+        """Swap an end with a join at most ``reach`` away; whether this one stands now, and that one too.
 
-        With `displace`, the other may be left pending.
+        With ``displace``, the other may be left pending.
         """
         side = self._chance.randrange(2)
         partner = self._neighbours[side].near(join, reach, self._chance)

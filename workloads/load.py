@@ -28,9 +28,13 @@ Source = Literal["real", "surrogate", "generated", "memory"]
 class Workload:
     """A matrix and where it came from.
 
-    `matrix`: canonical CSR (float64, int64, sorted). `digest`: sha256 over shape, indptr, indices, values.
-    `notice`: what the user must be told, loudly, in one line; a surrogate always has one. `origin`: the
-    file's name, the address, or the generator in full.
+    Args:
+        name: what it is called.
+        source: ``real``, ``surrogate``, ``generated`` or from ``memory``.
+        matrix: canonical CSR (float64, int64, sorted).
+        digest: sha256 over shape, indptr, indices, values.
+        notice: what the user must be told, loudly, in one line; a surrogate always has one.
+        origin: the file's name, the address, or the generator in full.
     """
 
     name: str
@@ -54,12 +58,18 @@ class Workload:
 def load(
     name: str | os.PathLike[str], *, exact: bool = False, progress: Callable[[int, int], None] | None = None
 ) -> Workload:
-    """The workload called `name`: a path, a generator (`uniform:rows=...`), or a name.
+    """The workload of this name.
 
     A name is looked up in the data path, then, if the registry has it, among the matrices that come with
-    Fiberscope and in the cache, then downloaded, calling `progress` with the bytes had and the bytes in all.
-    Where that fails a surrogate takes its place, unless `exact`. Raises WorkloadError: unknown, unreadable,
-    not a matrix, or not to be had `exact`.
+    Fiberscope and in the cache, then downloaded. Where that fails a surrogate takes its place.
+
+    Args:
+        name: a path, a generator (``uniform:rows=...``), or a name.
+        exact: no surrogate.
+        progress: called during a download with the bytes had and the bytes in all.
+
+    Raises:
+        WorkloadError: unknown, unreadable, not a matrix, or not to be had ``exact``.
     """
     text = os.fspath(name)
     if spec.is_spec(text) and not Path(text).exists():
@@ -73,7 +83,7 @@ def load(
 
 
 def file_of(name: str | os.PathLike[str]) -> Path | None:
-    """The file that `load` would read: of a path that, of a name what the data path has; else None."""
+    """The file that ``load`` would read: of a path that, of a name what the data path has; else None."""
     text = os.fspath(name)
     if _is_path(text):
         return Path(text)
@@ -83,7 +93,8 @@ def file_of(name: str | os.PathLike[str]) -> Path | None:
 def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 - any format, or a dense array
     """A workload of a scipy sparse matrix (explicit zeros stay) or of a dense 2-D array (zeros do not).
 
-    Raises WorkloadError: not two-dimensional, not real numbers, not finite, indices out of range.
+    Raises:
+        WorkloadError: not two-dimensional, not real numbers, not finite, indices out of range.
     """
     given: Any = matrix if sparse.issparse(matrix) else np.asarray(matrix)
     if given.ndim != 2:

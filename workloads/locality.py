@@ -29,7 +29,7 @@ def profile_of(matrix: CsrArray, name: str, source: str) -> Profile:
 
 
 def with_locality(profile: Profile, wanted: int) -> Profile:
-    """The profile with the locality at which the product of a drawn matrix has nearest to `wanted` nonzeros.
+    """The profile with the locality at which a drawn matrix's product has nearest to ``wanted`` nonzeros.
 
     Localities fall by four until the product has too few; the interval is then halved three times (on a
     logarithmic scale), and the best one seen is taken.

@@ -42,9 +42,10 @@ class _Header:
 
 
 def read_matrix_market(stream: BinaryIO, where: str) -> CsrArray:
-    """The matrix of a MatrixMarket `stream`; the zeros of an array file are not stored.
+    """The matrix of a MatrixMarket ``stream``; the zeros of an array file are not stored.
 
-    Raises WorkloadError with the line number: banner, size line, an entry, too few or too many entries.
+    Raises:
+        WorkloadError: with the line number: banner, size line, an entry, too few or too many entries.
     """
     header = _read_header(stream, where)
     _check_room(stream, header, where)

@@ -1,7 +1,7 @@
 """What is to be computed: operands and what else it takes, and how an answer is checked.
 
-A machine solves problems of the kinds that its descriptor names. `Spgemm` is the first kind; another one is
-another subclass of `Problem`, here or beside a machine of one's own.
+A machine solves problems of the kinds that its descriptor names. ``Spgemm`` is the first kind; another one is
+another subclass of ``Problem``, here or beside a machine of one's own.
 """
 
 from __future__ import annotations
@@ -29,12 +29,16 @@ class ProblemParameters(BaseModel):
 class Problem(ABC):
     """One problem, its operands loaded.
 
-    Attributes of the class: `kind` is its name; `answer` what messages call its solution; `reference` what
-    that is compared with, up to `tolerance`; `tensors` the names of its operands, in their order; `least` how
-    many of them must be given; `Parameters` what it takes besides.
+    Attributes of the class: ``kind`` is its name; ``answer`` what messages call its solution; ``reference``
+    what that is compared with, up to ``tolerance``; ``tensors`` the names of its operands, in their order;
+    ``least`` how many of them must be given; ``Parameters`` what it takes besides.
 
-    `operands`: those given. `parameters`: by name, already valid. Raises WorkloadError: operands that the
-    kind does not take, or that do not go together.
+    Args:
+        operands: those given.
+        parameters: by name, already valid.
+
+    Raises:
+        WorkloadError: operands that the kind does not take, or that do not go together.
     """
 
     kind: ClassVar[str]
@@ -60,11 +64,15 @@ class Problem(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What is computed, in a few words: `A times B`."""
+        """What is computed, in a few words: ``A times B``."""
 
     @abstractmethod
     def check_operands(self) -> None:
-        """Refuse operands that do not go together: raises WorkloadError."""
+        """Refuse operands that do not go together.
+
+        Raises:
+            WorkloadError: they do not.
+        """
 
     @abstractmethod
     def given(self) -> tuple[Any, ...]:
@@ -90,16 +98,20 @@ class Spgemm(Problem):
 
     @property
     def title(self) -> str:
-        """`A times A`, or `A times B`."""
+        """``A times A``, or ``A times B``."""
         return "A times B" if "B" in self.operands else "A times A"
 
     def given(self) -> tuple[CsrArray, CsrArray]:
-        """The two matrices, canonical CSR of doubles; the same one twice of `A times A`."""
+        """The two matrices, canonical CSR of doubles; the same one twice of ``A times A``."""
         a = self.operands["A"]
         return a.matrix, self.operands.get("B", a).matrix
 
     def check_operands(self) -> None:
-        """Raises WorkloadError: the inner dimensions differ, or the product's values do not fit a double."""
+        """Refuse two matrices that have no product in doubles.
+
+        Raises:
+            WorkloadError: the inner dimensions differ, or the product's values do not fit a double.
+        """
         first = self.operands["A"]
         second = self.operands.get("B", first)
         a, b = first.matrix.shape, second.matrix.shape

@@ -36,7 +36,9 @@ class _Row(BaseModel):
 class NodeClass(_Row):
     """Nodes of like degree: how many have which [nonzeros of their row, of their column].
 
-    `degrees` has [nodes, row nonzeros, column nonzeros]; `diagonal` is how many have one on the diagonal.
+    Args:
+        degrees: [nodes, row nonzeros, column nonzeros].
+        diagonal: how many have a nonzero on the diagonal.
     """
 
     degrees: tuple[tuple[_Count, _Count, _Count], ...]
@@ -49,11 +51,18 @@ class NodeClass(_Row):
 
 
 class Profile(_Row):
-    """A matrix without its places: `nonzeros_between[a][b]` are in a row of class a and a column of class b.
+    """A matrix without its places.
 
-    In a matrix that is not square, the classes are first of rows and then of columns. `locality` is how
-    near neighbours lie on a line of length 1 (see `wiring`), 1 being anywhere. `source` says where numbers
-    are from.
+    Args:
+        format: of the file.
+        name: of the matrix.
+        source: where the numbers are from.
+        shape: rows, columns.
+        nonzeros: in all.
+        symmetric: whether the pattern equals its transpose.
+        locality: how near neighbours lie on a line of length 1 (see ``wiring``), 1 being anywhere.
+        classes: in a matrix that is not square, first of rows and then of columns.
+        nonzeros_between: at ``[a][b]`` those in a row of class a and a column of class b.
     """
 
     format: Literal["fiberscope profile 1"] = "fiberscope profile 1"
@@ -144,7 +153,7 @@ def measured(matrix: CsrArray, name: str, source: str) -> Profile:
 
 
 def _classes(degree: Integers, first_set: int) -> Integers:
-    """The class of every node, numbered without gaps; nodes from `first_set` on have classes of their own."""
+    """The class of every node, without gaps; nodes from ``first_set`` on have classes of their own."""
     kinds = np.searchsorted(LEAST_DEGREES, degree, side="right")
     kinds[first_set:] += len(LEAST_DEGREES) + 1
     dense: Integers = np.unique(kinds, return_inverse=True)[1].astype(np.int64)
@@ -163,9 +172,10 @@ def _is_symmetric(matrix: CsrArray) -> bool:
 
 
 def read_profile(path: str | Path) -> Profile:
-    """The profile in a file, as `fiberscope profile` writes it.
+    """The profile in a file, as ``fiberscope profile`` writes it.
 
-    Raises WorkloadError: no such file, no JSON, or numbers that do not add up.
+    Raises:
+        WorkloadError: no such file, no JSON, or numbers that do not add up.
     """
     try:
         return Profile.model_validate_json(Path(path).read_bytes())

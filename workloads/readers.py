@@ -28,14 +28,17 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     Explicit zeros stay as stored nonzeros (a pattern is a pattern), except the zeros of a MatrixMarket
     *array* file, which is dense. Content tells what a file is (gzip, MatrixMarket, zip), else its suffix:
 
-    - `.mtx`, `.mtx.gz`: MatrixMarket; see `workloads.matrixmarket`.
-    - `.npz`, `.npy`, `.mat`: of `scipy.sparse.save_npz`, `numpy.save`, MATLAB; see `workloads.binary`.
-    - `.smtx`, `.smtx.gz`: a pattern of the Deep Learning Matrix Collection; see `workloads.smtx`.
-    - `.txt`, `.el`, `.edges`, `.tsv`, each also `.gz`: an edge list as SNAP has them: `#` or `%` comments,
-      then `from to` or `from to weight`; nodes count from 0; square, its size is the largest node + 1.
-    - `.tns`, `.tns.gz`: FROSTT with two indices a line, counted from 1; the shape is the largest of each.
+    - ``.mtx``, ``.mtx.gz``: MatrixMarket; see ``workloads.matrixmarket``.
+    - ``.npz``, ``.npy``, ``.mat``: of ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
+      ``workloads.binary``.
+    - ``.smtx``, ``.smtx.gz``: a pattern of the Deep Learning Matrix Collection; see ``workloads.smtx``.
+    - ``.txt``, ``.el``, ``.edges``, ``.tsv``, each also ``.gz``: an edge list as SNAP has them: ``#`` or
+      ``%`` comments, then ``from to`` or ``from to weight``; nodes count from 0; square, its size is the
+      largest node + 1.
+    - ``.tns``, ``.tns.gz``: FROSTT with two indices a line, counted from 1; the shape is the largest of each.
 
-    Raises WorkloadError, one line naming the file and where it applies the line of it, for whatever is wrong.
+    Raises:
+        WorkloadError: for whatever is wrong, one line naming the file and, where it applies, the line of it.
     """
     where = os.fspath(path)
     file = Path(path)

@@ -1,4 +1,4 @@
-"""The named matrices and tensors of the papers' tables: rows of `registry.yaml`, looked up by name."""
+"""The named matrices and tensors of the papers' tables: rows of ``registry.yaml``, looked up by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class Entry(BaseModel):
-    """One matrix or tensor; every number has its `source`."""
+    """One matrix or tensor; every number has its ``source``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,7 +33,7 @@ class Entry(BaseModel):
     kind: _Text
     source: _Text  # where shape, nonzeros and kind come from, and which paper's table uses it
     address: _Text | None = None
-    checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None  # sha256 of what `address` gives
+    checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None  # sha256 of the download
     checksum_source: _Text | None = None
 
     @field_validator("address")
@@ -67,14 +67,15 @@ def _by_name() -> dict[str, Entry]:
 
 
 def known(name: str) -> bool:
-    """Whether `name` is a row's name or alias, in whatever case."""
+    """Whether ``name`` is a row's name or alias, in whatever case."""
     return name.lower() in _by_name()
 
 
 def lookup(name: str) -> Entry:
-    """The row called `name`, in whatever case.
+    """The row called ``name``, in whatever case.
 
-    Raises WorkloadError, with the nearest names, if there is none.
+    Raises:
+        WorkloadError: with the nearest names, if there is none.
     """
     entry = _by_name().get(name.lower())
     if entry is None:

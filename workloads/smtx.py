@@ -20,8 +20,9 @@ __all__ = ["read_smtx"]
 def read_smtx(stream: BinaryIO, where: str) -> CsrArray:
     """The pattern of a file, every value 1.
 
-    Raises WorkloadError with the line: numbers that are none, too few or too many, pointers that fall, a
-    column out of range.
+    Raises:
+        WorkloadError: with the line: numbers that are none, too few or too many, pointers that fall, a
+            column out of range.
     """
     sizes = _numbers(stream.readline(256).replace(b",", b" "), where, 1, 3)
     rows, cols, nonzeros = (int(size) for size in sizes)

@@ -1,4 +1,4 @@
-"""Generators written as text: `uniform:rows=1000,cols=1000,nonzeros=5000,seed=1`."""
+"""Generators written as text: ``uniform:rows=1000,cols=1000,nonzeros=5000,seed=1``."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ _GENERATORS = {
 
 
 def is_spec(text: str) -> bool:
-    """Whether `text` is meant as a generator: a word, a colon, and keys with values."""
+    """Whether ``text`` is meant as a generator: a word, a colon, and keys with values."""
     head, colon, tail = text.partition(":")
     return bool(colon) and (head.strip().lower() in _GENERATORS or ("=" in tail and "/" not in head))
 
@@ -92,8 +92,9 @@ def is_spec(text: str) -> bool:
 def generate(text: str) -> tuple[CsrArray, str]:
     """The matrix a specification describes, and the specification in full, defaults included.
 
-    Raises WorkloadError: an unknown generator or key (naming the nearest), a wrong type, a value out of
-    range.
+    Raises:
+        WorkloadError: an unknown generator or key (naming the nearest), a wrong type, a value out of
+            range.
     """
     name, _, tail = text.partition(":")
     name = name.strip().lower()

@@ -22,10 +22,12 @@ _BAND_FILL = 4  # places in the band for each nonzero
 
 
 def surrogate(entry: Entry) -> tuple[CsrArray, str]:
-    """A matrix in place of `entry`, and in one line how far it is like the real one.
+    """A matrix in place of ``entry``, and in one line how far it is like the real one.
 
     Shape and nonzeros are the registry's; with a profile, degrees and nonzeros between classes are too.
-    Raises WorkloadError for a tensor of another rank than 2.
+
+    Raises:
+        WorkloadError: a tensor of another rank than 2.
     """
     if len(entry.shape) != 2:
         raise WorkloadError(f"a tensor of rank {len(entry.shape)} has no surrogate", where=entry.name)
@@ -43,13 +45,14 @@ def surrogate(entry: Entry) -> tuple[CsrArray, str]:
 def like(profile: str, seed: int = 0) -> CsrArray:
     """A matrix drawn from a profile: the name of one that comes with Fiberscope, or a file.
 
-    Raises WorkloadError: no such profile.
+    Raises:
+        WorkloadError: no such profile.
     """
     return drawn(profiles().get(profile) or read_profile(profile), seed)
 
 
 def drawn(profile: Profile, seed: int) -> CsrArray:
-    """A matrix with this profile: places drawn from `seed`, nodes in random order, values in (0.5, 1.5)."""
+    """A matrix with this profile: places drawn from ``seed``, nodes in random order, values in (0.5, 1.5)."""
     rng = np.random.default_rng(seed)
     kinds, rows, columns = profile.degrees()
     between = np.array(profile.nonzeros_between, dtype=np.int64)

@@ -1,9 +1,9 @@
 """Numbers out of text, a few megabytes at a time, each line held to a grammar.
 
 A line either matches the grammar or is named in the error: nothing is guessed and nothing after the number
-is ignored. (`scipy.io.mmread` reads `1.5d2` as 1.5, `1.5` in an integer file as 1, `1e400` as infinity, and
-drops what follows the value; that is why it is only the oracle of the tests.) The memory taken depends on
-what a file holds, not on what it declares.
+is ignored. (``scipy.io.mmread`` reads ``1.5d2`` as 1.5, ``1.5`` in an integer file as 1, ``1e400`` as
+infinity, and drops what follows the value; that is why it is only the oracle of the tests.) The memory taken
+depends on what a file holds, not on what it declares.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _FIELDS = {
 
 
 class Grammar:
-    """What a line of a format holds: `fields` of index, integer or real, or a comment, or nothing."""
+    """What a line of a format holds: ``fields`` of index, integer or real, or a comment, or nothing."""
 
     def __init__(self, fields: Sequence[str], comment: str) -> None:
-        """Compile the grammar; `comment` lists the characters that start a comment line."""
+        """Compile the grammar; ``comment`` lists the characters that start a comment line."""
         self.fields = tuple(fields)
         mark = re.escape(comment.encode())
         entry = rb"[ \t]++".join(_FIELDS[field] for field in self.fields)
@@ -53,7 +53,7 @@ class Grammar:
         self._lines = re.compile(rb"(?:[ \t]*+(?:%s)?+[ \t\r]*+\n|%s)*+" % (entry, skip))
 
     def matched(self, text: bytes) -> int:
-        """How many bytes of `text`, which ends in a newline, are whole good lines."""
+        """How many bytes of ``text``, which ends in a newline, are whole good lines."""
         match = self._lines.match(text)
         return match.end() if match else 0
 
@@ -71,7 +71,7 @@ class Grammar:
 
 @dataclass(frozen=True)
 class Block:
-    """Some consecutive entries of a file: `numbers` is entries x fields, float64."""
+    """Some consecutive entries of a file: ``numbers`` is entries x fields, float64."""
 
     numbers: Values
     text: bytes
@@ -79,7 +79,11 @@ class Block:
     grammar: Grammar
 
     def line_of(self, entry: int) -> int:
-        """The 1-based line of the file that holds the 0-based `entry` of this block."""
+        """The 1-based line of the file that holds the 0-based ``entry`` of this block.
+
+        Raises:
+            IndexError: the block has no such entry.
+        """
         seen = -1
         for offset, line in enumerate(self.text.split(b"\n")):
             seen += self.grammar.is_entry(line)
@@ -95,7 +99,8 @@ def opened(path: Path, where: str) -> Iterator[BinaryIO]:
     A byte order mark at its start is left out. What comes from standard input (``-``) or through the pipe of
     a ``<(command)`` is taken in whole, as is a file with such a mark: none can be read from its start again.
 
-    Raises WorkloadError: no such file, not a regular file, no permission, damaged or truncated gzip.
+    Raises:
+        WorkloadError: no such file, not a regular file, no permission, damaged or truncated gzip.
     """
     try:
         with _raw(path, where) as raw:
@@ -137,9 +142,10 @@ def _unmarked(stream: BinaryIO) -> BinaryIO:
 
 
 def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) -> Iterator[Block]:
-    """The entries of the rest of `stream`, in blocks; `first_line` is the number of the next line.
+    """The entries of the rest of ``stream``, in blocks; ``first_line`` is the number of the next line.
 
-    Raises WorkloadError: a line the grammar does not know, with its number.
+    Raises:
+        WorkloadError: a line the grammar does not know, with its number.
     """
     line = first_line
     while text := _whole_lines(stream, where, line):

@@ -31,8 +31,11 @@ PRODUCTS_A_BLOCK = 1 << 18  # so the reference is never held in full, and checki
 class Comparison:
     """How an answer compares with the reference.
 
-    ``max_relative_error`` is infinite where a value is not finite or should be exactly zero and is not;
-    ``missing`` counts the entries that the answer lacks, ``extra`` those that it should not have.
+    Args:
+        max_relative_error: infinite where a value is not finite or should be exactly zero and is not.
+        missing: entries that the answer lacks.
+        extra: entries that it should not have.
+        tolerance: the largest relative error that passes.
     """
 
     max_relative_error: float

@@ -1,7 +1,7 @@
 """Matrices with given degrees and given numbers of nonzeros between classes of nodes.
 
 The nodes of a class lie on a line, in random order, each with as much of it as it has nonzeros. Every node
-has as many stubs as nonzeros wanted, and each stub lies near its node (`locality` is the deviation, the
+has as many stubs as nonzeros wanted, and each stub lies near its node (``locality`` is the deviation, the
 line being 1 long). A class deals its stubs to its partner classes evenly along the line, and two classes
 join theirs in the order in which they lie. A small locality makes neighbourhoods, as communities do, and so
 more collisions in A times A; a large one makes none.
@@ -21,7 +21,13 @@ __all__ = ["Nodes", "directed", "undirected"]
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes sorted by class, `kinds`; `between[a, b]` nonzeros are in rows of class a, columns of class b."""
+    """Nodes sorted by class.
+
+    Args:
+        kinds: the class of each node.
+        between: at ``[a, b]`` the nonzeros in rows of class a and columns of class b.
+        locality: how far from its node a stub lies, the deviation on a line of length 1.
+    """
 
     kinds: Integers
     between: Integers

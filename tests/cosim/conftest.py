@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOM / "support"), str(ROOM.parent / "rtl" / "support"), str
 
 HERE = all(importlib.util.find_spec(name) for name in ("pyrtl", "cocotb"))
 ASKED = os.environ.get("FIBERSCOPE_SIM", "")
-collect_ignore_glob = [] if HERE else ["test_*.py"]  # the extra `rtl` is not installed
+collect_ignore_glob = [] if HERE else ["test_*.py"]  # the extra ``rtl`` is not installed
 SIMULATORS = ["icarus", pytest.param("verilator", marks=pytest.mark.slow)]  # compiles for seconds
 
 

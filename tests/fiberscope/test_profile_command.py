@@ -1,4 +1,4 @@
-"""`fiberscope profile`: what it writes can be drawn from, and what it cannot write is refused."""
+"""``fiberscope profile``: what it writes can be drawn from, and what it cannot write is refused."""
 
 import numpy as np
 import pytest

@@ -8,4 +8,4 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 collect_ignore_glob = (
     [] if importlib.util.find_spec("pyrtl") else ["test_*.py"]
-)  # the extra `rtl` is not installed
+)  # the extra ``rtl`` is not installed

@@ -30,7 +30,7 @@ def archive(**members):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves `files`; the next `cuts` answers break off after that many bytes; counts and keeps requests."""
+    """Serves ``files``; the next ``cuts`` answers break off after that many bytes; keeps the requests."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)

@@ -19,7 +19,7 @@ from sim.channel import Channel
 
 STALLED = "stalled"  # status output: the oldest row cannot leave
 
-Lane: TypeAlias = Mapping[str, Signal]  # of a row: its fields by name; `control` is high for a stop
+Lane: TypeAlias = Mapping[str, Signal]  # of a row: its fields by name; ``control`` is high for a stop
 Row: TypeAlias = list[Lane]
 
 

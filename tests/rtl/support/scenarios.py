@@ -9,7 +9,7 @@ import merger_scenario
 import prefix_sum_scenario
 
 SEEDS = range(20)  # of the default run
-LARGE_SEEDS = range(3, 8)  # five in a row that fill every bin of `coverage`
+LARGE_SEEDS = range(3, 8)  # five in a row that fill every bin of ``coverage``
 
 SCENARIOS = {
     scenario.block: scenario

@@ -1,4 +1,4 @@
-"""Profiles of matrices that are not at hand, from the tables of their classes in `tests/oracles`.
+"""Profiles of matrices that are not at hand, from the tables of their classes in ``tests/oracles``.
 
 A table has sums by class and not each node's degree. Within a class degrees are spread evenly about their
 mean, as far as the bounds of the class allow: multiplies of A times A are then 0.1 % below the real ones,
