@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from accelerators.configuration import Configuration, ConfigurationError
 from sim import Component, Kernel
@@ -118,6 +118,10 @@ class Accelerator(Generic[AnyConfiguration]):
         channels: the family of the memory's channels, busy while they hold a request; empty if there is none.
         parts: the blocks that ``event`` takes others for, by name, as its argument ``parts``.
         solves: the kinds of problems; the first one unless ``problem.kind`` says otherwise.
+        chosen: of a model, what it chose for its operands where the parameters leave it open, and why, in a
+            few words each.
+        explained: of a model that has run, a sentence on losses that only the machine can tell, which follows
+            that on the bottleneck where no part is near its peak.
     """
 
     name: str
@@ -130,6 +134,8 @@ class Accelerator(Generic[AnyConfiguration]):
     channels: str = ""
     parts: Mapping[str, Callable[..., Component]] = field(default_factory=dict)
     solves: tuple[type[Problem], ...] = (Spgemm,)
+    chosen: Callable[[Any], tuple[str, ...]] = lambda _model: ()
+    explained: Callable[[Any], str] = lambda _model: ""
 
     @property
     def shipped(self) -> Path:

@@ -17,4 +17,6 @@ ACCELERATOR = Accelerator(
     workers="pe.core",
     channels="memory.channel",
     parts=ExTensor.PARTS,
+    chosen=ExTensor.chosen,
+    explained=ExTensor.explained,
 )

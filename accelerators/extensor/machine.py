@@ -21,7 +21,7 @@ from accelerators.extensor.sequencer import Sequencer, pairs_of
 from accelerators.extensor.tiles import Tiling
 from hw.fibers.memory_stream import MemoryStream
 from hw.memory import READ, TENSOR_SHIFT, WRITE
-from sim import Kernel
+from sim import ComponentStatistics, Kernel
 from sim.names import numbered
 from workloads.canonical import CsrArray
 from workloads.fibertree_format import footprint
@@ -195,9 +195,32 @@ class ExTensor(Composition[ExTensorConfiguration]):
         )
         return (bits + self.product.nonzeros * formats.output) // 8
 
+    def chosen(self) -> tuple[str, ...]:
+        """The shape of the tiles, if the parameters leave it open, and where it is from."""
+        return (self.tiling.choice,) if self.tiling.choice else ()
+
+    def explained(self) -> str:
+        """The longest product, and the waits for tiles that are not released."""
+        statistics = self.kernel.statistics()
+        products = {
+            core.name: statistics[core.name].counters.get("longest_product", 0) for core in self.cores
+        }
+        longest = max(products, key=products.__getitem__)
+        loader, dispatcher = (statistics[part.name] for part in (self.loader, self.dispatcher))
+        return (
+            f"The longest product takes {products[longest]:,} cycles, in {longest}; the loader waits "
+            f"{_waits(loader, 'released'):.0%} of the time for the release of input tiles, the dispatcher "
+            f"{_waits(dispatcher, 'drained'):.0%} for that of output tiles."
+        )
+
     def progress(self) -> tuple[int, int]:
         """Pairs of tiles drained, and pairs."""
         return count("tiles", self.drain), len(self.places)
+
+
+def _waits(part: ComponentStatistics, port: str) -> float:
+    """Part of the time in which a component waits for input at a port."""
+    return part.input_stall.get(port, 0) / max(1, part.cycles)
 
 
 def _output_shape(shape: tuple[int, int], tile: tuple[int, int, int], side: int) -> tuple[int, int]:

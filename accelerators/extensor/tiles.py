@@ -26,6 +26,8 @@ class Tiling:
     The tiles' shape is the configuration's. Where that leaves it open, it is the published one of this
     matrix, else ``STANDARD``; of either, M is halved (then the longer of N and K) until the tiles fit.
 
+    ``choice`` says the shape and where it is from; it is empty if the configuration gives it.
+
     Args:
         parameters: the configuration.
         a, b: the operands.
@@ -39,7 +41,8 @@ class Tiling:
         self.matrices = (a, b)
         self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
         given = (parameters.tile.m, parameters.tile.k, parameters.tile.n)
-        self.shape = given if all(given) else published(a, b) or STANDARD
+        self.shape, origin = (given, "") if all(given) else _known(a, b)
+        wanted = self.shape
         self._cut()
         self._check_microtiles()
         excess = self._excess()
@@ -49,6 +52,7 @@ class Tiling:
             excess = self._excess()
         if excess:
             raise ConfigurationError(excess)
+        self.choice = origin and _told(self.shape, origin, wanted)
 
     @property
     def tile(self) -> Tile:
@@ -127,13 +131,30 @@ def _largest_by_k(operand: TiledOperand, microtile: int, blocks: int) -> Integer
     return largest
 
 
-def published(a: CsrArray, b: CsrArray) -> Shape | None:
-    """The published tile shape for these matrices, known by rows and nonzeros; None if there is none."""
+def published(a: CsrArray, b: CsrArray) -> tuple[Shape, str] | None:
+    """The published tile shape for these matrices, known by rows and nonzeros, and the matrix's name; None if
+    there is none.
+    """
     rows = yaml.safe_load((Path(__file__).parent / "tiles.yaml").read_text(encoding="utf-8"))["tiles"]
     for row in rows:
         if all(matrix.shape[0] == row["rows"] and matrix.nnz == row["nonzeros"] for matrix in (a, b)):
-            return row["m"], row["k"], row["n"]
+            return (row["m"], row["k"], row["n"]), row["matrix"]
     return None
+
+
+def _known(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
+    """The shape to begin with, and where it is from."""
+    found = published(a, b)
+    if found is None:
+        return STANDARD, "that of most published runs"
+    shape, matrix = found
+    return shape, f"published for {matrix}, which A and B are taken for by rows and nonzeros"
+
+
+def _told(shape: Shape, origin: str, wanted: Shape) -> str:
+    m, k, n = shape
+    halved = "" if shape == wanted else ", halved until they fit"
+    return f"tiles of {m} x {k} x {n} microtiles ({origin}{halved})"
 
 
 def _halved(shape: Shape) -> Shape:

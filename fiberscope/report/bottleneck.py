@@ -1,10 +1,10 @@
-"""What held the machine back, said in one sentence and derived from how busy its parts were.
+"""What held the machine back, said in a sentence or two and derived from how busy its parts were.
 
 A part used more than ``SATURATED`` of its peak is taken as the limit: the memory first, then the workers,
 then a single component of the families that the accelerator names, then memory channels that are never
 without a request, as rows that conflict and turnarounds can keep them far below the peak. Where none is, the
 workers' largest loss is named instead: the machine waits for latency or for work, not for a part that is too
-slow.
+slow. The accelerator's own explanation of its losses follows.
 """
 
 from __future__ import annotations
@@ -24,11 +24,18 @@ MOSTLY_MOVING = 0.5  # below, a channel that always holds a request may hold but
 
 
 def bottleneck(
-    accelerator: Accelerator[Any], components: Mapping[str, Component], memory_used: float | None
+    accelerator: Accelerator[Any],
+    components: Mapping[str, Component],
+    memory_used: float | None,
+    explanation: str = "",
 ) -> str:
-    """One sentence on what limited a run, with the numbers it rests on; empty where there are no components.
+    """What limited a run, with the numbers it rests on; empty where there are no components.
 
-    ``memory_used`` is the part of the peak bandwidth that was used, None where that is not known.
+    Args:
+        accelerator: whose run it is.
+        components: of the run, by name.
+        memory_used: the part of the peak bandwidth that was used, None where that is not known.
+        explanation: the accelerator's own sentence on its losses.
     """
     if not components:
         return ""
@@ -52,7 +59,7 @@ def bottleneck(
                 f"Memory is probably the limit: its channels hold requests {held:.0%} of the time and reach "
                 f"{memory_utilization:.0%} of the peak bandwidth."
             )
-    return _largest_loss(workers, memory_used)
+    return f"{_largest_loss(workers, memory_used)} {explanation}".rstrip()
 
 
 def _largest_loss(workers: Family, memory_used: float | None) -> str:

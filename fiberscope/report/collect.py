@@ -57,12 +57,11 @@ def report(
     """The report of a run, complete or not.
 
     Args:
-        accelerator, problem, model, run: what ran, and how it ended; ``model`` has the counts.
+        accelerator, problem, model, run, fidelity: what ran, and how it ended; ``model`` has the counts.
         checked: its answer, None if there is none that could be checked.
         timing: of the host.
         watch: what was seen of the components over time, None of a model without components.
         replaced: the blocks that a user put into the machine.
-        fidelity: of the model.
     """
     operations, traffic = dict(model.operations()), _traffic(model)
     kernel: Kernel | None = getattr(model, "kernel", None)
@@ -78,6 +77,7 @@ def report(
         workload=_workload(problem),
         problem=_problem(problem),
         config=model.parameters.model_dump(mode="json"),
+        chosen=accelerator.chosen(model),
         config_digest=configuration.digest(model.parameters),
         cycles=run.cycles,
         seconds=run.seconds,
@@ -87,7 +87,7 @@ def report(
         memory=memory,
         product=_product(checked),
         verification=_verification(problem, checked.comparison if checked else None),
-        bottleneck=bottleneck(accelerator, components, memory.utilization if memory else None),
+        bottleneck=_bottleneck(accelerator, model, components, memory),
         components=components,
         timeline=watch.timeline(run.cycles) if watch else None,
         occupancies=watch.occupancies() if watch else {},
@@ -146,6 +146,16 @@ def _memory(
         utilization=rate / use.peak_bytes_per_second,
         counters=dict(use.counters),
     )
+
+
+def _bottleneck(
+    accelerator: Accelerator[Any],
+    model: Model,
+    components: dict[str, parts.Component],
+    memory: parts.Memory | None,
+) -> str:
+    used = memory.utilization if memory else None
+    return bottleneck(accelerator, components, used, accelerator.explained(model))
 
 
 def _verification(problem: Problem, comparison: Comparison | None) -> parts.Verification:

@@ -195,6 +195,7 @@ class Report(_Part):
     workload: Workload
     problem: Problem | None = None
     config: dict[str, Any]
+    chosen: tuple[str, ...] = ()
     config_digest: str
     cycles: int
     seconds: float

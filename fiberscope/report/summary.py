@@ -110,7 +110,8 @@ def _totals(report: Report) -> RenderableType:
     if report.product is not None:
         product = f"{_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
     cycles = Text.assemble((f"{report.cycles:,}", "bold"), f" ({_time(report.seconds)})")
-    return _lines(("Cycles", cycles), ("Operations", operations), ("Product", product))
+    chosen = ("Chosen", "; ".join(report.chosen))
+    return _lines(("Cycles", cycles), ("Operations", operations), ("Product", product), chosen)
 
 
 def _lines(*rows: tuple[str, str | Text]) -> RenderableType:

@@ -18,7 +18,7 @@ SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 # What others rely on; a key that goes away or is renamed needs a new schema.
 KEYS = {
     "": "schema fidelity version accelerator parts complete ending workload problem config config_digest "
-    "cycles seconds operations traffic traffic_minimum_bytes memory product verification bottleneck "
+    "chosen cycles seconds operations traffic traffic_minimum_bytes memory product verification bottleneck "
     "components timeline occupancies host",
     "workload": "name source origin digest shape nonzeros notice b more",
     "problem": "kind parameters title",

@@ -128,6 +128,16 @@ def test_the_largest_loss_is_named(toy: str, part: Component, loss: str) -> None
     assert sentence == f"No part is near its peak (memory 30%): lane.multiplier is {loss} of the time."
 
 
+def test_the_machines_own_explanation_follows_a_loss_and_no_limit(toy: str) -> None:
+    import accelerators
+    from fiberscope.report.bottleneck import bottleneck
+
+    parts = {"toy.lane00.multiplier": component(20, idle=80), "toy.lane00.feeder": component(10, idle=90)}
+    explained = "The longest row takes 19 cycles."
+    assert bottleneck(accelerators.find(toy), parts, 0.3, explained).endswith(f"80% of the time. {explained}")
+    assert explained not in bottleneck(accelerators.find(toy), parts, 0.9, explained)
+
+
 @pytest.mark.parametrize(
     ("held", "memory", "sentence"),
     [

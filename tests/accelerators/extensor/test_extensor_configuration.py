@@ -129,11 +129,46 @@ def test_the_report_has_the_tiles_that_were_taken(size, shape):
     assert (again.cycles, again.config_digest) == (report.cycles, report.config_digest)
 
 
+def like_wiki_vote(rows=8297, nonzeros=103_689):
+    """A matrix with as many rows and nonzeros: rows of 13, until there are no more."""
+    pointers = np.minimum(np.arange(rows + 1) * 13, nonzeros)
+    return sparse.csr_array((np.ones(nonzeros), np.arange(nonzeros) % 13, pointers), shape=(rows, 8297))
+
+
 def test_published_tiles_are_those_of_the_matrix():
-    a = random_matrix(20, 20, 30)
-    assert published(a, a) is None
-    pointers = np.minimum(np.arange(8297 + 1) * 13, 103_689)  # rows of 13, as many as there are nonzeros
-    columns = np.arange(103_689) % 13
-    wiki = sparse.csr_array((np.ones(103_689), columns, pointers), shape=(8297, 8297))
-    assert published(wiki, wiki) == (12, 64, 128)
-    assert published(wiki, a) is None
+    wiki, other = like_wiki_vote(), random_matrix(20, 20, 30)
+    assert published(wiki, wiki) == ((12, 64, 128), "wiki-Vote")
+    for a, b in ((other, other), (wiki, other), (other, wiki)):
+        assert published(a, b) is None
+
+
+@pytest.mark.parametrize("other", [{"nonzeros": 103_688}, {"nonzeros": 103_690}, {"rows": 8298}])
+def test_a_matrix_is_told_by_rows_and_by_nonzeros(other):
+    near = like_wiki_vote(**other)
+    assert published(near, near) is None
+    assert published(like_wiki_vote(), near) is None
+
+
+def test_the_report_says_which_tiles_were_chosen():
+    a = random_matrix(60, 60, 300)
+    free = TINY | {"tile.m": 0, "tile.k": 0, "tile.n": 0}
+    said = ("tiles of 32 x 64 x 128 microtiles (that of most published runs)",)
+    report = fiberscope.simulate("extensor", a, a, settings=free)
+    assert report.chosen == said
+    assert f"Chosen      {said[0]}" in report.summary(120)
+    halved = fiberscope.simulate("extensor", a, a, settings=free | {"llb.size": "64 KiB"})
+    assert halved.chosen == (
+        "tiles of 8 x 64 x 128 microtiles (that of most published runs, halved until they fit)",
+    )
+    given = fiberscope.simulate("extensor", a, a, settings=TINY)
+    assert given.chosen == ()
+    assert "Chosen" not in given.summary(120)
+
+
+def test_a_shape_taken_from_a_publication_says_so():
+    wiki = like_wiki_vote()
+    choice = Tiling(configured(), wiki, wiki).choice
+    assert choice == (
+        "tiles of 12 x 64 x 128 microtiles "
+        "(published for wiki-Vote, which A and B are taken for by rows and nonzeros)"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from extensor_bench import (
     EXAMPLES,
+    TINY,
     configurations,
     configured,
     csr,
@@ -18,6 +19,7 @@ from extensor_checks import check_all
 from hypothesis import given, settings
 from whole_machines import cycles
 
+import fiberscope
 from accelerators.machine import Traffic
 
 
@@ -176,6 +178,25 @@ def test_the_pairs_behind_a_long_product_do_not_wait_for_it(others):
     assert longest == 4096
     alone = run_extensor(parameters, *one_long_product(0))
     assert cycles(machine) < cycles(alone) + 200
+
+
+def test_the_bottleneck_names_the_longest_product_and_the_release():
+    a, b = one_long_product(others=4)
+    settings = TINY | {"pe.tile": 16, "pe.count": 2, "tile.m": 1, "tile.k": 1, "tile.n": 1}
+    report = fiberscope.simulate("extensor", a, b, settings=settings)
+    long = next(
+        name for name, part in report.components.items() if part.counters.get("longest_product") == 4096
+    )
+    waits = {
+        port: report.components[f"extensor.llb.{part}"].input_stall_by_port.get(port, 0) / report.cycles
+        for part, port in (("loader", "released"), ("dispatcher", "drained"))
+    }
+    assert 0 < waits["released"] != waits["drained"] > 0
+    assert report.bottleneck.endswith(
+        f"The longest product takes 4,096 cycles, in {long}; "
+        f"the loader waits {waits['released']:.0%} of the time for the release of input tiles, "
+        f"the dispatcher {waits['drained']:.0%} for that of output tiles."
+    )
 
 
 def test_products_pass_by_the_element_with_a_long_one():
