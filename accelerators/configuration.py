@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
 
 from accelerators.errors import ConfigurationError
 from accelerators.quantities import Bytes, BytesPerSecond, Hertz, Picoseconds
@@ -33,6 +34,7 @@ __all__ = [
     "digest",
     "header",
     "layers",
+    "leaf_fields",
     "leaf_keys",
     "load",
     "parameters",
@@ -176,14 +178,19 @@ def digest(configuration: Configuration) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def leaf_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+def leaf_keys(model: type[BaseModel]) -> Iterator[str]:
     """Dotted keys of all parameters of a model, in the order of declaration."""
+    return (key for key, _field in leaf_fields(model))
+
+
+def leaf_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """The same, each with its field."""
     for name, field in model.model_fields.items():
         section = field.annotation
         if isinstance(section, type) and issubclass(section, BaseModel):
-            yield from leaf_keys(section, f"{prefix}{name}.")
+            yield from leaf_fields(section, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}"
+            yield f"{prefix}{name}", field
 
 
 def _check_keys(model: type[BaseModel], entries: Mapping[str, Entry], name: str) -> None:

@@ -35,7 +35,6 @@ _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="fiberscope",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
-from fiberscope.commands.output import nonzeros, shape, wide_console
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.output import lay, nonzeros, shape
+from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json
 from fiberscope.report.table import ruled
+
+if TYPE_CHECKING:
+    from workloads import Entry
 
 __all__ = ["list_"]
 
+_Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the lists here; - for the terminal.")]
 
-def list_() -> None:
-    """List the accelerators and the known matrices."""
+
+def list_(json: _Json = None) -> None:
+    """List the accelerators and the known matrices.
+
+    \b
+    Examples:
+      fiberscope list
+      fiberscope list --json -
+    """
     import accelerators
     import workloads
 
-    console = wide_console()
-    machines = ruled("Accelerator", "What it is")
-    for name in accelerators.names():
-        machines.add_row(name, accelerators.find(name).summary)
-    console.print(machines)
-    console.print()
-    matrices = ruled("Matrix", "Shape", "Nonzeros", "Kind", numbers=["Nonzeros"])
-    for entry in workloads.entries():
-        if entry.is_matrix:
-            matrices.add_row(entry.name, shape(entry), nonzeros(entry), entry.kind)
-    console.print(matrices)
+    machines = {name: accelerators.find(name).summary for name in accelerators.names()}
+    matrices = [entry for entry in workloads.entries() if entry.is_matrix]
+    if json is not None:
+        check_writable(json)
+        write_json(json, _document(machines, matrices))
+    if json != STANDARD_OUTPUT:
+        _show(machines, matrices)
+
+
+def _document(machines: dict[str, str], matrices: list[Entry]) -> dict[str, object]:
+    return {
+        "schema": "fiberscope-list-1",
+        "accelerators": [{"name": name, "summary": summary} for name, summary in machines.items()],
+        "matrices": [entry.model_dump(mode="json") for entry in matrices],
+    }
+
+
+def _show(machines: dict[str, str], matrices: list[Entry]) -> None:
+    above = ruled("Accelerator", "What it is")
+    for name, summary in machines.items():
+        above.add_row(name, summary)
+    below = ruled("Matrix", "Shape", "Nonzeros", "Kind", numbers=["Nonzeros"])
+    for entry in matrices:
+        below.add_row(entry.name, shape(entry), nonzeros(entry), entry.kind)
+    lay(above, "", below)

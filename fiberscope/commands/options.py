@@ -7,18 +7,33 @@ from typing import Annotated
 
 import typer
 
+from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
+
 __all__ = ["Accelerator", "Json", "Markdown", "Matrix", "Parts", "SecondMatrix", "Settings", "matrices"]
 
 Accelerator = Annotated[
     str,
-    typer.Argument(help="Name of the accelerator (see 'fiberscope list'), or a Python file with one's own."),
+    typer.Argument(
+        help="Name of the accelerator (see 'fiberscope list'), or a Python file with one's own.",
+        autocompletion=complete_accelerator,
+    ),
 ]
-Matrix = Annotated[str, typer.Argument(help="A: a file, a known name, or a generator.")]
+Matrix = Annotated[
+    str,
+    typer.Argument(help="A: a file, a known name, or a generator.", autocompletion=complete_matrix),
+]
 SecondMatrix = Annotated[
-    str | None, typer.Option("--b", metavar="MATRIX", help="B, where it is not A again.")
+    str | None,
+    typer.Option("--b", metavar="MATRIX", help="B, where it is not A again.", autocompletion=complete_matrix),
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a parameter; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override a parameter (see 'fiberscope info'); repeatable.",
+        autocompletion=complete_setting,
+    ),
 ]
 Parts = Annotated[
     list[str] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING
 from fiberscope.report.table import Table
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from workloads import Entry
 
-__all__ = ["nonzeros", "shape", "show", "tell", "wide_console"]
+__all__ = ["lay", "nonzeros", "shape", "show", "tell"]
 
-PIPE_WIDTH = 200
+PIPE_WIDTH = 10_000
 
 
 def show(tables: Sequence[Table], *, markdown: bool) -> None:
@@ -23,12 +24,8 @@ def show(tables: Sequence[Table], *, markdown: bool) -> None:
     if markdown:
         print("\n".join(table.markdown() for table in tables))
         return
-    from rich.console import Console
-
-    console = Console(highlight=False)
     for table in tables:
-        console.print(table.rich())
-        console.print()
+        lay(table.rich(), "")
 
 
 def tell(line: str) -> None:
@@ -36,12 +33,18 @@ def tell(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def wide_console() -> Console:
-    """As wide as the terminal; in a pipe wide enough for one line a row."""
+def lay(*parts: RenderableType) -> None:
+    """Print one below the other; in a pipe each row is one line, however long, without blanks at its end."""
     from rich.console import Console
 
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+    console = Console(highlight=False, markup=False)
+    if console.is_terminal:
+        console.print(*parts, sep="\n")
+        return
+    wide = Console(file=io.StringIO(), width=PIPE_WIDTH, highlight=False, markup=False)
+    with wide.capture() as captured:
+        wide.print(*parts, sep="\n")
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def shape(entry: Entry) -> str:

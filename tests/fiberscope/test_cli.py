@@ -284,7 +284,7 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str], command: list[str
     code, out, _err = said(capsys, *command, "--help")
     assert code == 0
     assert out.startswith("Usage: fiberscope")
-    assert command == ["list"] or "fiberscope sim gamma wiki-Vote" in out or "Example" in out
+    assert "fiberscope sim gamma wiki-Vote" in out or "Example" in out
 
 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,7 +38,7 @@ EXAMPLES = list(dict.fromkeys(line for text in HELP.values() for line in example
 
 def test_every_command_has_an_example() -> None:
     without = [" ".join(path) for path, text in HELP.items() if not examples(text)]
-    assert without == ["list", "rtl list"]  # which take nothing
+    assert without == ["rtl list"]  # which takes nothing
     assert len(EXAMPLES) > 20
 
 

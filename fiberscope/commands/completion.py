@@ -1,0 +1,65 @@
+"""What the tab key offers: accelerators, matrices, and parameters with the values they have as shipped.
+
+A word that cannot be completed is completed by nothing: what is wrong with it, the command itself says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import typer
+
+__all__ = [
+    "complete_accelerator",
+    "complete_matrix",
+    "complete_name",
+    "complete_parameter",
+    "complete_setting",
+]
+
+
+def complete_accelerator(incomplete: str) -> list[str]:
+    """Names of accelerators."""
+    import accelerators
+
+    return _beginning(incomplete, accelerators.names())
+
+
+def complete_matrix(incomplete: str) -> list[str]:
+    """Names of known matrices; of files the shell knows by itself."""
+    import workloads
+
+    return _beginning(incomplete, (entry.name for entry in workloads.entries() if entry.is_matrix))
+
+
+def complete_name(incomplete: str) -> list[str]:
+    """Names of either."""
+    return [*complete_accelerator(incomplete), *complete_matrix(incomplete)]
+
+
+def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
+    """Keys of the parameters of the accelerator that the line names."""
+    return _beginning(incomplete, _shipped(context))
+
+
+def complete_setting(context: typer.Context, incomplete: str) -> list[str]:
+    """The same with their values, ready to be changed: ``pe.count=32``."""
+    return _beginning(incomplete, (f"{key}={value}" for key, value in _shipped(context).items()))
+
+
+def _beginning(incomplete: str, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.startswith(incomplete)]
+
+
+def _shipped(context: typer.Context) -> dict[str, str]:
+    """Parameters and their values as words of a command line; none where no accelerator is named."""
+    import accelerators
+    from accelerators.configuration import parameters, written
+
+    # Behind an option that has no value yet, the words are not taken apart.
+    name = context.params.get("accelerator") or context.params.get("name") or next(iter(context.args), "")
+    try:
+        shipped = parameters(accelerators.find(name).shipped)
+    except accelerators.ConfigurationError:
+        return {}
+    return {parameter.key: written(parameter.value).replace(" ", "") for parameter in shipped}
