@@ -8,17 +8,17 @@ cdef long DATA, STOP
 cdef class Multiplier(Component):
     cdef double[::1] scales
     cdef long registers
-    cdef readonly long multiplies
+    cdef readonly long multiply
     cdef public Channel operands
     cdef public Channel products
 
     cpdef long tick(self, long now) except? -2
 
 cdef class PairMultiplier(Component):
-    cdef readonly long multiplies
-    cdef Channel a
-    cdef Channel b
-    cdef Channel products
+    cdef readonly long multiply
+    cdef public Channel a
+    cdef public Channel b
+    cdef public Channel products
 
     cpdef long tick(self, long now) except? -2
 
@@ -26,7 +26,7 @@ cdef class Accumulator(Component):
     cdef readonly bint holding
     cdef readonly long coordinate
     cdef readonly double sum
-    cdef readonly long additions
+    cdef readonly long add
     cdef readonly long emitted
     cdef public Channel products
     cdef public Channel sums

@@ -29,7 +29,8 @@ class Multiplier(Component):
     """
 
     PORTS = (Input("operands", STREAM), Output("products", STREAM))
-    SIGNALS = (Signal("multiplies", 48),)  # done so far
+    COUNTERS = ("multiply",)  # done
+    SIGNALS = (Signal("multiply", 48),)
 
     operands: Channel
     products: Channel
@@ -38,7 +39,7 @@ class Multiplier(Component):
         super().__init__(name)
         self.scales = scales
         self.registers = len(scales)
-        self.multiplies = 0
+        self.multiply = 0
 
     def tick(self, now: int) -> int:
         """Move one element through."""
@@ -56,14 +57,10 @@ class Multiplier(Component):
                     f"{self.name}: reference {reference} names no scale register; there are {self.registers}"
                 )
             value *= self.scales[reference]
-            self.multiplies += 1
+            self.multiply += 1
         self.products.push(control, operands.coordinate(), reference, value)
         operands.pop()
         return self.busy(now + 1)
-
-    def counters(self) -> dict[str, int]:
-        """Multiplies done."""
-        return {"multiply": self.multiplies}
 
 
 class PairMultiplier(Component):
@@ -80,16 +77,16 @@ class PairMultiplier(Component):
     """
 
     PORTS = (Input("a", STREAM), Input("b", STREAM), Output("products", STREAM))
+    COUNTERS = ("multiply",)  # done
+    SIGNALS = (Signal("multiply", 48),)
+
+    a: Channel
+    b: Channel
+    products: Channel
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.multiplies = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.a = self.channel("a")
-        self.b = self.channel("b")
-        self.products = self.channel("products")
+        self.multiply = 0
 
     def tick(self, now: int) -> int:
         """Move one pair through."""
@@ -104,23 +101,11 @@ class PairMultiplier(Component):
         if control != self.b.control():
             raise SimulationError(f"{self.name}: a fiber ends on one side alone")
         if control == DATA:
-            self.multiplies += 1
+            self.multiply += 1
         self.products.push(control, 0, 0, self.a.value() * self.b.value())
         self.a.pop()
         self.b.pop()
         return self.busy(now + 1)
-
-    def counters(self) -> dict[str, int]:
-        """Multiplies done."""
-        return {"multiply": self.multiplies}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Multiplies done so far."""
-        return (Signal("multiplies", 48),)
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return (self.multiplies,)
 
 
 class Accumulator(Component):
@@ -135,7 +120,7 @@ class Accumulator(Component):
     """
 
     PORTS = (Input("products", STREAM), Output("sums", STREAM))
-    COUNTERS = ("emitted",)  # sums
+    COUNTERS = ("add", "emitted")  # additions, sums
     SIGNALS = (Signal("coordinate", 56, "integer"),)  # of the sum that is held; -1: none
 
     products: Channel
@@ -146,7 +131,7 @@ class Accumulator(Component):
         self.holding = False
         self.coordinate = 0
         self.sum = 0.0
-        self.additions = 0
+        self.add = 0
         self.emitted = 0
 
     def elaborate(self) -> None:
@@ -171,7 +156,7 @@ class Accumulator(Component):
             self.sums.push(STOP)
         elif self.holding and products.coordinate() == self.coordinate:
             self.sum += products.value()
-            self.additions += 1
+            self.add += 1
         else:
             if not self.sums.can_push():
                 return self._wait_for(1)
@@ -195,10 +180,6 @@ class Accumulator(Component):
         self.holding = True
         self.coordinate = self.products.coordinate()
         self.sum = self.products.value()
-
-    def counters(self) -> dict[str, int]:
-        """Additions done and sums emitted."""
-        return {"add": self.additions, **super().counters()}
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""

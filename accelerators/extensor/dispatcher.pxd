@@ -2,10 +2,11 @@ cimport cython
 
 from accelerators.extensor.operand cimport TiledOperand
 from accelerators.extensor.output cimport OutputRow
+from hw.fibers.intersection cimport FiberIntersection
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long HALVES, TILE, NOTHING, WORKING, MATCHED
+cdef long HALVES, TILE
 
 cdef class Dispatcher(Component):
     cdef TiledOperand a
@@ -14,18 +15,16 @@ cdef class Dispatcher(Component):
     cdef long intersectors
     cdef long microtile
     cdef long halves
-    cdef bint skip
-    cdef long rows
-    cdef long columns
+    cdef long height
+    cdef long width
     cdef readonly long pairs
     cdef readonly long closed
-    cdef readonly long released
+    cdef readonly long freed
     cdef long taken
     cdef long[::1] marks
     cdef long half
     cdef long[::1] held
     cdef readonly bint open
-    cdef readonly long steps
     cdef readonly long products
     cdef long work
     cdef long row
@@ -33,11 +32,7 @@ cdef class Dispatcher(Component):
     cdef long first_column
     cdef long column
     cdef long last_column
-    cdef long[::1] lane_state
-    cdef long[::1] lane_a
-    cdef long[::1] lane_a_end
-    cdef long[::1] lane_b
-    cdef long[::1] lane_b_end
+    cdef readonly list lanes
     cdef long[::1] lane_row
     cdef long[::1] lane_column
     cdef long[::1] row_left
@@ -47,11 +42,11 @@ cdef class Dispatcher(Component):
     cdef long elements
     cdef long[::1] served
     cdef long[::1] long_until
-    cdef list tasks
-    cdef Channel loaded
-    cdef Channel drained
-    cdef Channel row_tokens
-    cdef Channel release_tokens
+    cdef public Channel loaded
+    cdef public Channel drained
+    cdef public list tasks
+    cdef public Channel rows
+    cdef public Channel released
 
     cpdef long tick(self, long now) except? -2
     @cython.final
@@ -59,30 +54,31 @@ cdef class Dispatcher(Component):
     @cython.final
     cdef long _free_half(self) noexcept
     @cython.final
+    @cython.locals(tasks=Channel)
     cdef int _close_pair(self) except -1
     @cython.final
+    @cython.locals(tasks=Channel)
     cdef bint _release(self) except -1
     @cython.final
     cdef int _begin(self, long half) except -1
     @cython.final
+    @cython.locals(both=FiberIntersection)
     cdef bint _step(self, long lane, long now) except -1
     @cython.final
+    @cython.locals(both=FiberIntersection)
     cdef int _assign(self, long lane) except -1
     @cython.final
-    cdef int _compare(self, long lane) except -1
+    @cython.locals(output_row=OutputRow)
+    cdef int _visit(self, long lane) except -1
     @cython.final
+    @cython.locals(both=FiberIntersection, tasks=Channel)
     cdef bint _deliver(self, long lane, long now) except -1
     @cython.final
-    cdef int _close(self, long lane) except -1
+    cdef int _leave(self, long lane) except -1
     @cython.final
-    cdef int _leave(self, long row) except -1
-    @cython.final
+    @cython.locals(tasks=Channel)
     cdef long _element_for(self, long microtile, long now) except -2
     @cython.final
     cdef int _note_work(self, long element, long work, long now) except -1
     @cython.final
     cdef long _work(self, long a, long b) noexcept
-    @cython.final
-    cdef OutputRow _output_row(self, long row)
-    @cython.final
-    cdef Channel _tasks_of(self, long element)

@@ -7,13 +7,9 @@ from array import array
 from accelerators.extensor.layout import HALVES, PAIR, PRODUCT, ROW, SIGNAL, TILE
 from accelerators.extensor.operand import TiledOperand
 from accelerators.extensor.output import OutputRow
+from hw.fibers.intersection import FiberIntersection
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
-
-# States of an intersector.
-NOTHING = 0
-WORKING = 1
-MATCHED = 2  # its heads are equal and the product waits for a processing element
 
 
 class Dispatcher(Component):
@@ -55,6 +51,14 @@ class Dispatcher(Component):
         Output("rows", ROW),
         Output("released", SIGNAL),
     )
+    COUNTERS = ("products", "pairs")
+    SIGNALS = (Signal("pairs", 32), Signal("working", 16), Signal("products", 32))
+
+    loaded: Channel
+    drained: Channel
+    tasks: list[Channel]
+    rows: Channel
+    released: Channel
 
     def __init__(
         self,
@@ -75,12 +79,11 @@ class Dispatcher(Component):
         self.output_rows = output_rows
         self.intersectors = intersectors
         self.microtile = microtile
-        self.rows, self.columns = shape
+        self.height, self.width = shape
         self.halves = halves
-        self.skip = skip
         self.pairs = 0  # begun
         self.closed = 0  # those of them whose products are all given out
-        self.released = 0  # those of them whose microtiles are all taken
+        self.freed = 0  # those of them whose microtiles are all taken
         self.taken = 0  # elements that have taken those of the pair to be released next
         self.marks = array(
             "q"
@@ -88,32 +91,24 @@ class Dispatcher(Component):
         self.half = halves - 1  # of the output tiles, the present pair's
         self.held = array("q", bytes(8 * HALVES))  # halves in use
         self.open = False  # whether a pair is being worked on
-        self.steps = 0
         self.products = 0
         self.work = 0  # that is expected of them
         self.row = self.last_row = 0  # M1: the present one and where the tile ends
         self.first_column = self.column = self.last_column = 0  # N1
-        self.lane_state = array("q", bytes(8 * intersectors))
-        self.lane_a, self.lane_a_end, self.lane_b, self.lane_b_end = (  # heads and ends of the two lists
-            array("q", bytes(8 * intersectors)) for _ in range(4)
-        )
+        self.lanes = [FiberIntersection(a.microtile_k, b.microtile_k, skip=skip) for _ in range(intersectors)]
         self.lane_row = array("q", bytes(8 * intersectors))  # of the output tile
         self.lane_column = array("q", bytes(8 * intersectors))
         self.working = 0  # intersectors that are
-        self.row_left = array("q", bytes(8 * self.rows))  # by row: N1 that are not through
-        self.row_products = array("q", bytes(8 * self.rows))
+        self.row_left = array("q", bytes(8 * self.height))  # by row: N1 that are not through
+        self.row_products = array("q", bytes(8 * self.height))
         self.all_full = False  # no processing element has space in this cycle
         self.elements = 0
         self.served = array("q")  # by processing element: the cycle in which it was given a product
         self.long_until = array("q")  # by processing element: the cycle in which its long products should end
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.loaded = self.channel("loaded")
-        self.drained = self.channel("drained")
-        self.tasks = self.channels("tasks")
-        self.row_tokens = self.channel("rows")
-        self.release_tokens = self.channel("released")
+        """Fetch the channels, and count the processing elements."""
+        super().elaborate()
         self.elements = len(self.tasks)
         self.served = array("q", [-1] * self.elements)
         self.long_until = array("q", bytes(8 * self.elements))
@@ -143,7 +138,7 @@ class Dispatcher(Component):
                 return self.wait_input(self.drained)
             self._begin(half)
             return self.busy(now + 1)
-        return self.wait_any_output(self.tasks) if self.released < self.closed else self.idle()
+        return self.wait_any_output(self.tasks) if self.freed < self.closed else self.idle()
 
     def _free_half(self) -> int:
         """A half of the output tiles that is free, behind the one used last; -1 if there is none."""
@@ -157,24 +152,25 @@ class Dispatcher(Component):
         """All products are given out: note up to which the elements have to take their microtiles."""
         first = self.closed % HALVES * self.elements
         for element in range(self.elements):
-            self.marks[first + element] = self._tasks_of(element).pushes
+            tasks = self.tasks[element]
+            self.marks[first + element] = tasks.pushes
         self.closed += 1
         self.open = False
 
     def _release(self) -> bool:
         """Free the input tiles of the oldest pair that is closed, if no element needs them any more."""
-        if self.released == self.closed:
+        if self.freed == self.closed:
             return False
-        first = self.released % HALVES * self.elements
+        first = self.freed % HALVES * self.elements
         while self.taken < self.elements:
-            channel = self._tasks_of(self.taken)
-            waiting = channel.capacity - channel.space()
-            if channel.pushes - waiting < self.marks[first + self.taken]:
+            tasks = self.tasks[self.taken]
+            waiting = tasks.capacity - tasks.space()
+            if tasks.pushes - waiting < self.marks[first + self.taken]:
                 return False
             self.taken += 1
         self.taken = 0
-        self.released += 1
-        self.release_tokens.push(0, 0, 0, 0.0)  # there is space, for both halves
+        self.freed += 1
+        self.released.push(0)  # there is space, for both halves
         return True
 
     def _begin(self, half: int) -> None:
@@ -186,34 +182,35 @@ class Dispatcher(Component):
         self.half = half
         self.pairs += 1
         self.held[self.half] = 1
-        self.row_tokens.push(self.half, TILE, self.last_row - self.row, 0.0)
+        self.rows.push(self.half, TILE, self.last_row - self.row)
         self.open = True
 
     def _step(self, lane: int, now: int) -> bool:
         """One cycle of an intersector; says whether it did anything."""
-        if self.lane_state[lane] == NOTHING:
+        both = self.lanes[lane]
+        if both.ended():
             if self.row == self.last_row:
                 return False
             self._assign(lane)
-        if self.lane_state[lane] == MATCHED:
+        if both.met:
             return self._deliver(lane, now)
-        self._compare(lane)
-        if self.lane_state[lane] == MATCHED:
+        if both.run(1):
+            self._visit(lane)
             self._deliver(lane, now)
+        elif both.ended():
+            self._leave(lane)
         return True
 
     def _assign(self, lane: int) -> None:
         """Take the next row of A's tile and of B's."""
-        self.lane_a[lane] = self.a.row_microtiles[self.row]
-        self.lane_a_end[lane] = self.a.row_microtiles[self.row + 1]
-        self.lane_b[lane] = self.b.row_microtiles[self.column]
-        self.lane_b_end[lane] = self.b.row_microtiles[self.column + 1]
-        m = self.a.fiber_coordinates[self.a.microtile_fibers[self.lane_a[lane]]]
-        n = self.b.fiber_coordinates[self.b.microtile_fibers[self.lane_b[lane]]]
-        row = m // self.microtile % self.rows
+        both = self.lanes[lane]
+        a, b = self.a.row_microtiles[self.row], self.b.row_microtiles[self.column]
+        both.begin(a, self.a.row_microtiles[self.row + 1], b, self.b.row_microtiles[self.column + 1])
+        m = self.a.fiber_coordinates[self.a.microtile_fibers[a]]
+        n = self.b.fiber_coordinates[self.b.microtile_fibers[b]]
+        row = m // self.microtile % self.height
         self.lane_row[lane] = row
-        self.lane_column[lane] = n // self.microtile % self.columns
-        self.lane_state[lane] = WORKING
+        self.lane_column[lane] = n // self.microtile % self.width
         self.working += 1
         if self.column == self.first_column:
             self.row_left[row] = self.last_column - self.first_column
@@ -222,57 +219,37 @@ class Dispatcher(Component):
             self.column = self.first_column
             self.row += 1
 
-    def _compare(self, lane: int) -> None:
-        """One step: the heads meet, or the one behind skips."""
-        a, b = self.lane_a[lane], self.lane_b[lane]
-        k_of_a, k_of_b = self.a.microtile_k[a], self.b.microtile_k[b]
-        self.steps += 1
-        if k_of_a == k_of_b:
-            self.lane_state[lane] = MATCHED
-            self._output_row(self.lane_row[lane]).visit(self.lane_column[lane])
-        elif k_of_a < k_of_b:
-            a += 1
-            while self.skip and a < self.lane_a_end[lane] and self.a.microtile_k[a] < k_of_b:
-                a += 1
-            self.lane_a[lane] = a
-            self._close(lane)
-        else:
-            b += 1
-            while self.skip and b < self.lane_b_end[lane] and self.b.microtile_k[b] < k_of_a:
-                b += 1
-            self.lane_b[lane] = b
-            self._close(lane)
+    def _visit(self, lane: int) -> None:
+        """Note in the output tile that there is a product of two microtiles."""
+        output_row = self.output_rows[self.half * self.height + self.lane_row[lane]]
+        output_row.visit(self.lane_column[lane])
 
     def _deliver(self, lane: int, now: int) -> bool:
         """Give the product at the heads to a processing element, if one has space."""
-        a, b = self.lane_a[lane], self.lane_b[lane]
+        both = self.lanes[lane]
+        a, b = both.a, both.b
         element = self._element_for(a, now)
         if element < 0:
             return False
-        self._tasks_of(element).push(self.half, a, b, 0.0)
+        tasks = self.tasks[element]
+        tasks.push(self.half, a, b)
         self.served[element] = now
         self.products += 1
         self._note_work(element, self._work(a, b), now)
         self.row_products[self.lane_row[lane]] += 1
-        self.lane_a[lane] += 1
-        self.lane_b[lane] += 1
-        self.lane_state[lane] = WORKING
-        self._close(lane)
+        both.take()
+        if both.ended():
+            self._leave(lane)
         return True
 
-    def _close(self, lane: int) -> None:
-        """An intersector is done when one of its lists is; a row when it has met all of B's."""
-        if self.lane_a[lane] == self.lane_a_end[lane] or self.lane_b[lane] == self.lane_b_end[lane]:
-            self.lane_state[lane] = NOTHING
-            self.working -= 1
-            self._leave(self.lane_row[lane])
-
-    def _leave(self, row: int) -> None:
-        """One more of B's rows is through with this one; tells when all are."""
+    def _leave(self, lane: int) -> None:
+        """An intersector is through with its two rows; tells when all of B's are with this one of A's."""
+        row = self.lane_row[lane]
+        self.working -= 1
         self.row_left[row] -= 1
         if self.row_left[row] == 0:
             # There is space: for all rows of both halves.
-            self.row_tokens.push(self.half, row, self.row_products[row], 0.0)
+            self.rows.push(self.half, row, self.row_products[row])
             self.row_products[row] = 0
 
     def _element_for(self, microtile: int, now: int) -> int:
@@ -285,7 +262,8 @@ class Dispatcher(Component):
         last = -1
         element = microtile % self.elements
         for _ in range(self.elements):
-            if self.served[element] != now and self._tasks_of(element).can_push():
+            tasks = self.tasks[element]
+            if self.served[element] != now and tasks.can_push():
                 if self.long_until[element] <= now:
                     return element
                 last = element if last < 0 else last
@@ -312,20 +290,6 @@ class Dispatcher(Component):
         mean = 2 * elements_a * elements_b * pairs // (elements_a * fibers_b + elements_b * fibers_a)
         return max(1, mean)
 
-    def _output_row(self, row: int) -> OutputRow:
-        return self.output_rows[self.half * self.rows + row]
-
-    def _tasks_of(self, element: int) -> Channel:
-        return self.tasks[element]
-
     def counters(self) -> dict[str, int]:
         """Steps of the intersections of K1, microtile products and pairs begun."""
-        return {"intersect_k1": self.steps, "products": self.products, "pairs": self.pairs}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Pairs begun, intersectors at work, products so far."""
-        return (Signal("begun", 32), Signal("working", 16), Signal("products", 32))
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return self.pairs, self.working, self.products
+        return {"intersect_k1": sum(lane.steps for lane in self.lanes), **super().counters()}

@@ -8,6 +8,7 @@ from accelerators.extensor.layout import HALVES, ROW, SIGNAL, TILE
 from accelerators.extensor.output import OutputRow
 from accelerators.extensor.product import StoredProduct
 from hw.fibers.memory_stream import DONE, JOB
+from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
 
@@ -42,6 +43,17 @@ class Drain(Component):
         Output("new_jobs", JOB),
         Input("new_done", DONE),
     )
+    COUNTERS = ("tiles",)  # drained
+    SIGNALS = (Signal("tiles", 32), Signal("reading", 16), Signal("writing", 16))
+
+    finished: Channel
+    drained: Channel
+    read_jobs: Channel
+    read_done: Channel
+    partial_jobs: Channel
+    partial_done: Channel
+    new_jobs: Channel
+    new_done: Channel
 
     def __init__(
         self,
@@ -59,7 +71,7 @@ class Drain(Component):
         self.element_bytes = element_bytes
         self.pairs = 0  # begun
         self.latest = 0  # half of the pair that was begun last
-        self.tiles = 0  # drained
+        self.tiles = 0
         self.place = [(0, 0)] * HALVES  # of the tile in each half
         self.missing = [0] * HALVES  # rows that are not drained
         self.waiting: deque[tuple[int, int]] = deque()  # half, row: for the pair before, of the same tile
@@ -69,13 +81,10 @@ class Drain(Component):
         self.written = [0, 0]  # of ``writing``: those whose old, and whose new elements are written
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.finished = self.channel("finished")
-        self.drained = self.channel("drained")
-        self.read_jobs = self.channel("read_jobs")
-        self.read_done = self.channel("read_done")
-        self.write_jobs = (self.channel("partial_jobs"), self.channel("new_jobs"))
-        self.write_done = (self.channel("partial_done"), self.channel("new_done"))
+        """Fetch the channels; those of the two streams that write go side by side."""
+        super().elaborate()
+        self.write_jobs = (self.partial_jobs, self.new_jobs)
+        self.write_done = (self.partial_done, self.new_done)
 
     def tick(self, now: int) -> int:
         """Note what is done; take a row or a tile; write a row."""
@@ -105,7 +114,7 @@ class Drain(Component):
         half = self.writing.popleft()
         self.missing[half] -= 1
         if self.missing[half] == 0:
-            self.drained.push(half, 0, 0, 0.0)
+            self.drained.push(half)
             self.tiles += 1
 
     def _take(self) -> bool:
@@ -140,7 +149,7 @@ class Drain(Component):
         first, n2 = self.place[half]
         taken = self.output_rows[half * self.height + row].take()
         held, new = self.product.merge((first + row, n2), *taken)
-        self.read_jobs.push(0, held * self.element_bytes, 0, 0.0)
+        self.read_jobs.push(0, held * self.element_bytes)
         self.reading.append((half, held * self.element_bytes, new * self.element_bytes))
 
     def _write(self) -> bool:
@@ -149,7 +158,7 @@ class Drain(Component):
             return False
         half, *sizes = self.reading.popleft()
         for channel, size in zip(self.write_jobs, sizes, strict=True):
-            channel.push(0, size, 0, 0.0)
+            channel.push(0, size)
         self.writing.append(half)
         self.read -= 1
         return True
@@ -166,15 +175,11 @@ class Drain(Component):
     def counters(self) -> dict[str, int]:
         """Tiles drained, nonzeros of Z so far, and elements added to one in memory."""
         return {
-            "tiles": self.tiles,
+            **super().counters(),
             "output_nonzeros": self.product.nonzeros,
             "add": self.product.additions,
         }
 
-    def signals(self) -> tuple[Signal, ...]:
-        """Tiles drained, rows that are read and that are written."""
-        return (Signal("tiles", 32), Signal("reading", 16), Signal("writing", 16))
-
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Tiles drained, rows that are read and that are written."""
         return self.tiles, len(self.reading), len(self.writing)

@@ -7,6 +7,7 @@ import numpy as np
 from accelerators.extensor.layout import HALVES, PAIR, SIGNAL
 from accelerators.extensor.operand import TiledOperand
 from hw.fibers.memory_stream import DONE, JOB
+from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
 
@@ -33,6 +34,15 @@ class Loader(Component):
         Output("loaded", PAIR),
         Input("released", SIGNAL),
     )
+    SIGNALS = (Signal("held", 4), Signal("begun", 32))
+
+    pairs: Channel
+    a_jobs: Channel
+    a_done: Channel
+    b_jobs: Channel
+    b_done: Channel
+    loaded: Channel
+    released: Channel
 
     def __init__(self, name: str, a: TiledOperand, b: TiledOperand, *, halves: int = HALVES) -> None:
         super().__init__(name)
@@ -43,22 +53,20 @@ class Loader(Component):
         self.pair: tuple[int, int] | None = None
         self.missing = [False, False]  # whether the pair's tile of A is under way, and of B
         self.tile_of_b = -1
-        self.tiles = 0
+        self.begun = 0  # pairs
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.pairs = self.channel("pairs")
-        self.jobs = (self.channel("a_jobs"), self.channel("b_jobs"))
-        self.done = (self.channel("a_done"), self.channel("b_done"))
-        self.loaded = self.channel("loaded")
-        self.released = self.channel("released")
+        """Fetch the channels; those of A's stream and of B's go side by side."""
+        super().elaborate()
+        self.jobs = (self.a_jobs, self.b_jobs)
+        self.done = (self.a_done, self.b_done)
 
     def tick(self, now: int) -> int:
         """Free a half, note what came, hand on a pair that is complete, begin the next."""
         progress = self._free()
         progress = self._receive() or progress
         if self.pair is not None and not any(self.missing):
-            self.loaded.push(0, *self.pair, 0.0)  # there is space, for both halves
+            self.loaded.push(0, *self.pair)  # there is space, for both halves
             self.pair = None
             progress = True
         elif self.pair is None and self.held < self.halves and self.pairs.can_pop():
@@ -93,10 +101,10 @@ class Loader(Component):
         self.pairs.pop()
         self.held += 1
         for channel, size in zip(self.jobs, self._bytes(*self.pair), strict=True):
-            channel.push(0, size, 0, 0.0)
+            channel.push(0, size)
         self.missing = [True, True]
         self.tile_of_b = self.pair[1]
-        self.tiles += 1
+        self.begun += 1
 
     def _bytes(self, tile_a: int, tile_b: int) -> tuple[int, int]:
         """Bytes of both tiles that have to come."""
@@ -106,12 +114,4 @@ class Loader(Component):
 
     def counters(self) -> dict[str, int]:
         """Pairs of tiles brought."""
-        return {"pairs": self.tiles}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Halves in use, and pairs begun."""
-        return (Signal("held", 4), Signal("begun", 32))
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return self.held, self.tiles
+        return {"pairs": self.begun}

@@ -37,22 +37,17 @@ cdef class OutputBuffer(Component):
     cdef long[::1] done
     cdef long[::1] expected
     cdef long[::1] missing
-    cdef readonly long elements
-    cdef list partials
-    cdef long ways
-    cdef Channel rows
-    cdef Channel finished
+    cdef readonly long partial_outputs
+    cdef public list partials
+    cdef public Channel rows
+    cdef public Channel finished
 
+    @cython.locals(way=Channel)
     cpdef long tick(self, long now) except? -2
     @cython.final
     cdef int _announce(self) except -1
     @cython.final
+    @cython.locals(slot=PartialSlot, target=OutputRow)
     cdef int _take(self, Channel way) except -1
     @cython.final
     cdef int _complete(self, long half, long row) except -1
-    @cython.final
-    cdef OutputRow _row(self, long place)
-    @cython.final
-    cdef PartialSlot _slot(self, long number)
-    @cython.final
-    cdef Channel _way(self, long number)

@@ -130,6 +130,12 @@ class OutputBuffer(Component):
         Input("partials", PARTIALS, array=True),
         Output("finished", ROW),
     )
+    COUNTERS = ("partial_outputs",)  # that came
+    SIGNALS = (Signal("missing_0", 16), Signal("missing_1", 16))
+
+    rows: Channel
+    partials: list[Channel]
+    finished: Channel
 
     def __init__(self, name: str, output_rows: list[OutputRow], slots: list[PartialSlot]) -> None:
         super().__init__(name)
@@ -139,23 +145,14 @@ class OutputBuffer(Component):
         self.done = array("q", bytes(8 * len(output_rows)))  # products that came, by row
         self.expected = array("q", [UNKNOWN] * len(output_rows))
         self.missing = array("q", bytes(8 * HALVES))  # rows that are not complete, by half
-        self.elements = 0
-        self.ways = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.rows = self.channel("rows")
-        self.partials = self.channels("partials")
-        self.ways = len(self.partials)
-        self.finished = self.channel("finished")
+        self.partial_outputs = 0
 
     def tick(self, now: int) -> int:
         """Take what has come from the dispatcher and from every processing element."""
         progress = self.rows.can_pop()
         if progress:
             self._announce()
-        for number in range(self.ways):
-            way = self._way(number)
+        for way in self.partials:
             if way.can_pop():
                 self._take(way)
                 progress = True
@@ -167,7 +164,7 @@ class OutputBuffer(Component):
         self.rows.pop()
         if row == TILE:
             self.missing[half] = count
-            self.finished.push(half, TILE, count, 0.0)
+            self.finished.push(half, TILE, count)
         else:
             self.expected[half * self.height + row] = count
             self._complete(half, row)
@@ -177,10 +174,10 @@ class OutputBuffer(Component):
         half, row = way.control(), way.reference()
         place = half * self.height + row
         if way.coordinate() != NOTHING:
-            slot, target = self._slot(way.coordinate()), self._row(place)
+            slot, target = self.slots[way.coordinate()], self.output_rows[place]
             for i in range(slot.count):
                 target.add(slot.keys[i], slot.values[i])
-            self.elements += slot.count
+            self.partial_outputs += slot.count
         self.done[place] += 1
         way.pop()
         self._complete(half, row)
@@ -191,27 +188,13 @@ class OutputBuffer(Component):
         if self.done[place] == self.expected[place]:
             self.done[place] = 0
             self.expected[place] = UNKNOWN
-            self.finished.push(half, row, 0, 0.0)
+            self.finished.push(half, row)
             self.missing[half] -= 1
-
-    def _row(self, place: int) -> OutputRow:
-        return self.output_rows[place]
-
-    def _slot(self, number: int) -> PartialSlot:
-        return self.slots[number]
-
-    def _way(self, number: int) -> Channel:
-        return self.partials[number]
 
     def counters(self) -> dict[str, int]:
         """Partial outputs that came, and those of them that were added to one that was there."""
-        added = sum(self._row(place).additions for place in range(HALVES * self.height))
-        return {"partial_outputs": self.elements, "add": added}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Rows that are not complete, in each half."""
-        return (Signal("missing_0", 16), Signal("missing_1", 16))
+        return {**super().counters(), "add": sum(row.additions for row in self.output_rows)}
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Rows that are not complete, in each half."""
         return self.missing[0], self.missing[1]

@@ -13,14 +13,14 @@ cdef class MicrotileBuffer(Component):
     cdef TiledOperand b
     cdef long port_bytes
     cdef long size
-    cdef readonly long held_a
-    cdef readonly long held_b
+    cdef readonly long microtile_a
+    cdef readonly long microtile_b
     cdef readonly long until
     cdef readonly bint filling
     cdef readonly long bytes
     cdef readonly long reuses
-    cdef Channel tasks
-    cdef Channel ready
+    cdef public Channel tasks
+    cdef public Channel ready
 
     cpdef long tick(self, long now) except? -2
     @cython.final
@@ -48,14 +48,14 @@ cdef class IntersectingCore(Component):
     cdef long half
     cdef long row
     cdef long result
-    cdef readonly long steps
-    cdef readonly long multiplies
-    cdef readonly long additions
-    cdef readonly long fibers
+    cdef readonly long intersect_k0
+    cdef readonly long multiply
+    cdef readonly long add
+    cdef readonly long fiber_pairs
     cdef readonly long products
-    cdef readonly long longest
-    cdef Channel ready
-    cdef Channel partials
+    cdef readonly long longest_product
+    cdef public Channel ready
+    cdef public Channel partials
     cdef PartialSlot partial
 
     cpdef long tick(self, long now) except? -2
@@ -67,5 +67,3 @@ cdef class IntersectingCore(Component):
     cdef long _multiply(self, long a, long b) except -1
     @cython.final
     cdef long _dot(self, long fiber_a, long fiber_b, long key) except -1
-    @cython.final
-    cdef PartialSlot _slot(self, long number)

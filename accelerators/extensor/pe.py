@@ -6,6 +6,7 @@ from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT
 from accelerators.extensor.operand import TiledOperand
 from accelerators.extensor.output import PartialSlot
 from hw.fibers.intersection import TO_THE_MATCH, FiberIntersection
+from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
 
@@ -34,6 +35,11 @@ class MicrotileBuffer(Component):
     """
 
     PORTS = (Input("tasks", PRODUCT), Output("ready", PRODUCT))
+    COUNTERS = ("bytes", "reuses")  # moved from the last-level buffer; microtiles of A that were there
+    SIGNALS = (Signal("microtile_a", 32, "integer"), Signal("microtile_b", 32, "integer"))
+
+    tasks: Channel
+    ready: Channel
 
     def __init__(self, name: str, a: TiledOperand, b: TiledOperand, port_bytes: int, size: int) -> None:
         super().__init__(name)
@@ -41,16 +47,15 @@ class MicrotileBuffer(Component):
         self.b = b
         self.port_bytes = port_bytes
         self.size = size
-        self.held_a = self.held_b = NO_MICROTILE
+        self.microtile_a = self.microtile_b = NO_MICROTILE  # those that come, or came last
         self.filling = False
         self.until = 0  # cycle in which the last byte is there
         self.bytes = 0
         self.reuses = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.tasks = self.channel("tasks")
-        self.ready = self.channel("ready")
+        """Fetch the channels, and check their size."""
+        super().elaborate()
         if self.ready.capacity != HALVES:
             raise SimulationError(f"{self.ready.name}: its capacity should be {HALVES}: a buffer's halves")
 
@@ -72,14 +77,14 @@ class MicrotileBuffer(Component):
         """Whether the next product does not fit beside the last one."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
         needed = self.a.microtile_bytes[a] + self.b.microtile_bytes[b]
-        if self.held_a >= 0 and self.held_a != a:
-            needed += self.a.microtile_bytes[self.held_a]
-        if self.held_b >= 0 and self.held_b != b:
-            needed += self.b.microtile_bytes[self.held_b]
+        if self.microtile_a >= 0 and self.microtile_a != a:
+            needed += self.a.microtile_bytes[self.microtile_a]
+        if self.microtile_b >= 0 and self.microtile_b != b:
+            needed += self.b.microtile_bytes[self.microtile_b]
         return needed > self.size
 
     def _hand_on(self) -> None:
-        self.ready.push(self.tasks.control(), self.held_a, self.held_b, 0.0)
+        self.ready.push(self.tasks.control(), self.microtile_a, self.microtile_b)
         self.tasks.pop()
         self.filling = False
 
@@ -87,29 +92,17 @@ class MicrotileBuffer(Component):
         """Take a product; returns when to go on."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
         moved = 0
-        if a == self.held_a:
+        if a == self.microtile_a:
             self.reuses += 1
         else:
             moved += self.a.microtile_bytes[a]
-        if b != self.held_b:
+        if b != self.microtile_b:
             moved += self.b.microtile_bytes[b]
-        self.held_a, self.held_b = a, b
+        self.microtile_a, self.microtile_b = a, b
         self.bytes += moved
         self.filling = True
         self.until = now + max(1, (moved + self.port_bytes - 1) // self.port_bytes)
         return self.until
-
-    def counters(self) -> dict[str, int]:
-        """Bytes moved from the last-level buffer, and microtiles of A that were there."""
-        return {"bytes": self.bytes, "reuses": self.reuses}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """The microtiles that come, or came last."""
-        return (Signal("microtile_a", 32, "integer"), Signal("microtile_b", 32, "integer"))
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return self.held_a, self.held_b
 
 
 class IntersectingCore(Component):
@@ -135,6 +128,16 @@ class IntersectingCore(Component):
     """
 
     PORTS = (Input("ready", PRODUCT), Output("partials", PARTIALS))
+    COUNTERS = ("intersect_k0", "multiply", "add", "fiber_pairs", "products", "longest_product")
+    SIGNALS = (
+        Signal("microtile_a", 32, "integer"),
+        Signal("microtile_b", 32, "integer"),
+        Signal("intersect_k0", 48),
+        Signal("multiply", 48),
+    )
+
+    ready: Channel
+    partials: Channel
 
     def __init__(
         self,
@@ -156,7 +159,7 @@ class IntersectingCore(Component):
         self.slot_count = len(slots)
         self.first_slot = first_slot
         self.slot = 0
-        self.partial = self._slot(0)
+        self.partial = slots[0]
         self.microtile = microtile
         self.rows, self.columns = shape
         self.working = False
@@ -165,17 +168,12 @@ class IntersectingCore(Component):
         self.half = 0  # of the output tile
         self.row = 0  # of microtiles in it
         self.result = NOTHING  # the slot to send at the end, if any
-        self.steps = 0
-        self.multiplies = 0
-        self.additions = 0
-        self.fibers = 0
+        self.intersect_k0 = 0  # steps, those of the product at hand included, as in all that is counted
+        self.multiply = 0
+        self.add = 0
+        self.fiber_pairs = 0
         self.products = 0
-        self.longest = 0  # steps of one product
-
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.ready = self.channel("ready")
-        self.partials = self.channel("partials")
+        self.longest_product = 0  # in steps
 
     def tick(self, now: int) -> int:
         """Finish the product at hand and begin the next."""
@@ -192,7 +190,7 @@ class IntersectingCore(Component):
 
     def _send(self) -> None:
         """Send what the product has given, if only that it is done."""
-        self.partials.push(self.half, self.result, self.row, 0.0)
+        self.partials.push(self.half, self.result, self.row)
         self.microtile_a = self.microtile_b = NO_MICROTILE
         self.working = False
 
@@ -201,13 +199,13 @@ class IntersectingCore(Component):
         self.microtile_a, self.microtile_b = self.ready.coordinate(), self.ready.reference()
         self.half = self.ready.control()
         self.slot = (self.slot + 1) % self.slot_count
-        self.partial = self._slot(self.slot)
+        self.partial = self.slots[self.slot]
         self.partial.clear()
         steps = self._multiply(self.microtile_a, self.microtile_b)
         self.result = self.first_slot + self.slot if self.partial.count > 0 else NOTHING
         self.products += 1
-        self.steps += steps
-        self.longest = max(self.longest, steps)
+        self.intersect_k0 += steps
+        self.longest_product = max(self.longest_product, steps)
         self.working = True
         self.until = now + steps
         return self.until
@@ -224,7 +222,7 @@ class IntersectingCore(Component):
             key = (column * microtile + self.a.fiber_coordinates[fiber_a] % microtile) * microtile
             for fiber_b in range(first_b, last_b):
                 steps += self._dot(fiber_a, fiber_b, key + self.b.fiber_coordinates[fiber_b] % microtile)
-        self.fibers += (last_a - first_a) * (last_b - first_b)
+        self.fiber_pairs += (last_a - first_a) * (last_b - first_b)
         return steps
 
     def _dot(self, fiber_a: int, fiber_b: int, key: int) -> int:
@@ -240,35 +238,6 @@ class IntersectingCore(Component):
             matches += 1
         if matches > 0:
             self.partial.append(key, total)
-            self.multiplies += matches
-            self.additions += matches - 1
+            self.multiply += matches
+            self.add += matches - 1
         return both.steps - before
-
-    def _slot(self, number: int) -> PartialSlot:
-        return self.slots[number]
-
-    def counters(self) -> dict[str, int]:
-        """Steps of the intersections of K0 and of the longest product, multiplies, additions, pairs of fibers
-        and microtile products.
-        """
-        return {
-            "intersect_k0": self.steps,
-            "multiply": self.multiplies,
-            "add": self.additions,
-            "fiber_pairs": self.fibers,
-            "products": self.products,
-            "longest_product": self.longest,
-        }
-
-    def signals(self) -> tuple[Signal, ...]:
-        """The product at hand, if any; steps and multiplies so far, those of the present product included."""
-        return (
-            Signal("microtile_a", 32, "integer"),
-            Signal("microtile_b", 32, "integer"),
-            Signal("steps", 48),
-            Signal("multiplies", 48),
-        )
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return self.microtile_a, self.microtile_b, self.steps, self.multiplies

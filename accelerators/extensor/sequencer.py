@@ -8,6 +8,7 @@ from accelerators.extensor.layout import PAIR
 from accelerators.extensor.operand import TILES
 from hw.fibers.arrays import integers_of
 from hw.fibers.intersection import FiberIntersection
+from sim.channel import Channel
 from sim.component import Component, Output, Signal
 from workloads.fibertree import FiberTree
 
@@ -28,25 +29,25 @@ class Sequencer(Component):
     """
 
     PORTS = (Output("pairs", PAIR),)
+    COUNTERS = ("intersect_k2",)  # steps
+    SIGNALS = (Signal("intersect_k2", 32), Signal("given", 32))
+
+    pairs: Channel
 
     def __init__(self, name: str, a: FiberTree, b: FiberTree, *, skip: bool = True) -> None:
         super().__init__(name)
         self.walk = _walk(a, b, skip)
         self.pair: tuple[int, int] | None = None  # found, and not yet sent
         self.ended = False
-        self.steps = 0
-        self.given = 0
-
-    def elaborate(self) -> None:
-        """Fetch the channel."""
-        self.pairs = self.channel("pairs")
+        self.intersect_k2 = 0
+        self.given = 0  # pairs
 
     def tick(self, now: int) -> int:
         """Send the pair at hand, or make one step."""
         if self.pair is not None:
             if not self.pairs.can_push():
                 return self.wait_output(self.pairs)
-            self.pairs.push(0, *self.pair, 0.0)
+            self.pairs.push(0, *self.pair)
             self.given += 1
         elif self.ended:
             return self.idle()
@@ -58,7 +59,7 @@ class Sequencer(Component):
         self.pair = None
         for found in self.walk:
             if found is None:
-                self.steps += 1
+                self.intersect_k2 += 1
             else:
                 self.pair = found
             return
@@ -66,15 +67,7 @@ class Sequencer(Component):
 
     def counters(self) -> dict[str, int]:
         """Steps of the intersection of K2, and pairs given."""
-        return {"intersect_k2": self.steps, "pairs": self.given}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Steps made and pairs given."""
-        return (Signal("steps", 32), Signal("given", 32))
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
-        return self.steps, self.given
+        return {**super().counters(), "pairs": self.given}
 
 
 def _walk(a: FiberTree, b: FiberTree, skip: bool) -> Iterator[tuple[int, int] | None]:

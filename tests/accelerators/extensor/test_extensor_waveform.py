@@ -26,12 +26,12 @@ def test_the_signals_end_where_the_counters_do(run):
     machine, waveform = run
     values = {name: signal.at(waveform.end) for name, signal in waveform.signals.items()}
     operations = machine.operations()
-    assert values["extensor.sequencer.steps"] == operations["intersect_k2"]
+    assert values["extensor.sequencer.intersect_k2"] == operations["intersect_k2"]
     assert values["extensor.llb.dispatcher.products"] == operations["microtile_products"]
     assert values["extensor.llb.drain.tiles"] == len(machine.places)
     cores = [f"extensor.pe{i}.core" for i in range(3)]
-    assert sum(values[f"{core}.steps"] for core in cores) == operations["intersect_k0"]
-    assert sum(values[f"{core}.multiplies"] for core in cores) == operations["multiply"]
+    assert sum(values[f"{core}.intersect_k0"] for core in cores) == operations["intersect_k0"]
+    assert sum(values[f"{core}.multiply"] for core in cores) == operations["multiply"]
 
 
 def test_the_products_of_the_cores_are_those_that_were_dispatched(run):
