@@ -38,7 +38,8 @@ class Sender:
 
 async def received(dut, fibers, pauses):
     """The coordinates of so many merged fibers; ready waits for valid, as a sink is allowed to."""
-    merged, fiber = [], []
+    merged: list[list[int]] = []
+    fiber: list[int] = []
     dut.merged_ready.value = 0
     while len(merged) < fibers:
         await RisingEdge(dut.clk)

@@ -138,7 +138,7 @@ class InnerProduct(Composition[InnerProductParameters]):
         self.a, self.b = a, b.tocsc()
         if self.bytes(b.nnz) > parameters.lane.buffer:
             raise ConfigurationError(f"lane.buffer should hold B, which has {self.bytes(b.nnz)} bytes")
-        self.product = [{} for _ in range(a.shape[0])]
+        self.product: list[dict[int, float]] = [{} for _ in range(a.shape[0])]
         sides = {"a": self.a, "b": self.b}
         self.levels = {side: Level(of.indptr, of.indices, of.data) for side, of in sides.items()}
         blocks = np.array_split(np.arange(a.shape[0]), parameters.lane.count)
