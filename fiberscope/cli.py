@@ -22,6 +22,7 @@ from fiberscope.commands.info import info
 from fiberscope.commands.list import list_
 from fiberscope.commands.plot import plot
 from fiberscope.commands.profile import profile
+from fiberscope.commands.report import report
 from fiberscope.commands.sim import sim
 from fiberscope.commands.wave import wave
 from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, FailedRunError, InputError
@@ -127,7 +128,7 @@ def _top(
         print(context.get_help())
 
 
-for _command in (sim, compare, ablate, info, wave, plot, diff, profile):
+for _command in (sim, compare, ablate, info, wave, report, plot, diff, profile):
     app.command()(_command)
 app.command("list")(list_)
 app.add_typer(rtl, name="rtl")

@@ -23,6 +23,10 @@ FORMATS = (".png", ".svg")
 WIDTH = 11  # inches
 DOTS_PER_INCH = 110
 FULLNESS_BINS = 20
+MIB, GIB = 2**20, 2**30  # the units of the summary
+TITLE_OVER_TIME = (
+    "Over time; a request counts when the memory takes it, so that a short while may pass the peak"
+)
 # Colours that people of any colour vision can tell apart (Okabe and Ito).
 STATES = (
     ("busy", "busy", "#009E73"),
@@ -108,15 +112,15 @@ def _cycles(axes: Axes, report: Report) -> None:
 def _traffic(axes: Axes, report: Report) -> None:
     """A bar a tensor, and all of them against the least that any machine moves."""
     names = [*report.traffic, "in all"]
-    read = [part.read_bytes / 1e6 for part in report.traffic.values()]
-    written = [part.write_bytes / 1e6 for part in report.traffic.values()]
+    read = [part.read_bytes / MIB for part in report.traffic.values()]
+    written = [part.write_bytes / MIB for part in report.traffic.values()]
     read, written = [*read, sum(read)], [*written, sum(written)]
     axes.barh(names, read, color=READ, label="read")
     axes.barh(names, written, left=read, color=WRITTEN, label="written")
     if report.complete:
-        least = report.traffic_minimum_bytes / 1e6
+        least = report.traffic_minimum_bytes / MIB
         axes.axvline(least, color=LEAST, linestyle="--", label="algorithmic minimum")
-    _bars(axes, "Traffic with the memory", "MB")
+    _bars(axes, "Traffic with the memory", "MiB")
     axes.legend(**LEGEND)
 
 
@@ -134,19 +138,17 @@ def _over_time(place: Any, report: Report, timeline: Timeline) -> None:  # noqa:
     operation, counts = timeline.work
     edges = [timeline.interval * number for number in range(len(counts))] + [report.cycles]
     lengths = [end - start for start, end in pairwise(edges)]
-    gigahertz = report.cycles / report.seconds / 1e9 if report.seconds else 0.0
-    read = [count * gigahertz / length for count, length in zip(timeline.read_bytes, lengths, strict=True)]
-    written = [
-        count * gigahertz / length for count, length in zip(timeline.write_bytes, lengths, strict=True)
-    ]
+    rate = report.cycles / report.seconds / GIB if report.seconds else 0.0  # GiB/s of a byte a cycle
+    read = [count * rate / length for count, length in zip(timeline.read_bytes, lengths, strict=True)]
+    written = [count * rate / length for count, length in zip(timeline.write_bytes, lengths, strict=True)]
     both = [first + second for first, second in zip(read, written, strict=True)]
     upper.stairs(read, edges, fill=True, color=READ, label="read")
     upper.stairs(both, edges, baseline=read, fill=True, color=WRITTEN, label="written")
     if report.memory:
-        peak = report.memory.peak_bytes_per_second / 1e9
+        peak = report.memory.peak_bytes_per_second / GIB
         upper.axhline(peak, color=LEAST, linestyle="--", label="peak")
-    upper.set_title("Over time; a request counts when the memory takes it", loc="left")
-    upper.set_ylabel("GB/s", fontsize="small")
+    upper.set_title(TITLE_OVER_TIME, loc="left")
+    upper.set_ylabel("GiB/s", fontsize="small")
     upper.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
     rates = [count / length for count, length in zip(counts, lengths, strict=True)]
     lower.stairs(rates, edges, fill=True, color=WORK)

@@ -180,7 +180,8 @@ def _memory(memory: Memory) -> RenderableType:
         rows = "; rows: {:.0%} hits, {:.0%} misses, {:.0%} conflicts".format(*shares)
     used, peak = memory.bytes_per_second / 2**30, memory.peak_bytes_per_second / 2**30
     text = f"{used:,.1f} of {peak:,.1f} GiB/s used ({memory.utilization:.0%}){rows}"
-    return _lines(("Memory", text))
+    said = "a channel is busy while it holds a request, moving data or not" if accesses else ""
+    return _lines(("Memory", text), ("", said))
 
 
 def _verified(report: Report) -> str:
@@ -215,7 +216,11 @@ def _count(rate: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    return _scaled(seconds * 1e9, ("ns", "us", "ms", "s"), 1000)
+    """Below a microsecond to two digits: a run may end within a cycle, 366 of 1 ns in 365.31 ns."""
+    nanoseconds = round(seconds * 1e9, 2)
+    if nanoseconds < 1000:
+        return f"{nanoseconds:.2f}".removesuffix(".00") + " ns"
+    return _scaled(nanoseconds, ("ns", "us", "ms", "s"), 1000)
 
 
 def _scaled(number: float, units: tuple[str, ...], step: int) -> str:

@@ -38,6 +38,14 @@ def test_a_run_shows_a_summary_and_writes_a_report(toy: str, capsys: pytest.Capt
     assert out.rstrip().endswith("Report: out.json")
 
 
+def test_a_saved_report_shows_the_summary_that_its_run_had_shown(
+    toy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = said(capsys, "sim", toy, SMALL, "--json", "out.json")[1]
+    code, out, err = said(capsys, "report", "out.json")
+    assert (code, f"{out}Report: out.json\n", err) == (0, shown, "")
+
+
 def test_a_report_on_standard_output_stands_there_alone(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = said(capsys, "sim", toy, SMALL, "--json", "-")
     assert (code, err) == (0, "")

@@ -44,9 +44,9 @@ def test_traffic_stands_beside_the_minimum(report):
     read, written = axes.containers
     assert [label.get_text() for label in axes.get_yticklabels()] == [*report.traffic, "in all"]
     total = sum(part.read_bytes + part.write_bytes for part in report.traffic.values())
-    assert (read[-1].get_width() + written[-1].get_width()) * 1e6 == pytest.approx(total)
+    assert (read[-1].get_width() + written[-1].get_width()) * 2**20 == pytest.approx(total)
     (line,) = axes.lines
-    assert line.get_xdata()[0] * 1e6 == pytest.approx(report.traffic_minimum_bytes)
+    assert line.get_xdata()[0] * 2**20 == pytest.approx(report.traffic_minimum_bytes)
 
 
 def test_the_area_under_the_curves_is_what_was_done(report):
@@ -56,10 +56,10 @@ def test_the_area_under_the_curves_is_what_was_done(report):
     heights, edges, _base = multiplies.patches[0].get_data()
     assert sum(heights * (edges[1:] - edges[:-1])) == pytest.approx(report.operations["multiply"])
     heights, edges, base = bandwidth.patches[1].get_data()
-    written = sum((heights - base) * (edges[1:] - edges[:-1]))  # GB/s times cycles
+    written = sum((heights - base) * (edges[1:] - edges[:-1]))  # GiB/s times cycles
     seconds_a_cycle = report.seconds / report.cycles
     total = sum(part.write_bytes for part in report.traffic.values())
-    assert written * 1e9 * seconds_a_cycle == pytest.approx(total)
+    assert written * 2**30 * seconds_a_cycle == pytest.approx(total)
     assert edges[-1] == report.cycles
 
 

@@ -43,6 +43,24 @@ def test_fits_the_terminal(report: Report, width: int) -> None:
         assert part in text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (366e-9, "366 ns"),
+        (365.3142e-9, "365.31 ns"),
+        (0.0, "0 ns"),
+        (999.999e-9, "1.00 us"),
+        (1.9688e-6, "1.97 us"),
+        (2.0, "2.00 s"),
+    ],
+)
+def test_a_time_below_a_microsecond_is_not_rounded_to_whole_cycles(
+    report: Report, seconds: float, text: str
+) -> None:
+    lines = shown(report.model_copy(update={"cycles": 366, "seconds": seconds})).splitlines()
+    assert f"Cycles      366 ({text})" in map(str.rstrip, lines)
+
+
 def test_bars_show_what_the_numbers_say(report: Report) -> None:
     line = next(line for line in shown(report).splitlines() if line.startswith("lane.feeder x4"))
     bar = line.split()[2]

@@ -1,0 +1,27 @@
+"""``fiberscope report``: the summary of a saved report, as its run had shown it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["report"]
+
+_Report = Annotated[Path, typer.Argument(metavar="REPORT", help="A report written with --json.")]
+
+
+def report(file: _Report) -> None:
+    """Print a saved report as the summary that its run had shown.
+
+    \b
+    Examples:
+      fiberscope report out.json
+    """
+    from rich.console import Console
+
+    from fiberscope.report.document import Report
+    from fiberscope.report.summary import show
+
+    show(Report.read(file), Console(highlight=False, markup=False))
