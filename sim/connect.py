@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from array import array
 from collections import Counter
@@ -14,6 +13,7 @@ from sim.channel import Channel
 from sim.component import Component, Input, Output, Port
 from sim.constants import FIRST_STALL
 from sim.errors import BuildError, SimulationError
+from sim.names import nearest
 from sim.protocol import ANY, Protocol
 
 _PORT = re.compile(r"(?P<name>[^\[\]]+)(\[(?P<index>\d+)\])?")
@@ -190,9 +190,8 @@ def _end(component: Component, label: str, kind: type[Port]) -> End:
     ports = {port.name: port for port in component.PORTS if isinstance(port, kind)}
     port = ports.get(match["name"]) if match else None
     if match is None or port is None:
-        near = difflib.get_close_matches(label, ports, n=1)
-        hint = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(ports) or 'none'}"
-        raise SimulationError(f"{component.name} has no {kind.__name__.lower()} port {label}{hint}")
+        advice = nearest(label, ports)
+        raise SimulationError(f"{component.name} has no {kind.__name__.lower()} port {label}; {advice}")
     if port.array != (match["index"] is not None):
         form = f"{port.name}[i]" if port.array else port.name
         raise SimulationError(f"{component.name}: port {label} must be written {form}")

@@ -1,8 +1,12 @@
-"""Names of parts that are alike: how they are numbered, and the family that they make."""
+"""Names: how parts that are alike are numbered, the family that they make, and advice on a wrong name."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
+
+MOST_NAMED = 10
 
 _NUMBER = re.compile(r"_?\d+$")
 
@@ -20,3 +24,17 @@ def family_name(component: str) -> str:
     """
     path = component.partition(".")[2] or component
     return ".".join(_NUMBER.sub("", part) or part for part in path.split("."))
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Advice naming what looks most like a wrong name, or all (of many the first) where nothing does.
+
+    For this room and ``hw``. Those above have that of ``workloads.errors``: neither room may import the
+    other.
+    """
+    names = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(word, names, n=3, cutoff=0.4)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    rest = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    return f"it has {', '.join([*names[:MOST_NAMED], *rest]) or 'none'}"

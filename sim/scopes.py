@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from sim.component import Component
 from sim.errors import SimulationError
+from sim.names import nearest
 
 
 def choose(components: Sequence[Component], patterns: Sequence[str]) -> list[Component]:
@@ -29,13 +29,6 @@ def choose(components: Sequence[Component], patterns: Sequence[str]) -> list[Com
     ]
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """``near it: ...``, or the first known names where none is like it."""
-    names = list(dict.fromkeys(known))
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-    return f"near it: {', '.join(close)}" if close else f"it has {', '.join(names[:5])}"
-
-
 def _matches(name: str, pattern: str) -> bool:
     without_machine = name.partition(".")[2]
     return any(
@@ -51,4 +44,4 @@ def _hint(components: Sequence[Component], pattern: str) -> str:
     for component in components:
         parts = component.name.split(".")
         scopes += [".".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
-    return near(pattern, scopes)
+    return nearest(pattern, scopes)

@@ -22,7 +22,8 @@ from sim.connect import Wiring
 from sim.constants import BUSY, FIRST_STALL, IDLE
 from sim.errors import SimulationError
 from sim.kernel import Kernel
-from sim.scopes import choose, near
+from sim.names import nearest
+from sim.scopes import choose
 
 OPERATORS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
@@ -96,7 +97,7 @@ class Trigger:
         quantities = [_quantity(component, name, self._kernel.wiring) for component in components]
         if not any(quantities):
             known = [*ACCOUNTS, *(key for component in components for key in component.counters())]
-            raise self._fault(f"{pattern[0]} has no {name}; {near(name, known)}", example=False)
+            raise self._fault(f"{pattern[0]} has no {name}; {nearest(name, known)}", example=False)
         return [quantity for quantity in quantities if quantity]
 
     def _cycle(self, name: str) -> Quantity:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from hw.dram.standards import Organisation
+from sim.names import nearest
 
 COLUMN_LOW = 2  # bits of the column that MOP keeps below the banks: four bursts side by side in a row
 
@@ -64,10 +64,7 @@ def address_map(name: str) -> AddressMap:
         ValueError: if there is none, with the nearest name.
     """
     if name not in ADDRESS_MAPS:
-        near = difflib.get_close_matches(name, ADDRESS_MAPS, n=1, cutoff=0.0)
-        raise ValueError(
-            f"no address map {name}; did you mean {near[0]}? There are {', '.join(ADDRESS_MAPS)}"
-        )
+        raise ValueError(f"no address map {name}; {nearest(name, ADDRESS_MAPS)}")
     return ADDRESS_MAPS[name]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from fractions import Fraction
 from functools import cache
@@ -10,6 +9,8 @@ from importlib.resources import files
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
+
+from sim.names import nearest
 
 Count = Field(ge=1)
 
@@ -140,6 +141,5 @@ def standard(name: str) -> DramStandard:
     """
     table = standards()
     if name not in table:
-        near = difflib.get_close_matches(name, table, n=1, cutoff=0.0)
-        raise ValueError(f"no DRAM standard {name}; did you mean {near[0]}? There are {', '.join(table)}")
+        raise ValueError(f"no DRAM standard {name}; {nearest(name, table)}")
     return table[name]

@@ -103,7 +103,7 @@ def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["sim", "toy", SMALL, "--vcd-plain"], "--vcd-plain needs --vcd FILE"),
         (
             ["sim", "toy", SMALL, "--vcd", "o.vcd", "--vcd-trigger", "lane00 bussy > 9"],
-            "the trigger 'lane00 bussy > 9': lane00 has no bussy; near it: busy",
+            "the trigger 'lane00 bussy > 9': lane00 has no bussy; did you mean busy?",
         ),
         (
             ["sim", "toy", SMALL, "--vcd", "o.vcd", "--vcd-window", "5:1"],

@@ -118,7 +118,7 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
         (["prefix_sum", "--set", "form"], "--set form: write name=choice, as in form=parallel"),
         (
             ["prefix_sum", "--set", "form=seriel"],
-            "prefix_sum: form must be one of serial, work-efficient, parallel, not seriel; did you mean",
+            "prefix_sum: form must be one of serial, work-efficient, parallel, not seriel\n",
         ),
         (
             ["prefix_sum", "--set", "form=3"],

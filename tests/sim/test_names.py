@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.names import family_name, numbered
+from sim.names import family_name, nearest, numbered
 
 
 @pytest.mark.parametrize("count", [1, 9, 10, 11, 100, 1001])
@@ -31,3 +31,18 @@ def test_names_have_as_many_digits_as_the_last_one_needs() -> None:
 )
 def test_members_of_a_kind_are_one_family(component: str, family: str) -> None:
     assert family_name(component) == family
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "advice"),
+    [
+        ("raeder", ["writer", "reader"], "did you mean reader or writer?"),
+        ("xyz", ["sum", "carry"], "it has sum, carry"),
+        ("xyz", [], "it has none"),
+        ("xyz", [f"a{i}" for i in range(12)], "it has a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, and 2 more"),
+    ],
+)
+def test_advice_on_a_wrong_name_has_the_nearest_or_what_there_is(
+    word: str, known: list[str], advice: str
+) -> None:
+    assert nearest(word, known) == advice

@@ -30,7 +30,9 @@ def test_a_window_that_is_past_is_refused(tmp_path):
 
 
 def test_a_scope_that_matches_nothing_is_refused_with_near_ones(tmp_path):
-    with pytest.raises(SimulationError, match=r"no component matches the scope sorce0; near it: .*source0"):
+    with pytest.raises(
+        SimulationError, match=r"no component matches the scope sorce0; did you mean .*source0"
+    ):
         trace(tmp_path / "run.vcd", scopes=["toy.sink4", "sorce0"])
     with pytest.raises(SimulationError, match=r"matches the scope \?; it has toy, toy\.source0"):
         trace(tmp_path / "run.vcd", scopes=["?"])

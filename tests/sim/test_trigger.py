@@ -133,8 +133,8 @@ def test_nothing_is_looked_at_before_the_window_nor_after_the_trigger_held(tmp_p
         ("source0 busy > -1", "-1 is no whole number"),
         ("source0 busy => 1", "= 1 is not understood|=> 1"),
         ("busy > 3", "busy of which component"),
-        ("source0 output_stal > 3", "source0 has no output_stal; near it: output_stall"),
-        ("sorce0 busy > 3", r"no component matches the scope sorce0; near it: .*source0"),
+        ("source0 output_stal > 3", "source0 has no output_stal; did you mean output_stall"),
+        ("sorce0 busy > 3", r"no component matches the scope sorce0; did you mean .*source0"),
     ],
 )
 def test_what_is_no_condition_is_refused_in_one_line_before_the_run(tmp_path, condition, message):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields
 from typing import Any, TypeVar
+
+from sim.names import nearest
 
 CHOICES = "choices"  # key in a field's metadata: the names of which the parameter is one
 
@@ -47,12 +48,10 @@ def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> 
     """Refuse what is none of the choices.
 
     Raises:
-        ValueError: naming the block, the parameter and the choices, with the nearest.
+        ValueError: naming the block, the parameter and the choices.
     """
     if chosen not in choices:
-        near = difflib.get_close_matches(chosen, choices, n=1)
-        advice = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"{block}: {name} must be one of {', '.join(choices)}, not {chosen}{advice}")
+        raise ValueError(f"{block}: {name} must be one of {', '.join(choices)}, not {chosen}")
 
 
 def described(kind: type[Parameters]) -> list[str]:
@@ -105,9 +104,7 @@ def _given(block: str, kind: type[Parameters], settings: Sequence[str]) -> dict[
         if not equals:
             raise ValueError(_advice(setting, next(iter(known.values()))))
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
-            raise ValueError(f"{block} has no parameter {name}; {advice}")
+            raise ValueError(f"{block} has no parameter {name}; {nearest(name, known)}")
         given[name] = [_parsed(setting, value.strip(), known[name]) for value in text.split(",")]
     return given
 
