@@ -180,6 +180,16 @@ def test_the_pairs_behind_a_long_product_do_not_wait_for_it(others):
     assert cycles(machine) < cycles(alone) + 200
 
 
+def test_a_product_crosses_the_network_to_its_element_and_back():
+    """Memory is in step with the core, or the run's end would be rounded to its clock."""
+    a = csr({(0, 0): 1.0}, 1, 1)
+    runs = [
+        cycles(run_extensor(tiny(memory__bandwidth="64 GB/s", network__pe_latency=latency), a, a))
+        for latency in (3, 4, 8)
+    ]
+    assert [run - runs[0] for run in runs] == [0, 2, 10]
+
+
 def test_the_bottleneck_names_the_longest_product_and_the_release():
     a, b = one_long_product(others=4)
     settings = TINY | {"pe.tile": 16, "pe.count": 2, "tile.m": 1, "tile.k": 1, "tile.n": 1}
