@@ -1,15 +1,15 @@
-"""A layout as SVG: one file, without a script, a font or anything else from outside."""
+"""A layout as SVG, and what all drawings share: one file with nothing from outside, no script and no font."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import pairwise
 
 from fiberscope.drawing.graph import Box, Graph
 from fiberscope.drawing.layout import HEIGHT, ROUND, WIDTH, Layout, Line, Place
 
-__all__ = ["svg"]
+__all__ = ["box", "sheet", "svg"]
 
 MARGIN, FOOT = 24, 34
 COLOURS = {  # fill and border of each kind of box
@@ -38,21 +38,33 @@ def svg(graph: Graph, layout: Layout, title: str) -> str:
     frames = list(_frames(graph, layout))
     width, height = right - left + 2 * MARGIN, bottom + 2 * MARGIN + FOOT
     framed = {name for _, _, members in frames for name in members}
-    view = f"{left - MARGIN:g} {-MARGIN:g} {width:g} {height:g}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" '
-        f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(title)}">',
-        f"<title>{escape(title)}</title><style>{STYLE}</style>",
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
-        'orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#5f6368"/></marker></defs>',
-        f'<rect x="{left - MARGIN:g}" y="{-MARGIN:g}" width="{width:g}" height="{height:g}" fill="#fff"/>',
         *(_frame(scope, place) for scope, place, _ in frames),
         *(_line(line) for line in layout.lines),
         *(_box(graph.boxes[name], place, name in framed) for name, place in layout.boxes.items()),
         *_legend(graph, (left + right) / 2, bottom + MARGIN + FOOT / 2),
-        "</svg>\n",
     ]
-    return "\n".join(parts)
+    return sheet((left - MARGIN, -MARGIN, width, height), title, parts)
+
+
+def sheet(view: tuple[float, float, float, float], title: str, parts: Iterable[str]) -> str:
+    """The text of an SVG file.
+
+    Args:
+        view: left, top, width and height, in pixels.
+        title: for those who cannot see it.
+        parts: the elements drawn.
+    """
+    left, top, width, height = view
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {top:g} {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(title)}">',
+        f"<title>{escape(title)}</title><style>{STYLE}</style>",
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
+        'orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#5f6368"/></marker></defs>',
+        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" fill="#fff"/>',
+    ]
+    return "\n".join([*head, *parts, "</svg>\n"])
 
 
 def _frames(
@@ -118,13 +130,18 @@ def _towards(corner: Place, other: Place) -> Place:
     return corner[0] + x * part, corner[1] + y * part
 
 
-def _box(box: Box, place: Place, framed: bool) -> str:
-    fill, border = COLOURS[box.kind]
-    x, y = place
-    label = box.name.rpartition(".")[2] if framed else _counted(box.name, box.count)
+def _box(one: Box, place: Place, framed: bool) -> str:
+    label = one.name.rpartition(".")[2] if framed else _counted(one.name, one.count)
+    return box(place, (WIDTH, HEIGHT), one.kind, label)
+
+
+def box(middle: Place, size: tuple[float, float], kind: str, label: str) -> str:
+    """A box of a kind of ``COLOURS`` around its label; lengths in pixels."""
+    fill, border = COLOURS[kind]
+    (x, y), (width, height) = middle, size
     return (
-        f'<rect x="{x - WIDTH / 2:g}" y="{y - HEIGHT / 2:g}" width="{WIDTH}" height="{HEIGHT}" rx="{ROUND}" '
-        f'fill="{fill}" stroke="{border}" stroke-width="1.3"/>'
+        f'<rect x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width:g}" height="{height:g}" '
+        f'rx="{ROUND}" fill="{fill}" stroke="{border}" stroke-width="1.3"/>'
         f'<text x="{x:g}" y="{y + 4.5:g}" text-anchor="middle">{escape(label)}</text>'
     )
 

@@ -1,0 +1,63 @@
+"""Blocks drawn: every port in its place, the pictures of the page current, and no drawing in letters left."""
+
+import os
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from fiberscope.drawing.block import drawn_block
+from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
+from hw.buffet import Buffet
+from hw.cache import FiberCacheBank
+from hw.divider import Divider
+from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
+from hw.leader_follower import LeaderFollowerIntersector
+from hw.merge import HighRadixMerger
+from hw.network import Crossbar
+from hw.prefix_sum import PrefixSum
+from hw.scanner import LevelScanner
+from sim.component import Input
+
+DOCS = Path(__file__).parents[2] / "docs"
+SVG = "{http://www.w3.org/2000/svg}"
+LETTERS = re.compile(r"[\u2500-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
+BLOCKS = (
+    *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
+    *(SkipAheadIntersector, LeaderFollowerIntersector, PrefixSum, Divider, Crossbar, FiberCacheBank, Buffet),
+)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.__name__)
+def test_the_committed_picture_is_that_of_the_block(block):
+    """Set FIBERSCOPE_UPDATE_DOCS=1 to draw it again."""
+    file = DOCS / "images" / "blocks" / f"{block.__name__}.svg"
+    if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):
+        file.write_text(drawn_block(block), encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == drawn_block(block)
+
+
+def test_the_page_shows_each_of_them():
+    shown = re.findall(r"\(images/blocks/(\w+)\.svg\)", (DOCS / "blocks.md").read_text(encoding="utf-8"))
+    assert shown == [block.__name__ for block in BLOCKS]
+    assert {file.stem for file in (DOCS / "images" / "blocks").iterdir()} == set(shown)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.__name__)
+def test_inputs_are_at_the_left_and_outputs_at_the_right(block):
+    texts = ET.fromstring(drawn_block(block)).iter(f"{SVG}text")
+    places = {text.text: float(text.get("x")) for text in texts if text.get("class") is None}
+    assert places.pop(block.__name__) == 0
+    names = {f"{port.name}[i]" if port.array else port.name: isinstance(port, Input) for port in block.PORTS}
+    assert {name: x < 0 for name, x in places.items()} == names
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
+def test_no_page_draws_in_letters(page):
+    assert not LETTERS.search(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("drawing", ["a  -->  [ Block ]", "replies   <--  [ Bank ]", "┌──┐"])
+def test_a_drawing_in_letters_is_seen(drawing):
+    assert LETTERS.search(f"# Page\n```\n{drawing}\n```\n")
