@@ -13,8 +13,9 @@ from sim.protocol import Protocol
 # Ways 0 to fan_in - 1 take part; the task is for waveforms.
 MERGE_TASK = Protocol("merge task", coordinate="fan_in", reference="task")
 WAY_BITS = 8  # low bits of a comparison key, which hold the way
-MAXIMUM_RADIX = 1 << WAY_BITS
-WAY_MASK = MAXIMUM_RADIX - 1
+WAY_MASK = (1 << WAY_BITS) - 1
+RADIX = (2, 1 << WAY_BITS)  # least and most ways of a merger
+COORDINATE_BITS = 63 - WAY_BITS  # of an element's coordinate, at the most
 
 PHASES = ("idle", "loading", "merging", "ending")
 IDLE_PHASE, LOADING, EMITTING, ENDING = range(len(PHASES))
@@ -40,7 +41,7 @@ class HighRadixMerger(Component):
         radix: number of ways.
 
     Raises:
-        ValueError: if the radix is not between 1 and 256.
+        ValueError: if the radix is out of ``RADIX``.
         SimulationError: when built, unless as many ways are connected as the radix says; in the run, if a
             task names more ways than there are.
     """
@@ -64,8 +65,9 @@ class HighRadixMerger(Component):
 
     def __init__(self, name: str, radix: int) -> None:
         super().__init__(name)
-        if not 1 <= radix <= MAXIMUM_RADIX:
-            raise ValueError(f"{name}: radix must be from 1 to {MAXIMUM_RADIX}, not {radix}")
+        least, most = RADIX
+        if not least <= radix <= most:
+            raise ValueError(f"{name}: radix must be from {least} to {most}, not {radix}")
         self.radix = radix
         self.merging = False
         self.task = -1  # as the one who gives the tasks numbers them

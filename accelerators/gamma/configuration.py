@@ -11,7 +11,7 @@ from accelerators.configuration import Bytes, Configuration, within
 from accelerators.gamma.layout import Sizes
 from accelerators.quantities import SIZE
 from hw.cache import LIMITS, FiberCacheSpecification
-from hw.merge import MAXIMUM_RADIX
+from hw.merge import RADIX
 
 MOST_ENTRIES = 1 << 22  # of one kind in a machine: some hundred bytes each
 
@@ -20,7 +20,7 @@ class ProcessingElements(Configuration):
     """Number and make of the processing elements."""
 
     count: int = Field(ge=1, le=256)
-    radix: int = Field(ge=2, le=MAXIMUM_RADIX)
+    radix: int = within(RADIX)
     task_queue: int = Field(ge=1, le=1024)
     partial_queue: int = Field(ge=0, le=1024)
     row_reads: int = Field(ge=2, le=1024)

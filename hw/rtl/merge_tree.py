@@ -9,7 +9,7 @@ from hw.rtl import merger
 from hw.rtl.channel import PendingStandIn
 from hw.rtl.kit.parameters import Parameters, check_range
 from hw.rtl.kit.wrapper import Composition, Link, Part, composed
-from hw.rtl.merger import MergerParameters
+from hw.rtl.merger import WAYS, MergerParameters
 from hw.stream import STREAM
 from sim import Input, Output
 from sim.names import numbered
@@ -42,8 +42,8 @@ class MergeTreeParameters(Parameters):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_range("merge_tree", "radix", self.radix, 2, 64)
-        check_range("merge_tree", "leaves", self.leaves, 2, 64)
+        check_range("merge_tree", "radix", self.radix, *WAYS)
+        check_range("merge_tree", "leaves", self.leaves, *WAYS)
         check_range("merge_tree", "capacity", self.capacity, 1, 1024)
         check_range("merge_tree", "latency", self.latency, 1, 64)
         self.merger(self.radix)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from hw.merge import HighRadixMerger
+from hw.merge import COORDINATE_BITS, RADIX, HighRadixMerger
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
@@ -19,14 +19,16 @@ from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
 from hw.stream import DATA, STOP
 from sim.channel import Channel
 
+WAYS = (RADIX[0], 64)  # of the component's, those up to which a module is tried
+
 
 @dataclass(frozen=True)
 class MergerParameters(Parameters):
     """What a merger is made for; widths in bits.
 
     Args:
-        radix: number of ways, 2 to 64.
-        coordinate_bits: 1 to 55, as in the component.
+        radix: number of ways, as ``WAYS`` says: 2 to 64.
+        coordinate_bits: 1 to 55, as in the component (``COORDINATE_BITS``).
         reference_bits: 1 to 64.
         value_bits: 32 or 64.
 
@@ -41,8 +43,8 @@ class MergerParameters(Parameters):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_range("merger", "radix", self.radix, 2, 64)
-        check_range("merger", "coordinate_bits", self.coordinate_bits, 1, 55)
+        check_range("merger", "radix", self.radix, *WAYS)
+        check_range("merger", "coordinate_bits", self.coordinate_bits, 1, COORDINATE_BITS)
         check_range("merger", "reference_bits", self.reference_bits, 1, 64)
         check_value_bits("merger", self.value_bits)
 

@@ -42,8 +42,8 @@ CASES = {
     ),
     "accumulator": (lambda: Accumulator("block"), {"products": ELEMENTS}, ["sums"], (-1,)),
     "merger": (
-        lambda: HighRadixMerger("block", 1),
-        {"tasks": [(0, 1, 0, 0.0)], "ways[0]": ELEMENTS},
+        lambda: HighRadixMerger("block", 2),
+        {"tasks": [(0, 1, 0, 0.0)], "ways[0]": ELEMENTS, "ways[1]": []},
         ["merged"],
         (0, -1, 0, 0, -1, -1, -1, -1),
     ),

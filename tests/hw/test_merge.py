@@ -7,7 +7,7 @@ from fibers import ROOM, STOP_TOKEN, check_accounting_of, fiber_tokens, pushed_a
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.merge import MAXIMUM_RADIX, HighRadixMerger
+from hw.merge import RADIX, HighRadixMerger
 from hw.stream import DATA
 from sim import Kernel, SimulationError
 from sim.testing import StreamSink, StreamSource, check_laws, run_block
@@ -91,7 +91,7 @@ def fibers(draw, span):
 
 @st.composite
 def batches(draw):
-    radix = draw(st.integers(1, 9))
+    radix = draw(st.integers(2, 9))
     span = draw(st.sampled_from([4, 20, (1 << 55) - 1]))
     merges = draw(st.lists(st.lists(fibers(span), max_size=radix), max_size=5))
     return radix, merges
@@ -141,13 +141,13 @@ def test_it_waits_for_a_head_that_does_not_show_although_others_are_smaller():
 
 
 def test_a_full_output_is_an_output_stall():
-    outcome = check_merger(merger(1), 1, [[fiber_of(1, 2, 3)]], capacity=1)
+    outcome = check_merger(merger(2), 2, [[fiber_of(1, 2, 3)]], capacity=1)
     # A capacity of 1: the output takes a token every other cycle, and so do the ways.
     assert [cycle for cycle, _ in outcome.received["merged"]] == [2, 4, 6, 8]
     check_accounting_of(outcome, "merger", busy=4, input_stall={"ways[0]": 3}, output_stall={})
 
 
-@pytest.mark.parametrize("radix", range(1, 65))
+@pytest.mark.parametrize("radix", range(RADIX[0], 65))
 def test_one_element_a_cycle_at_every_radix(radix):
     generator = random.Random(radix)
     merges = [random_fibers(generator, radix, 12, 200), random_fibers(generator, radix, 4, 1 << 40)]
@@ -166,9 +166,9 @@ def test_one_element_a_cycle_from_a_single_way_with_a_capacity_of_latency_plus_o
 
 def test_the_largest_radix():
     generator = random.Random(0)
-    merges = [random_fibers(generator, MAXIMUM_RADIX, 3, 40)]
-    outcome = check_merger(merger(MAXIMUM_RADIX), MAXIMUM_RADIX, merges)
-    assert outcome.run.cycles == 3 * MAXIMUM_RADIX + 3
+    merges = [random_fibers(generator, RADIX[1], 3, 40)]
+    outcome = check_merger(merger(RADIX[1]), RADIX[1], merges)
+    assert outcome.run.cycles == 3 * RADIX[1] + 3
 
 
 @settings(max_examples=150, deadline=None)
@@ -198,9 +198,9 @@ def check_timing(make, radix, merges, seed, latency):
     assert [cycle - latency for cycle, _ in sink.received] == merge_cycles(radix, merges, seed, latency)
 
 
-@pytest.mark.parametrize("radix", [0, -1, 257])
+@pytest.mark.parametrize("radix", [1, 0, -1, 257])
 def test_a_radix_out_of_range_is_refused(radix):
-    with pytest.raises(ValueError, match=f"merger: radix must be from 1 to 256, not {radix}"):
+    with pytest.raises(ValueError, match=f"merger: radix must be from 2 to 256, not {radix}"):
         HighRadixMerger("merger", radix)
 
 
