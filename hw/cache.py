@@ -101,7 +101,7 @@ class FiberCacheBank(Component):
         Output("memory_requests", REQUEST),
         Input("memory_replies", REPLY),
     )
-    # By operation: the line was here, under way (a fetch then hits), or had to be asked for.
+    # By operation: the line was here, in flight (a fetch then hits), or had to be asked for.
     COUNTERS = (
         "read_hits",
         "read_joins",
@@ -253,7 +253,7 @@ class FiberCacheBank(Component):
         self.replies.push(operation, self.requests.coordinate(), self.requests.reference())
 
     def _join(self, operation: int, place: int) -> Channel | None:
-        """A request to a line that is under way."""
+        """A request to a line that is in flight."""
         if operation == FETCH:
             self.tags.note_fetch(place)
             self.fetch_hits += 1
@@ -332,9 +332,9 @@ class FiberCacheBank(Component):
     def sample(self) -> tuple[int, ...]:
         """Requests so far by what they found, misses in flight, lines.
 
-        - ``hits``, ``joins``, ``misses``: the line was here, under way, or had to be asked for;
+        - ``hits``, ``joins``, ``misses``: the line was here, in flight, or had to be asked for;
         - ``in_flight``: misses that hold a register; ``answering``: one whose line came answers its targets;
-        - ``held``: lines, those under way included; ``evictions``: lines that had to leave, so far.
+        - ``held``: lines, those in flight included; ``evictions``: lines that had to leave, so far.
         """
         return (
             self.read_hits + self.fetch_hits + self.consume_hits + self.write_hits,

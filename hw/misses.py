@@ -1,4 +1,4 @@
-"""Miss status holding registers: which lines are under way, and who waits for each."""
+"""Miss status holding registers: which lines are in flight, and who waits for each."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ NONE = -1
 
 
 class MissTable:
-    """Registers for lines under way, each with a queue of targets (the requests that wait for the line).
+    """Registers for lines in flight, each with a queue of targets (the requests that wait for the line).
 
     Args:
-        registers: lines under way at once.
+        registers: lines in flight at once.
         targets: requests that wait, over all registers.
     """
 

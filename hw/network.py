@@ -16,9 +16,9 @@ class Crossbar(Component):
     """Moves tokens from any input to any output: one a cycle from each input, one a cycle to each output.
 
     Interface: whatever comes in on ``inputs[i]`` leaves on the output that its route names. Inputs that want
-    the same output take turns (round robin at each output: the turn passes to the input behind the one just
-    served), so that none waits for more than one token of each other. A token that cannot move holds up those
-    behind it, wherever they go (head-of-line blocking); ``QueuedCrossbar`` is without that.
+    the same output take turns (a round-robin arbiter at each output: the turn passes to the input behind the
+    one just served), so that none waits for more than one token of each other. A token that cannot move holds
+    up those behind it, wherever they go (head-of-line blocking); ``QueuedCrossbar`` is without that.
 
     Timing: a token that wins leaves in the cycle in which it is seen; the traversal takes the latency of the
     output's channel.

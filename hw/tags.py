@@ -24,14 +24,14 @@ class TagStore:
         self.reuse_limit = reuse_limit
         places = sets * ways
         self.lines = array("q", [NONE] * places)
-        self.pending = array("q", [NONE] * places)  # the miss that will bring the line, if it is under way
+        self.pending = array("q", [NONE] * places)  # the miss that will bring the line, if it is in flight
         self.dirty = array("q", bytes(8 * places))
         self.priorities = array("q", bytes(8 * places))
         self.reuse = array("q", [reuse_limit] * places)  # large: reuse is far away
         self.held = 0
 
     def find(self, set_index: int, line: int) -> int:
-        """Place of a line that is held or under way, or -1."""
+        """Place of a line that is held or in flight, or -1."""
         first = set_index * self.ways
         for place in range(first, first + self.ways):
             if self.lines[place] == line:
@@ -39,7 +39,7 @@ class TagStore:
         return NONE
 
     def victim(self, set_index: int) -> int:
-        """Place for a new line: a free one, or that of the line to evict; -1 if every line is under way."""
+        """Place for a new line: a free one, or that of the line to evict; -1 if every line is in flight."""
         first = set_index * self.ways
         best = NONE
         for place in range(first, first + self.ways):
@@ -85,12 +85,12 @@ class TagStore:
                 self.reuse[place] = min(self.reuse[place] + step, self.reuse_limit)
 
     def note_fetch(self, place: int) -> None:
-        """A fetch of a line that is here or under way: one more read is to come."""
+        """A fetch of a line that is here or in flight: one more read is to come."""
         self.priorities[place] = min(self.priorities[place] + 1, self.priority_limit)
         self.reuse[place] = 0
 
     def note_read(self, place: int) -> None:
-        """A read of a line that is here or under way."""
+        """A read of a line that is here or in flight."""
         self.priorities[place] = max(self.priorities[place] - 1, 0)
         self.reuse[place] = 0
 

@@ -1,4 +1,4 @@
-"""A reorder window: requests sent in order, answered in any order, counted without a gap."""
+"""The bookkeeping of a reorder buffer: requests sent in order, answered in any, counted without a gap."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Channel:
 
     Args:
         name: ``<reading component>.<its port>``.
-        capacity: tokens it holds, at least one, counting those still under way.
+        capacity: tokens it holds, at least one, counting those still in flight.
         latency: cycles of the writer's clock from a push to the token being seen, at least one.
         protocol: what its tokens mean.
 

@@ -109,7 +109,7 @@ class Component:
 
     - ``busy(until)``: work was done; runs again at cycle ``until``;
     - ``wait_input(channel)``: in the midst of work, and a token is missing;
-    - ``wait_output(channel)``: in the midst of work, and there is no space;
+    - ``wait_output(channel)``: backpressure: in the midst of work, and there is no space;
     - ``wait_any_input(channels)``, ``wait_any_output(channels)``: the same, of any of an array;
     - ``idle()``: nothing to do until a channel brings something.
 
@@ -211,7 +211,7 @@ class Component:
         return NEVER
 
     def wait_output(self, channel: Channel) -> int:
-        """Sleep until there is space, counted as waiting for output into this channel.
+        """Backpressure: sleep until there is space, counted as waiting for output into this channel.
 
         Raises:
             SimulationError: if the component does not write this channel.

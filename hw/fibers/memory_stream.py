@@ -23,7 +23,7 @@ class MemoryStream(Component):
     order of use, so that a line which two of them share is moved once.
 
     Timing: a cycle takes one job, one reply, sends one request and tells that one job is done; up to
-    ``lines`` reads are under way.
+    ``lines`` reads are in flight.
 
     Args:
         name: instance name.
@@ -32,7 +32,7 @@ class MemoryStream(Component):
         start: byte from which its addresses count, for streams that share a tensor.
         port: number of its port at the network to memory.
         line_bytes: of one request.
-        lines: reads under way at the most.
+        lines: reads in flight at the most.
         most_jobs: jobs taken and not done, at the most.
     """
 
@@ -142,7 +142,7 @@ class MemoryStream(Component):
         return {"bytes": self.bytes, "lines": self.window.sent}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Jobs taken and not done, lines asked for, lines under way."""
+        """Jobs taken and not done, lines asked for, lines in flight."""
         return (Signal("jobs_taken", 8), Signal("asked", 32), Signal("under_way", 16))
 
     def sample(self) -> tuple[int, ...]:
