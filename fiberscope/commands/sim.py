@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.commands.options import Accelerator, Json, Matrix, Parts, SecondMatrix, Settings, matrices
+from fiberscope.commands.waveform_size import sized
 from fiberscope.errors import INTERRUPTED, FailedRunError, InputError, UnwrittenWaveformError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 
@@ -92,7 +93,13 @@ def sim(
     run = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
     with _delivering(json, vcd, quiet) as deliver, watched(quiet) as tell:
         given, parts = parse_settings(settings or []), parse_parts(part or [])
-        report = run(settings=given, parts=parts, cycle_limit=cycle_limit, waveform=waveform, progress=tell)
+        report = run(
+            settings=given,
+            parts=parts,
+            cycle_limit=cycle_limit,
+            waveform=waveform,
+            progress=sized(tell, waveform),
+        )
     deliver(report)
     return INTERRUPTED if report.ending == "interrupted" else 0
 

@@ -1,0 +1,58 @@
+"""Says while a waveform is written that it will be a large file, where its length was not bounded."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from fiberscope.commands.progress import CYCLES, SIMULATING, Stage
+
+if TYPE_CHECKING:
+    from fiberscope.api import Progress, Waveform
+
+__all__ = ["sized"]
+
+LARGE_BYTES = 100 << 20
+KNOWN_SHARE = (
+    0.05  # of the run: before, header and first values count for much, and the work has hardly begun
+)
+
+
+def sized(tell: Progress | None, waveform: Waveform | None) -> Progress | None:
+    """The progress, which also says once how large the waveform will be if it goes on growing as it did."""
+    if tell is None or waveform is None or waveform.window or waveform.cycles:
+        return tell
+    return _SizeWatch(tell, waveform)
+
+
+class _SizeWatch:
+    """Looks at the file that is being made whenever there is news of the simulation."""
+
+    def __init__(self, tell: Progress, waveform: Waveform) -> None:
+        from sim.partial import partial
+
+        self._tell, self._path, self._making = tell, waveform.path, partial(waveform.path)
+        self._stage = Stage(SIMULATING, 0)
+        self._said = False
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        self._tell(stage, done, total)
+        if stage == SIMULATING:
+            self._stage.reach(done, total)
+        elif stage == CYCLES:
+            self._stage.reach_cycle(done, total)
+            self._look()
+
+    def _look(self) -> None:
+        if self._said or not self._stage.share or not self._making.exists():
+            return
+        size = self._making.stat().st_size
+        expected = size / self._stage.share
+        begun = self._stage.share >= KNOWN_SHARE or size >= LARGE_BYTES
+        if begun and expected >= LARGE_BYTES:
+            self._said = True
+            print(
+                f"fiberscope: the waveform {self._path} will be about {expected / 2**20:,.0f} MiB; "
+                "--vcd-window START:END, --vcd-cycles N or --vcd-scope PATTERN keep it small",
+                file=sys.stderr,
+            )
