@@ -41,7 +41,7 @@ cdef class FiberCacheBank(Component):
     @cython.final
     cdef Channel _join(self, long operation, long place)
     @cython.final
-    cdef Channel _allocate(self, long line, long set_index)
+    cdef Channel _allocate(self, long operation, long line, long set_index)
     @cython.final
     cdef Channel _miss(self, long operation, long line, long set_index)
     @cython.final

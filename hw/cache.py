@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.memory import CONSUME, FETCH, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH
+from hw.memory import (
+    CONSUME,
+    FETCH,
+    PORT_SHIFT,
+    READ,
+    REPLY,
+    REQUEST,
+    TAG_MASK,
+    WRITE,
+    WRITE_THROUGH,
+    WRITE_UNREAD,
+)
 from hw.misses import MissTable
 from hw.tags import TagStore
 from sim.channel import Channel
@@ -69,6 +80,7 @@ class FiberCacheBank(Component):
     - ``FETCH`` brings the line in without an answer; its priority rises by one.
     - ``WRITE`` puts a whole line into the cache without fetching it, and acknowledges. The line
       awaits one read: its priority is one.
+    - ``WRITE_UNREAD`` is a write of a line that awaits no read; its priority is zero.
     - ``CONSUME`` reads for the last time: the line is dropped and never written back.
     - ``WRITE_THROUGH`` passes a whole line on to memory; a copy in the cache stays as it is.
 
@@ -210,7 +222,7 @@ class FiberCacheBank(Component):
         operation = self.requests.control()
         if operation == WRITE_THROUGH:
             return self._pass_write()
-        if operation < READ or operation > WRITE_THROUGH:
+        if operation < READ or operation > WRITE_UNREAD:
             raise SimulationError(f"{self.requests.name}: no operation {operation}; see hw.memory.OPERATIONS")
         line = self.requests.reference() // self.line_bytes
         set_index = line // self.banks % self.tags.sets
@@ -219,8 +231,8 @@ class FiberCacheBank(Component):
             return self._join(operation, place)
         if place >= 0:
             return self._hit(operation, place)
-        if operation == WRITE:
-            return self._allocate(line, set_index)
+        if operation in (WRITE, WRITE_UNREAD):
+            return self._allocate(operation, line, set_index)
         return self._miss(operation, line, set_index)
 
     def _pass_write(self) -> Channel | None:
@@ -258,7 +270,7 @@ class FiberCacheBank(Component):
             self.tags.note_fetch(place)
             self.fetch_hits += 1
             return None
-        if operation == WRITE or not self.misses.can_wait():
+        if operation in (WRITE, WRITE_UNREAD) or not self.misses.can_wait():
             return self.memory_replies
         miss = self.tags.pending[place]
         self.misses.wait(miss, operation, self.requests.coordinate())
@@ -270,7 +282,7 @@ class FiberCacheBank(Component):
             self.read_joins += 1
         return None
 
-    def _allocate(self, line: int, set_index: int) -> Channel | None:
+    def _allocate(self, operation: int, line: int, set_index: int) -> Channel | None:
         """A write to a line that is not here: it takes a place without being fetched."""
         place = self.tags.victim(set_index)
         if place < 0:
@@ -280,9 +292,9 @@ class FiberCacheBank(Component):
         if self.tags.dirty[place] and not self.memory_requests.can_push():
             return self._wait_for_memory(1)
         self._evict(place)
-        self.tags.place_line(place, line, 1)  # it awaits its one read
+        self.tags.place_line(place, line, 1 if operation == WRITE else 0)  # the reads that it awaits
         self.tags.dirty[place] = 1
-        self._reply(WRITE)
+        self._reply(operation)
         self.write_misses += 1
         return None
 

@@ -17,7 +17,8 @@ WRITE = 1  # a whole line; a cache allocates it without fetching and acknowledge
 FETCH = 2  # bring a line into the cache ahead of its use; no reply
 CONSUME = 3  # read a line for the last time: the cache drops it without writing it back
 WRITE_THROUGH = 4  # a whole line past the cache to memory; no reply
-OPERATIONS = ("read", "write", "fetch", "consume", "write_through")
+WRITE_UNREAD = 5  # as a write, of a line that no read is to come for: the cache keeps it while there is room
+OPERATIONS = ("read", "write", "fetch", "consume", "write_through", "write_unread")
 
 PORT_SHIFT = 32
 TAG_MASK = 0xFFFFFFFF  # the requester's own part of a tag

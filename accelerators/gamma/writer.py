@@ -18,7 +18,7 @@ from hw.fibers.packing import LinePacker
 from hw.fibers.pages import PAGE, PAGE_REQUEST
 from hw.fibers.partials import PartialStore
 from hw.fibers.product import ProductRows
-from hw.memory import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH
+from hw.memory import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from hw.stream import STOP, STREAM
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
@@ -86,7 +86,7 @@ class FiberWriter(Component):
         self.element_bytes = sizes.element_bytes
         self.page_bytes = page_bytes
         self.most_finishing = most_finishing
-        self.z_operation = WRITE if through_cache else WRITE_THROUGH
+        self.z_operation = WRITE_UNREAD if through_cache else WRITE_THROUGH
         self.task = END_OF_WORK
         self.working = False
         self.is_partial = False

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
 from hw.cache import LIMITS, FiberCacheBank, FiberCacheSpecification
-from hw.memory import CONSUME, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH
+from hw.memory import CONSUME, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from hw.rtl.bank_logic import CONTROL_BITS, READ_LANE, design
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
@@ -113,7 +113,8 @@ class BankStandIn(Adapter):
         found = "misses" if self.status["missed"] else "hits"
         if found == "hits" and request.control in (READ, CONSUME) and "replies" not in moved:
             found = "joins"
-        self._counts[f"{OPERATIONS[request.control]}_{found}"] += 1
+        counted = WRITE if request.control == WRITE_UNREAD else request.control
+        self._counts[f"{OPERATIONS[counted]}_{found}"] += 1
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
         """Waiting for space if the module says so, also when it takes a line; else busy if a token moved."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyrtl
 
-from hw.memory import CONSUME, FETCH, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH
+from hw.memory import CONSUME, FETCH, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from hw.rtl.kit.reciprocal import quotient, remainder
 from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
 from hw.rtl.misses import OPERATION_BITS, MissChanges, MissTable, Queue
@@ -25,7 +25,8 @@ class _Request:
     """Which operation the request at the head is; none while a line is taken or answers who waited for it."""
 
     read: Signal
-    write: Signal
+    write: Signal  # of either kind
+    unread: Signal
     fetch: Signal
     consume: Signal
     through: Signal
@@ -148,7 +149,14 @@ def _decode(head: InputStream, served: Signal) -> _Request:
         named(f"is_{name}", head.valid & served & (head.fields["control"] == number))
         for number, name in enumerate(OPERATIONS)
     ]
-    return _Request(flags[READ], flags[WRITE], flags[FETCH], flags[CONSUME], flags[WRITE_THROUGH])
+    return _Request(
+        read=flags[READ],
+        write=flags[WRITE] | flags[WRITE_UNREAD],
+        unread=flags[WRITE_UNREAD],
+        fetch=flags[FETCH],
+        consume=flags[CONSUME],
+        through=flags[WRITE_THROUGH],
+    )
 
 
 def _wishes(cycle: _Cycle) -> _Wish:
@@ -253,6 +261,7 @@ def _change_tags(cycle: _Cycle, wish: _Wish, done: _Done) -> None:
             fetch=named("fetched", request.fetch & (done.hit | wish.joins | done.asked)),
             read=named("was_read", request.read & (done.hit | wish.joins)),
             write=named("written", request.write & (done.hit | done.allocated)),
+            unread=request.unread,
             arrive=named("line_arrived", cycle.arrived & cycle.placed),
             drop=named("dropped", (request.consume & done.hit) | last_read),
             miss=cycle.table.next,

@@ -33,13 +33,15 @@ class Way:
 class TagChanges:
     """What happens in the set in a cycle: a line takes the victim's place, or the one found changes.
 
-    A line that takes a place is ``dirty`` if it was written, and else brought by ``miss``.
+    A line that takes a place is ``dirty`` if it was written, and else brought by ``miss``. It awaits a read
+    if it is fetched, or written and not ``unread``.
     """
 
     place: Signal
     fetch: Signal
     read: Signal
     write: Signal
+    unread: Signal
     arrive: Signal
     drop: Signal
     miss: Signal
@@ -169,7 +171,9 @@ class Tags:
                 valid=pyrtl.Const(1, 1),
                 pending=~changes.write,
                 dirty=changes.write,
-                priority=pyrtl.select(changes.fetch | changes.write, one, pyrtl.Const(0, len(one))),
+                priority=pyrtl.select(
+                    changes.fetch | (changes.write & ~changes.unread), one, pyrtl.Const(0, len(one))
+                ),
                 reuse=pyrtl.Const(reuse_limit - 1, self._widths[4]),
                 miss=changes.miss,
                 line=self._line,

@@ -11,7 +11,7 @@ from cache_bench import run_bank
 from fibers import check_accounting_of
 
 from hw.cache import LIMITS, FiberCacheBank, FiberCacheSpecification
-from hw.memory import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH
+from hw.memory import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from sim import SimulationError
 from sim.testing import run_block
 
@@ -117,6 +117,13 @@ class TestReplacement:
         assert outcome.priorities == {0: 1, 3: 0}
         again = one_at_a_time([(WRITE, 0), (READ, 0), (FETCH, 1), (READ, 2)])
         assert again.priorities == {1: 1, 2: 0}
+
+    def test_a_written_line_that_awaits_no_read_goes_first(self):
+        outcome = one_at_a_time([(WRITE_UNREAD, 0), (WRITE, 1), (READ, 2), (WRITE_UNREAD, 2)])
+        assert outcome.traffic == [(WRITE, 0), (READ, 2)]
+        assert outcome.priorities == {1: 1, 2: 0}
+        assert outcome.held == {1: True, 2: True}
+        assert outcome.answered == [(WRITE_UNREAD, 0), (WRITE, 1), (READ, 2), (WRITE_UNREAD, 2)]
 
     def test_of_equal_priority_the_clean_line_goes(self):
         outcome = one_at_a_time([(WRITE, 0), (FETCH, 1), (FETCH, 2)])
@@ -362,7 +369,7 @@ class TestRefusals:
         with pytest.raises(SimulationError, match=r"memory.requests: .*a capacity of at least 2 .*, not 1"):
             run_bank(TINY, [], memory_capacity=1)
 
-    @pytest.mark.parametrize("operation", [-1, 5])
+    @pytest.mark.parametrize("operation", [-1, 6])
     def test_an_unknown_operation_is_refused(self, operation):
         with pytest.raises(SimulationError, match=rf"bank.requests: no operation {operation}"):
             run_bank(TINY, [(operation, 0)])

@@ -7,11 +7,11 @@ from cache_network import run_cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.memory import CONSUME, FETCH, OPERATIONS, READ, WRITE
+from hw.memory import CONSUME, FETCH, OPERATIONS, READ, WRITE, WRITE_UNREAD
 from hw.network import Crossbar
 from sim.testing import check_accounting
 
-ANSWERED = (READ, WRITE, CONSUME)
+ANSWERED = (READ, WRITE, WRITE_UNREAD, CONSUME)
 
 
 def check_answers(outcome, requests):

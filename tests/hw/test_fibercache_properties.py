@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.cache import FiberCacheBank, FiberCacheSpecification
-from hw.memory import CONSUME, FETCH, OPERATIONS, READ, WRITE, WRITE_THROUGH
+from hw.memory import CONSUME, FETCH, OPERATIONS, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from sim.testing import check_accounting
 
-ANSWERED = (READ, WRITE, CONSUME)
+ANSWERED = (READ, WRITE, WRITE_UNREAD, CONSUME)
 APART = (80,)  # longer than any memory latency drawn here, so that each request finishes
 
 specifications = st.builds(
@@ -26,7 +26,9 @@ specifications = st.builds(
     priority_limit=st.integers(0, 3),
     reuse_limit=st.integers(1, 3),
 )
-operations = st.sampled_from([READ, READ, READ, FETCH, FETCH, WRITE, WRITE, CONSUME, WRITE_THROUGH])
+operations = st.sampled_from(
+    [READ, READ, READ, FETCH, FETCH, WRITE, WRITE, WRITE_UNREAD, CONSUME, WRITE_THROUGH]
+)
 request_lists = st.integers(0, 80).flatmap(
     lambda count: st.lists(st.tuples(operations, st.integers(0, 8)), min_size=count, max_size=count)
 )
@@ -100,6 +102,7 @@ def check_counts(outcome, requests):
     """Each request counts once, and each miss reads memory once."""
     counts = Counter(outcome.counters)
     asked = Counter(OPERATIONS[operation] for operation, _ in requests)
+    asked["write"] += asked["write_unread"]
     for operation in ("read", "fetch", "write", "consume"):
         kinds = [counts[f"{operation}_{kind}"] for kind in ("hits", "joins", "misses")]
         assert sum(kinds) == asked[operation]
@@ -116,7 +119,7 @@ def check_dirty_lines(outcome, requests):
     through = Counter(line for operation, line in requests if operation == WRITE_THROUGH)
     assert Counter(line for operation, line in outcome.traffic if operation == WRITE) == written + through
     ended = Counter(line for _, line in outcome.transitions)
-    writes = Counter(line for operation, line in requests if operation == WRITE)
+    writes = Counter(line for operation, line in requests if operation in (WRITE, WRITE_UNREAD))
     for line, count in writes.items():
         assert 1 <= ended[line] + outcome.held.get(line, False) <= count
 

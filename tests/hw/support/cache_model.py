@@ -7,9 +7,10 @@ SRRIP ages step by step as its paper tells.
 from collections import Counter
 from dataclasses import dataclass
 
-from hw.memory import CONSUME, FETCH, OPERATIONS, READ, WRITE, WRITE_THROUGH
+from hw.memory import CONSUME, FETCH, OPERATIONS, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 
-NAMES = dict(enumerate(OPERATIONS))
+WRITES = (WRITE, WRITE_UNREAD)
+NAMES = dict(enumerate(OPERATIONS)) | {WRITE_UNREAD: "write"}  # as they are counted
 
 
 @dataclass
@@ -54,7 +55,7 @@ class CacheModel:
             ways[ways.index(line)] = None
 
     def _touch(self, line, operation):
-        if operation == WRITE:
+        if operation in WRITES:
             line.dirty = True
             return
         line.distance = 0
@@ -64,10 +65,10 @@ class CacheModel:
     def _bring(self, ways, operation, number):
         if None not in ways:
             self._evict(ways)
-        line = Line(number, self.specification.reuse_limit - 1, dirty=operation == WRITE)
+        line = Line(number, self.specification.reuse_limit - 1, dirty=operation in WRITES)
         line.priority = min(int(operation in (FETCH, WRITE)), self.specification.priority_limit)
         ways[ways.index(None)] = line
-        if operation != WRITE:
+        if operation not in WRITES:
             self.traffic.append((READ, number))
 
     def _evict(self, ways):

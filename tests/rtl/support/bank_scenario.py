@@ -19,7 +19,12 @@ from sim.testing import Token, random_stalls
 REQUESTS = 300
 LARGE_REQUESTS = 1500
 LIKE_BITS = 20  # of a line's number, in which the lines of a set are alike in large draws
-MIXES = ((4, 2, 2, 2, 1), (8, 0, 4, 1, 0), (1, 6, 1, 1, 1), (1, 1, 1, 1, 1))  # weights of the operations
+MIXES = (
+    (4, 2, 2, 2, 1, 1),
+    (8, 0, 4, 1, 0, 0),
+    (1, 6, 1, 1, 1, 2),
+    (1, 1, 1, 1, 1, 1),
+)  # weights of the operations
 REQUESTER = 5 << PORT_SHIFT
 
 

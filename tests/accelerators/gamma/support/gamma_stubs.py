@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hw.memory import CONSUME, READ, REPLY, REQUEST, WRITE
+from hw.memory import CONSUME, READ, REPLY, REQUEST, WRITE, WRITE_UNREAD
 from sim import Component, Input, Kernel, Output
 from sim.testing import StreamSink, StreamSource, Token, random_stalls
 
@@ -22,7 +22,7 @@ class Request:
 
 
 class MemoryStub(Component):
-    """Takes a request a cycle and answers reads, consumes and writes after a random time, in any order.
+    """Takes a request a cycle; answers what a cache does, each after a random time, in any order.
 
     Args:
         name: instance name.
@@ -35,7 +35,7 @@ class MemoryStub(Component):
     def __init__(self, name: str, seed: int | None, silent: Iterable[int] = ()) -> None:
         super().__init__(name)
         self.random = None if seed is None else random.Random(seed)
-        self.answered = {READ, CONSUME, WRITE} - set(silent)
+        self.answered = {READ, CONSUME, WRITE, WRITE_UNREAD} - set(silent)
         self.seen: list[Request] = []
         self.waiting: list[tuple[int, Request]] = []  # cycle from which to answer, and what
         self.most_waiting = 0
