@@ -41,10 +41,10 @@ cdef class Scheduler(Component):
     cdef long[::1] pointer_writes
     cdef long first_write
     cdef long write_count
-    cdef Channel memory_requests
-    cdef Channel memory_replies
-    cdef list tasks
-    cdef list completions
+    cdef public Channel memory_requests
+    cdef public Channel memory_replies
+    cdef public list tasks
+    cdef public list completions
 
     cpdef long tick(self, long now) except? -2
     @cython.final
@@ -62,6 +62,7 @@ cdef class Scheduler(Component):
     @cython.final
     cdef long _used(self) noexcept
     @cython.final
+    @cython.locals(channel=Channel)
     cdef bint _complete(self) except -1
     @cython.final
     cdef int _finish(self, long task) except -1
@@ -70,6 +71,7 @@ cdef class Scheduler(Component):
     @cython.final
     cdef bint _write_pointers(self) except -1
     @cython.final
+    @cython.locals(tasks=Channel)
     cdef bint _dispatch(self) except -1
     @cython.final
     cdef long _next_ready(self) except -2
@@ -78,6 +80,7 @@ cdef class Scheduler(Component):
     @cython.final
     cdef bint _all_completed(self) noexcept
     @cython.final
+    @cython.locals(tasks=Channel)
     cdef long _least_loaded(self, long task) except -2
     @cython.final
     cdef long _most(self, long task) except -2
@@ -85,7 +88,3 @@ cdef class Scheduler(Component):
     cdef int _take(self, long task) except -1
     @cython.final
     cdef int _skip_merging(self) except -1
-    @cython.final
-    cdef Channel _tasks_of(self, long element)
-    @cython.final
-    cdef Channel _completions_of(self, long element)

@@ -61,6 +61,20 @@ class Scheduler(Component):
         Output("tasks", TASK, array=True),
         Input("completions", COMPLETION, array=True),
     )
+    COUNTERS = ("held_back_cycles",)  # in which a leaf was
+    SIGNALS = (
+        Signal("next_task", 32, "integer"),
+        Signal("ready", 16),
+        Signal("completed", 32),
+        Signal("arrived", 32),
+        Signal("next_waits_for", 2, "state", ("turn", "A", "room", "nothing")),
+        Signal("partial_lines", 32),
+    )
+
+    memory_requests: Channel
+    memory_replies: Channel
+    tasks: list[Channel]
+    completions: list[Channel]
 
     def __init__(
         self,
@@ -110,11 +124,8 @@ class Scheduler(Component):
                 self._queue_write(line)
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
-        self.memory_requests = self.channel("memory_requests")
-        self.memory_replies = self.channel("memory_replies")
-        self.tasks = self.channels("tasks")
-        self.completions = self.channels("completions")
+        """Fetch the channels, and count the processing elements."""
+        super().elaborate()
         self.processing_elements = len(self.tasks)
         self.tasks_given = array("q", bytes(8 * self.processing_elements))
 
@@ -153,7 +164,7 @@ class Scheduler(Component):
                 return self.wait_any_input(self.completions)
             return self.wait_any_output(self.tasks)
         if self._all_completed() and self.ended < self.processing_elements:
-            return self.wait_output(self._tasks_of(self.ended))
+            return self.wait_output(self.tasks[self.ended])
         if self._held_back():
             return self.wait_any_input(self.completions)
         if not self.memory_requests.can_push():
@@ -182,7 +193,7 @@ class Scheduler(Component):
         if line == self.stream.count or line - self._used() >= self.window.size:
             return False
         tag = self.tag_base | self.window.send()
-        self.memory_requests.push(READ, tag, self.stream.addresses[line], 0.0)
+        self.memory_requests.push(READ, tag, self.stream.addresses[line])
         return True
 
     def _used(self) -> int:
@@ -196,7 +207,7 @@ class Scheduler(Component):
         """Take all completions at hand."""
         progress = False
         for i in range(self.processing_elements):
-            channel = self._completions_of(i)
+            channel = self.completions[i]
             if channel.can_pop():
                 self.tasks_given[i] -= 1
                 self._finish(channel.reference())
@@ -233,7 +244,7 @@ class Scheduler(Component):
         if self.write_count == 0:
             return False
         address = Z_POINTERS_BASE + self.pointer_writes[self.first_write] * self.line_bytes
-        self.memory_requests.push(WRITE, self.tag_base, address, 0.0)
+        self.memory_requests.push(WRITE, self.tag_base, address)
         self.first_write += 1
         self.write_count -= 1
         return True
@@ -244,7 +255,10 @@ class Scheduler(Component):
         if task < 0 and (not self._all_completed() or self.ended == self.processing_elements):
             return False
         element = self.ended if task < 0 else self._least_loaded(task)
-        if element < 0 or not self._tasks_of(element).can_push():
+        if element < 0:
+            return False
+        tasks = self.tasks[element]
+        if not tasks.can_push():
             return False
         if task < 0:
             self.ended += 1
@@ -252,7 +266,7 @@ class Scheduler(Component):
             self._take(task)
             self.tasks_given[element] += 1
             self.turn = element + 1 if element + 1 < self.processing_elements else 0
-        self._tasks_of(element).push(0, 0, task if task >= 0 else END_OF_WORK, 0.0)
+        tasks.push(0, 0, task if task >= 0 else END_OF_WORK)
         return True
 
     def _next_ready(self) -> int:
@@ -280,7 +294,8 @@ class Scheduler(Component):
         best = -1
         element = self.turn
         for _ in range(self.processing_elements):
-            if self.tasks_given[element] < fewest and self._tasks_of(element).can_push():
+            tasks = self.tasks[element]
+            if self.tasks_given[element] < fewest and tasks.can_push():
                 best = element
                 fewest = self.tasks_given[element]
             element += 1
@@ -309,12 +324,6 @@ class Scheduler(Component):
         while self.next_task < self.table.count and self.stream.merges[self.next_task]:
             self.next_task += 1
 
-    def _tasks_of(self, element: int) -> Channel:
-        return self.tasks[element]
-
-    def _completions_of(self, element: int) -> Channel:
-        return self.completions[element]
-
     def counters(self) -> dict[str, int]:
         """Lines of A asked for, tasks completed, cycles in which a leaf was held back.
 
@@ -323,26 +332,15 @@ class Scheduler(Component):
         return {
             "stream_lines": self.window.sent,
             "tasks": self.completed,
-            "held_back_cycles": self.held_back_cycles,
+            **super().counters(),
             "most_partial_lines": self.occupancy.most_lines,
         }
 
-    def signals(self) -> tuple[Signal, ...]:
+    def sample(self) -> tuple[int, ...]:
         """The next task in order, merging tasks that are ready, tasks completed, lines of A that came.
 
         ``next_waits_for`` is what the next task lacks; ``partial_lines`` are those that partial fibers take.
         """
-        return (
-            Signal("next_task", 32, "integer"),
-            Signal("ready", 16),
-            Signal("completed", 32),
-            Signal("arrived", 32),
-            Signal("next_waits_for", 2, "state", ("turn", "A", "room", "nothing")),
-            Signal("partial_lines", 32),
-        )
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
         return (
             self.next_task,
             self.ready_count,
