@@ -12,9 +12,9 @@ cdef class SlowMerger(Component):
     cdef readonly long fan_in
     cdef readonly long ready
     cdef readonly long merged_elements
-    cdef Channel tasks
-    cdef list ways
-    cdef Channel merged
+    cdef public Channel tasks
+    cdef public list ways
+    cdef public Channel merged
 
     cpdef long tick(self, long now) except? -2
     @cython.final

@@ -6,6 +6,7 @@ takes the ends of its ways all at once, when every way shows one.
 
 from hw.merge import MERGE_TASK
 from hw.stream import DATA, STOP, STREAM
+from sim.channel import Channel
 from sim.component import Component, Input, Output
 
 PERIOD = 2  # cycles an element
@@ -16,6 +17,11 @@ class SlowMerger(Component):
     """Merges fibers into one stream ordered by coordinate, an element in ``PERIOD`` cycles."""
 
     PORTS = (Input("tasks", MERGE_TASK), Input("ways", STREAM, array=True), Output("merged", STREAM))
+    COUNTERS = ("merged_elements",)
+
+    tasks: Channel
+    ways: list[Channel]
+    merged: Channel
 
     def __init__(self, name, radix):
         super().__init__(name)
@@ -23,11 +29,6 @@ class SlowMerger(Component):
         self.fan_in = NO_MERGE  # ways of the present merge
         self.ready = 0
         self.merged_elements = 0
-
-    def elaborate(self):
-        self.tasks = self.channel("tasks")
-        self.ways = self.channels("ways")
-        self.merged = self.channel("merged")
 
     def tick(self, now):
         if now < self.ready:
@@ -70,6 +71,3 @@ class SlowMerger(Component):
 
     def _way(self, i):
         return self.ways[i]
-
-    def counters(self):
-        return {"merged_elements": self.merged_elements}
