@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Matrix
-from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_text
+from fiberscope.commands.options import Matrix, matrices
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
 if TYPE_CHECKING:
     from workloads.profile import Profile
@@ -33,8 +33,7 @@ def profile(matrix: Matrix, json: _Json = None) -> None:
     from workloads import load
     from workloads.locality import profile_of
 
-    if json is not None:
-        check_writable(json)
+    check_outputs({"--json": json}, matrices(matrix, None))
     workload = load(matrix)
     found = profile_of(workload.matrix, workload.name, f"{workload.origin}, by `fiberscope profile`")
     if json is not None:

@@ -13,7 +13,7 @@ cdef class DramChannel(Component):
     cdef Decoder _decoder
     cdef Returns _returns
     cdef Controller _controller
-    cdef Channel _requests, _replies
+    cdef public Channel requests, replies
     cdef long _reads, _writes, _forwarded, _coalesced, _read_latency
     cdef long[::1] _read_bytes, _write_bytes
 

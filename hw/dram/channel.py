@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from typing import ClassVar
 
 from hw.dram.address import Decoder
 from hw.dram.commands import COMMANDS, OPENED, READS, WRITES, Command
@@ -20,7 +19,8 @@ from hw.memory import (
     WRITE,
     WRITE_THROUGH,
 )
-from sim.component import Component, Input, Output, Port, Signal
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
 from sim.constants import FAR, NEVER
 from sim.errors import SimulationError
 
@@ -42,7 +42,26 @@ class DramChannel(Component):
         log: whether to keep every command issued, in ``commands``.
     """
 
-    PORTS: ClassVar[tuple[Port, ...]] = (Input("requests", REQUEST), Output("replies", REPLY))
+    PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
+    # Occupancies in bursts; what is served; the commands of the cycle with their bank and its open row, which
+    # is -1 where the bank is closed. Of a cycle without a command, bank and row are the last one's.
+    SIGNALS = (
+        Signal("read_queue", 16, "integer"),
+        Signal("write_queue", 16, "integer"),
+        Signal("opened", 16, "integer"),
+        Signal("returning", 16, "integer"),
+        Signal("serving", 1, "state", ("reads", "writes")),
+        Signal("refreshes_due", 16, "integer"),
+        Signal("row_command", 3, "state", COMMANDS),
+        Signal("row_bank", 8, "integer"),
+        Signal("row", 48, "integer"),
+        Signal("column_command", 3, "state", COMMANDS),
+        Signal("column_bank", 8, "integer"),
+        Signal("column_row", 48, "integer"),
+    )
+
+    requests: Channel
+    replies: Channel
 
     def __init__(self, name: str, specification: DramSpecification, *, log: bool = False) -> None:
         super().__init__(name)
@@ -70,11 +89,6 @@ class DramChannel(Component):
         self._read_bytes = array("q", bytes(8 * TENSORS))
         self._write_bytes = array("q", bytes(8 * TENSORS))
 
-    def elaborate(self) -> None:
-        """Fetch the two channels."""
-        self._requests = self.channel("requests")
-        self._replies = self.channel("replies")
-
     @property
     def last_write_cycle(self) -> int:
         """Cycle of the last WR; 0 if there was none."""
@@ -89,7 +103,7 @@ class DramChannel(Component):
         """One memory clock cycle."""
         controller = self._controller
         controller.begin()
-        if controller.waiting or self._requests.can_pop():
+        if controller.waiting or self.requests.can_pop():
             controller.catch_up(now)
         more = self._take_requests(now)
         self._reply(now)
@@ -108,24 +122,24 @@ class DramChannel(Component):
         elif due > now:
             wake = min(wake, due)
         else:
-            self.wait_output(self._replies)
+            self.wait_output(self.replies)
             return wake if wake < FAR else NEVER
         return self.busy(wake)
 
     def _take_requests(self, now: int) -> bool:
         """Queue the requests that can be seen, while there is room; whether one is left over."""
         for _ in range(self._requests_per_cycle):
-            if not self._requests.can_pop():
+            if not self.requests.can_pop():
                 return False
             if not self._take(now):
                 return False
-            self._requests.pop()
-        return self._requests.can_pop()
+            self.requests.pop()
+        return self.requests.can_pop()
 
     def _take(self, now: int) -> bool:
         """Queue the first request; whether there was room."""
-        operation = self._requests.control()
-        address = self._requests.reference()
+        operation = self.requests.control()
+        address = self.requests.reference()
         tensor = address >> TENSOR_SHIFT
         if tensor < 0 or tensor >= TENSORS:
             self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
@@ -160,7 +174,7 @@ class DramChannel(Component):
         forwarded = self._bursts - new
         if new > room or forwarded > self._returns.capacity - self._returns.count:
             return False
-        request = self._returns.open(self._requests.coordinate(), address, self._bursts, now)
+        request = self._returns.open(self.requests.coordinate(), address, self._bursts, now)
         for line in range(first, first + self._bursts):
             if new < self._bursts and self._controller.queues.will_write(line):
                 self._returns.append(request, now)
@@ -190,13 +204,13 @@ class DramChannel(Component):
     def _reply(self, now: int) -> None:
         """Send the bursts that are here on their way, in order."""
         returns = self._returns
-        while returns.due() <= now and (self._replies.can_push() or not returns.completes()):
+        while returns.due() <= now and (self.replies.can_push() or not returns.completes()):
             completes = returns.completes()
             if returns.count == returns.capacity:
                 self._controller.recheck()
             request = returns.pop()
             if completes:
-                self._replies.push(READ, returns.tag[request], returns.address[request], 0.0)
+                self.replies.push(READ, returns.tag[request], returns.address[request], 0.0)
                 self._read_latency += now + 1 - returns.arrival[request]
 
     def read_bytes(self, tensor: int) -> int:
@@ -232,28 +246,8 @@ class DramChannel(Component):
             counts[f"write_bytes_{tensor}"] = self._write_bytes[tensor]
         return counts
 
-    def signals(self) -> tuple[Signal, ...]:
-        """Occupancies in bursts; what is served; the commands of the cycle with their bank and its open row.
-
-        A row is -1 where the bank is closed. Of a cycle without a command, bank and row are the last one's.
-        """
-        return (
-            Signal("read_queue", 16, "integer"),
-            Signal("write_queue", 16, "integer"),
-            Signal("opened", 16, "integer"),
-            Signal("returning", 16, "integer"),
-            Signal("serving", 1, "state", ("reads", "writes")),
-            Signal("refreshes_due", 16, "integer"),
-            Signal("row_command", 3, "state", COMMANDS),
-            Signal("row_bank", 8, "integer"),
-            Signal("row", 48, "integer"),
-            Signal("column_command", 3, "state", COMMANDS),
-            Signal("column_bank", 8, "integer"),
-            Signal("column_row", 48, "integer"),
-        )
-
     def sample(self) -> tuple[int, ...]:
-        """Current values of ``signals``."""
+        """Current values of ``SIGNALS``."""
         controller = self._controller
         counts = controller.queues.counts
         return (

@@ -10,7 +10,7 @@ cdef class SimpleMemory(Component):
     cdef long _head, _count, _free, _free_part
     cdef long _reads, _writes, _read_latency
     cdef long[::1] _read_bytes, _write_bytes
-    cdef Channel _requests, _replies
+    cdef public Channel requests, replies
 
     cpdef long tick(self, long now) except? -2
     cdef bint _can_begin(self, long now) noexcept

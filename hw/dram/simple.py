@@ -6,7 +6,6 @@ import math
 from array import array
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 from hw.memory import (
     OPERATIONS,
@@ -18,7 +17,8 @@ from hw.memory import (
     WRITE,
     WRITE_THROUGH,
 )
-from sim.component import Component, Input, Output, Port, Signal
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
 from sim.constants import NEVER
 from sim.errors import SimulationError
 
@@ -74,7 +74,11 @@ class SimpleMemory(Component):
         specification: what it is built from.
     """
 
-    PORTS: ClassVar[tuple[Port, ...]] = (Input("requests", REQUEST), Output("replies", REPLY))
+    PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
+    SIGNALS = (Signal("returning", 16, "integer"),)  # reads on their way back
+
+    requests: Channel
+    replies: Channel
 
     def __init__(self, name: str, specification: SimpleSpecification) -> None:
         super().__init__(name)
@@ -98,11 +102,6 @@ class SimpleMemory(Component):
         self._read_bytes = array("q", bytes(8 * TENSORS))
         self._write_bytes = array("q", bytes(8 * TENSORS))
 
-    def elaborate(self) -> None:
-        """Fetch the two channels."""
-        self._requests = self.channel("requests")
-        self._replies = self.channel("replies")
-
     def tick(self, now: int) -> int:
         """Begin the transfers of this cycle and send the replies that are due."""
         while self._can_begin(now):
@@ -112,11 +111,11 @@ class SimpleMemory(Component):
 
     def _can_begin(self, now: int) -> bool:
         """Whether a transfer begins in this cycle: within it, at the latest, the last has ended."""
-        return self._count < self._capacity and self._free <= now and self._requests.can_pop()
+        return self._count < self._capacity and self._free <= now and self.requests.can_pop()
 
     def _begin(self, now: int) -> None:
-        operation = self._requests.control()
-        address = self._requests.reference()
+        operation = self.requests.control()
+        address = self.requests.reference()
         tensor = address >> TENSOR_SHIFT
         if tensor < 0 or tensor >= TENSORS:
             self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
@@ -130,7 +129,7 @@ class SimpleMemory(Component):
         else:
             self._writes += 1
             self._write_bytes[tensor] += self._request_bytes
-        self._requests.pop()
+        self.requests.pop()
 
     def _refuse(self, fault: str) -> None:
         raise SimulationError(f"{self.name}: {fault}")
@@ -153,14 +152,14 @@ class SimpleMemory(Component):
             tail -= self._capacity
         ended = self._free + 1 if self._free_part else self._free
         self._due[tail] = ended + self._latency
-        self._tag[tail] = self._requests.coordinate()
+        self._tag[tail] = self.requests.coordinate()
         self._address[tail] = address
         self._arrival[tail] = now
         self._count += 1
 
     def _reply(self, now: int) -> None:
-        while self._count and self._due[self._head] <= now and self._replies.can_push():
-            self._replies.push(READ, self._tag[self._head], self._address[self._head], 0.0)
+        while self._count and self._due[self._head] <= now and self.replies.can_push():
+            self.replies.push(READ, self._tag[self._head], self._address[self._head], 0.0)
             self._read_latency += now + 1 - self._arrival[self._head]
             self._count -= 1
             self._head += 1
@@ -175,7 +174,7 @@ class SimpleMemory(Component):
         due = self._due[self._head]
         if due > now:
             return self.busy(min(due, free) if free > now else due)
-        self.wait_output(self._replies)
+        self.wait_output(self.replies)
         return free if free > now else NEVER
 
     def read_bytes(self, tensor: int) -> int:
@@ -200,10 +199,7 @@ class SimpleMemory(Component):
             counts[f"write_bytes_{tensor}"] = self._write_bytes[tensor]
         return counts
 
-    def signals(self) -> tuple[Signal, ...]:
+    @property
+    def returning(self) -> int:
         """Reads on their way back."""
-        return (Signal("returning", 16, "integer"),)
-
-    def sample(self) -> tuple[int, ...]:
-        """Current values of ``signals``."""
-        return (self._count,)
+        return self._count

@@ -6,7 +6,7 @@ cdef long READ, FAR
 cdef class TraceSource(Component):
     cdef long[::1] _earliest, _operation, _address
     cdef long _total, _issue_per_cycle, _position
-    cdef Channel _requests
+    cdef public Channel requests
 
     cpdef long tick(self, long now) except? -2
     cdef long _earliest_of_next(self) noexcept
@@ -16,6 +16,6 @@ cdef class ReplySink(Component):
     cdef readonly long[::1] tags
     cdef readonly long[::1] cycles_sent
     cdef long _expected
-    cdef Channel _replies
+    cdef public Channel replies
 
     cpdef long tick(self, long now) except? -2

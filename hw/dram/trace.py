@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import ClassVar
 
 from hw.memory import READ, REPLY, REQUEST
-from sim.component import Component, Input, Output, Port
+from sim.channel import Channel
+from sim.component import Component, Input, Output
 from sim.constants import FAR
 from sim.errors import SimulationError
 
@@ -23,7 +23,9 @@ class TraceSource(Component):
         issue_per_cycle: requests made in a cycle, at the most.
     """
 
-    PORTS: ClassVar[tuple[Port, ...]] = (Output("requests", REQUEST),)
+    PORTS = (Output("requests", REQUEST),)
+
+    requests: Channel
 
     def __init__(self, name: str, requests: Sequence[Request], issue_per_cycle: int) -> None:
         super().__init__(name)
@@ -34,22 +36,18 @@ class TraceSource(Component):
         self._issue_per_cycle = issue_per_cycle
         self._position = 0
 
-    def elaborate(self) -> None:
-        """Fetch the channel."""
-        self._requests = self.channel("requests")
-
     def tick(self, now: int) -> int:
         """Make the requests of one cycle."""
         for _ in range(self._issue_per_cycle):
-            if self._earliest_of_next() > now or not self._requests.can_push():
+            if self._earliest_of_next() > now or not self.requests.can_push():
                 break
             place = self._position
-            self._requests.push(self._operation[place], place, self._address[place], 0.0)
+            self.requests.push(self._operation[place], place, self._address[place], 0.0)
             self._position += 1
         if self._position == self._total:
             return self.idle()
-        if not self._requests.can_push():
-            return self.wait_output(self._requests)
+        if not self.requests.can_push():
+            return self.wait_output(self.requests)
         return self.busy(max(now + 1, self._earliest_of_next()))
 
     def _earliest_of_next(self) -> int:
@@ -65,7 +63,9 @@ class ReplySink(Component):
         replies: how many there will be.
     """
 
-    PORTS: ClassVar[tuple[Port, ...]] = (Input("replies", REPLY),)
+    PORTS = (Input("replies", REPLY),)
+
+    replies: Channel
 
     def __init__(self, name: str, replies: int) -> None:
         super().__init__(name)
@@ -74,19 +74,15 @@ class ReplySink(Component):
         self.cycles_sent = array("q", bytes(8 * max(1, replies)))
         self._expected = replies
 
-    def elaborate(self) -> None:
-        """Fetch the channel."""
-        self._replies = self.channel("replies")
-
     def tick(self, now: int) -> int:
         """Take all replies that can be seen."""
-        while self._replies.can_pop():
+        while self.replies.can_pop():
             if self.count == self._expected:
                 raise SimulationError(f"{self.name}: more replies than the {self._expected} reads")
-            self.tags[self.count] = self._replies.coordinate()
-            self.cycles_sent[self.count] = now - self._replies.latency
+            self.tags[self.count] = self.replies.coordinate()
+            self.cycles_sent[self.count] = now - self.replies.latency
             self.count += 1
-            self._replies.pop()
+            self.replies.pop()
         return self.idle()
 
     def completions(self) -> tuple[tuple[int, int], ...]:

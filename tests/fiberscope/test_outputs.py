@@ -78,10 +78,12 @@ def test_the_other_commands_destroy_no_input_either(toy: str, capsys: pytest.Cap
         ["diff", "r.json", "r.json", "--json", "r.json"],
         ["plot", "r.json", "-o", "r.svg"],
         ["ablate", toy, "a.mtx", "--json", "a.mtx"],
+        ["profile", "a.mtx", "--json", "a.mtx"],
     ):
         assert cli.run(arguments) == 2
         assert "which it would overwrite" in capsys.readouterr().err
     assert Path("r.json").read_bytes() == report
+    assert Path("a.mtx").read_text() == MATRIX
 
 
 def test_standard_output_and_devices_are_no_files_that_could_be_lost(toy: str) -> None:

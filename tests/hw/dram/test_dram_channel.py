@@ -29,9 +29,6 @@ class SlowSink(Component):
         self.tags: list[int] = []
         self.next = 0
 
-    def elaborate(self) -> None:
-        self.replies = self.channel("replies")
-
     def tick(self, now: int) -> int:
         if self.replies.can_pop() and now >= self.next:
             self.tags.append(self.replies.coordinate())
