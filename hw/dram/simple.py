@@ -168,14 +168,16 @@ class SimpleMemory(Component):
 
     def _rest(self, now: int) -> int:
         """Sleep until a reply is due or the next transfer may begin."""
-        free = self._free
+        begins = self._free
+        if self._can_begin(now):
+            begins = now + 1  # the replies of this cycle made room
         if self._count == 0:
-            return self.busy(free) if free > now else self.idle()
+            return self.busy(begins) if begins > now else self.idle()
         due = self._due[self._head]
         if due > now:
-            return self.busy(min(due, free) if free > now else due)
+            return self.busy(min(due, begins) if begins > now else due)
         self.wait_output(self.replies)
-        return free if free > now else NEVER
+        return begins if begins > now else NEVER
 
     def read_bytes(self, tensor: int) -> int:
         """Bytes of this tensor read so far."""

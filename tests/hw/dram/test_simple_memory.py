@@ -47,6 +47,17 @@ def test_a_stream_gets_the_whole_bandwidth_and_no_more(bandwidth: int) -> None:
     assert statistics.counters["data_bus_busy_0"] == math.ceil(least)
 
 
+@pytest.mark.parametrize("queue", [1, 3, 13, 14, 40])
+def test_as_many_reads_are_on_their_way_as_the_queue_holds(queue: int) -> None:
+    """Of reads without a pause, one begins in the cycle after the reply of the one ``queue`` before it."""
+    specification = SimpleSpecification(bytes_per_second=16 * 10**9, latency=50, queue=queue)
+    completions, _statistics, _cycles = run([(0, READ, place * 64) for place in range(150)], specification)
+    cycles = [cycle for _tag, cycle in completions]
+    round_trip = max(1 + 4 + 50, 4 * queue)  # or the transfers of those between, if they take longer
+    steps = {later - sooner for sooner, later in zip(cycles, cycles[queue:], strict=False)}
+    assert steps == {round_trip}
+
+
 @pytest.mark.parametrize("room", [1, 64])
 def test_sleeping_changes_nothing(room: int) -> None:
     trace = [(place * 7 % 90 + place, WRITE if place % 3 == 0 else READ, place * 64) for place in range(200)]
