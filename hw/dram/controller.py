@@ -66,7 +66,8 @@ class Controller:
         self._keeps_hits = specification.scheduler == "row_hit_first"
         self._two_buses = standard.command_buses == 2
         self._write_high = math.floor(specification.write_high * specification.write_queue)
-        self._write_low = math.ceil(specification.write_low * specification.write_queue)
+        low = math.ceil(specification.write_low * specification.write_queue)
+        self._write_low = max(1, low)  # at a mark of 0 too, reads go on when no write is left
         self.mode = READS
         self._opened_bound = self._column_bound = self._row_bound = FAR
         self._next_row = array("q", bytes(8 * self.device.banks))  # place of its ACT or PRE in device.ready

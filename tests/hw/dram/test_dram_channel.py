@@ -1,6 +1,7 @@
 """The channel in the engine: laws of the kernel, replies, forwarding, refresh, bandwidth, tight timing."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -196,6 +197,24 @@ def test_an_idle_channel_sleeps_through_refreshes_and_then_has_made_them() -> No
     kernel.connect(dram, "replies", sink, "replies", capacity=2)
     kernel.run()
     assert kernel.ticks < 40
+
+
+@pytest.mark.parametrize("name", ["HBM1_1000", "HBM2_2000", "HBM3_6400", "DDR4_2133"])
+def test_refreshes_come_once_an_interval_and_nothing_is_issued_to_what_is_refreshed(name: str) -> None:
+    """Under a load that never pauses: each before the next is due, and tRFC without another command."""
+    device = standard(name)
+    trace = [(0, WRITE if place % 3 == 0 else READ, place * 7919 % 65536 * 64) for place in range(8000)]
+    commands = replay(trace, DramSpecification(standard=name), log=True).commands
+    for pseudo in range(device.organisation.pseudo_channels):
+        own = [command for command in commands if command.pseudo_channel == pseudo]
+        refreshes = [place for place, command in enumerate(own) if command.name == "REF"]
+        intervals = [own[place].cycle // device.timing.refi for place in refreshes]
+        assert intervals == list(range(1, len(refreshes) + 1))
+        assert len(refreshes) >= own[-1].cycle // device.timing.refi - 1 > 0
+        for before, after in pairwise(refreshes):
+            received = own[before + 1].cycle + device.activate_cycles - 1
+            assert received - own[before].cycle >= device.timing.rfc
+            assert after > before + 1
 
 
 def test_a_request_of_several_bursts_is_answered_with_the_last() -> None:

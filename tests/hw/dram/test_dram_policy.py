@@ -27,11 +27,13 @@ def reads_then_writes(writes: int) -> list[Request]:
     ]
 
 
-@pytest.mark.parametrize(("marks", "batch"), [((0.25, 0.5), 4), ((0.125, 0.5), 5), ((0.375, 0.5), 3)])
+@pytest.mark.parametrize(
+    ("marks", "batch"), [((0.25, 0.5), 4), ((0.125, 0.5), 5), ((0.0, 0.5), 5), ((0.375, 0.5), 3)]
+)
 def test_writes_begin_above_the_high_mark_and_end_below_the_low_one(
     marks: tuple[float, float], batch: int
 ) -> None:
-    """Of a queue of eight, five are above the half; they go on until fewer than two (one, three) wait."""
+    """Of a queue of eight, five are above half; they go on until fewer than two (one, three) wait."""
     low, high = marks
     at = columns(run(reads_then_writes(4), write_queue=8, write_low=low, write_high=high))
     assert at == "r" * 30 + "w" * 4

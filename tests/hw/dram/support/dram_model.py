@@ -172,7 +172,7 @@ class PlainModel:
             self.write_mode = writes > high or reads == 0
         else:
             low = self.specification.write_low * self.specification.write_queue
-            self.write_mode = not (writes < low and reads != 0)
+            self.write_mode = not ((writes < low or writes == 0) and reads != 0)
 
     def serve_queue(self, now: int, kinds: set[str]) -> bool:
         """The oldest burst whose next command is of these kinds and ready."""
