@@ -97,8 +97,9 @@ def test_a_lost_completion_is_a_deadlock_that_names_the_scheduler(plant):
     with pytest.raises(DeadlockError) as raised:
         machine.kernel.run(cycle_limit=CYCLE_LIMIT)
     assert raised.value.blocked == (
-        "gamma.scheduler waits for a token at completions[0]: "
-        "channel gamma.scheduler.completions[0] holds 0 of 4 tokens",
+        "gamma.scheduler waits for a token at any of completions: "
+        "channel gamma.scheduler.completions[0] holds 0 of 4 tokens; "
+        "channel gamma.scheduler.completions[1] holds 0 of 4 tokens",
     )
 
 
