@@ -48,8 +48,15 @@ def report() -> str:
     return fiberscope.simulate("gamma", operand, histograms=True, pe__count=2, pe__radix=4).to_json()
 
 
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("profile") / "mine.json"
+    assert cli.run(["profile", "uniform:rows=40,cols=40,nonzeros=80", "--json", str(path)]) == 0
+    return path.read_text()
+
+
 @pytest.fixture
-def folder(report: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(report: str, profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All files that examples name, small."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path / "data"))
@@ -57,13 +64,14 @@ def folder(report: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     (tmp_path / "data").mkdir()
     entries = "".join(f"{1 + 7 * i % 40} {1 + 11 * i % 40} {i + 1}\n" for i in range(80))
     matrix = f"%%MatrixMarket matrix coordinate real general\n40 40 80\n{entries}"
-    for name in ("data/wiki-Vote", "my_matrix", "a", "b", "my"):
+    for name in ("data/wiki-Vote", "my_matrix", "a", "b", "my", "mine"):
         (tmp_path / f"{name}.mtx").write_text(matrix)
     (tmp_path / "docs").mkdir()
     page = "<!-- compare gamma: begin -->\n<!-- compare gamma: end -->\n"
     (tmp_path / "docs" / "accuracy.md").write_text(page)
     for name in ("out", "before", "after"):
         (tmp_path / f"{name}.json").write_text(report)
+    (tmp_path / "mine.json").write_text(profile)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
