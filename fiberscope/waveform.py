@@ -37,7 +37,7 @@ class Waveform:
 
 def files_of(path: Path) -> dict[str, Path]:
     """All files that are written for a waveform, by what they are called in a message."""
-    save = path.with_suffix(SAVE_FILE_ENDING)
+    save = path.parent / f"{path.stem}{SAVE_FILE_ENDING}"
     return {"the waveform": path, **({"its save file": save} if save != path else {})}
 
 

@@ -75,6 +75,7 @@ cdef class Scheduler(Component):
     cdef bint _dispatch(self) except -1
     @cython.final
     cdef long _next_ready(self) except -2
+    cdef long _ready_behind(self) except -2
     @cython.final
     cdef bint _here(self, long task) noexcept
     @cython.final
@@ -86,5 +87,6 @@ cdef class Scheduler(Component):
     cdef long _most(self, long task) except -2
     @cython.final
     cdef int _take(self, long task) except -1
+    cdef int _leave_queue(self, long task) except -1
     @cython.final
     cdef int _skip_merging(self) except -1

@@ -279,6 +279,18 @@ class Scheduler(Component):
             and self.occupancy.admits(self.next_task)
         ):
             return self.next_task
+        return self._ready_behind()
+
+    def _ready_behind(self) -> int:
+        """A task that merges, behind one whose nonzeros of A come after those of the leaf that is held back.
+
+        That leaf waits for the partial fibers which this one merges, so it must not wait for its turn.
+        """
+        if not self._held_back():
+            return -1
+        for place in range(self.first_ready, self.first_ready + self.ready_count):
+            if self._here(self.ready[place]):
+                return self.ready[place]
         return -1
 
     def _here(self, task: int) -> bool:
@@ -309,15 +321,25 @@ class Scheduler(Component):
 
     def _take(self, task: int) -> None:
         """A task leaves the queue that it stood in; a partial fiber is given space."""
-        if self.ready_count > 0 and self.ready[self.first_ready] == task:
-            self.first_ready += 1
-            self.ready_count -= 1
+        if self.stream.merges[task]:
+            self._leave_queue(task)
         else:
             self.next_task += 1
             self._skip_merging()
         if self.table.parents[task] != NO_PARENT:
             self.occupancy.begin(task)
             self.table.output_starts[task] = self.partials.allocate(self.occupancy.bound(task))
+
+    def _leave_queue(self, task: int) -> None:
+        """A task that merges leaves its queue; those before it stay in their order."""
+        place = self.first_ready
+        while self.ready[place] != task:
+            place += 1
+        while place > self.first_ready:
+            self.ready[place] = self.ready[place - 1]
+            place -= 1
+        self.first_ready += 1
+        self.ready_count -= 1
 
     def _skip_merging(self) -> None:
         """Go on to the next task that does not wait for partial fibers; the others become ready later."""

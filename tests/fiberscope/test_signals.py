@@ -20,7 +20,20 @@ LONG = "uniform:rows=3000,cols=3000,nonzeros=60000,seed=1"  # some seconds
 def started(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "fiberscope", *arguments]
     paths = {"PYTHONPATH": str(ROOT), **environment}
-    return subprocess.Popen(command, cwd=folder, env={**os.environ, **paths}, stderr=subprocess.PIPE)
+    environment = {**os.environ, **paths}
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stderr=subprocess.PIPE,
+        preexec_fn=heeding,  # noqa: PLW1509  (no thread holds a lock that the child needs)
+    )
+
+
+def heeding() -> None:
+    """In the child: signals are heeded, also where the tests themselves run under ``nohup``."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def wait_for_partial(folder: Path) -> None:

@@ -142,3 +142,20 @@ def test_with_room_for_all_no_leaf_is_held_back():
         tiny(pe__count=4, fibercache__size=2048 * 64, fibercache__banks=1, fibercache__ways=64), *hubs(0)
     )
     assert counted(machine, "scheduler")["held_back_cycles"] == 0
+
+
+def test_a_merging_task_goes_past_one_whose_nonzeros_come_after_those_of_the_leaf_that_is_held_back():
+    a = csr([dict.fromkeys(range(15), 1.0)] * 15, 15)
+    b = csr([{}] * 9 + [{0: 1.0, 1: 1.0, 2: 1.0}] + [{}] * 5, 3)
+    smallest = {"size": 32, "banks": 1, "ways": 1, "line": 16, "misses": 1, "targets": 1, "latency": 1}
+    parameters = tiny(
+        pe__count=1,
+        pe__radix=2,
+        pe__task_queue=1,
+        pe__prefetch=False,
+        format__element=8,
+        scheduler__stream_lines=3,
+        scheduler__output_page=16,
+        **{f"fibercache__{key}": number for key, number in smallest.items()},
+    )
+    check_all(run_gamma(parameters, a, b), a, b)

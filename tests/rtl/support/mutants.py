@@ -15,7 +15,7 @@ MUTANTS = {
              "[free[i] & (free[i:] == 1) for i in range(len(free))]))"),
             ("tags-many-ways-do-not-age", "return changes.place & self.evicts &",
              "return changes.place & self.evicts & pyrtl.Const(len(self._ways) <= 4, 1) &"),
-            ("tags-ageing-of-all", "& (way.priority == self._victim_priority)", ""),
+            ("tags-ageing-of-all", "self.evicts & equal", "self.evicts"),
             ("tags-sets-from-4-on-share-written", "[set_index == i for i in range(sets)]",
              "[(set_index == i) if i < 4 else (set_index >= 4) for i in range(sets)]"),
             ("tags-unwritten-sets-known", '["valid"] & known', '["valid"]'),
