@@ -122,10 +122,7 @@ def export(
         raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
     with _one_line():
         text = kinds[ports](parse(chosen.name, chosen.parameters, settings or []))
-    path = output / f"{chosen.name}.v"
-    make_folder(output)
-    write_text(path, text)
-    print(f"Verilog: {path}")
+    _write(chosen, text, output)
 
 
 @rtl.command()
@@ -144,10 +141,7 @@ def shell(block: _Block, settings: _Numbers = None, output: _Folder = Path("buil
     with _one_line():
         parameters = parse(chosen.name, chosen.parameters, settings or [])
         text = shell(registered(chosen, inputs=True).interface(parameters))
-    path = output / f"{chosen.name}.v"
-    make_folder(output)
-    write_text(path, text)
-    print(f"Verilog: {path}")
+    _write(chosen, text, output)
 
 
 @rtl.command()
@@ -271,6 +265,14 @@ def _said(outcome: Outcome) -> int:
     for line in different[:MOST_SHOWN]:
         print(f"  {line}")
     return MACHINE_WRONG
+
+
+def _write(block: RtlBlock, text: str, folder: Path) -> None:
+    """Write Verilog under the block's name and say where."""
+    path = folder / f"{block.name}.v"
+    make_folder(folder)
+    write_text(path, text)
+    print(f"Verilog: {path}")
 
 
 def _in_one_line(error: InputError) -> InputError:
