@@ -5,7 +5,18 @@ from __future__ import annotations
 from array import array
 
 from hw.dram.address import Decoder
-from hw.dram.commands import COMMANDS, OPENED, READS, WRITES, Command
+from hw.dram.commands import (
+    ACTIVATE,
+    COMMANDS,
+    OPENED,
+    PRECHARGE,
+    PRECHARGE_ALL,
+    READS,
+    REFRESH,
+    REFRESH_BANK,
+    WRITES,
+    Command,
+)
 from hw.dram.controller import Controller
 from hw.dram.returns import Returns
 from hw.dram.specification import DramSpecification
@@ -102,7 +113,7 @@ class DramChannel(Component):
     def tick(self, now: int) -> int:
         """One memory clock cycle."""
         controller = self._controller
-        controller.begin()
+        controller.device.begin()
         if controller.waiting or self.requests.can_pop():
             controller.catch_up(now)
         more = self._take_requests(now)
@@ -224,15 +235,16 @@ class DramChannel(Component):
     def counters(self) -> dict[str, int]:
         """Event counts, see ``docs/memory.md``; bursts, not requests, are counted as hits and so on."""
         controller = self._controller
+        issued = controller.device.issued
         counts = {
             "reads": self._reads,
             "writes": self._writes,
             "row_hits": controller.hits,
             "row_misses": controller.misses,
             "row_conflicts": controller.conflicts,
-            "activates": controller.activates,
-            "precharges": controller.precharges,
-            "refreshes": controller.refreshes,
+            "activates": issued[ACTIVATE],
+            "precharges": issued[PRECHARGE] + issued[PRECHARGE_ALL],
+            "refreshes": issued[REFRESH] + issued[REFRESH_BANK],
             "forwarded": self._forwarded,
             "coalesced": self._coalesced,
             "read_latency": self._read_latency,
@@ -241,6 +253,9 @@ class DramChannel(Component):
         for pseudo in range(controller.device.pseudo_channels):
             bursts = controller.read_bursts[pseudo] + controller.write_bursts[pseudo]
             counts[f"data_bus_busy_{pseudo}"] = bursts * burst
+        if controller.refresh.by_bank:
+            for bank in range(controller.device.banks):
+                counts[f"refreshes_bank_{bank:02}"] = controller.refresh.made[bank]
         for tensor in range(TENSORS):
             counts[f"read_bytes_{tensor}"] = self._read_bytes[tensor]
             counts[f"write_bytes_{tensor}"] = self._write_bytes[tensor]
@@ -249,6 +264,7 @@ class DramChannel(Component):
     def sample(self) -> tuple[int, ...]:
         """Current values of ``SIGNALS``."""
         controller = self._controller
+        device = controller.device
         counts = controller.queues.counts
         return (
             counts[READS],
@@ -256,13 +272,13 @@ class DramChannel(Component):
             counts[OPENED],
             self._returns.count,
             controller.mode,
-            controller.owed,
-            controller.row_command,
-            controller.row_bank,
-            controller.row,
-            controller.column_command,
-            controller.column_bank,
-            controller.device.open_row[controller.column_bank],
+            controller.refresh.owed,
+            device.row_command,
+            device.row_bank,
+            device.row,
+            device.column_command,
+            device.column_bank,
+            device.open_row[device.column_bank],
         )
 
 

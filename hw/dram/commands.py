@@ -11,7 +11,8 @@ READ_COLUMN = 3
 WRITE_COLUMN = 4
 REFRESH = 5
 PRECHARGE_ALL = 6
-COMMANDS = ("none", "ACT", "PRE", "RD", "WR", "REF", "PREA")
+REFRESH_BANK = 7
+COMMANDS = ("none", "ACT", "PRE", "RD", "WR", "REF", "PREA", "REFB")
 
 CLOSED = -1  # the open row of a bank that has none
 NOBODY = -1  # no entry of a list

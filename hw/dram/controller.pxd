@@ -2,10 +2,10 @@ cimport cython
 
 from hw.dram.device cimport Device
 from hw.dram.queues cimport BurstQueues
+from hw.dram.refresh cimport RefreshTimer
 from hw.dram.returns cimport Returns
 
 cdef long FAR, NOBODY, READS, WRITES, OPENED, CLOSED
-cdef long NONE, ACTIVATE, PRECHARGE, READ_COLUMN, WRITE_COLUMN, REFRESH, PRECHARGE_ALL
 cdef long COLUMN, ROW, ANY_KIND
 
 @cython.final
@@ -14,21 +14,20 @@ cdef class Controller:
     cdef readonly BurstQueues queues
     cdef readonly Returns returns
     cdef readonly long waiting
-    cdef readonly long hits, misses, conflicts, activates, precharges, refreshes, last_write
+    cdef readonly long hits, misses, conflicts, last_write
     cdef readonly long[::1] read_bursts
     cdef readonly long[::1] write_bursts
-    cdef readonly long row_command, row_bank, row, column_command, column_bank
     cdef long _read_latency, _write_high, _write_low
     cdef bint _in_order, _keeps_hits, _two_buses
     cdef long _opened_bound, _column_bound, _row_bound
-    cdef long[::1] _next_row, _held_in
-    cdef long _interval, _refresh_due, _last
-    cdef readonly long mode, owed
+    cdef long[::1] _next_row, _held
+    cdef readonly RefreshTimer refresh
+    cdef long _kept, _last
+    cdef readonly long mode
 
     cdef int enqueue(self, long which, long bank, long row, long line, long request, long cycle) except -1
     cdef void _lower_bound(self, long entry) noexcept
     cdef void recheck(self) noexcept
-    cdef void begin(self) noexcept
     cdef bint step(self, long now) except -1
     cdef long wake(self, long now) noexcept
     cdef bint _serve_opened(self, long now) except -1
@@ -46,10 +45,14 @@ cdef class Controller:
     cdef int _issue_column(self, long which, long entry, long now) except -1
     cdef int _close_row(self, long bank, long now) except -1
     cdef int _open_row(self, long entry, long bank, long now) except -1
-    cdef void _show_row(self, long command, long bank, long row) noexcept
     cdef int catch_up(self, long now) except -1
     cdef long _next_refresh_step(self) noexcept
     cdef void _fall_due(self, long now) noexcept
+    cdef void _keep_bank(self) noexcept
+    cdef bint _all_wait(self) noexcept
     cdef long _refresh_ready(self) noexcept
+    cdef long _bank_refresh_ready(self, long bank) noexcept
     cdef bint _serve_refresh(self, long now) except -1
-    cdef void _rows_closed(self, long pseudo) noexcept
+    cdef int _refresh_bank(self, long bank, long now) except -1
+    cdef int _refresh_all(self, long pseudo, long now) except -1
+    cdef void _row_closed(self, long bank) noexcept

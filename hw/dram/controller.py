@@ -7,6 +7,9 @@ not closed before it is served. With ``row_hit_first`` nor is it closed for a bu
 that waits for the open row: else, where a PRE is ready before the next RD, it takes the row away. Row hits,
 misses and conflicts are counted when a burst's first command is issued.
 
+While a refresh of all banks is due, none but the opened bursts are served. While one of a single bank is,
+this holds for that bank only, and the refresh goes before all other row commands.
+
 For each kind of command the controller keeps a cycle before which no candidate can be ready, its bound, so
 that it neither searches nor is woken in vain. A search passes bursts whose next commands are of any kind: it
 finds their cycles by index and arithmetic, as the host would often guess a branch on the kind wrong.
@@ -18,21 +21,15 @@ import math
 from array import array
 
 from hw.dram.commands import (
-    ACTIVATE,
     CLOSED,
     NOBODY,
-    NONE,
     OPENED,
-    PRECHARGE,
-    PRECHARGE_ALL,
-    READ_COLUMN,
     READS,
-    REFRESH,
-    WRITE_COLUMN,
     WRITES,
 )
 from hw.dram.device import Device
 from hw.dram.queues import BurstQueues
+from hw.dram.refresh import RefreshTimer
 from hw.dram.returns import Returns
 from hw.dram.specification import DramSpecification
 from sim.constants import FAR
@@ -49,11 +46,9 @@ class Controller:
         specification: device and policy.
         returns: where the bursts that were read go.
 
-    ``waiting`` is the bursts that still need a command. ``hits``, ``misses``, ``conflicts``,
-    ``activates``, ``precharges``, ``refreshes`` and, by pseudo-channel, ``read_bursts`` and
-    ``write_bursts`` count from the start; ``last_write`` is the cycle of the last WR. ``mode`` is what is
-    served, ``READS`` or ``WRITES``, ``owed`` the refreshes that are due. ``row_command``, ``row_bank``,
-    ``row``, ``column_command`` and ``column_bank`` are what was issued in the current cycle.
+    ``waiting`` is the bursts that still need a command. ``hits``, ``misses``, ``conflicts`` and, by
+    pseudo-channel, ``read_bursts`` and ``write_bursts`` count from the start; ``last_write`` is the cycle of
+    the last WR. ``mode`` is what is served, ``READS`` or ``WRITES``.
     """
 
     def __init__(self, specification: DramSpecification, returns: Returns) -> None:
@@ -71,24 +66,20 @@ class Controller:
         self.mode = READS
         self._opened_bound = self._column_bound = self._row_bound = FAR
         self._next_row = array("q", bytes(8 * self.device.banks))  # place of its ACT or PRE in device.ready
-        for pseudo in range(self.device.pseudo_channels):
-            self._rows_closed(pseudo)
-        self._held_in = array("q", bytes(8 * self.device.pseudo_channels))
-        self._interval = standard.timing.refi if specification.refresh == "all_bank" else FAR
-        self._refresh_due = self._interval
-        self.owed = 0  # refreshes due: one for each pseudo-channel in turn
+        for bank in range(self.device.banks):
+            self._row_closed(bank)
+        self._held = array("q", bytes(8 * self.device.banks))  # whether an opened burst of the bank waits
+        self.refresh = RefreshTimer(specification)
+        self._kept = NOBODY  # the bank that is kept from the queues, since its own refresh is due
         self._last = -1  # the last cycle carried out
         self.waiting = 0
         self._reset_counts()
 
     def _reset_counts(self) -> None:
         self.hits = self.misses = self.conflicts = 0
-        self.activates = self.precharges = self.refreshes = 0
         self.last_write = 0
         self.read_bursts = array("q", bytes(8 * self.device.pseudo_channels))
         self.write_bursts = array("q", bytes(8 * self.device.pseudo_channels))
-        self.row_command = self.column_command = NONE
-        self.row_bank = self.row = self.column_bank = 0
 
     def enqueue(self, which: int, bank: int, row: int, line: int, request: int, cycle: int) -> None:
         """A new burst for the list ``READS`` or ``WRITES``."""
@@ -118,31 +109,25 @@ class Controller:
         """Forget the bounds: something changed that may make any candidate ready."""
         self._opened_bound = self._column_bound = self._row_bound = 0
 
-    def begin(self) -> None:
-        """A new cycle: nothing was issued in it yet."""
-        self.row_command = self.column_command = NONE
-
     def step(self, now: int) -> bool:
         """Issue what can be issued in cycle ``now``; whether anything was."""
         self._last = now
         self._fall_due(now)
         issued = self._serve_opened(now)
-        if self.owed:
+        if self._all_wait():
             if issued and not self._two_buses:
                 return True
             return self._serve_refresh(now) or issued
         if not issued:
             issued = self._serve_queue(now, COLUMN if self._two_buses else ANY_KIND)
         if self._two_buses:
-            issued = self._serve_queue(now, ROW) or issued
+            issued = self._serve_refresh(now) or self._serve_queue(now, ROW) or issued
         return issued
 
     def wake(self, now: int) -> int:
         """The next cycle in which something may be issued, while nothing arrives."""
-        wake = min(self._opened_bound, self._refresh_due)
-        if self.owed:
-            wake = min(wake, self._refresh_ready())
-        elif not (self._in_order and self.queues.counts[OPENED]):
+        wake = min(self._opened_bound, self.refresh.due, self._refresh_ready())
+        if not (self._all_wait() or (self._in_order and self.queues.counts[OPENED])):
             wake = min(wake, self._bound(ANY_KIND))
         return max(wake, now + 1)
 
@@ -240,8 +225,9 @@ class Controller:
         return hit_ready if kind == COLUMN else min(hit_ready, self._row_ready(entry))
 
     def _hits(self, entry: int) -> int:
-        """1 if a burst's row is open, else 0: a number, to take part in arithmetic instead of a branch."""
-        return self.device.open_row[self.queues.bank[entry]] == self.queues.row[entry]
+        """1 if a burst's row is open to it, else 0: a number, for arithmetic in the place of a branch."""
+        bank = self.queues.bank[entry]
+        return (self.device.open_row[bank] == self.queues.row[entry]) & (bank != self._kept)
 
     def _row_ready(self, entry: int) -> int:
         """Earliest cycle of a burst's ACT or PRE; ``FAR`` or later if its row is open or its bank held."""
@@ -282,52 +268,41 @@ class Controller:
         if self.queues.write[entry]:
             self.device.write(bank, now)
             self.write_bursts[pseudo] += 1
-            self.column_command = WRITE_COLUMN
             self.last_write = now
         else:
             self.device.read(bank, now)
             self.read_bursts[pseudo] += 1
-            self.column_command = READ_COLUMN
             self.returns.append(self.queues.request[entry], now + self._read_latency)
-        self.column_bank = bank
         self.queues.remove(which, entry)
         self.queues.give_back(entry)
         self.waiting -= 1
         if which == OPENED:
-            self._next_row[bank] = self.device.precharges + bank
-            self._held_in[pseudo] -= 1
-            self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
+            self._held[bank] = 0
+            if bank != self._kept:
+                self._next_row[bank] = self.device.precharges + bank
+                self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
         else:
             self._column_bound = now + 1
             if self._keeps_hits:
                 self._row_bound = min(self._row_bound, now + 1)  # it may have kept its row from being closed
 
     def _close_row(self, bank: int, now: int) -> None:
-        self._show_row(PRECHARGE, bank, self.device.open_row[bank])
         self.device.precharge(bank, now)
-        self._next_row[bank] = self.device.activates + bank
-        self.precharges += 1
+        self._row_closed(bank)
         self._row_bound = now + 1
 
     def _open_row(self, entry: int, bank: int, now: int) -> None:
         """Open a burst's row; the burst goes before all others from now on."""
         row = self.queues.row[entry]
         self.device.activate(bank, row, now)
-        self.activates += 1
-        self._show_row(ACTIVATE, bank, row)
         self.queues.remove(self.mode, entry)
         self.queues.append(OPENED, entry)
         self._next_row[bank] = self.device.never
-        self._held_in[self.device.pseudo_channel(bank)] += 1
+        self._held[bank] = 1
         self._row_bound = now + 1
         ready = self._column_ready(entry)
         self._opened_bound = min(self._opened_bound, ready)
         self._column_bound = min(self._column_bound, ready)
-
-    def _show_row(self, command: int, bank: int, row: int) -> None:
-        self.row_command = command
-        self.row_bank = bank
-        self.row = row
 
     def catch_up(self, now: int) -> None:
         """Carry out the refreshes of the cycles before ``now`` in which nothing was waiting."""
@@ -339,44 +314,78 @@ class Controller:
             cycle = self._next_refresh_step()
 
     def _next_refresh_step(self) -> int:
-        step = self._refresh_ready() if self.owed else self._refresh_due
+        step = self._refresh_ready() if self.refresh.owed else self.refresh.due
         return max(step, self._last + 1)
 
     def _fall_due(self, now: int) -> None:
-        while self._refresh_due <= now:
-            self._refresh_due += self._interval
-            self.owed += self.device.pseudo_channels
+        if self.refresh.due <= now:
+            self.refresh.fall_due(now)
+            self._keep_bank()
+
+    def _keep_bank(self) -> None:
+        """Keep the queues from the bank whose own refresh is due."""
+        if self.refresh.by_bank and self.refresh.owed:
+            self._kept = self.refresh.bank
+            self._next_row[self._kept] = self.device.never
+
+    def _all_wait(self) -> bool:
+        """Whether a refresh of all banks is due."""
+        return self.refresh.owed > 0 and not self.refresh.by_bank
 
     def _refresh_ready(self) -> int:
-        """Earliest cycle of the next command towards the refresh that is owed."""
-        pseudo = self.refreshes % self.device.pseudo_channels
-        if self._held_in[pseudo]:
+        """Earliest cycle of the next command towards the refresh that is owed; ``FAR`` if none is."""
+        if self.refresh.owed == 0:
             return FAR
+        if self.refresh.by_bank:
+            return self._bank_refresh_ready(self.refresh.bank)
+        pseudo = self.refresh.pseudo
+        for bank in range(self.device.banks):
+            if self._held[bank] and self.device.pseudo_channel(bank) == pseudo:
+                return FAR
         if self.device.any_open(pseudo):
             return self.device.precharge_all_ready(pseudo)
         return self.device.refresh_ready(pseudo)
 
+    def _bank_refresh_ready(self, bank: int) -> int:
+        if self._held[bank]:
+            return FAR
+        if self.device.open_row[bank] == CLOSED:
+            return self.device.bank_refresh_ready(bank)
+        return max(self.device.ready[self.device.precharges + bank], self.device.row_bus)
+
     def _serve_refresh(self, now: int) -> bool:
-        """Close all rows of the pseudo-channel whose turn it is, or refresh it, if either can be done."""
+        """Take the next step towards the refresh that is owed, if it is ready: a precharge or the refresh."""
         if self._refresh_ready() > now:
             return False
-        pseudo = self.refreshes % self.device.pseudo_channels
-        if self.device.any_open(pseudo):
-            self.device.precharge_all(pseudo, now)
-            self._rows_closed(pseudo)
-            self.precharges += 1
-            self._show_row(PRECHARGE_ALL, 0, CLOSED)
-            return True
-        self.device.refresh(pseudo, now)
-        self.refreshes += 1
-        self.owed -= 1
-        self._show_row(REFRESH, 0, CLOSED)
-        if self.owed == 0:
-            self.recheck()
+        if self.refresh.by_bank:
+            self._refresh_bank(self.refresh.bank, now)
+        else:
+            self._refresh_all(self.refresh.pseudo, now)
         return True
 
-    def _rows_closed(self, pseudo: int) -> None:
-        """An ACT is next for every bank of a pseudo-channel."""
-        for bank in range(self.device.banks):
-            if self.device.pseudo_channel(bank) == pseudo:
-                self._next_row[bank] = self.device.activates + bank
+    def _refresh_bank(self, bank: int, now: int) -> None:
+        if self.device.open_row[bank] == CLOSED:
+            self.device.refresh_bank(bank, now)
+            self.refresh.done()
+            self._row_closed(bank)
+            self._kept = NOBODY
+            self._keep_bank()
+            self.recheck()
+        else:
+            self.device.precharge(bank, now)
+
+    def _refresh_all(self, pseudo: int, now: int) -> None:
+        if self.device.any_open(pseudo):
+            self.device.precharge_all(pseudo, now)
+            for bank in range(self.device.banks):
+                if self.device.pseudo_channel(bank) == pseudo:
+                    self._row_closed(bank)
+        else:
+            self.device.refresh(pseudo, now)
+            self.refresh.done()
+            if self.refresh.owed == 0:
+                self.recheck()
+
+    def _row_closed(self, bank: int) -> None:
+        """An ACT is next for a bank."""
+        self._next_row[bank] = self.device.activates + bank

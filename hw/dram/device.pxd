@@ -1,7 +1,7 @@
 cimport cython
 
 cdef long CLOSED, ACTIVATES_IN_WINDOW
-cdef long ACTIVATE, PRECHARGE, READ_COLUMN, WRITE_COLUMN, REFRESH, PRECHARGE_ALL
+cdef long NONE, ACTIVATE, PRECHARGE, READ_COLUMN, WRITE_COLUMN, REFRESH, PRECHARGE_ALL, REFRESH_BANK
 
 @cython.final
 cdef class Device:
@@ -12,7 +12,9 @@ cdef class Device:
     cdef long _activate_to_read, _activate_to_write, _activate_to_precharge, _activate_to_refresh, _row_cycle
     cdef long _activate_same_group, _activate_other_group, _activate_window
     cdef long _precharge_to_activate, _precharge_to_refresh, _precharge_to_precharge
-    cdef long _refresh_to_activate, _refresh_to_precharge
+    cdef long _refresh_to_activate, _refresh_to_precharge, _activate_to_bank_refresh
+    cdef long _bank_refresh_to_refresh, _bank_refresh_to_activate
+    cdef long _bank_refresh_to_other_refresh, _bank_refresh_to_other_activate
     cdef long _column_other_group, _column_same_group
     cdef long _read_to_write, _read_to_precharge
     cdef long _write_to_read_other_group, _write_to_read_same_group, _write_to_precharge
@@ -20,12 +22,17 @@ cdef class Device:
     cdef readonly long reads, writes, activates, precharges, never
     cdef readonly long[::1] ready
     cdef readonly long row_bus
-    cdef long[::1] _precharge_all, _refresh, _open_banks, _window, _oldest
+    cdef long[::1] _precharge_all, _refresh, _any_bank_refresh, _bank_refresh, _open_banks, _window, _oldest
+    cdef readonly long[::1] issued
+    cdef readonly long row_command, row_bank, row, column_command, column_bank
+
+    cpdef void begin(self) noexcept
 
     cpdef long pseudo_channel(self, long bank) noexcept
     cpdef bint any_open(self, long pseudo) noexcept
     cpdef long precharge_all_ready(self, long pseudo) noexcept
     cpdef long refresh_ready(self, long pseudo) noexcept
+    cpdef long bank_refresh_ready(self, long bank) noexcept
     cpdef int read(self, long bank, long cycle) except -1
     cpdef int write(self, long bank, long cycle) except -1
     cdef void _in_pseudo(self, long command, long pseudo, long until) noexcept
@@ -38,6 +45,7 @@ cdef class Device:
     cpdef int precharge_all(self, long pseudo, long cycle) except -1
     cdef void _after_precharge(self, long pseudo, long cycle) noexcept
     cpdef int refresh(self, long pseudo, long cycle) except -1
+    cpdef int refresh_bank(self, long bank, long cycle) except -1
     cdef int _record(self, long command, long pseudo, long bank, long row, long cycle) except -1
 
 cdef void _raise(long[::1] ready, long first, long last, long until) noexcept

@@ -14,10 +14,12 @@ from hw.dram.commands import (
     ACTIVATE,
     CLOSED,
     COMMANDS,
+    NONE,
     PRECHARGE,
     PRECHARGE_ALL,
     READ_COLUMN,
     REFRESH,
+    REFRESH_BANK,
     WRITE_COLUMN,
     Command,
 )
@@ -37,7 +39,9 @@ class Device:
     ``open_row`` is the row that a bank holds open, or ``CLOSED``. ``ready`` is the earliest cycle of a bank's
     RD, at place ``reads + bank``, WR (``writes + bank``), ACT (``activates + bank``) and PRE
     (``precharges + bank``), apart from ``row_bus``, the earliest cycle of any row command. At the place
-    ``never`` it is ``FAR``. ``log`` is None, or a list to which every command is appended.
+    ``never`` it is ``FAR``. ``issued`` counts commands, by the numbers of ``commands.py``; ``row_command``,
+    ``row_bank``, ``row``, ``column_command`` and ``column_bank`` are what was issued in the current cycle.
+    ``log`` is None, or a list to which every command is appended.
     """
 
     def __init__(self, standard: DramStandard) -> None:
@@ -70,6 +74,11 @@ class Device:
         self._precharge_to_precharge = timing.ppd
         self._refresh_to_activate = timing.rfc - late
         self._refresh_to_precharge = timing.rfc
+        self._activate_to_bank_refresh = timing.rrd_s + late
+        self._bank_refresh_to_refresh = timing.rfc_bank or 0  # none where banks are not refreshed singly
+        self._bank_refresh_to_activate = self._bank_refresh_to_refresh - late
+        self._bank_refresh_to_other_refresh = timing.rrefd or 0
+        self._bank_refresh_to_other_activate = self._bank_refresh_to_other_refresh - late
         self._column_other_group = max(timing.burst, timing.ccd_s)
         self._column_same_group = timing.ccd_l
         self._read_to_write = timing.rtw
@@ -88,9 +97,18 @@ class Device:
         self.row_bus = 0
         self._precharge_all = _zeros(self.pseudo_channels)
         self._refresh = _zeros(self.pseudo_channels)
+        self._any_bank_refresh = _zeros(self.pseudo_channels)
+        self._bank_refresh = _zeros(self.banks)
         self._open_banks = _zeros(self.pseudo_channels)
         self._window = array("q", [-self._activate_window] * (ACTIVATES_IN_WINDOW * self.pseudo_channels))
         self._oldest = _zeros(self.pseudo_channels)  # of the last four ACTs, the one furthest back
+        self.issued = _zeros(len(COMMANDS))
+        self.row_bank = self.row = self.column_bank = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """A new cycle: nothing was issued in it yet."""
+        self.row_command = self.column_command = NONE
 
     def pseudo_channel(self, bank: int) -> int:
         """The pseudo-channel of a bank."""
@@ -107,6 +125,10 @@ class Device:
     def refresh_ready(self, pseudo: int) -> int:
         """Earliest cycle of a refresh of all (closed) banks of a pseudo-channel."""
         return max(self._refresh[pseudo], self.row_bus)
+
+    def bank_refresh_ready(self, bank: int) -> int:
+        """Earliest cycle of a refresh of one (closed) bank."""
+        return max(self._bank_refresh[bank], self._any_bank_refresh[self.pseudo_channel(bank)], self.row_bus)
 
     def read(self, bank: int, cycle: int) -> None:
         """Issue a RD."""
@@ -155,6 +177,8 @@ class Device:
         self._in_group(self.activates, bank, cycle + self._activate_same_group)
         self._in_pseudo(self.activates, pseudo, self._next_in_window(pseudo, cycle))
         _raise(self._refresh, pseudo, pseudo + 1, cycle + self._activate_to_refresh)
+        _raise(self._bank_refresh, bank, bank + 1, cycle + self._activate_to_refresh)
+        _raise(self._any_bank_refresh, pseudo, pseudo + 1, cycle + self._activate_to_bank_refresh)
         self._record(ACTIVATE, pseudo, bank, row, cycle)
 
     def _next_in_window(self, pseudo: int, cycle: int) -> int:
@@ -169,11 +193,14 @@ class Device:
     def precharge(self, bank: int, cycle: int) -> None:
         """Issue a PRE: close the bank's row."""
         pseudo = bank >> self._pseudo_shift
+        row = self.open_row[bank]
         self.open_row[bank] = CLOSED
         self._open_banks[pseudo] -= 1
         self._in_bank(self.activates, bank, cycle + self._precharge_to_activate)
+        _raise(self._bank_refresh, bank, bank + 1, cycle + self._precharge_to_refresh)
         self._after_precharge(pseudo, cycle)
         self._record(PRECHARGE, pseudo, bank, CLOSED, cycle)
+        self.row = row  # a waveform shows which it was
 
     def precharge_all(self, pseudo: int, cycle: int) -> None:
         """Close every row of a pseudo-channel."""
@@ -198,7 +225,26 @@ class Device:
         _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._refresh_to_precharge)
         self._record(REFRESH, pseudo, -1, CLOSED, cycle)
 
+    def refresh_bank(self, bank: int, cycle: int) -> None:
+        """Refresh one bank; the others of its pseudo-channel go on."""
+        pseudo = bank >> self._pseudo_shift
+        self.row_bus = cycle + 1
+        self._in_pseudo(self.activates, pseudo, cycle + self._bank_refresh_to_other_activate)
+        self._in_bank(self.activates, bank, cycle + self._bank_refresh_to_activate)
+        _raise(self._any_bank_refresh, pseudo, pseudo + 1, cycle + self._bank_refresh_to_other_refresh)
+        _raise(self._bank_refresh, bank, bank + 1, cycle + self._bank_refresh_to_refresh)
+        self._record(REFRESH_BANK, pseudo, bank, CLOSED, cycle)
+
     def _record(self, command: int, pseudo: int, bank: int, row: int, cycle: int) -> None:
+        """Count a command, show it and log it."""
+        self.issued[command] += 1
+        if command in (READ_COLUMN, WRITE_COLUMN):
+            self.column_command = command
+            self.column_bank = bank
+        else:
+            self.row_command = command
+            self.row_bank = max(bank, 0)
+            self.row = row
         if self.log is not None:
             self.log.append(Command(cycle, COMMANDS[command], pseudo, bank, row))
 

@@ -22,7 +22,8 @@ class DramSpecification:
         address_map: name of one of ``ADDRESS_MAPS``.
         scheduler: ``frfcfs`` (first ready, first come first served), ``row_hit_first`` (the same, and no row
             is closed while an older burst that waits would hit it) or ``fcfs`` (strictly in order).
-        refresh: ``all_bank`` or ``off``.
+        refresh: ``all_bank``, ``per_bank`` (one bank after another while the others go on; not every standard
+            has it) or ``off``.
         read_queue: bursts that wait to be read, at the most.
         write_queue: bursts that wait to be written, at the most.
         write_low: writes give way to reads below this part of the write queue.
@@ -39,7 +40,7 @@ class DramSpecification:
     width: int | None = None
     address_map: str = "RoBaRaCoCh"
     scheduler: Literal["frfcfs", "row_hit_first", "fcfs"] = "frfcfs"
-    refresh: Literal["all_bank", "off"] = "all_bank"
+    refresh: Literal["all_bank", "per_bank", "off"] = "all_bank"
     read_queue: int = 32
     write_queue: int = 32
     write_low: float = 0.2
@@ -60,7 +61,11 @@ class DramSpecification:
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         schedulers = ("frfcfs", "row_hit_first", "fcfs")
         _require(self.scheduler in schedulers, "scheduler", self.scheduler, "frfcfs, row_hit_first or fcfs")
-        _require(self.refresh in ("all_bank", "off"), "refresh", self.refresh, "all_bank or off")
+        refreshes = ("all_bank", "per_bank", "off")
+        _require(self.refresh in refreshes, "refresh", self.refresh, "all_bank, per_bank or off")
+        singly = self.refresh != "per_bank" or device.timing.rfc_bank is not None
+        without = f"all_bank or off ({device.name} refreshes no bank singly)"
+        _require(singly, "refresh", self.refresh, without)
         ordered = 0 <= self.write_low < self.write_high <= 1
         _require(ordered, "write_low, write_high", (self.write_low, self.write_high), "0 <= low < high <= 1")
         burst = device.organisation.burst_bytes

@@ -50,7 +50,9 @@ class Timing(_Row):
     """Timings in memory clock cycles, named as JEDEC names them without the leading t.
 
     ``burst`` is the data bus time of one burst, ``rtw`` read command to write command, ``ppd`` precharge to
-    precharge, ``refi`` the refresh interval. ``_s`` is between bank groups, ``_l`` within one.
+    precharge, ``refi`` the refresh interval. ``_s`` is between bank groups, ``_l`` within one. ``rfc_bank``
+    (tRFC of a single bank) and ``rrefd`` (from its refresh to an ACT or a refresh of another bank of the
+    pseudo-channel) are None where the standard refreshes no bank singly.
     """
 
     burst: int = Count
@@ -74,6 +76,8 @@ class Timing(_Row):
     ppd: int = Count
     rfc: int = Count
     refi: int = Count
+    rfc_bank: int | None = Field(default=None, ge=1)
+    rrefd: int | None = Field(default=None, ge=1)
 
 
 IN_CLOCKS = {
@@ -114,7 +118,7 @@ class DramStandard(_Row):
         """
         ratio = Fraction(hertz) / self.hertz
         old = self.timing
-        cycles = old.model_dump()
+        cycles = old.model_dump(exclude_none=True)
         for name in cycles.keys() - IN_CLOCKS:
             cycles[name] = max(1, math.ceil(cycles[name] * ratio))
         cycles["refi"] = math.floor(old.refi * ratio)

@@ -1,6 +1,7 @@
 """Commands against the reference's constraint list, and against a second, plain model."""
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -46,18 +47,26 @@ ACTIVE_ROWS = ("HBM2_2000", "HBM3_6400", "DDR4_2133")  # tFAW binds in the last 
 relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+def refreshed(rows: Iterable[str]) -> st.SearchStrategy[tuple[str, str]]:
+    """A row and how it is refreshed: DDR4 has no refresh of single banks."""
+    ways = ("all_bank", "per_bank", "off")
+    return st.sampled_from(
+        [(row, way) for row in rows for way in ways if (row, way) != ("DDR4_2133", "per_bank")]
+    )
+
+
 @relaxed
 @given(
-    row=st.sampled_from(sorted(ROWS)),
+    refreshed_row=refreshed(sorted(ROWS)),
     cut=st.sampled_from(sorted(ADDRESS_MAPS)),
-    refresh=st.sampled_from(["all_bank", "off"]),
     scheduler=st.sampled_from(["frfcfs", "row_hit_first"]),
     issue=st.sampled_from([1, 3]),
     trace=traces(),
 )
 def test_every_command_is_that_of_the_plain_model(
-    row: str, cut: str, refresh: str, scheduler: str, issue: int, trace: list[Request]
+    refreshed_row: tuple[str, str], cut: str, scheduler: str, issue: int, trace: list[Request]
 ) -> None:
+    row, refresh = refreshed_row
     assert_as_the_plain_model(
         row, one_burst(row, address_map=cut, refresh=refresh, scheduler=scheduler), issue, trace
     )
@@ -65,7 +74,7 @@ def test_every_command_is_that_of_the_plain_model(
 
 @settings(max_examples=8, deadline=None)
 @given(
-    row=st.sampled_from(ACTIVE_ROWS),
+    refreshed_row=refreshed(ACTIVE_ROWS),
     scheduler=st.sampled_from(["frfcfs", "row_hit_first"]),
     queue=st.sampled_from([8, 16, 32]),
     marks=st.sampled_from([(0.2, 0.8), (0.0, 0.5), (0.25, 0.75), (0.5, 1.0)]),
@@ -73,14 +82,27 @@ def test_every_command_is_that_of_the_plain_model(
     seed=st.integers(0, 1000),
 )
 def test_so_is_every_command_of_long_traces_that_cross_the_watermarks(
-    row: str, scheduler: str, queue: int, marks: tuple[float, float], writes: float, seed: int
+    refreshed_row: tuple[str, str],
+    scheduler: str,
+    queue: int,
+    marks: tuple[float, float],
+    writes: float,
+    seed: int,
 ) -> None:
     chance = random.Random(seed)
     trace = [
         (0, WRITE if chance.random() < writes else READ, chance.randrange(1 << 10) * BURST)
         for _ in range(500)
     ]
-    chosen = one_burst(row, scheduler=scheduler, write_queue=queue, write_low=marks[0], write_high=marks[1])
+    row, refresh = refreshed_row
+    chosen = one_burst(
+        row,
+        refresh=refresh,
+        scheduler=scheduler,
+        write_queue=queue,
+        write_low=marks[0],
+        write_high=marks[1],
+    )
     assert_as_the_plain_model(row, chosen, 4, trace)
 
 
@@ -89,25 +111,32 @@ def assert_as_the_plain_model(row: str, chosen: DramSpecification, issue: int, t
     model.run()
     result = replay(trace, chosen, issue, log=True)
     assert list(result.commands) == model.commands[: len(result.commands)]
-    assert {command.name for command in model.commands[len(result.commands) :]} <= {"PREA", "REF"}
+    assert {command.name for command in model.commands[len(result.commands) :]} <= {
+        "PRE",
+        "PREA",
+        "REF",
+        "REFB",
+    }
     assert list(result.completions) == model.completions
     assert {name: result.counters[name] for name in model.counts} == model.counts
 
 
 @relaxed
 @given(
-    row=st.sampled_from(sorted(ROWS)),
+    refreshed_row=refreshed(sorted(ROWS)),
     cut=st.sampled_from(sorted(ADDRESS_MAPS)),
     scheduler=st.sampled_from(["frfcfs", "row_hit_first", "fcfs"]),
     request_bytes=st.sampled_from([64, 128, 256]),
     trace=traces(),
 )
 def test_no_command_breaks_a_constraint(
-    row: str, cut: str, scheduler: str, request_bytes: int, trace: list[Request]
+    refreshed_row: tuple[str, str], cut: str, scheduler: str, request_bytes: int, trace: list[Request]
 ) -> None:
+    row, refresh = refreshed_row
     chosen = DramSpecification(
         standard=row,
         address_map=cut,
+        refresh=refresh,  # type: ignore[arg-type]  # drawn from its values
         scheduler=scheduler,  # type: ignore[arg-type]  # drawn from its values
         request_bytes=request_bytes,
         interleave_bytes=request_bytes,
@@ -121,7 +150,21 @@ STREAMED = [(0, READ, place * 64) for place in range(200)]
 ROW_BY_ROW = [(0, READ, row * (1 << 20) + column * 64) for row in range(6) for column in range(12)]
 PLANTED: dict[str, dict[str, int]] = {
     name: {name: 1}
-    for name in ("rcd_read", "rcd_write", "rp", "ras", "ccd_l", "faw", "rtp", "wr", "wtr_l", "rtw", "rfc")
+    for name in (
+        "rcd_read",
+        "rcd_write",
+        "rp",
+        "ras",
+        "ccd_l",
+        "faw",
+        "rtp",
+        "wr",
+        "wtr_l",
+        "rtw",
+        "rfc",
+        "rfc_bank",
+        "rrefd",
+    )
 }
 PLANTED["rc"] = {"rc": 1, "ras": 1}
 PLANTED["rrd_s"] = {"rrd_s": 1, "rrd_l": 1, "faw": 1}
@@ -134,8 +177,10 @@ def faults_with(row: str, forgotten: dict[str, int]) -> list[str]:
     device = standard(row)
     timing = device.timing.model_copy(update={"refi": 900, **forgotten})
     broken = device.model_copy(update={"timing": timing})
-    run = replay(SCATTERED + STREAMED + ROW_BY_ROW, replace(one_burst(row), standard=broken), log=True)
-    return faults(run.commands, rules(row))
+    trace = SCATTERED + STREAMED + ROW_BY_ROW
+    ways = ("all_bank", "per_bank") if device.timing.rfc_bank else ("all_bank",)
+    runs = [replay(trace, replace(one_burst(row), standard=broken, refresh=way), log=True) for way in ways]
+    return [fault for run in runs for fault in faults(run.commands, rules(row))]
 
 
 @pytest.mark.parametrize("name", sorted(PLANTED))

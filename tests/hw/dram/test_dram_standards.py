@@ -1,5 +1,6 @@
 """The table of standards: sources, agreement with the reference's figures, peak bandwidths, errors."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -28,6 +29,7 @@ SAME = {
     "rfc": "nRFC",
     "refi": "nREFI",
 }
+SINGLE_BANKS = {"rfc_bank": "nRFCpb", "rrefd": "nRREFD"}
 
 
 @pytest.mark.parametrize("name", standards())
@@ -41,6 +43,24 @@ def test_a_row_says_where_it_is_from_and_repeats_the_reference(name: str) -> Non
     assert row.timing.rtw == reference.get(
         "nRTW", reference["nCL"] + reference["nBL"] + 2 - reference["nCWL"]
     )
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if not name.startswith("DDR")])
+def test_refreshes_of_single_banks_repeat_the_reference(name: str) -> None:
+    """Its interval is rounded up to a cycle; HBM3's is that of a bank of either pseudo-channel at once."""
+    row, reference = standard(name), figures(name)
+    timing = row.timing.model_dump()
+    assert {key: timing[key] for key in SINGLE_BANKS} == {
+        key: reference[other] for key, other in SINGLE_BANKS.items()
+    }
+    together = 2 if name.startswith("HBM3") else 1
+    assert math.ceil(row.timing.refi / row.organisation.total_banks * together) == reference["nREFIpb"]
+
+
+def test_ddr4_refreshes_no_bank_singly() -> None:
+    message = r"refresh must be all_bank or off \(DDR4_2133 refreshes no bank singly\), not per_bank"
+    with pytest.raises(ValueError, match=message):
+        DramSpecification("DDR4_2133", refresh="per_bank")
 
 
 def test_every_row_is_compared() -> None:
@@ -118,7 +138,7 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         ("write_high", 0.1, "write_low, write_high must be 0 <= low < high <= 1"),
         ("interleave_bytes", 96, "interleave_bytes must be a multiple of 64, not 96"),
         ("scheduler", "random", "scheduler must be frfcfs, row_hit_first or fcfs, not random"),
-        ("refresh", "never", "refresh must be all_bank or off, not never"),
+        ("refresh", "never", "refresh must be all_bank, per_bank or off, not never"),
         ("channels", 0, "channels must be at least 1, not 0"),
     ],
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dram_rules import History, Rules, figures
+from dram_rules import ROW_COMMANDS, History, Rules, figures
 
 from hw.dram import DramSpecification
 from hw.dram.address import Decoder
@@ -46,7 +46,9 @@ class PlainModel:
         self.issue = issue
         self.queues: dict[bool, list[Burst]] = {False: [], True: []}
         self.opened: list[Burst] = []
-        self.owed: list[int] = []
+        self.owed: list[int] = []  # pseudo-channels, or banks where they are refreshed singly
+        self.singly = specification.refresh == "per_bank"
+        self.sets = 0  # of single banks, one of each pseudo-channel, that have fallen due
         self.pending: list[tuple[int, int]] = []
         self.open_row: dict[int, int] = {}
         self.write_mode = False
@@ -71,13 +73,22 @@ class PlainModel:
                 break
         while self.pending and self.pending[0][0] <= now:
             self.completions.append((self.pending.pop(0)[1], now))
-        if self.specification.refresh == "all_bank" and now % self.figures["nREFI"] == 0:
-            self.owed += range(self.pseudo_channels)
+        self.owed += self.refreshes_due(now)
         if self.rules.buses == 1:
             self.try_any(now)
         else:
             self.try_column(now)
             self.try_row(now)
+
+    def refreshes_due(self, now: int) -> list[int]:
+        """What falls due for a refresh in this cycle: all pseudo-channels, or one bank of each."""
+        if self.specification.refresh == "all_bank" and now % self.figures["nREFI"] == 0:
+            return list(range(self.pseudo_channels))
+        if self.singly and now == (self.sets + 1) * self.figures["nREFI"] // self.banks_per_pseudo:
+            self.sets += 1
+            bank = (self.sets - 1) % self.banks_per_pseudo
+            return [pseudo * self.banks_per_pseudo + bank for pseudo in range(self.pseudo_channels)]
+        return []
 
     def take(self, now: int) -> bool:
         """Accept the next request, if there is room."""
@@ -101,11 +112,17 @@ class PlainModel:
 
     def try_column(self, now: int) -> bool:
         """The column bus: opened bursts first, then the queue of the current mode."""
-        return self.serve_opened(now) or (not self.owed and self.serve_queue(now, {"RD", "WR"}))
+        return self.serve_opened(now) or (not self.all_wait() and self.serve_queue(now, {"RD", "WR"}))
 
     def try_row(self, now: int) -> bool:
-        """The row bus: a refresh that is due, else the queue of the current mode."""
-        return self.serve_refresh(now) if self.owed else self.serve_queue(now, {"ACT", "PRE"})
+        """The row bus: a refresh that is due, else, if not all wait for it, the queue of the current mode."""
+        if self.owed and self.serve_refresh(now):
+            return True
+        return not self.all_wait() and self.serve_queue(now, {"ACT", "PRE"})
+
+    def all_wait(self) -> bool:
+        """Whether nothing but opened bursts may be served."""
+        return bool(self.owed) and not self.singly
 
     def try_any(self, now: int) -> bool:
         """The only bus."""
@@ -127,7 +144,7 @@ class PlainModel:
 
     def ready(self, command: Command) -> bool:
         """Whether a command may be issued now."""
-        if command.name in ("ACT", "PRE", "PREA", "REF") and command.cycle < self.row_bus:
+        if command.name in ROW_COMMANDS and command.cycle < self.row_bus:
             return False
         return self.history.earliest(command) <= command.cycle
 
@@ -145,7 +162,7 @@ class PlainModel:
                 for bank, row in self.open_row.items()
                 if bank // self.banks_per_pseudo != command.pseudo_channel
             }
-        if command.name in ("ACT", "PRE", "PREA", "REF"):
+        if command.name in ROW_COMMANDS:
             self.row_bus = command.cycle + (self.rules.activate_cycles if command.name == "ACT" else 1)
 
     def finish(self, burst: Burst, now: int) -> None:
@@ -181,7 +198,8 @@ class PlainModel:
         for burst in queue:
             command = self.next_command(burst, now)
             held = command.name == "PRE" and self.keeps_open(burst, queue)
-            if command.name in kinds and not held and self.ready(command):
+            kept = self.singly and self.owed[:1] == [burst.bank]
+            if command.name in kinds and not (held or kept) and self.ready(command):
                 self.count(burst, command)
                 self.issue_command(command)
                 if command.name == "ACT":
@@ -211,7 +229,23 @@ class PlainModel:
             self.counts[{"ACT": "row_misses", "PRE": "row_conflicts"}.get(command.name, "row_hits")] += 1
 
     def serve_refresh(self, now: int) -> bool:
-        """Close all banks of the pseudo-channel whose turn it is, or refresh it."""
+        """Close what is open of that whose turn it is, or refresh it."""
+        return self.serve_bank_refresh(now) if self.singly else self.serve_refresh_of_all(now)
+
+    def serve_bank_refresh(self, now: int) -> bool:
+        """One bank."""
+        bank = self.owed[0]
+        is_open = bank in self.open_row
+        command = Command(now, "PRE" if is_open else "REFB", bank // self.banks_per_pseudo, bank, -1)
+        if any(burst.bank == bank for burst in self.opened) or not self.ready(command):
+            return False
+        self.issue_command(command)
+        if not is_open:
+            self.owed.pop(0)
+        return True
+
+    def serve_refresh_of_all(self, now: int) -> bool:
+        """All banks of a pseudo-channel."""
         pseudo = self.owed[0]
         is_open = any(bank // self.banks_per_pseudo == pseudo for bank in self.open_row)
         command = Command(now, "PREA" if is_open else "REF", pseudo, -1, -1)

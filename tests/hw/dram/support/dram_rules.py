@@ -17,8 +17,8 @@ from typing import Any
 from hw.dram.commands import Command
 
 ORACLES = Path(__file__).parents[3] / "oracles" / "hbm2"
-NAMES = {"PRE": "PREpb", "PREA": "PREab", "REF": "REFab"}
-ROW_COMMANDS = {"ACT", "PRE", "PREA", "REF"}
+NAMES = {"PRE": "PREpb", "PREA": "PREab", "REF": "REFab", "REFB": "REFpb"}
+ROW_COMMANDS = {"ACT", *NAMES}
 
 # JESD79-4 DDR4-2133P, x8, 8 Gb, as in Ramulator 2.1's ddr4.py; it has the constraints of HBM2, one command
 # bus and ACTs of one clock.
@@ -98,6 +98,15 @@ class Rules:
             for entry in parameters()[family]["timing_constraints"]
             if entry["latency"] != "nCCDR"  # between stack levels, of which our rows have one
             for constraint in self._adjusted(entry, values)
+        ] + self._between_bank_refreshes(values)
+
+    @staticmethod
+    def _between_bank_refreshes(values: dict[str, int]) -> list[Constraint]:
+        """What the list has for HBM3 alone, and that a bank takes no refresh while it refreshes."""
+        refresh = frozenset({"REFpb"})
+        return [
+            Constraint("PseudoChannel", refresh, refresh, values["nRREFD"], 1),
+            Constraint("Bank", refresh, refresh, values["nRFCpb"], 1),
         ]
 
     def _adjusted(self, entry: dict[str, Any], values: dict[str, int]) -> Iterator[Constraint]:
@@ -187,6 +196,8 @@ def _state_faults(command: Command, row_of: dict[int, int], rules: Rules) -> Ite
         row_of[command.bank] = command.row
     if command.name == "PRE" and row_of.pop(command.bank, None) is None:
         yield f"{command}, but no row is open"
+    if command.name == "REFB" and open_row is not None:
+        yield f"{command}, but row {open_row} is open"
     of_pseudo = [bank for bank in row_of if bank // rules.banks_per_pseudo == command.pseudo_channel]
     if command.name == "REF" and of_pseudo:
         yield f"{command}, but rows are open in banks {of_pseudo}"
