@@ -26,6 +26,7 @@ slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|
 
 # make cosim: a block that has a twin (default: all), and the HDL simulator. With ACC and MTX: that block (or
 # several: merger,bank) in the loop of an accelerator, at instances (default: the first), with Verilog of one's own.
+# VCD=1 shows the machine, what is within the modules and where they differ; LOCKSTEP=1 lets no component sleep.
 # With BENCH: a file of cocotb tests of one's own on BLOCK, DUT being its event model, its rtl, or both.
 BENCH   ?=
 DUT     ?= both
@@ -34,9 +35,13 @@ SIM     ?= icarus
 AT      ?=
 VERILOG ?=
 MODULE  ?=
+LOCKSTEP ?=
 LOOP     = $(VENV)/bin/fiberscope rtl loop '$(BLOCK)' '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') \
     $(foreach setting,$(SET),--set '$(setting)') $(foreach at,$(AT),--at '$(at)') --sim '$(SIM)' \
-    $(foreach source,$(VERILOG),--verilog '$(source)') $(if $(MODULE),--module '$(MODULE)') -o '$(OUT)/$(NAME)-$(BLOCK)'
+    $(foreach source,$(VERILOG),--verilog '$(source)') $(if $(MODULE),--module '$(MODULE)') $(if $(LOCKSTEP),--lock-step) \
+    $(call WAVES,$(OUT)/$(NAME)-$(BLOCK).vcd) -o '$(OUT)/$(NAME)-$(BLOCK)'
+WAVES    = $(if $(VCD),--vcd '$(1)') $(if $(WINDOW),--vcd-window '$(WINDOW)') \
+    $(foreach pattern,$(SCOPE),--vcd-scope '$(pattern)') $(if $(TRIGGER),--vcd-trigger '$(TRIGGER)')
 OWN      = $(VENV)/bin/fiberscope rtl bench '$(BENCH)' --block '$(BLOCK)' --dut '$(DUT)' --sim '$(SIM)' \
     $(foreach setting,$(SET),--set '$(setting)') -o '$(OUT)/bench-$(BLOCK)'
 BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
@@ -64,8 +69,7 @@ help: ## Show the targets.
 sim: which $(READY) ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE= TRIGGER=].
 	@mkdir -p $(OUT)
 	@$(VENV)/bin/fiberscope sim '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') $(foreach setting,$(SET),--set '$(setting)') \
-	    $(if $(VCD),--vcd '$(OUT)/$(NAME).vcd') $(if $(WINDOW),--vcd-window '$(WINDOW)') \
-	    $(foreach pattern,$(SCOPE),--vcd-scope '$(pattern)') $(if $(TRIGGER),--vcd-trigger '$(TRIGGER)') \
+	    $(call WAVES,$(OUT)/$(NAME).vcd) \
 	    $(if $(EXACT),--exact) --json '$(OUT)/$(NAME).json'
 
 which:
@@ -75,12 +79,16 @@ which:
 wave: which $(READY) ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
 
-cosim: $(if $(ACC)$(MTX),whole) $(READY) $(VENV)/dev $(VENV)/rtl ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE=] [BENCH= DUT=].
+cosim: $(if $(ACC)$(MTX),whole,unwatched) $(READY) $(VENV)/dev $(VENV)/rtl ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE= LOCKSTEP=1 VCD=1] [BENCH= DUT=].
 	@$(if $(BENCH),$(OWN),$(if $(ACC)$(MTX),$(LOOP),$(BENCHES)))
 
 whole:
 	@test -n '$(ACC)' && test -n '$(BLOCK)' && test -n '$(MTX)' || { \
 	    echo 'make: say which machine, block and matrix, as in make cosim ACC=gamma BLOCK=merger MTX=uniform:rows=60,cols=60,nonzeros=300' >&2; exit 2; }
+
+unwatched:
+	@test -z '$(VCD)$(WINDOW)$(SCOPE)$(TRIGGER)' || { \
+	    echo 'make: a waveform is of a machine with the block in it, as in make cosim ACC=gamma BLOCK=merger MTX=uniform:rows=60,cols=60,nonzeros=300 VCD=1' >&2; exit 2; }
 
 test: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests, without the slow ones.
 	@$(PY) -m pytest -q -n auto -m 'not slow'

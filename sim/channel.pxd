@@ -42,5 +42,6 @@ cdef class Channel:
     cpdef long coordinate(self) noexcept
     cpdef long reference(self) noexcept
     cpdef double value(self) noexcept
+    cpdef tuple token(self, long place)
     cpdef int pop(self) except -1
     cdef int _wake_writer(self) except -1

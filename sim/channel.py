@@ -137,6 +137,12 @@ class Channel:
         """Value of the head token; only when ``can_pop``."""
         return self._values[self._head]
 
+    def token(self, place: int) -> tuple[int, int, int, float]:
+        """The token at this place from the head on, seen yet or not; for who watches from outside."""
+        at = (self._head + place) % self.capacity
+        words = self._words[WORDS * at : WORDS * at + ARRIVAL]
+        return (words[CONTROL], words[COORDINATE], words[REFERENCE], self._values[at])
+
     def pop(self) -> None:
         """Drop the head token; its slot is free for the writer from the next cycle.
 

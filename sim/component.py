@@ -56,14 +56,17 @@ class Signal:
     Args:
         name: its name within the component's scope.
         width: bits.
-        kind: ``"wire"`` (bits), ``"integer"`` (a signed number) or ``"state"`` (a number with names).
+        kind: ``"wire"`` (bits), ``"integer"`` (a signed number), ``"state"`` (a number with names) or
+            ``"mark"`` (a bit; where one first becomes 1 is what whoever opens the waveform sees first).
         states: for kind ``"state"``, the name of each number.
+        within: a scope within the component's, as in ``rtl`` or ``rtl.tree``; empty for its own.
     """
 
     name: str
     width: int = 32
     kind: str = "wire"
     states: tuple[str, ...] = field(default=())
+    within: str = ""
 
 
 class Reserved(Generic[Kept]):

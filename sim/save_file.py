@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vcd.gtkw import GTKWColor, GTKWFlag, GTKWSave
 
-from sim.first_stall import FirstStall, part_of
+from sim.landmark import Landmark, part_of
 from sim.names import family_name
 from sim.partial import partial
 from sim.vcd_file import VcdFile
@@ -27,10 +27,10 @@ NO_MARKER = -1
 ZOOM_WIDTH = 200  # GTKWave's zoom is minus the binary logarithm of the time that it shows on so many pixels
 
 
-def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable], stall: FirstStall) -> None:
+def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable], landmark: Landmark) -> None:
     """Write it: the states of all components, by kind; then a group a component, within that of its scope.
 
-    The part that stalls first comes first, open, and GTKWave's marker stands where it does.
+    The part with the landmark comes first, open, and GTKWave's marker stands there.
 
     What stands there already is replaced if Fiberscope wrote it; a view that a user has saved is kept, with a
     warning.
@@ -39,7 +39,7 @@ def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable], sta
         path: where to.
         vcd: the waveform, named without its folder, so that the two files can move together.
         variables: what the waveform holds.
-        stall: the first one in it.
+        landmark: what is to be seen first.
     """
     if path.exists() and not _is_ours(path):
         warnings.warn(f"{path} is not Fiberscope's own and is kept as it is", stacklevel=7)
@@ -47,7 +47,7 @@ def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable], sta
     made = partial(path)
     try:
         with made.open("w", encoding="utf-8", newline="\n") as file:
-            _write(GTKWSave(file), vcd, variables, stall)
+            _write(GTKWSave(file), vcd, variables, landmark)
         made.replace(path)
     finally:
         made.unlink(missing_ok=True)
@@ -58,20 +58,20 @@ def _is_ours(path: Path) -> bool:
         return file.readline().rstrip() == f"[*] {OURS}"
 
 
-def _write(save: GTKWSave, vcd: VcdFile, variables: Sequence[Variable], stall: FirstStall) -> None:
+def _write(save: GTKWSave, vcd: VcdFile, variables: Sequence[Variable], landmark: Landmark) -> None:
     start, end = vcd.span
     zoom = -math.log2(max(end - start, 1) * ZOOM_WIDTH / WAVES_WIDTH)
     save.comment(OURS)
     save.dumpfile(vcd.path.name, abspath=False)
     save.timestart(start)
-    save.zoom_markers(zoom, marker=NO_MARKER if stall.time is None else vcd.stamp(stall.time))
+    save.zoom_markers(zoom, marker=NO_MARKER if landmark.time is None else vcd.stamp(landmark.time))
     save.size(*WINDOW)
     save.signals_width(SIGNALS_WIDTH)
     for machine in dict.fromkeys(variable.scope.partition(".")[0] for variable in variables):
         save.treeopen(machine)
     view = _View(save)
     view.states([variable for variable in variables if variable.name == STATE])
-    for scope in sorted(_scopes(variables), key=lambda scope: scope.name != part_of(stall.scope)):
+    for scope in sorted(_scopes(variables), key=lambda scope: scope.name != part_of(landmark.scope)):
         view.scope(scope)
 
 

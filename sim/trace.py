@@ -14,8 +14,8 @@ from pathlib import Path
 from sim.component import Component
 from sim.constants import FAR
 from sim.errors import SimulationError
-from sim.first_stall import FirstStall
 from sim.kernel import Kernel
+from sim.landmark import Landmark
 from sim.save_file import SAVE_FILE_ENDING, write_save_file
 from sim.trigger import Trigger
 from sim.vcd_file import VcdFile
@@ -139,7 +139,7 @@ class Tracer:
         self._latest = start.start  # time of the last change
         self._kernel = kernel
         self._waveform = waveform
-        self._stall = FirstStall(waveform.variables)
+        self._landmark = Landmark(waveform.variables)
         self._save_path = path.with_suffix(SAVE_FILE_ENDING) if save_file else None
         if path == self._save_path:
             raise SimulationError(f"the waveform {path} cannot end in {SAVE_FILE_ENDING}: its save file does")
@@ -188,7 +188,7 @@ class Tracer:
         changed = probes.collect(ticked)
         if changed:
             self._file.change(time, changed, probes.values)
-            self._stall.look(time, changed, probes.values)
+            self._landmark.look(time, changed, probes.values)
             self.changes += len(changed)
             self._latest = time
 
@@ -197,7 +197,7 @@ class Tracer:
         probes.collect_all()
         self._latest = self.start
         self._file.begin(self.start, self._waveform.variables, probes.values)
-        self._stall.look(self.start, range(len(probes.values)), probes.values)
+        self._landmark.look(self.start, range(len(probes.values)), probes.values)
         self.begun = True
 
     def close(self, finished: bool) -> None:
@@ -235,7 +235,7 @@ class Tracer:
 
     def _write_save_file(self) -> None:
         if self._save_path is not None:
-            write_save_file(self._save_path, self._file, self._waveform.variables, self._stall)
+            write_save_file(self._save_path, self._file, self._waveform.variables, self._landmark)
 
     def _warn(self) -> None:
         kernel, period = self._kernel, self._kernel.clocks[0].period

@@ -19,7 +19,7 @@ from sim.waveform import Variable
 
 COARSEST, FINEST = 2, -15  # timescales of a VCD file, as powers of ten of a second: 100 s to 1 fs
 UNITS = ("s", "ms", "us", "ns", "ps", "fs")
-TYPES = {"wire": "wire", "integer": "integer", "text": "string", "occupancy": "integer"}
+TYPES = {"wire": "wire", "integer": "integer", "text": "string", "mark": "wire", "occupancy": "integer"}
 BUFFER_BYTES = 1 << 20
 
 

@@ -17,12 +17,12 @@ from sim.scopes import choose
 
 STATE = "state"  # the signal that every component has: what its cycles count as
 OCCUPANCY_BITS = 32
-WIDEST = 63  # bits; values are held as signed 64-bit integers
+WIDEST = 64  # bits; values are held as signed 64-bit integers, so a number of 64 bits is one
 
 _INDEXED = re.compile(r"(?P<array>.+)\[(?P<index>\d+)\]")
 
-Kind = Literal["wire", "integer", "text", "occupancy"]
-KINDS: dict[str, Kind] = {"wire": "wire", "integer": "integer", "state": "text"}
+Kind = Literal["wire", "integer", "text", "mark", "occupancy"]
+KINDS: dict[str, Kind] = {"wire": "wire", "integer": "integer", "state": "text", "mark": "mark"}
 COLOURS = {"busy": "DarkGreen", "idle": "black", "wait": "firebrick", "full": "DarkOrchid4"}  # X11's names
 
 
@@ -31,9 +31,10 @@ class Variable:
     """One line of a waveform.
 
     Args:
-        scope: the instance name of its component.
+        scope: the instance name of its component, or a scope within that.
         name: unique within the scope.
-        kind: ``"wire"`` (bits), ``"integer"`` (a signed number), ``"text"`` or ``"occupancy"`` (tokens).
+        kind: ``"wire"`` (bits), ``"integer"`` (a signed number), ``"text"``, ``"mark"`` (a bit) or
+            ``"occupancy"`` (tokens).
         width: bits.
         texts: for kind ``"text"``, what stands for each number from 0.
         capacity: for kind ``"occupancy"``, how many tokens the channel can hold.
@@ -119,7 +120,8 @@ def _variable(component: Component, signal: Signal) -> Variable:
         raise SimulationError(f"{name}: a signal has 1 to {WIDEST} bits, not {signal.width}")
     if (signal.kind == "state") != bool(signal.states):
         raise SimulationError(f"{name}: a signal of kind state, and no other, names its states")
-    return Variable(component.name, signal.name, KINDS[signal.kind], signal.width, signal.states)
+    scope = f"{component.name}.{signal.within}" if signal.within else component.name
+    return Variable(scope, signal.name, KINDS[signal.kind], signal.width, signal.states)
 
 
 def _occupancy(component: Component, label: str, channel: Channel) -> Variable:
@@ -144,11 +146,11 @@ def _port_signal(component: Component, label: str) -> str:
 
 
 def _check_names(component: Component, variables: Sequence[Variable]) -> None:
-    names = Counter(variable.name for variable in variables)
-    for name, count in names.items():
+    names = Counter((variable.scope, variable.name) for variable in variables)
+    for (scope, name), count in names.items():
         if count > 1:
-            raise SimulationError(f"{component.name}: {count} signals of the waveform are named {name}")
-    for part in (*component.name.split("."), *names):
+            raise SimulationError(f"{scope}: {count} signals of the waveform are named {name}")
+    for part in dict.fromkeys(part for scope, name in names for part in (*scope.split("."), name)):
         if not re.fullmatch(r"[!-~]+", part):
             raise SimulationError(
                 f"{component.name}: {part!r} cannot name a scope or a signal of a waveform; "

@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.commands.options import Accelerator, Json, Matrix, Parts, SecondMatrix, Settings, matrices
+from fiberscope.commands.recorded import (
+    Vcd,
+    VcdCycles,
+    VcdPlain,
+    VcdScope,
+    VcdTrigger,
+    VcdWindow,
+    recorded,
+)
 from fiberscope.commands.waveform_size import sized
-from fiberscope.errors import INTERRUPTED, FailedRunError, InputError, UnwrittenWaveformError
+from fiberscope.errors import INTERRUPTED, FailedRunError, UnwrittenWaveformError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
@@ -22,26 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["sim"]
 
 _Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
-_Vcd = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write a waveform here; as FST if it ends in .fst.")
-]
-_VcdWindow = Annotated[
-    str | None, typer.Option(metavar="START:END", help="Cycles in the waveform, the end excluded.")
-]
-_VcdScope = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PATTERN", help="Components in the waveform, as in 'pe0[0-3]'; repeatable."),
-]
-_VcdTrigger = Annotated[
-    str | None,
-    typer.Option(metavar="CONDITION", help="Begin the waveform when 'pe07 input_stall > 100' or the like."),
-]
-_VcdCycles = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Length of the waveform at the most, from its begin.")
-]
-_VcdPlain = Annotated[
-    bool, typer.Option("--vcd-plain", help="No colours in the waveform, for viewers other than GTKWave.")
-]
 _Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
 _Histograms = Annotated[
     bool, typer.Option("--histograms", help="Report how full the channels were, for 'fiberscope plot'.")
@@ -61,12 +50,12 @@ def sim(
     part: Parts = None,
     config: _Config = None,
     json: Json = None,
-    vcd: _Vcd = None,
-    vcd_window: _VcdWindow = None,
-    vcd_scope: _VcdScope = None,
-    vcd_trigger: _VcdTrigger = None,
-    vcd_cycles: _VcdCycles = None,
-    vcd_plain: _VcdPlain = False,
+    vcd: Vcd = None,
+    vcd_window: VcdWindow = None,
+    vcd_scope: VcdScope = None,
+    vcd_trigger: VcdTrigger = None,
+    vcd_cycles: VcdCycles = None,
+    vcd_plain: VcdPlain = False,
     exact: _Exact = False,
     histograms: _Histograms = False,
     cycle_limit: _CycleLimit = None,
@@ -83,13 +72,12 @@ def sim(
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
     """
     from accelerators.configuration import parse_settings
-    from fiberscope.api import Waveform, simulate
+    from fiberscope.api import simulate
     from fiberscope.commands.progress import watched
     from fiberscope.parts import parse_parts
 
+    waveform = recorded(context)
     _check_files(context)
-    window, colours = _window(vcd_window), not vcd_plain
-    waveform = Waveform(vcd, window, vcd_scope or (), vcd_trigger, vcd_cycles, colours) if vcd else None
     run = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
     with _delivering(json, vcd, quiet) as deliver, watched(quiet) as tell:
         given, parts = parse_settings(settings or []), parse_parts(part or [])
@@ -110,21 +98,8 @@ def _check_files(context: typer.Context) -> None:
 
     given = context.params
     vcd = given["vcd"]
-    if vcd is None:
-        for option in context.command.params:
-            if str(option.name).startswith("vcd_") and given[str(option.name)]:
-                raise InputError(f"{option.opts[0]} needs --vcd FILE, the waveform to write")
     outputs = {"the report": given["json"], **(files_of(vcd) if vcd else {})}
     check_outputs(outputs, {**matrices(given["matrix"], given["b"]), "the file of --config": given["config"]})
-
-
-def _window(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    start, _, end = text.partition(":")
-    if not (start.isdecimal() and end.isdecimal() and int(start) < int(end)):
-        raise InputError(f"--vcd-window {text}: write it as START:END in cycles, for example 1000:5000")
-    return int(start), int(end)
 
 
 @contextmanager

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import cocotb
 from cocotb.task import bridge
 
 from fiberscope.rtl.loop import simulate_in_bench
+from fiberscope.rtl.places import Place
 from hw.rtl.tools.cocotb_backend import CocotbBackend
+from hw.rtl.tools.harness import prefix
 
 
 @cocotb.test()
 async def the_accelerator_runs_with_the_modules_in_it(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
     """Fails with whatever the run fails with."""
-    await bridge(simulate_in_bench)(partial(CocotbBackend, dut))
+
+    def backend(place: Place, watched: bool) -> CocotbBackend:
+        within = getattr(dut, place.instance) if watched else None
+        return CocotbBackend(dut, place.interface, prefix(place.instance), within)
+
+    await bridge(simulate_in_bench)(backend)

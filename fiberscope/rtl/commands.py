@@ -14,9 +14,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
+from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings, matrices
+from fiberscope.commands.recorded import (
+    Vcd,
+    VcdCycles,
+    VcdPlain,
+    VcdScope,
+    VcdTrigger,
+    VcdWindow,
+    recorded,
+)
 from fiberscope.errors import MACHINE_WRONG, InputError
-from fiberscope.report.files import make_folder, write_text
+from fiberscope.report.files import check_outputs, make_folder, write_text
 
 if TYPE_CHECKING:
     from fiberscope.rtl.loop import Outcome
@@ -50,6 +59,9 @@ _Blocks = Annotated[str, typer.Argument(help="Names of blocks, as in merger or m
 _Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]
 _Module = Annotated[str | None, typer.Option(metavar="NAME", help="The module in it; BLOCK by default.")]
 _Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, verilator or pyrtl (none).")]
+_LockStep = Annotated[
+    bool, typer.Option("--lock-step", help="One cycle of the RTL in every cycle of the machine.")
+]
 _Json = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write it here too; - for the terminal alone.")
 ]
@@ -216,6 +228,7 @@ def area(block: _Every = None, settings: _Lists = None, liberty: _Liberty = None
 
 @rtl.command()
 def loop(
+    context: typer.Context,
     blocks: _Blocks,
     accelerator: Accelerator,
     matrix: Matrix,
@@ -225,6 +238,13 @@ def loop(
     verilog: _Verilog = None,
     module: _Module = None,
     simulator: _Simulator = "icarus",
+    lock_step: _LockStep = False,
+    vcd: Vcd = None,
+    vcd_window: VcdWindow = None,
+    vcd_scope: VcdScope = None,
+    vcd_trigger: VcdTrigger = None,
+    vcd_cycles: VcdCycles = None,
+    vcd_plain: VcdPlain = False,
     output: _Folder = Path("build/loop"),
 ) -> int:
     """Run an accelerator with components replaced by RTL, and compare the reports.
@@ -235,14 +255,30 @@ def loop(
       fiberscope rtl loop merger gamma my.mtx --set pe.radix=8 --at gamma.pe01.merger
       fiberscope rtl loop merger,bank gamma uniform:rows=60,cols=60,nonzeros=300
       fiberscope rtl loop merger gamma my.mtx --verilog mine.v --module my_merger
+      fiberscope rtl loop merger gamma my.mtx --vcd loop.vcd --vcd-scope pe00
     """
+    waveform = recorded(context)
     names = tuple(dict.fromkeys(blocks.split(",")))
     for name in names:
         _block(name)
     from fiberscope.rtl.loop import Loop, compare
+    from fiberscope.waveform import files_of
 
+    if vcd is not None:
+        check_outputs(files_of(vcd), matrices(matrix, b))
     given, places, sources = tuple(settings or ()), tuple(at or ()), tuple(verilog or ())
-    order = Loop(names, accelerator, matrix, b, given, places, sources, module)
+    order = Loop(
+        names,
+        accelerator,
+        matrix,
+        b,
+        given,
+        places,
+        sources,
+        module,
+        lock_step=lock_step,
+        waveform=waveform,
+    )
     try:
         outcome = compare(order, simulator, output)
     except InputError as error:
@@ -250,7 +286,10 @@ def loop(
     print(
         f"{accelerator} on {outcome.component.workload.name}, RTL in {simulator} at {', '.join(outcome.at)}"
     )
-    return _said(outcome)
+    code = _said(outcome)
+    if vcd is not None:
+        print(f"Waveform: {vcd} (open it: fiberscope wave {vcd})")
+    return code
 
 
 def _said(outcome: Outcome) -> int:

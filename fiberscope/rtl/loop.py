@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import accelerators
 from accelerators.configuration import parse_settings
+from accelerators.machine import EVENT, Accelerator
 from fiberscope.api import simulate
 from fiberscope.errors import FailedRunError, InputError
 from fiberscope.report.document import Report
 from fiberscope.rtl.places import Maker, Place, choose, makers
+from fiberscope.waveform import Waveform
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.kit.backend import Backend, PyrtlBackend
-from hw.rtl.kit.interface import Interface
 from hw.rtl.kit.parameters import Parameters
-from hw.rtl.tools.harness import harness, prefix
+from hw.rtl.tools.harness import harness
 from hw.rtl.tools.hdl import SIMULATORS, Bench, HdlError, find, read_order, run
 from hw.rtl.tools.simulator import check_sources
 from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from hw.rtl.tools.verilator import Verilator
-from sim import Component, SimulationError
+from sim import Component, Kernel, SimulationError
 from workloads.errors import nearest
 
 __all__ = ["Loop", "Outcome", "compare", "simulate_in_bench"]
@@ -49,6 +54,9 @@ class Loop:
         sources: Verilog files of one's own, for one block; the twins' if there are none.
         module: the module among them; the block's name if None.
         cycle_limit: where a run is stopped, None for nowhere.
+        lock_step: whether the RTL runs one cycle in every cycle of the machine; else it may sleep as a
+            component does, and runs the cycles slept through when it wakes.
+        waveform: of the run with RTL, which is in lock-step then.
     """
 
     blocks: tuple[str, ...]
@@ -60,6 +68,20 @@ class Loop:
     sources: tuple[str, ...] = ()
     module: str | None = None
     cycle_limit: int | None = None
+    lock_step: bool = False
+    waveform: Waveform | None = None
+
+    @property
+    def model(self) -> Accelerator[Any]:
+        """The accelerator, in lock-step if it is to be: in a kernel in which no component ever sleeps."""
+        kind = accelerators.find(self.accelerator)
+        if not self.lock_step and self.waveform is None:
+            return kind
+        machine = kind.models[EVENT]
+        if "kernel" not in inspect.signature(machine).parameters:
+            raise InputError(f"{kind.name} takes no kernel, which lock-step and waveforms with RTL need")
+        awake = partial(machine, kernel=Kernel(sleep=False))
+        return replace(kind, models={**kind.models, EVENT: awake})
 
 
 @dataclass(frozen=True)
@@ -100,7 +122,7 @@ def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
     """
     noted = makers(loop.accelerator, loop.blocks, {})
     _check(loop, simulator)
-    component = _simulate(loop, noted)
+    component = _simulate(replace(loop, waveform=None, lock_step=False), noted)
     places = choose(loop.accelerator, noted, loop.at, loop.module)
     limited = replace(loop, cycle_limit=2 * component.cycles + 1000)
     at = tuple(place.at for place in places)
@@ -136,7 +158,7 @@ def _check(loop: Loop, simulator: str) -> None:
         raise InputError(str(error)) from error
 
 
-def simulate_in_bench(backend: Callable[[Interface, str], Backend]) -> None:
+def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
     """The second run, within an HDL simulator; leaves its report, or what went wrong, where it was told."""
     order = read_order()
     given: dict[str, Any] = {
@@ -146,10 +168,10 @@ def simulate_in_bench(backend: Callable[[Interface, str], Backend]) -> None:
         Place(**{**place, "parameters": BLOCKS[place["block"]].parameters(**place["parameters"])})
         for place in order["places"]
     ]
+    if given["waveform"] is not None:
+        given["waveform"] = Waveform(**{**given["waveform"], "path": Path(given["waveform"]["path"])})
     with contextlib.chdir(order["here"]), _reported(order["report"], order["fault"]):
-        report = _simulate_with(
-            Loop(**given), places, lambda place: backend(place.interface, prefix(place.instance))
-        )
+        report = _simulate_with(Loop(**given), places, backend)
         report.write(order["report"])
 
 
@@ -166,9 +188,10 @@ def _reported(report: str, fault: str) -> Iterator[None]:
 
 
 def _simulate_in_pyrtl(loop: Loop, places: Sequence[Place]) -> Report:
-    return _simulate_with(
-        loop, places, lambda place: PyrtlBackend(BLOCKS[place.block].twin(place.parameters))
-    )
+    def backend(place: Place, watched: bool) -> Backend:
+        return PyrtlBackend(BLOCKS[place.block].twin(place.parameters), watched=watched)
+
+    return _simulate_with(loop, places, backend)
 
 
 def _simulate_verilated(loop: Loop, places: Sequence[Place], folder: Path) -> Report:
@@ -176,8 +199,12 @@ def _simulate_verilated(loop: Loop, places: Sequence[Place], folder: Path) -> Re
     with _folder(folder):
         sources = _sources(loop, places, folder)
     interfaces = {_key(place): place.interface for place in places}
-    modules = {key: VerilatedModule(sources, interface, folder) for key, interface in interfaces.items()}
-    report = _simulate_with(loop, places, lambda place: VerilatedBackend(modules[_key(place)]))
+    watched = loop.waveform is not None
+    modules = {
+        key: VerilatedModule(sources, interface, folder, watched=watched)
+        for key, interface in interfaces.items()
+    }
+    report = _simulate_with(loop, places, lambda place, _watched: VerilatedBackend(modules[_key(place)]))
     report.write(folder / "report.json")
     return report
 
@@ -195,7 +222,7 @@ def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder
             old.unlink(missing_ok=True)
         sources = _sources(loop, places, folder)
     order = {
-        "loop": asdict(loop),
+        "loop": json.loads(json.dumps(asdict(loop), default=str)),  # paths as text
         "places": [asdict(place) for place in places],
         "here": str(Path.cwd()),
         "report": str(report),
@@ -235,14 +262,19 @@ def _sources(loop: Loop, places: Sequence[Place], folder: Path) -> tuple[Path, .
     return (*map(Path, loop.sources), *(folder / name for name in texts))
 
 
-def _simulate_with(loop: Loop, places: Sequence[Place], backend: Callable[[Place], Backend]) -> Report:
-    """The accelerator with RTL at some places."""
+def _simulate_with(loop: Loop, places: Sequence[Place], backend: Callable[[Place, bool], Backend]) -> Report:
+    """The accelerator with RTL at some places; ``backend`` is told whether the RTL is watched."""
+    watched = loop.waveform is not None
 
     def stand_in(place: Place) -> Callable[..., Component]:
-        def make(name: str, *_arguments: object) -> Component:
-            adapter = BLOCKS[place.block].stand_in(name, place.interface, backend(place))
+        component = accelerators.find(loop.accelerator).parts[place.block]
+
+        def make(name: str, *arguments: object) -> Component:
+            adapter = BLOCKS[place.block].stand_in(name, place.interface, backend(place, watched))
             if loop.sources:
                 adapter.drain = OWN_DRAIN
+            if watched:
+                adapter.shadow = partial(component, name, *arguments)
             return adapter
 
         return make
@@ -253,11 +285,12 @@ def _simulate_with(loop: Loop, places: Sequence[Place], backend: Callable[[Place
 
 def _simulate(loop: Loop, parts: Mapping[str, Maker]) -> Report:
     return simulate(
-        loop.accelerator,
+        loop.model,
         loop.a,
         loop.b,
         settings=parse_settings(loop.settings),
         cycle_limit=loop.cycle_limit,
+        waveform=loop.waveform,
         parts=parts,
     )
 

@@ -1,8 +1,10 @@
 """Gamma with blocks in an HDL simulator: the report is that of Gamma itself; a user's own Verilog too."""
 
+import re
 from pathlib import Path
 
 import pytest
+from vcd_reader import read_vcd
 
 from fiberscope import cli
 
@@ -47,6 +49,27 @@ def test_the_report_is_the_same_in_every_entry(block, simulator, capsys):
     assert component.split()[-1] == rtl.split()[-1]
     assert verdict.startswith("identical in all ")
     assert all(Path(f"build/loop/{one}.v").is_file() for one in block.split(","))
+
+
+def test_what_is_within_is_shown_as_in_pyrtl(simulator, capsys):
+    settings = ["--set=pe.radix=3", "--vcd-plain"]
+    assert loop(simulator, *settings, "--vcd=hdl.vcd") == 0
+    assert loop("pyrtl", *settings, "--vcd=pyrtl.vcd") == 0
+    hdl, pyrtl = (read_vcd(Path(f"{name}.vcd")).signals for name in ("hdl", "pyrtl"))
+    assert {name: signal.changes for name, signal in hdl.items()} == {
+        name: signal.changes for name, signal in pyrtl.items()
+    }
+    assert sum(".rtl." in name for name in hdl) > 30
+
+
+@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+def test_in_lock_step_the_simulators_time_is_that_of_the_machine(simulator, capsys):
+    at = ["--at=gamma.pe0.merger", "--at=gamma.pe1.merger"]
+    assert loop(simulator, *at, "--lock-step") == 0
+    cycles = int(capsys.readouterr().out.splitlines()[2].split()[-1].replace(",", ""))
+    log = Path("build/loop/run.log").read_text()
+    (seconds,) = re.findall(r"runs_with_the_modules_in_it +\S+ +([\d.]+)", log)
+    assert cycles <= float(seconds) < cycles + 1  # in ns, a cycle each, but for the reset
 
 
 def test_verilog_written_by_hand_takes_the_place(simulator, capsys):

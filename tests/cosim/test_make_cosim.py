@@ -44,6 +44,19 @@ def make(*arguments):
             ["BLOCK=merger", "ACC=gamma", "MTX=a.mtx", "VERILOG=a.v b.v", "MODULE=mine"],
             "--sim 'icarus' --verilog 'a.v' --verilog 'b.v' --module 'mine' -o 'out/gamma-a-merger'",
         ),
+        (
+            [
+                "BLOCK=merger",
+                "ACC=gamma",
+                "MTX=a.mtx",
+                "VCD=1",
+                "WINDOW=1:9",
+                "SCOPE=pe0",
+                "TRIGGER=pe0 busy > 9",
+            ],
+            "--sim 'icarus' --vcd 'out/gamma-a-merger.vcd' --vcd-window '1:9' --vcd-scope 'pe0' "
+            "--vcd-trigger 'pe0 busy > 9' -o 'out/gamma-a-merger'",
+        ),
     ],
 )
 def test_make_cosim_passes_everything_on(arguments, command):
@@ -64,6 +77,15 @@ def test_make_cosim_says_what_is_missing_before_it_installs_anything(arguments, 
     assert said.returncode == 2
     assert said.stdout == ""
     assert said.stderr.startswith("make: say which machine, block and matrix, as in make cosim ACC=")
+
+
+@pytest.mark.parametrize("arguments", [[], ["BLOCK=merger"], ["BENCH=mine.py", "BLOCK=merger"]])
+def test_make_cosim_refuses_a_waveform_of_no_machine(arguments, tmp_path):
+    said = make("cosim", f"VENV={tmp_path}/none", "VCD=1", *arguments)
+    assert (said.returncode, said.stdout) == (2, "")
+    assert said.stderr.startswith(
+        "make: a waveform is of a machine with the block in it, as in make cosim ACC="
+    )
 
 
 def room(tmp_path, *options, **variables):

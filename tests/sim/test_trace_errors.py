@@ -83,8 +83,11 @@ def with_signals(signals, samples):
     [
         (Signal("state"), "toy.source0: 2 signals of the waveform are named state"),
         (Signal("a b"), "toy.source0: 'a b' cannot name a scope or a signal"),
-        (Signal("x", width=64), "toy.source0.x: a signal has 1 to 63 bits, not 64"),
-        (Signal("x", kind="real"), "toy.source0.x: a signal's kind is one of wire, integer, state, not real"),
+        (Signal("x", width=65), "toy.source0.x: a signal has 1 to 64 bits, not 65"),
+        (
+            Signal("x", kind="real"),
+            "toy.source0.x: a signal's kind is one of wire, integer, state, mark, not real",
+        ),
         (Signal("x", kind="state"), "toy.source0.x: a signal of kind state, and no other, names its states"),
     ],
 )

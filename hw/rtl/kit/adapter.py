@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from hw.rtl.kit import waves
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.interface import Interface, Stream, Token
+from hw.rtl.kit.shadow import Shadow
 from sim.channel import Channel
-from sim.component import Component
+from sim.component import Component, Signal
 from sim.errors import SimulationError
 
 HIDDEN = -1  # an input stream shows no token
@@ -97,6 +100,10 @@ class Adapter(Component):
         backend: the module in a simulator, freshly reset.
         drain: cycles after the last change at its ports in which the module may still act by itself.
 
+    ``shadow``, set before the machine is built, makes the component itself, for waveforms: it then runs
+    beside the module, and the signal ``differs`` is 1 from the first cycle on in which the two do not move
+    the same tokens.
+
     Raises:
         SimulationError: when built, if a stream's port is neither connected nor optional, a connected one has
             no stream, or a channel has no capacity for all lanes; in the run, if a token does not fit the
@@ -112,6 +119,8 @@ class Adapter(Component):
         self._outputs: list[_Output] = []
         self._answers: dict[str, _Input | _Output] = {}  # by the module's output that lets a token move
         self._ends: dict[str, _Input | _Output] = {}  # by label
+        self.shadow: Callable[[], Component] | None = None
+        self._shadow: Shadow | None = None
         self.status: dict[str, bool] = {}
         self._next = 0  # the cycle to run next
         self._last_change = -1  # the last cycle in which a token moved, or an input was not as before
@@ -136,6 +145,8 @@ class Adapter(Component):
             raise SimulationError(
                 f"{self.name}: {connected} channels are connected, but the module has {served} streams"
             )
+        if self.shadow is not None:
+            self._shadow = Shadow(self.shadow, [(end.stream, end.channel) for end in self._ends.values()])
 
     def _check_optional(self, stream: Stream) -> None:
         """A stream may be left open where the component's port may; its wires stay 0."""
@@ -160,6 +171,8 @@ class Adapter(Component):
         if self.interface.status:
             self.status = {name: bool(outputs[name]) for name in self.interface.status}
         moved = self._moved(outputs)
+        if self._shadow is not None:
+            self._shadow.cycle(now, moved)
         for label, token in moved.items():
             self._ends[label].move(token)
         if moved or changed:
@@ -173,6 +186,21 @@ class Adapter(Component):
 
     def observe(self, moved: Mapping[str, Token]) -> None:
         """See the tokens that moved in this cycle, by port; for counters. Called once a tick."""
+
+    def signals(self) -> tuple[Signal, ...]:
+        """``differs``, what the component beside the module shows, and the wires within the module."""
+        inner = waves.signals(self._backend.signals(), "rtl")
+        if self._shadow is None:
+            return tuple(inner)
+        own = [replace(signal, within="component") for signal in self._shadow.component.signals()]
+        return (Signal("differs", 1, "mark"), *own, *inner)
+
+    def sample(self) -> tuple[int, ...]:
+        """Their values."""
+        inner = waves.values(self._backend.signals(), self._backend.sample())
+        if self._shadow is None:
+            return tuple(inner)
+        return (int(self._shadow.parted), *self._shadow.component.sample(), *inner)
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
         """Say what this cycle counts as, as ``tick`` of any component does.

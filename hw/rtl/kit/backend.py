@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import pyrtl
 
 from hw.rtl.kit.interface import CLOCKING
 from hw.rtl.kit.twin import Twin
+from hw.rtl.kit.waves import is_shown
 
 
 class Backend(Protocol):
@@ -27,6 +28,30 @@ class Backend(Protocol):
         """
         ...
 
+    def signals(self) -> Mapping[str, int]:
+        """The wires within the module that a waveform shows, and their bits; none if it is not watched.
+
+        One in an instance is called ``instance.wire``.
+        """
+        ...
+
+    def sample(self) -> Sequence[int]:
+        """The bits of these wires, just before the rising edge that ends the cycle run last."""
+        ...
+
+
+class _Watch:
+    """What PyRTL's simulation takes for a trace: the wires that it is to keep of a cycle, and of no other."""
+
+    def __init__(self, wires: Sequence[str]) -> None:
+        self.trace = wires
+
+    def add_fast_step(self, _simulation: pyrtl.FastSimulation) -> None:
+        """A cycle is over."""
+
+    def _set_initial_values(self, *_values: object) -> None:
+        """The simulation begins."""
+
 
 class PyrtlBackend:
     """Runs a twin in PyRTL's ``FastSimulation``, which needs no HDL simulator.
@@ -35,12 +60,15 @@ class PyrtlBackend:
         twin: what to run.
         seed: of what memories hold before they are written; None for zeros. A twin that relies on that
             differs from its component for some seed, as it would in hardware.
+        watched: whether a waveform is to show what is within.
     """
 
-    def __init__(self, twin: Twin, seed: int | None = None) -> None:
+    def __init__(self, twin: Twin, seed: int | None = None, *, watched: bool = False) -> None:
         contents = {} if seed is None else _drawn(twin, random.Random(seed))
+        self._signals = _shown(twin) if watched else {}
+        watch = _Watch(list(self._signals)) if watched else None
         with pyrtl.set_working_block(twin.block, no_sanity_check=True):
-            self._simulation = pyrtl.FastSimulation(memory_value_map=contents, tracer=None, block=twin.block)
+            self._simulation = pyrtl.FastSimulation(memory_value_map=contents, tracer=watch, block=twin.block)
         wires = [wire for wire in twin.interface.wires() if wire.name not in CLOCKING]
         self._inputs = {wire.name: 0 for wire in wires if wire.direction == "input"}
         self._outputs = [wire.name for wire in wires if wire.direction == "output"]
@@ -50,6 +78,21 @@ class PyrtlBackend:
         self._inputs.update(changed)
         self._simulation.step(self._inputs)
         return {name: self._simulation.inspect(name) for name in self._outputs}
+
+    def signals(self) -> Mapping[str, int]:
+        """See ``Backend``."""
+        return self._signals
+
+    def sample(self) -> Sequence[int]:
+        """See ``Backend``; zeros before the first cycle."""
+        context = getattr(self._simulation, "context", {})
+        return [context.get(name, 0) for name in self._signals]
+
+
+def _shown(twin: Twin) -> dict[str, int]:
+    """The named wires of a twin, sorted by name, and their bits."""
+    wires = [wire for wire in twin.block.wirevector_set if is_shown(wire.name)]
+    return {wire.name: len(wire) for wire in sorted(wires, key=lambda wire: wire.name)}
 
 
 def _drawn(twin: Twin, generator: random.Random) -> dict[pyrtl.MemBlock, dict[int, int]]:

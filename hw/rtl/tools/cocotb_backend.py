@@ -9,31 +9,47 @@ Only within a cocotb test, in a function that the test calls through ``cocotb.ta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from cocotb.handle import HierarchyObject
 from cocotb.task import resume
 from cocotb.triggers import Timer
+from cocotb.types import Logic, LogicArray
+from cocotb.utils import get_sim_time
 
 from hw.rtl.kit.interface import Interface, Stream
+from hw.rtl.kit.waves import is_shown
 from sim.errors import SimulationError
 
-HALF_CYCLE = 1  # ns
+CYCLE = 1000  # ps of the simulator's time; cycle n of every module is from there on
+SETTLE = 1  # ps from a change at the inputs to what is read
 
 
 class CocotbBackend:
     """Drives the module under test; resets it when made.
 
+    Cycle n of the module is at n times ``CYCLE`` of the simulator's time, behind the reset, or later where
+    the run has come further: at the same time as that of the machine, if the component is let tick in every
+    cycle. The edge that ends a cycle is raised at the beginning of the next.
+
     Args:
         dut: the module, as cocotb gives it.
         interface: its ports.
         prefix: what their names begin with, where the module under test is a harness.
+        within: the module itself, as cocotb gives it, if it is to be watched.
 
     Raises:
         SimulationError: if ``valid``, ``ready`` or a field of a valid token is undefined in a cycle.
     """
 
-    def __init__(self, dut: Any, interface: Interface, prefix: str = "") -> None:  # noqa: ANN401  (cocotb)
+    def __init__(
+        self,
+        dut: Any,  # noqa: ANN401  (cocotb's handles)
+        interface: Interface,
+        prefix: str = "",
+        within: Any = None,  # noqa: ANN401
+    ) -> None:
         wires = interface.wires()
         self._handles = {wire.name: getattr(dut, prefix + wire.name) for wire in wires}
         self._streams = interface.streams
@@ -41,36 +57,43 @@ class CocotbBackend:
         self._inputs = [
             wire.name for wire in wires if wire.direction == "input" and wire.name not in ("clk", "rst")
         ]
-        resume(self._reset)()
+        self._within = {} if within is None else dict(sorted(_wires("", within)))
+        self._signals = {name: len(handle) for name, handle in self._within.items()}
+        self._begin = 0  # ps: of the next cycle
+        resume(self._settled)({"rst": 1, "clk": 0} | dict.fromkeys(self._inputs, 0))
 
     def cycle(self, changed: Mapping[str, int]) -> Mapping[str, int]:
         """Run one clock cycle; see ``Backend``."""
         return resume(self._cycle)(changed)
 
-    async def _reset(self) -> None:
-        """Hold ``rst`` for a cycle."""
-        self._drive({"clk": 0, "rst": 1} | dict.fromkeys(self._inputs, 0))
-        await Timer(HALF_CYCLE, "ns")
-        self._drive({"clk": 1})
-        await Timer(HALF_CYCLE, "ns")
-        self._drive({"clk": 0, "rst": 0})
-        await Timer(HALF_CYCLE, "ns")
+    def signals(self) -> Mapping[str, int]:
+        """See ``Backend``; memories are not among them."""
+        return self._signals
+
+    def sample(self) -> Sequence[int]:
+        """See ``Backend``; what is unknown counts as 0."""
+        values = [handle.value for handle in self._within.values()]
+        return [int(value) if value.is_resolvable else 0 for value in values]
 
     async def _cycle(self, changed: Mapping[str, int]) -> dict[str, int]:
-        """Inputs settle while the clock is low; outputs are read just before it rises."""
-        self._drive({**changed, "clk": 0})
-        await Timer(HALF_CYCLE, "ns")
+        """Inputs settle while the clock is low; outputs are read."""
+        self._begin += CYCLE
+        early = self._begin - get_sim_time("ps")
+        if early > 0:
+            await Timer(early, "ps")
+        await self._settled({"clk": 1})
+        await self._settled({**changed, "clk": 0, "rst": 0})
         outputs: dict[str, int] = {}
         for stream in self._streams:
             outputs.update(self._read_stream(stream))
         outputs.update((name, self._read(name)) for name in self._status)
-        self._drive({"clk": 1})
-        await Timer(HALF_CYCLE, "ns")
         return outputs
 
-    def _drive(self, inputs: Mapping[str, int]) -> None:
+    async def _settled(self, inputs: Mapping[str, int]) -> None:
+        """Drive inputs, and wait for what follows from them."""
         for name, bits in inputs.items():
             self._handles[name].value = bits
+        await Timer(SETTLE, "ps")
 
     def _read_stream(self, stream: Stream) -> dict[str, int]:
         """What the module drives of a stream; the fields of a token that is not valid read as 0."""
@@ -86,3 +109,12 @@ class CocotbBackend:
         if not value.is_resolvable:
             raise SimulationError(f"{name} of the module is {value}: not reset, or driven by nothing")
         return int(value)
+
+
+def _wires(prefix: str, scope: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """The named wires of a scope and of those within it, by their paths."""
+    for handle in scope:
+        if isinstance(handle, HierarchyObject):
+            yield from _wires(f"{prefix}{handle._name}.", handle)
+        elif is_shown(handle._name) and isinstance(getattr(handle, "value", None), Logic | LogicArray):
+            yield prefix + handle._name, handle

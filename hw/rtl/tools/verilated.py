@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hw.rtl.kit.interface import CLOCKING, Interface, Wire, check_ports
+from hw.rtl.kit.waves import is_shown
 from hw.rtl.tools.simulator import compiled, include_folders
 from hw.rtl.tools.verilator import Verilator, root
 from sim.errors import SimulationError
@@ -39,6 +41,7 @@ namespace {
 struct Instance {
     VerilatedContext context;
     Vtop* top;
+    bool due = false;  // the edge that ends the cycle run last
     std::string fault;
 };
 void words_into(uint32_t* port, int count, const uint64_t* words) {
@@ -48,10 +51,12 @@ void words_from(const uint32_t* port, int count, uint64_t* words) {
     for (int i = 0; i < count; i += 2)
         words[i / 2] = port[i] | (i + 1 < count ? static_cast<uint64_t>(port[i + 1]) << 32 : 0);
 }
-void edge(Vtop& top) {
-    top.clk = 1;
-    top.eval();
-    top.clk = 0;
+void edge(Instance& it) {
+    if (it.due) {
+        it.top->clk = 1;
+        it.top->eval();
+    }
+    it.due = true;
 }
 }  // namespace
 
@@ -72,20 +77,28 @@ int module_cycle(void* handle, int reset, const uint64_t* in, uint64_t* out) {
     auto* it = static_cast<Instance*>(handle);
     Vtop& top = *it->top;
     try {
+        edge(*it);
         top.clk = 0;
         top.rst = reset;
 %(inputs)s
         top.eval();
 %(outputs)s
-        edge(top);
         return 0;
     } catch (const std::exception& fault) {
         it->fault = fault.what();
         return 1;
     }
 }
+void module_sample(void* handle, uint64_t* inner) {
+    Vtop___024root& root = *static_cast<Instance*>(handle)->top->rootp;
+    (void)root;
+%(inner)s
+}
 }
 """
+_WITHIN = re.compile(  # a wire of the module or of an instance in it, in Verilator's C++
+    r"^ +(?:[CSIQ]Data|VlWide<\d+>)/\*(?P<high>\d+):0\*/ (?P<name>\w+?__DOT__\w+);", re.MULTILINE
+)
 
 
 class VerilatedModule:
@@ -95,22 +108,28 @@ class VerilatedModule:
         sources: Verilog files.
         interface: the module's ports.
         folder: where everything is built.
+        watched: whether a waveform is to show what is within.
 
     Raises:
         SimulationError: if the module's ports are not those expected.
         HdlError: if Verilator or a compiler is missing, or does not accept the sources.
     """
 
-    def __init__(self, sources: Sequence[Path], interface: Interface, folder: Path) -> None:
+    def __init__(
+        self, sources: Sequence[Path], interface: Interface, folder: Path, *, watched: bool = False
+    ) -> None:
         check_ports(interface, Verilator().ports(sources, interface.module, folder))
         self.interface = interface
         self.inputs = _places(_ports(interface, "input"))
         self.outputs = _places(_ports(interface, "output"))
+        self.watched = watched
+        self.inner: dict[str, Wire] = {}  # by the name of each in C++
         path = _compile(sources, self, folder.resolve() / f"verilated_{interface.module}")
         self.library = ctypes.CDLL(str(path))
         self.library.module_new.restype = ctypes.c_void_p
         self.library.module_fault.restype = ctypes.c_char_p
         self.library.module_fault.argtypes = self.library.module_delete.argtypes = [ctypes.c_void_p]
+        self.library.module_sample.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         self.library.module_cycle.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
 
 
@@ -122,6 +141,9 @@ class VerilatedBackend:
         self._handle = module.library.module_new()
         self._places = module.inputs
         self._names = list(module.outputs)
+        self._within = _places(list(module.inner.values()))
+        self._signals = {wire.name: wire.width for wire in module.inner.values()}
+        self._sampled = array("Q", bytes(8 * _length(self._within)))
         self._wide = {name: words for name, words in module.outputs.items() if len(words) > 1}
         self._in = array("Q", bytes(8 * _length(module.inputs)))
         self._out = array("Q", bytes(8 * _length(module.outputs)))
@@ -143,8 +165,17 @@ class VerilatedBackend:
             return dict(zip(self._names, self._out, strict=True))
         outputs = dict(zip(self._names, map(self._out.__getitem__, self._firsts), strict=True))
         for name, words in self._wide.items():
-            outputs[name] = sum(self._out[word] << (WORD * i) for i, word in enumerate(words))
+            outputs[name] = _number(self._out, words)
         return outputs
+
+    def signals(self) -> Mapping[str, int]:
+        """See ``Backend``."""
+        return self._signals
+
+    def sample(self) -> Sequence[int]:
+        """See ``Backend``."""
+        self._library.module_sample(self._handle, self._sampled.buffer_info()[0])
+        return [_number(self._sampled, words) for words in self._within.values()]
 
     def _run(self, reset: int) -> None:
         if self._library.module_cycle(self._handle, reset, *self._arrays):
@@ -153,6 +184,10 @@ class VerilatedBackend:
 
 def _ports(interface: Interface, direction: str) -> list[Wire]:
     return [wire for wire in interface.wires() if wire.direction == direction and wire.name not in CLOCKING]
+
+
+def _number(words: array[int], place: range) -> int:
+    return sum(words[word] << (WORD * i) for i, word in enumerate(place))
 
 
 def _places(wires: Sequence[Wire]) -> dict[str, range]:
@@ -173,6 +208,7 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     folder.mkdir(parents=True, exist_ok=True)
     name, environment = module.interface.module, os.environ | Verilator().environment()
     options = ["--cc", "-O3", "--no-timing", "--x-initial", "unique", "-Wno-fatal", "--prefix", "Vtop"]
+    options += ["--public-flat-rw", "--flatten"] if module.watched else []
     includes = [f"-I{place}" for place in include_folders(sources)]
     files = [str(source.resolve()) for source in sources]
     compiled(
@@ -180,6 +216,8 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
         name,
         environment,
     )
+    if module.watched:
+        module.inner = _within((folder / "Vtop___024root.h").read_text(encoding="utf-8"))
     wrapper = folder / "wrapper.cc"
     wrapper.write_text(_wrapper(module, sorted(folder.glob("Vtop*.cpp"))), encoding="utf-8")
     runtime = root() / "include"
@@ -204,13 +242,35 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
 
 def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
     """One file of C++ with all of Verilator's in it, since most of the compiler's time goes into headers."""
-    includes = ["Vtop.h", "verilated.h", *(part.name for part in parts)]
+    includes = ["Vtop.h", "Vtop___024root.h", "verilated.h", *(part.name for part in parts)]
     wires = {wire.name: wire for wire in module.interface.wires()}
     return _WRAPPER % {
         "includes": "\n".join(f'#include "{name}"' for name in includes),
         "inputs": "\n".join(_assignments(module.inputs, wires, "in")),
         "outputs": "\n".join(_assignments(module.outputs, wires, "out")),
+        "inner": "\n".join(_samples(module.inner)),
     }
+
+
+def _within(header: str) -> dict[str, Wire]:
+    """The named wires within, by their names in C++, sorted by those in Verilog."""
+    found = {}
+    for match in _WITHIN.finditer(header):
+        _top, _, path = match["name"].partition("__DOT__")
+        name = path.replace("__DOT__", ".")
+        if is_shown(name):
+            found[match["name"]] = Wire(name, "output", int(match["high"]) + 1)
+    return dict(sorted(found.items(), key=lambda item: item[1].name))
+
+
+def _samples(inner: Mapping[str, Wire]) -> Iterator[str]:
+    places = _places(list(inner.values()))
+    for name, wire in inner.items():
+        words, first = -(-wire.width // 32), places[wire.name].start
+        if wire.width > WORD:
+            yield f"    words_from(&root.{name}[0], {words}, inner + {first});"
+        else:
+            yield f"    inner[{first}] = root.{name};"
 
 
 def _assignments(places: Mapping[str, range], wires: Mapping[str, Wire], words: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The first stall in a waveform: what whoever opens it is to see first."""
+"""Where whoever opens a waveform is to look first: the first mark in it, or else the first stall."""
 
 from __future__ import annotations
 
@@ -9,6 +9,55 @@ from collections.abc import Sequence
 from sim.constants import BUSY, FIRST_STALL
 from sim.names import family_name
 from sim.waveform import STATE, Variable
+
+
+class Landmark:
+    """The first mark that is set, or where there is none the first stall.
+
+    ``time`` is its base tick, None until there is one; ``scope`` is the instance name of whose it is.
+
+    Args:
+        variables: what the waveform shows.
+    """
+
+    def __init__(self, variables: Sequence[Variable]) -> None:
+        self._mark = FirstMark(variables)
+        self._stall = FirstStall(variables)
+
+    def look(self, time: int, positions: Sequence[int], values: array[int]) -> None:
+        """Take in the new values of the variables at these positions, as of this base tick."""
+        self._mark.look(time, positions, values)
+        self._stall.look(time, positions, values)
+
+    @property
+    def time(self) -> int | None:
+        """Its base tick."""
+        return self._stall.time if self._mark.time is None else self._mark.time
+
+    @property
+    def scope(self) -> str:
+        """Whose it is."""
+        return self._stall.scope if self._mark.time is None else self._mark.scope
+
+
+class FirstMark:
+    """Finds the first variable of kind ``"mark"`` that is 1; as ``Landmark``."""
+
+    def __init__(self, variables: Sequence[Variable]) -> None:
+        self.time: int | None = None
+        self.scope = ""
+        self._scopes = {
+            position: variable.scope for position, variable in enumerate(variables) if variable.kind == "mark"
+        }
+
+    def look(self, time: int, positions: Sequence[int], values: array[int]) -> None:
+        """Take in the new values of the variables at these positions, as of this base tick."""
+        if self.time is not None or not self._scopes:
+            return
+        for position in positions:
+            if position in self._scopes and values[position]:
+                self.time, self.scope = time, self._scopes[position]
+                return
 
 
 class FirstStall:
