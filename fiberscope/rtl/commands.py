@@ -28,7 +28,7 @@ from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.report.files import check_outputs, make_folder, write_text
 
 if TYPE_CHECKING:
-    from fiberscope.rtl.loop import Outcome
+    from fiberscope.rtl.loop import Loop, Outcome
     from hw.rtl.kit.block import RtlBlock
     from hw.rtl.kit.parameters import Parameters
 
@@ -257,28 +257,9 @@ def loop(
       fiberscope rtl loop merger gamma my.mtx --verilog mine.v --module my_merger
       fiberscope rtl loop merger gamma my.mtx --vcd loop.vcd --vcd-scope pe00
     """
-    waveform = recorded(context)
-    names = tuple(dict.fromkeys(blocks.split(",")))
-    for name in names:
-        _block(name)
-    from fiberscope.rtl.loop import Loop, compare
-    from fiberscope.waveform import files_of
+    order = _order(context)
+    from fiberscope.rtl.loop import compare
 
-    if vcd is not None:
-        check_outputs(files_of(vcd), matrices(matrix, b))
-    given, places, sources = tuple(settings or ()), tuple(at or ()), tuple(verilog or ())
-    order = Loop(
-        names,
-        accelerator,
-        matrix,
-        b,
-        given,
-        places,
-        sources,
-        module,
-        lock_step=lock_step,
-        waveform=waveform,
-    )
     try:
         outcome = compare(order, simulator, output)
     except InputError as error:
@@ -290,6 +271,32 @@ def loop(
     if vcd is not None:
         print(f"Waveform: {vcd} (open it: fiberscope wave {vcd})")
     return code
+
+
+def _order(context: typer.Context) -> Loop:
+    """What ``loop`` is asked for, its outputs checked."""
+    given = context.params
+    waveform = recorded(context)
+    names = tuple(dict.fromkeys(given["blocks"].split(",")))
+    for name in names:
+        _block(name)
+    from fiberscope.rtl.loop import Loop
+    from fiberscope.waveform import files_of
+
+    if waveform is not None:
+        check_outputs(files_of(waveform.path), matrices(given["matrix"], given["b"]))
+    return Loop(
+        names,
+        given["accelerator"],
+        given["matrix"],
+        given["b"],
+        settings=tuple(given["settings"] or ()),
+        at=tuple(given["at"] or ()),
+        sources=tuple(given["verilog"] or ()),
+        module=given["module"],
+        lock_step=given["lock_step"],
+        waveform=waveform,
+    )
 
 
 def _said(outcome: Outcome) -> int:
