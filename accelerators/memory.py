@@ -37,7 +37,7 @@ class MemoryParameters(Configuration):
     standard: str
     address_map: str
     scheduler: Literal["frfcfs", "row_hit_first", "fcfs"]
-    refresh: Literal["all_bank", "per_bank", "off"]
+    refresh: Literal["all_bank", "per_bank", "per_bank_lookahead", "off"]
     read_queue: int = Field(ge=1, le=4096)
     write_queue: int = Field(ge=1, le=4096)
     interleave: Bytes = Field(ge=1)

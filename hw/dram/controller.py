@@ -94,6 +94,7 @@ class Controller:
         queues.column[entry] = bank + (self.device.writes if which == WRITES else self.device.reads)
         queues.append(which, entry)
         self.waiting += 1
+        self.refresh.wanted[bank] += 1
         if which == self.mode:
             self._lower_bound(entry)
 
@@ -276,6 +277,7 @@ class Controller:
         self.queues.remove(which, entry)
         self.queues.give_back(entry)
         self.waiting -= 1
+        self.refresh.wanted[bank] -= 1
         if which == OPENED:
             self._held[bank] = 0
             if bank != self._kept:
@@ -319,12 +321,15 @@ class Controller:
 
     def _fall_due(self, now: int) -> None:
         if self.refresh.due <= now:
+            idle = self.refresh.owed == 0
             self.refresh.fall_due(now)
-            self._keep_bank()
+            if idle:
+                self._keep_bank()
 
     def _keep_bank(self) -> None:
         """Keep the queues from the bank whose own refresh is due."""
         if self.refresh.by_bank and self.refresh.owed:
+            self.refresh.choose()
             self._kept = self.refresh.bank
             self._next_row[self._kept] = self.device.never
 

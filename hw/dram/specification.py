@@ -23,7 +23,7 @@ class DramSpecification:
         scheduler: ``frfcfs`` (first ready, first come first served), ``row_hit_first`` (the same, and no row
             is closed while an older burst that waits would hit it) or ``fcfs`` (strictly in order).
         refresh: ``all_bank``, ``per_bank`` (one bank after another while the others go on; not every standard
-            has it) or ``off``.
+            has it), ``per_bank_lookahead`` (the same, banks for which few bursts wait first) or ``off``.
         read_queue: bursts that wait to be read, at the most.
         write_queue: bursts that wait to be written, at the most.
         write_low: writes give way to reads below this part of the write queue.
@@ -40,7 +40,7 @@ class DramSpecification:
     width: int | None = None
     address_map: str = "RoBaRaCoCh"
     scheduler: Literal["frfcfs", "row_hit_first", "fcfs"] = "frfcfs"
-    refresh: Literal["all_bank", "per_bank", "off"] = "all_bank"
+    refresh: Literal["all_bank", "per_bank", "per_bank_lookahead", "off"] = "all_bank"
     read_queue: int = 32
     write_queue: int = 32
     write_low: float = 0.2
@@ -61,9 +61,10 @@ class DramSpecification:
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         schedulers = ("frfcfs", "row_hit_first", "fcfs")
         _require(self.scheduler in schedulers, "scheduler", self.scheduler, "frfcfs, row_hit_first or fcfs")
-        refreshes = ("all_bank", "per_bank", "off")
-        _require(self.refresh in refreshes, "refresh", self.refresh, "all_bank, per_bank or off")
-        singly = self.refresh != "per_bank" or device.timing.rfc_bank is not None
+        refreshes = ("all_bank", "per_bank", "per_bank_lookahead", "off")
+        right = "all_bank, per_bank, per_bank_lookahead or off"
+        _require(self.refresh in refreshes, "refresh", self.refresh, right)
+        singly = self.refresh in ("all_bank", "off") or device.timing.rfc_bank is not None
         without = f"all_bank or off ({device.name} refreshes no bank singly)"
         _require(singly, "refresh", self.refresh, without)
         ordered = 0 <= self.write_low < self.write_high <= 1

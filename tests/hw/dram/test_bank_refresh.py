@@ -15,8 +15,8 @@ SCATTERED = [(0, WRITE if place % 3 == 0 else READ, place * 7919 % 65536 * 64) f
 STREAM = [(0, READ, place * 64) for place in range(16000)]
 
 
-def run(name: str, trace: list[Request], **options: object) -> list[Command]:
-    chosen = DramSpecification(name, refresh="per_bank", **options)  # type: ignore[arg-type]
+def run(name: str, trace: list[Request], refresh: str = "per_bank", **options: object) -> list[Command]:
+    chosen = DramSpecification(name, refresh=refresh, **options)  # type: ignore[arg-type]
     return list(replay(trace, chosen, log=True).commands)
 
 
@@ -45,6 +45,40 @@ def test_each_bank_is_refreshed_once_an_interval_and_before_the_next_is_due(
             due = (turn * banks + bank % banks + 1) * device.timing.refi // banks
             assert 0 <= cycle - due < device.timing.refi // banks
     assert max(map(len, cycles.values())) - min(map(len, cycles.values())) <= 1
+
+
+@pytest.mark.parametrize("trace", [SCATTERED, STREAM], ids=["scattered", "stream"])
+@pytest.mark.parametrize("name", NAMES)
+def test_with_lookahead_a_round_has_every_bank_once_and_no_turn_is_late(
+    name: str, trace: list[Request]
+) -> None:
+    """So that two refreshes of a bank are less than two tREFI apart."""
+    device = standard(name)
+    banks = device.organisation.bank_groups * device.organisation.banks
+    commands = run(name, trace, "per_bank_lookahead")
+    orders = set()
+    for pseudo in range(device.organisation.pseudo_channels):
+        own = [command for command in commands if (command.name, command.pseudo_channel) == ("REFB", pseudo)]
+        for turn, command in enumerate(own):
+            assert 0 <= command.cycle - (turn + 1) * device.timing.refi // banks < device.timing.refi // banks
+        rounds = [
+            [command.bank for command in own[first : first + banks]] for first in range(0, len(own), banks)
+        ]
+        assert all(len(set(order)) == len(order) for order in rounds)
+        orders |= {tuple(order) for order in rounds}
+    assert any(list(order) != sorted(order) for order in orders)
+
+
+def test_with_lookahead_it_costs_no_more_than_in_turn() -> None:
+    """Of a load that wants few banks at a time; the first bank in order where no burst waits for any."""
+    blocks = [(0, READ, place // 256 * (1 << 13) + place % 256 * 32) for place in range(6000)]
+    in_turn, ahead = (
+        replay(blocks, DramSpecification(refresh=way)).last_completion_cycle  # type: ignore[arg-type]
+        for way in ("per_bank", "per_bank_lookahead")
+    )
+    assert ahead < in_turn
+    idle = refreshes(run("HBM2_2000", [(0, READ, 0), (4000, READ, 0)], "per_bank_lookahead"))
+    assert idle == refreshes(run("HBM2_2000", [(0, READ, 0), (4000, READ, 0)]))
 
 
 @pytest.mark.parametrize("name", NAMES)

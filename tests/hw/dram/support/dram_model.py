@@ -47,8 +47,11 @@ class PlainModel:
         self.queues: dict[bool, list[Burst]] = {False: [], True: []}
         self.opened: list[Burst] = []
         self.owed: list[int] = []  # pseudo-channels, or banks where they are refreshed singly
-        self.singly = specification.refresh == "per_bank"
+        self.singly = specification.refresh.startswith("per_bank")
+        self.ahead = specification.refresh == "per_bank_lookahead"
         self.sets = 0  # of single banks, one of each pseudo-channel, that have fallen due
+        self.rested: dict[int, set[int]] = {p: set() for p in range(self.pseudo_channels)}  # in this round
+        self.chosen: int | None = None
         self.pending: list[tuple[int, int]] = []
         self.open_row: dict[int, int] = {}
         self.write_mode = False
@@ -74,6 +77,7 @@ class PlainModel:
         while self.pending and self.pending[0][0] <= now:
             self.completions.append((self.pending.pop(0)[1], now))
         self.owed += self.refreshes_due(now)
+        self.refreshing()
         if self.rules.buses == 1:
             self.try_any(now)
         else:
@@ -198,7 +202,7 @@ class PlainModel:
         for burst in queue:
             command = self.next_command(burst, now)
             held = command.name == "PRE" and self.keeps_open(burst, queue)
-            kept = self.singly and self.owed[:1] == [burst.bank]
+            kept = self.singly and burst.bank == self.refreshing()
             if command.name in kinds and not (held or kept) and self.ready(command):
                 self.count(burst, command)
                 self.issue_command(command)
@@ -232,9 +236,23 @@ class PlainModel:
         """Close what is open of that whose turn it is, or refresh it."""
         return self.serve_bank_refresh(now) if self.singly else self.serve_refresh_of_all(now)
 
+    def refreshing(self) -> int | None:
+        """The bank whose turn it is; looking ahead, the one that the fewest bursts wait for."""
+        if not self.owed or not self.ahead:
+            return self.owed[0] if self.owed else None
+        if self.chosen is None:
+            pseudo = self.owed[0] // self.banks_per_pseudo
+            first = pseudo * self.banks_per_pseudo
+            left = set(range(first, first + self.banks_per_pseudo)) - self.rested[pseudo]
+            waiting = [burst.bank for burst in (*self.queues[False], *self.queues[True], *self.opened)]
+            self.chosen = min(left, key=lambda bank: (waiting.count(bank), bank))
+            self.rested[pseudo] = self.rested[pseudo] | {self.chosen} if len(left) > 1 else set()
+        return self.chosen
+
     def serve_bank_refresh(self, now: int) -> bool:
         """One bank."""
-        bank = self.owed[0]
+        bank = self.refreshing()
+        assert bank is not None
         is_open = bank in self.open_row
         command = Command(now, "PRE" if is_open else "REFB", bank // self.banks_per_pseudo, bank, -1)
         if any(burst.bank == bank for burst in self.opened) or not self.ready(command):
@@ -242,6 +260,8 @@ class PlainModel:
         self.issue_command(command)
         if not is_open:
             self.owed.pop(0)
+            self.chosen = None
+            self.refreshing()
         return True
 
     def serve_refresh_of_all(self, now: int) -> bool:
