@@ -40,8 +40,5 @@ Z_POINTERS_BASE = Z_POINTERS << TENSOR_SHIFT
 # What a report calls the tensors, with the numbers that count for each.
 TENSORS = {"A": (A, A_POINTERS), "B": (B, B_POINTERS), "partial": (PARTIAL,), "Z": (Z, Z_POINTERS)}
 
-TASK = Protocol("gamma task", reference="task")  # END_OF_WORK behind the last one
 COMPLETION = Protocol("gamma completion", reference="task")
-END_OF_WORK = -1
-
 NO_PARENT = -1

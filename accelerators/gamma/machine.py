@@ -10,10 +10,9 @@ from scipy import sparse
 
 from accelerators.composition import Composition, PartFactory, User, count
 from accelerators.gamma.configuration import GammaConfiguration
-from accelerators.gamma.layout import TENSORS
+from accelerators.gamma.layout import B_BASE, PARTIAL_BASE, TENSORS
 from accelerators.gamma.occupancy import PartialOccupancy
 from accelerators.gamma.prefetcher import Prefetcher
-from accelerators.gamma.reader import FiberReader
 from accelerators.gamma.reorder import affinity_order, window_rows
 from accelerators.gamma.scheduler import Scheduler
 from accelerators.gamma.tasks import TaskTable
@@ -24,6 +23,7 @@ from hw.fibers.compressed import CompressedRows
 from hw.fibers.pages import PageAllocator
 from hw.fibers.partials import PartialStore
 from hw.fibers.product import ProductRows
+from hw.fibers.reader import FiberReader
 from hw.merge import HighRadixMerger
 from sim import Kernel
 from sim.names import numbered
@@ -57,8 +57,11 @@ class ProcessingElement:
             b,
             partials,
             port + 1,
+            base=B_BASE,
+            partial_base=PARTIAL_BASE,
             buffer_lines=pe.buffer_lines,
-            sizes=sizes,
+            line_bytes=sizes.line_bytes,
+            element_bytes=sizes.element_bytes,
         )
         self.merger = add("merger", f"{name}.merger", pe.radix)
         self.multiplier = add("multiplier", f"{name}.multiplier", machine.a.values)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, END_OF_WORK, PARTIAL_BASE, TASK, Sizes
+from accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, PARTIAL_BASE, Sizes
 from accelerators.gamma.tasks import TaskTable
 from hw.fibers.compressed import CompressedRows
 from hw.fibers.pointers import RowPointerReader
+from hw.fibers.tasks import END_OF_WORK, TASK
 from hw.memory import FETCH, PORT_SHIFT, REPLY, REQUEST
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal

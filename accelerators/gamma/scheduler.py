@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.gamma.layout import (
-    A_POINTERS_BASE,
-    COMPLETION,
-    END_OF_WORK,
-    NO_PARENT,
-    TASK,
-    Z_POINTERS_BASE,
-    Sizes,
-)
+from accelerators.gamma.layout import A_POINTERS_BASE, COMPLETION, NO_PARENT, Z_POINTERS_BASE, Sizes
 from accelerators.gamma.occupancy import PartialOccupancy
 from accelerators.gamma.stream import stream_of, unfinished_rows
 from accelerators.gamma.tasks import TaskTable
 from hw.fibers.compressed import CompressedRows
 from hw.fibers.partials import PartialStore
+from hw.fibers.tasks import END_OF_WORK, TASK
 from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE
 from hw.window import ReorderWindow
 from sim.channel import Channel

@@ -10,14 +10,14 @@ import numpy as np
 
 from accelerators.gamma.layout import NO_PARENT
 from hw.fibers.arrays import integers_of
+from hw.fibers.tasks import TaskInputs
 from workloads.canonical import Integers
 
 
-class TaskTable:
+class TaskTable(TaskInputs):
     """Every task of a product, in the order of A's rows; a row's leaves stand before what merges them.
 
-    A task's inputs are ``inputs[first_inputs[t] : first_inputs[t + 1]]``: a number p >= 0 is the row of B
-    that A's nonzero p selects, scaled by it; a number below 0 is the partial fiber written by task -1 - p.
+    Of its inputs, a number p >= 0 is the row of B that A's nonzero p selects, scaled by it.
 
     A store (``hw/store.py``), of which the messages between the parts speak: the prefetcher fills in where
     each input fiber lies (``starts``, ``ends``: elements), the writer how long the output is.
@@ -38,18 +38,12 @@ class TaskTable:
 
     def __init__(self, row_pointers: Integers, radix: int) -> None:
         rows, first_inputs, inputs, parents = _tasks_of(row_pointers, radix)
-        self.count = len(rows)
-        self.radix = radix
-        self.rows = integers_of(rows)
-        self.first_inputs = integers_of(first_inputs)
-        self.inputs = integers_of(inputs)
+        super().__init__(rows, first_inputs, inputs, radix)
         self.parents = integers_of(parents)
         children = np.bincount(parents[parents >= 0], minlength=self.count)
         self.missing = integers_of(children)  # those that are not finished
         last = np.maximum.reduceat(inputs, first_inputs[:-1]) if self.count else inputs
         self.last_nonzeros = integers_of(last)  # of A, that the task needs; below 0 where it needs none
-        self.starts = _zeros(len(inputs))
-        self.ends = _zeros(len(inputs))
         self.output_starts = _zeros(self.count)  # of a partial fiber, in the store of partial fibers
         self.output_lengths = _zeros(self.count)
         row_count = len(row_pointers) - 1

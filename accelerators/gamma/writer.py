@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.gamma.layout import (
-    COMPLETION,
-    END_OF_WORK,
-    NO_PARENT,
-    PARTIAL_BASE,
-    TASK,
-    Z_BASE,
-    Sizes,
-)
+from accelerators.gamma.layout import COMPLETION, NO_PARENT, PARTIAL_BASE, Z_BASE, Sizes
 from accelerators.gamma.tasks import TaskTable
 from hw.fibers.packing import LinePacker
 from hw.fibers.pages import PAGE, PAGE_REQUEST
 from hw.fibers.partials import PartialStore
 from hw.fibers.product import ProductRows
+from hw.fibers.tasks import END_OF_WORK, TASK
 from hw.memory import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from hw.stream import STOP, STREAM
 from sim.channel import Channel

@@ -143,7 +143,7 @@ class MemoryStream(Component):
 
     def signals(self) -> tuple[Signal, ...]:
         """Jobs taken and not done, lines asked for, lines in flight."""
-        return (Signal("jobs_taken", 8), Signal("asked", 32), Signal("under_way", 16))
+        return (Signal("jobs_taken", 8), Signal("asked", 32), Signal("in_flight", 16))
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""

@@ -43,7 +43,7 @@ def test_the_stall_is_as_the_pages_say(element):
 
     ((start, end),) = periods(element["merger.state"], "wait:ways_04")
     lines = [
-        time // NANOSECOND for time, _ in element["reader.under_way"].changes if time > start * NANOSECOND
+        time // NANOSECOND for time, _ in element["reader.in_flight"].changes if time > start * NANOSECOND
     ]
     back = [cycle for cycle in lines if cycle > start + 10]
     leaves = start - 1
@@ -56,12 +56,12 @@ def test_the_stall_is_as_the_pages_say(element):
         f"stands still for {end - start} cycles, `wait:ways_04`",
         f"In cycle {back[0]} the first of them is back",
         f"in cycle {back[-1]} comes the one that way 4 misses",
-        f"`under_way` falls from {at(back[-1] - 1, 'reader.under_way')} to 0 at once",
+        f"`in_flight` falls from {at(back[-1] - 1, 'reader.in_flight')} to 0 at once",
         f"in cycle {end} the merger goes on",
     ):
         assert said in page
     assert (at(start, "merger.fan_in"), at(start, "merger.alive"), at(start, "reader.unasked")) == (7, 7, 0)
-    assert (at(back[0] - 1, "reader.under_way"), at(back[-1], "reader.under_way")) == (6, 0)
+    assert (at(back[0] - 1, "reader.in_flight"), at(back[-1], "reader.in_flight")) == (6, 0)
     assert f"`wait:ways_04`, in red, from cycle {start} to {end}" in text("tour.md")
 
 

@@ -13,12 +13,12 @@ from whole_machines import CYCLE_LIMIT
 
 import fiberscope
 from accelerators.gamma import ACCELERATOR, Gamma
-from accelerators.gamma.reader import FiberReader
 from accelerators.gamma.scheduler import Scheduler
 from accelerators.gamma.writer import FiberWriter
 from fiberscope.errors import DeadlockedRunError, VerificationError
 from hw.arithmetic import Multiplier
 from hw.cache import FiberCacheBank
+from hw.fibers.reader import FiberReader
 from sim import DeadlockError
 
 

@@ -7,11 +7,12 @@ import pytest
 from gamma_bench import csr, stored
 from gamma_stubs import run_part
 
-from accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, END_OF_WORK, PARTIAL_BASE, Sizes
+from accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, PARTIAL_BASE, Sizes
 from accelerators.gamma.prefetcher import Prefetcher
-from accelerators.gamma.reader import FiberReader
 from accelerators.gamma.tasks import TaskTable
 from hw.fibers.partials import PartialStore
+from hw.fibers.reader import FiberReader
+from hw.fibers.tasks import END_OF_WORK
 from hw.memory import CONSUME, FETCH, PORT_SHIFT, READ
 from hw.stream import DATA, STOP
 
@@ -112,7 +113,18 @@ def located(*, partial):
 
 
 def read(seed, table, store, tasks, *, buffer_lines=2):
-    reader = FiberReader("reader", table, stored(B), store, PORT, buffer_lines=buffer_lines, sizes=SIZES)
+    reader = FiberReader(
+        "reader",
+        table,
+        stored(B),
+        store,
+        PORT,
+        base=B_BASE,
+        partial_base=PARTIAL_BASE,
+        buffer_lines=buffer_lines,
+        line_bytes=SIZES.line_bytes,
+        element_bytes=SIZES.element_bytes,
+    )
     outputs = {f"ways[{i}]": buffer_lines * 7 for i in range(table.radix)}
     outputs |= {"merge_tasks": 2, "output_tasks": 2}
     return run_part(reader, {"tasks": task_tokens(*tasks)}, outputs, seed=seed)

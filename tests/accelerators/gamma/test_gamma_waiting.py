@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from gamma_bench import csr, stored
 
-from accelerators.gamma.layout import COMPLETION, END_OF_WORK, TASK, Sizes
+from accelerators.gamma.layout import COMPLETION, Sizes
 from accelerators.gamma.occupancy import PartialOccupancy
 from accelerators.gamma.scheduler import Scheduler
 from accelerators.gamma.tasks import TaskTable
 from hw.fibers.partials import PartialStore
+from hw.fibers.tasks import END_OF_WORK, TASK
 from hw.memory import READ, REPLY, REQUEST
 from sim import Component, Input, Kernel, Output
 

@@ -9,16 +9,7 @@ import pytest
 from gamma_bench import csr, stored
 from gamma_stubs import MemoryStub, run_part
 
-from accelerators.gamma.layout import (
-    COMPLETION,
-    END_OF_WORK,
-    NO_PARENT,
-    PARTIAL_BASE,
-    TASK,
-    Z_BASE,
-    Z_POINTERS_BASE,
-    Sizes,
-)
+from accelerators.gamma.layout import COMPLETION, NO_PARENT, PARTIAL_BASE, Z_BASE, Z_POINTERS_BASE, Sizes
 from accelerators.gamma.occupancy import PartialOccupancy
 from accelerators.gamma.scheduler import Scheduler
 from accelerators.gamma.tasks import TaskTable
@@ -26,6 +17,7 @@ from accelerators.gamma.writer import FiberWriter
 from hw.fibers.pages import PageAllocator
 from hw.fibers.partials import PartialStore
 from hw.fibers.product import ProductRows
+from hw.fibers.tasks import END_OF_WORK, TASK
 from hw.memory import PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from hw.stream import DATA, STOP
 from sim import Component, Input, Kernel, Output

@@ -1,13 +1,12 @@
-"""The input side of a processing element: fiber buffers, filled from the FiberCache a line at a time."""
+"""Fiber buffers ahead of a merger, filled from a cache a line at a time."""
 
 from __future__ import annotations
 
 from array import array
 
-from accelerators.gamma.layout import B_BASE, END_OF_WORK, PARTIAL_BASE, TASK, Sizes
-from accelerators.gamma.tasks import TaskTable
 from hw.fibers.compressed import CompressedRows
 from hw.fibers.partials import PartialStore
+from hw.fibers.tasks import END_OF_WORK, TASK, TaskInputs
 from hw.memory import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
 from hw.merge import MERGE_TASK
 from hw.stream import DATA, STOP, STREAM
@@ -23,7 +22,8 @@ class FiberReader(Component):
     Interface: tasks come in on ``tasks``; ``merge_tasks`` tells the merger how many ways a task has,
     ``output_tasks`` tells the writer which task the merged stream belongs to; line reads go out on
     ``requests`` (``CONSUME`` for partial fibers), lines come back on ``replies``, in any order; elements
-    leave on ``ways[i]``, with the position in A of their scale as reference, each fiber ended by a stop.
+    leave on ``ways[i]``, with the number of their scale as reference (``UNSCALED`` of a partial fiber's),
+    each fiber ended by a stop.
 
     Timing: one request and one line a cycle; all elements of a line enter the way's buffer in the cycle in
     which it comes. A line is asked for only when its elements will find space. When all of a task's lines are
@@ -33,11 +33,12 @@ class FiberReader(Component):
     Args:
         name: instance name.
         table: the tasks.
-        b: the second operand.
+        operand: the rows that the tasks scale.
         partials: the partial fibers.
-        port: number of the requests' port at the FiberCache's network.
-        buffer_lines: lines that a way may have under way or arrived out of order.
-        sizes: of lines and elements.
+        port: number of the requests' port at the cache's network.
+        base, partial_base: addresses of the first element of the operand and of the partial fibers.
+        buffer_lines: lines that a way may have in flight or arrived out of order.
+        line_bytes, element_bytes: bytes of a line and of an element.
     """
 
     PORTS = (
@@ -60,22 +61,27 @@ class FiberReader(Component):
     def __init__(
         self,
         name: str,
-        table: TaskTable,
-        b: CompressedRows,
+        table: TaskInputs,
+        operand: CompressedRows,
         partials: PartialStore,
         port: int,
         *,
+        base: int,
+        partial_base: int,
         buffer_lines: int,
-        sizes: Sizes,
+        line_bytes: int,
+        element_bytes: int,
     ) -> None:
         super().__init__(name)
         self.table = table
-        self.b = b
+        self.operand = operand
         self.partials = partials
         self.tag_base = port << PORT_SHIFT
         self.buffer_lines = buffer_lines
-        self.line_bytes = sizes.line_bytes
-        self.element_bytes = sizes.element_bytes
+        self.base = base
+        self.partial_base = partial_base
+        self.line_bytes = line_bytes
+        self.element_bytes = element_bytes
         self.task = END_OF_WORK
         self.fan_in = 0  # ways of the present task
         self.unasked = 0  # those of them with lines still to ask for
@@ -87,16 +93,16 @@ class FiberReader(Component):
         self.last_element = array("q", bytes(8 * radix))  # by way: the element behind the fiber's last
         self.next_line = array("q", bytes(8 * radix))
         self.source = array("q", bytes(8 * radix))  # by way: as in the task table
-        self.reserved = array("q", bytes(8 * radix))  # by way: tokens that lines under way will bring
+        self.reserved = array("q", bytes(8 * radix))  # by way: tokens that lines in flight will bring
         self.oldest = array("q", bytes(8 * radix))  # by way: its first entry
-        self.entries = array("q", bytes(8 * radix))  # by way: lines under way
+        self.entries = array("q", bytes(8 * radix))  # by way: lines in flight
         slots = radix * buffer_lines  # a line under way is an entry of its way's ring
         self.entry_first = array("q", bytes(8 * slots))
         self.entry_count = array("q", bytes(8 * slots))
         self.entry_source = array("q", bytes(8 * slots))
         self.entry_ends = array("q", bytes(8 * slots))
         self.entry_here = array("q", bytes(8 * slots))
-        self.under_way = 0
+        self.in_flight = 0
         self.lines_read = 0
         self.lines_consumed = 0
 
@@ -111,7 +117,7 @@ class FiberReader(Component):
             return self.busy(now + 1)
         if self.unasked > 0 and not self.requests.can_push():
             return self.wait_output(self.requests)
-        if self.under_way > 0:
+        if self.in_flight > 0:
             return self.wait_input(self.replies)
         if self.unasked > 0:
             return self.wait_any_output(self.ways)
@@ -187,7 +193,7 @@ class FiberReader(Component):
         self.entry_here[entry] = 0
         self.entries[way] += 1
         self.reserved[way] += self.entry_count[entry] + 1
-        self.under_way += 1
+        self.in_flight += 1
         self._request(entry, self.next_line[way] * self.line_bytes)
         self.next_element[way] = end
         self.next_line[way] += 1
@@ -196,10 +202,10 @@ class FiberReader(Component):
 
     def _request(self, entry: int, offset: int) -> None:
         if self.entry_source[entry] < 0:
-            self.requests.push(CONSUME, self.tag_base | entry, PARTIAL_BASE + offset)
+            self.requests.push(CONSUME, self.tag_base | entry, self.partial_base + offset)
             self.lines_consumed += 1
         else:
-            self.requests.push(READ, self.tag_base | entry, B_BASE + offset)
+            self.requests.push(READ, self.tag_base | entry, self.base + offset)
             self.lines_read += 1
 
     def _receive(self) -> bool:
@@ -224,17 +230,17 @@ class FiberReader(Component):
                 coordinate = self.partials.coordinates[element]
                 channel.push(DATA, coordinate, UNSCALED, self.partials.values[element])
             else:
-                channel.push(DATA, self.b.coordinates[element], source, self.b.values[element])
+                channel.push(DATA, self.operand.coordinates[element], source, self.operand.values[element])
         if self.entry_ends[entry]:
             channel.push(STOP, 0, 0)
         self.reserved[way] -= self.entry_count[entry] + 1
         self.entry_here[entry] = 0
         self.oldest[way] = (self.oldest[way] + 1) % self.buffer_lines
         self.entries[way] -= 1
-        self.under_way -= 1
+        self.in_flight -= 1
 
     def signals(self) -> tuple[Signal, ...]:
-        """The task and its row of A, its fibers that are not empty, those to ask more of, lines under way.
+        """The task and its row, its fibers that are not empty, those to ask more of, lines in flight.
 
         Task and row are -1 at the end of work.
         """
@@ -243,10 +249,10 @@ class FiberReader(Component):
             Signal("row", 32, "integer"),
             Signal("fan_in", 16),
             Signal("unasked", 16),
-            Signal("under_way", 16),
+            Signal("in_flight", 16),
         )
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
         row = self.table.rows[self.task] if self.task >= 0 else -1
-        return self.task, row, self.fan_in, self.unasked, self.under_way
+        return self.task, row, self.fan_in, self.unasked, self.in_flight

@@ -2,18 +2,20 @@ cimport cython
 
 from hw.fibers.compressed cimport CompressedRows
 from hw.fibers.partials cimport PartialStore
-from accelerators.gamma.tasks cimport TaskTable
+from hw.fibers.tasks cimport TaskInputs
 from sim.channel cimport Channel
 from sim.component cimport Component
 
 cdef long READ, CONSUME, PORT_SHIFT, TAG_MASK, DATA, STOP, UNSCALED
-cdef long END_OF_WORK, B_BASE, PARTIAL_BASE
+cdef long END_OF_WORK
 
 cdef class FiberReader(Component):
-    cdef TaskTable table
-    cdef CompressedRows b
+    cdef TaskInputs table
+    cdef CompressedRows operand
     cdef PartialStore partials
     cdef long tag_base
+    cdef long base
+    cdef long partial_base
     cdef long buffer_lines
     cdef long line_bytes
     cdef long element_bytes
@@ -33,7 +35,7 @@ cdef class FiberReader(Component):
     cdef long[::1] entry_source
     cdef long[::1] entry_ends
     cdef long[::1] entry_here
-    cdef readonly long under_way
+    cdef readonly long in_flight
     cdef readonly long lines_read
     cdef readonly long lines_consumed
     cdef public Channel tasks
