@@ -31,7 +31,7 @@ HELPERS = "sim._cyutility"  # Cython's own helper code, compiled once instead of
 
 
 # Their compiled form stands in the .pxd and goes into the modules that use it; the .py is for the others.
-INLINE = (Path("sim/inline.py"), Path("sim/schedule.py"))
+INLINE = (Path("sim/inline.py"), Path("sim/words.py"))
 
 
 def _extensions() -> list[Extension]:

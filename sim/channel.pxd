@@ -1,47 +1,126 @@
 cimport cython
 
-from sim cimport schedule
 from sim.clock cimport Clock
 
 cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, WORDS
 
-@cython.final
-cdef class Channel:
+cdef class Fifo:
     cdef readonly str name
     cdef readonly object protocol
-    cdef readonly long capacity
-    cdef readonly long latency
-    cdef readonly long occupancy
-    cdef readonly long pushes
-    cdef readonly long pops
     cdef public int reader_state
     cdef public int writer_state
     cdef public int any_reader_state
     cdef public int any_writer_state
+    cdef readonly long latency
+    cdef bint _one_clock
+    cdef readonly long pushes
+    cdef readonly long pops
+    cdef double[::1] _values
     cdef Clock _writer_clock
     cdef Clock _reader_clock
-    cdef long _writer_index
-    cdef long _reader_index
-    cdef bint _one_clock
-    cdef long _head
-    cdef long[::1] _words
-    cdef double[::1] _values
+    cdef readonly long _writer_index
+    cdef readonly long _reader_index
+    cdef readonly long capacity
+    cdef readonly long occupancy
     cdef long _popped
     cdef long _pop_time
     cdef long _wanted
+    cdef long _head
+    cdef long[::1] _words
 
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
-    cpdef bint can_push(self) noexcept
-    cpdef long space(self) noexcept
     cdef long _free(self) noexcept
-    cpdef int want(self, long slots) except -1
-    cpdef int push(self, long control, long coordinate=*, long reference=*, double value=*) except -1
     cdef long _arrival(self) noexcept
-    cpdef bint can_pop(self) noexcept
-    cpdef long control(self) noexcept
-    cpdef long coordinate(self) noexcept
-    cpdef long reference(self) noexcept
-    cpdef double value(self) noexcept
     cpdef tuple token(self, long place)
-    cpdef int pop(self) except -1
     cdef int _wake_writer(self) except -1
+    cdef long _next_writer_cycle(self) noexcept
+    cdef int _refuse_push(self) except -1
+    cdef int _refuse_pop(self) except -1
+
+@cython.final
+cdef class Channel(Fifo):
+    cdef inline bint can_push(self) noexcept:
+        cdef long free = self._free()
+        if free > 0:
+            return True
+        self.want(1)
+        return False
+
+    cdef inline long space(self) noexcept:
+        cdef long free = self._free()
+        self.want(free + 1)
+        return free
+
+    cdef inline long _free(self) noexcept:
+        if self._pop_time == self._writer_clock.time:
+            return self.capacity - self.occupancy - self._popped
+        return self.capacity - self.occupancy
+
+    cdef inline int want(self, long slots) except -1:
+        self._wanted = slots
+        if self._pop_time == self._writer_clock.time:
+            self._wake_writer()
+
+    cdef inline int push(self, long control, long coordinate=0, long reference=0, double value=0.0) except -1:
+        if self._free() <= 0:
+            self._refuse_push()
+        cdef long tail = self._head + self.occupancy
+        if tail >= self.capacity:
+            tail -= self.capacity
+        cdef long arrival = self._arrival()
+        self._words[4 * tail + 0] = control
+        self._words[4 * tail + 1] = coordinate
+        self._words[4 * tail + 2] = reference
+        self._words[4 * tail + 3] = arrival
+        self._values[tail] = value
+        self.occupancy += 1
+        self.pushes += 1
+        self._reader_clock.wake(self._reader_index, arrival)
+        if self._pop_time == self._writer_clock.time:
+            self._wake_writer()
+
+    cdef inline long _arrival(self) noexcept:
+        if self._one_clock:
+            return self._writer_clock.cycle + self.latency
+        cdef long time = self._writer_clock.time + self.latency * self._writer_clock.period
+        return (time + self._reader_clock.period - 1) // self._reader_clock.period
+
+    cdef inline bint can_pop(self) noexcept:
+        return self.occupancy > 0 and self._words[4 * self._head + 3] <= self._reader_clock.cycle
+
+    cdef inline long control(self) noexcept:
+        return self._words[4 * self._head + 0]
+
+    cdef inline long coordinate(self) noexcept:
+        return self._words[4 * self._head + 1]
+
+    cdef inline long reference(self) noexcept:
+        return self._words[4 * self._head + 2]
+
+    cdef inline double value(self) noexcept:
+        return self._values[self._head]
+
+    cdef inline int pop(self) except -1:
+        if not self.can_pop():
+            self._refuse_pop()
+        self._head += 1
+        if self._head == self.capacity:
+            self._head = 0
+        if self._pop_time == self._reader_clock.time:
+            self._popped += 1
+        else:
+            self._pop_time = self._reader_clock.time
+            self._popped = 1
+        self.occupancy -= 1
+        self.pops += 1
+        self._wake_writer()
+
+    cdef inline int _wake_writer(self) except -1:
+        cdef long free = self.capacity - self.occupancy
+        if free - self._popped < self._wanted <= free:
+            self._writer_clock.wake(self._writer_index, self._next_writer_cycle())
+
+    cdef inline long _next_writer_cycle(self) noexcept:
+        if self._one_clock:
+            return self._writer_clock.cycle + 1
+        return self._pop_time // self._writer_clock.period + 1

@@ -7,8 +7,8 @@ t + 1. So nothing that happens within a cycle depends on the order in which comp
 from __future__ import annotations
 
 from array import array
+from typing import NoReturn
 
-from sim import schedule
 from sim.clock import Clock
 from sim.errors import ChannelError
 from sim.protocol import Protocol
@@ -21,19 +21,8 @@ ARRIVAL = 3  # the reader's cycle from which the token is seen
 WORDS = 4
 
 
-class Channel:
-    """A FIFO of tokens; a token is a control word and a payload of coordinate, reference and value.
-
-    Channels are made by ``Kernel.connect``, never by a component.
-
-    Args:
-        name: ``<reading component>.<its port>``.
-        capacity: tokens it holds, at least one, counting those still in flight.
-        latency: cycles of the writer's clock from a push to the token being seen, at least one.
-        protocol: what its tokens mean.
-
-    ``occupancy`` is the tokens it holds, ``pushes`` and ``pops`` the tokens that ever went in and out.
-    """
+class Fifo:
+    """What a channel is and does, see ``Channel``."""
 
     def __init__(self, name: str, capacity: int, latency: int, protocol: Protocol) -> None:
         self.name = name
@@ -93,9 +82,7 @@ class Channel:
             ChannelError: if the channel is full.
         """
         if self._free() <= 0:
-            raise ChannelError(
-                f"{self.name}: push into a full channel ({self.occupancy} of {self.capacity} tokens)"
-            )
+            self._refuse_push()
         tail = self._head + self.occupancy
         if tail >= self.capacity:
             tail -= self.capacity
@@ -107,7 +94,7 @@ class Channel:
         self._values[tail] = value
         self.occupancy += 1
         self.pushes += 1
-        schedule.wake(self._reader_clock, self._reader_index, arrival)
+        self._reader_clock.wake(self._reader_index, arrival)
         if self._pop_time == self._writer_clock.time:
             self._wake_writer()
 
@@ -150,7 +137,7 @@ class Channel:
             ChannelError: if no token is visible.
         """
         if not self.can_pop():
-            raise ChannelError(f"{self.name}: pop with no visible token ({self.occupancy} under way)")
+            self._refuse_pop()
         self._head += 1
         if self._head == self.capacity:
             self._head = 0
@@ -167,5 +154,36 @@ class Channel:
         """Wake the writer if the slots freed at ``_pop_time`` make the room that it wants and lacks."""
         free = self.capacity - self.occupancy
         if free - self._popped < self._wanted <= free:
-            clock = self._writer_clock
-            schedule.wake(clock, self._writer_index, self._pop_time // clock.period + 1)
+            self._writer_clock.wake(self._writer_index, self._next_writer_cycle())
+
+    def _next_writer_cycle(self) -> int:
+        """The writer's first cycle behind the one of ``_pop_time``."""
+        if self._one_clock:
+            return self._writer_clock.cycle + 1
+        return self._pop_time // self._writer_clock.period + 1
+
+    def _refuse_push(self) -> NoReturn:
+        raise ChannelError(
+            f"{self.name}: push into a full channel ({self.occupancy} of {self.capacity} tokens)"
+        )
+
+    def _refuse_pop(self) -> NoReturn:
+        raise ChannelError(f"{self.name}: pop with no visible token ({self.occupancy} under way)")
+
+
+class Channel(Fifo):
+    """A FIFO of tokens; a token is a control word and a payload of coordinate, reference and value.
+
+    Channels are made by ``Kernel.connect``, never by a component.
+
+    Args:
+        name: ``<reading component>.<its port>``.
+        capacity: tokens it holds, at least one, counting those still in flight.
+        latency: cycles of the writer's clock from a push to the token being seen, at least one.
+        protocol: what its tokens mean.
+
+    ``occupancy`` is the tokens it holds, ``pushes`` and ``pops`` the tokens that ever went in and out.
+
+    Compiled components use the methods as they stand in the ``.pxd`` again, put in place of their calls;
+    those here are for Python.
+    """

@@ -11,29 +11,20 @@ from fractions import Fraction
 
 from sortedcontainers import SortedList
 
-from sim import schedule
+from sim import words
 from sim.constants import FAR
 from sim.errors import SimulationError
-from sim.schedule import BITS, SLOTS
 
+SLOTS = 256  # cycles that the wheel covers; a power of two
+BITS = 32  # components, or slots, in one word; a word stays a small positive integer in both modes
 ONE = 1  # a C long when compiled: the literal is a C int there, of which 1 << 31 is negative
 
 
-class Clock:
-    """One clock domain: its period, its current cycle and who wakes when.
+class Schedule:
+    """Who wakes when in a clock domain, see ``Clock``."""
 
-    Args:
-        name: the domain's name.
-        hertz: its frequency, exact.
-
-    ``period`` is in base ticks of the kernel (set when the machine is built), ``cycle`` the domain's own
-    current cycle, ``time`` the same in base ticks, ``due`` the base tick of what was last asked for: the next
-    wake or the next edge.
-    """
-
-    def __init__(self, name: str, hertz: Fraction) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.hertz = hertz
         self.period = 1
         self.cycle = -1
         self.time = -1
@@ -42,21 +33,14 @@ class Clock:
         self.occupied = array("q", bytes(8 * (SLOTS // BITS)))
         self.agenda: SortedList[tuple[int, int]] = SortedList()  # far wakes: cycle and index
         self.agenda_cycle = FAR
-        self.due = 0
-        self._first_word = self._word = self._last_word = 0
+        self._word = self._last_word = 0  # of the current cycle on the wheel, those still to take
+        self._bits = 0  # of the word that was taken last, those still to give
+        self._base = 0  # index of the component of its lowest bit
 
     def size_for(self, components: int) -> None:
         """Make room for this many components; before the first wake."""
         self.words = max(1, (components + BITS - 1) // BITS)
         self.wheel = array("q", bytes(8 * SLOTS * self.words))
-
-    def wake(self, index: int, cycle: int) -> None:
-        """Have the component with this index tick at ``cycle`` (in the future); every wake is kept.
-
-        Raises:
-            SimulationError: if the cycle lies beyond the end of countable time.
-        """
-        schedule.wake(self, index, cycle)
 
     def wake_far(self, index: int, cycle: int) -> None:
         """Keep a wake that is too far for the wheel; once, however often it is asked for.
@@ -76,39 +60,87 @@ class Clock:
         word = start >> 5
         bits = self.occupied[word] >> (start & 31)
         if bits:
-            return min(self.cycle + 1 + schedule.lowest_bit(bits), self.agenda_cycle)
+            return min(self.cycle + 1 + words.lowest_bit(bits), self.agenda_cycle)
         distance = BITS - (start & 31)
         for step in range(1, SLOTS // BITS + 1):
             bits = self.occupied[(word + step) & (SLOTS // BITS - 1)]
             if bits:
-                return min(self.cycle + 1 + distance + schedule.lowest_bit(bits), self.agenda_cycle)
+                return min(self.cycle + 1 + distance + words.lowest_bit(bits), self.agenda_cycle)
             distance += BITS
         return self.agenda_cycle
-
-    def next_wake(self) -> int:
-        """Base tick of the next wake in this domain, from now on ``due``; ``FAR`` if there is none."""
-        cycle = self.next_cycle()
-        self.due = FAR if cycle >= FAR else cycle * self.period
-        return self.due
-
-    def next_edge(self) -> int:
-        """Base tick of the domain's next cycle, from now on ``due``."""
-        self.due = (self.cycle + 1) * self.period
-        return self.due
 
     def advance(self, cycle: int) -> None:
         """Make ``cycle`` the current one; ``pop`` then gives the components that wake in it."""
         self.cycle = cycle
         self.time = cycle * self.period
         while self.agenda_cycle == cycle:
-            schedule.mark(self, self.agenda.pop(0)[1], cycle)
+            self._mark(self.agenda.pop(0)[1], cycle)
             self.agenda_cycle = self.agenda[0][0] if self.agenda else FAR
         slot = cycle & (SLOTS - 1)
         self.occupied[slot >> 5] &= ~(ONE << (slot & 31))
-        self._first_word = slot * self.words
-        self._last_word = self._first_word + self.words
-        self._word = self._first_word
+        self._word = slot * self.words
+        self._last_word = self._word + self.words
+        self._base = -BITS
+
+    def wake(self, index: int, cycle: int) -> None:
+        """Have the component with this index tick at ``cycle`` (in the future); every wake is kept.
+
+        Raises:
+            SimulationError: if the cycle lies beyond the end of countable time.
+        """
+        if cycle - self.cycle < SLOTS:
+            self._mark(index, cycle)
+        else:
+            self.wake_far(index, cycle)
+
+    def _mark(self, index: int, cycle: int) -> None:
+        """Note a wake that is near enough for the wheel."""
+        slot = cycle & (SLOTS - 1)
+        self.wheel[slot * self.words + (index >> 5)] |= ONE << (index & 31)
+        self.occupied[slot >> 5] |= ONE << (slot & 31)
 
     def pop(self) -> int:
         """Index of the next component that wakes in the current cycle, in increasing order; -1 when done."""
-        return schedule.pop(self)
+        while self._bits == 0:
+            if self._word == self._last_word:
+                return -1
+            self._bits = self.wheel[self._word]
+            self.wheel[self._word] = 0
+            self._word += 1
+            self._base += BITS
+        bits = self._bits
+        self._bits = bits & (bits - 1)
+        return self._base + words.lowest_bit(bits)
+
+
+class Clock(Schedule):
+    """One clock domain: its period, its current cycle and who wakes when.
+
+    Args:
+        name: the domain's name.
+        hertz: its frequency, exact.
+
+    ``period`` is in base ticks of the kernel (set when the machine is built), ``cycle`` the domain's own
+    current cycle, ``time`` the same in base ticks, ``due`` the base tick of what was last asked for: the next
+    wake or the next edge.
+
+    Compiled, ``wake`` and ``pop`` are used as they stand in the ``.pxd`` again, put in place of their calls.
+    """
+
+    def __init__(self, name: str, hertz: Fraction) -> None:
+        super().__init__(name)
+        self.hertz = hertz
+        self.due = 0
+        self.due_cycle = 0
+
+    def next_wake(self) -> int:
+        """Base tick of the next wake in this domain, from now on ``due``; ``FAR`` if there is none."""
+        cycle = self.due_cycle = self.next_cycle()
+        self.due = FAR if cycle >= FAR else cycle * self.period
+        return self.due
+
+    def next_edge(self) -> int:
+        """Base tick of the domain's next cycle, from now on ``due``."""
+        self.due_cycle = self.cycle + 1
+        self.due = self.due_cycle * self.period
+        return self.due

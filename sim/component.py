@@ -94,7 +94,91 @@ class Reserved(Generic[Kept]):
         )
 
 
-class Component:
+class Accounted:
+    """What the cycles of a component count as, which it says at the end of each tick; see ``Component``.
+
+    Compiled components use the methods as they stand in the ``.pxd`` again, put in place of their calls;
+    those here are for Python.
+
+    Args:
+        name: the component's.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._index = -1
+        self._state = IDLE
+        self._since = 0
+        self._cycles = array("q", bytes(8 * FIRST_STALL))
+
+    def _account(self, cycle: int) -> None:
+        """A tick begins: the state that the last one left holds for the cycles since."""
+        self._cycles[self._state] += cycle - self._since
+        self._since = cycle
+        self._state = IDLE
+
+    def busy(self, until: int) -> int:
+        """Count the cycles before ``until`` as busy and run again then."""
+        self._state = BUSY
+        return until
+
+    def wait_input(self, channel: Channel) -> int:
+        """Sleep until a token comes, counted as waiting for input from this channel.
+
+        Raises:
+            SimulationError: if the component does not read this channel.
+        """
+        if channel._reader_index != self._index:
+            self._refuse_input(channel)
+        self._state = channel.reader_state
+        return NEVER
+
+    def wait_output(self, channel: Channel) -> int:
+        """Backpressure: sleep until there is space, counted as waiting for output into this channel.
+
+        Raises:
+            SimulationError: if the component does not write this channel.
+        """
+        if channel._writer_index != self._index:
+            self._refuse_output(channel)
+        self._state = channel.writer_state
+        return NEVER
+
+    def wait_any_input(self, channels: Sequence[Channel]) -> int:
+        """Sleep until a token comes, counted as waiting for input from any of an array of ports.
+
+        Raises:
+            SimulationError: if the component does not read these channels.
+        """
+        first = channels[0]
+        self.wait_input(first)
+        self._state = first.any_reader_state
+        return NEVER
+
+    def wait_any_output(self, channels: Sequence[Channel]) -> int:
+        """Sleep until there is space, counted as waiting for output into any of an array of ports.
+
+        Raises:
+            SimulationError: if the component does not write these channels.
+        """
+        first = channels[0]
+        self.wait_output(first)
+        self._state = first.any_writer_state
+        return NEVER
+
+    def idle(self) -> int:
+        """Sleep until a channel brings something, counted as idle."""
+        self._state = IDLE
+        return NEVER
+
+    def _refuse_input(self, channel: Channel) -> NoReturn:
+        raise SimulationError(f"{self.name} waits for input from {channel.name}, which it does not read")
+
+    def _refuse_output(self, channel: Channel) -> NoReturn:
+        raise SimulationError(f"{self.name} waits for space in {channel.name}, which it does not write")
+
+
+class Component(Accounted):
     """A clocked part. Subclasses declare what they have and override ``tick``.
 
     What is declared on the class is said once:
@@ -138,12 +222,8 @@ class Component:
     connected = Reserved["dict[str, list[Channel]]"]("connected")  # by port
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        super().__init__(name)
         self._clock: Clock | None = None
-        self._index = -1
-        self._state = IDLE
-        self._since = 0
-        self._cycles = array("q", bytes(8 * FIRST_STALL))
         self._connected: dict[str, list[Channel]] = {}
 
     def tick(self, now: int) -> int:
@@ -196,58 +276,6 @@ class Component:
     def channels(self, port: str) -> list[Channel]:
         """The channels at an array of ports, in their order."""
         return self._connected.get(port, [])
-
-    def busy(self, until: int) -> int:
-        """Count the cycles before ``until`` as busy and run again then."""
-        self._state = BUSY
-        return until
-
-    def wait_input(self, channel: Channel) -> int:
-        """Sleep until a token comes, counted as waiting for input from this channel.
-
-        Raises:
-            SimulationError: if the component does not read this channel.
-        """
-        if channel._reader_index != self._index:
-            raise SimulationError(f"{self.name} waits for input from {channel.name}, which it does not read")
-        self._state = channel.reader_state
-        return NEVER
-
-    def wait_output(self, channel: Channel) -> int:
-        """Backpressure: sleep until there is space, counted as waiting for output into this channel.
-
-        Raises:
-            SimulationError: if the component does not write this channel.
-        """
-        if channel._writer_index != self._index:
-            raise SimulationError(f"{self.name} waits for space in {channel.name}, which it does not write")
-        self._state = channel.writer_state
-        return NEVER
-
-    def wait_any_input(self, channels: Sequence[Channel]) -> int:
-        """Sleep until a token comes, counted as waiting for input from any of an array of ports.
-
-        Raises:
-            SimulationError: if the component does not read these channels.
-        """
-        self.wait_input(channels[0])
-        self._state = channels[0].any_reader_state
-        return NEVER
-
-    def wait_any_output(self, channels: Sequence[Channel]) -> int:
-        """Sleep until there is space, counted as waiting for output into any of an array of ports.
-
-        Raises:
-            SimulationError: if the component does not write these channels.
-        """
-        self.wait_output(channels[0])
-        self._state = channels[0].any_writer_state
-        return NEVER
-
-    def idle(self) -> int:
-        """Sleep until a channel brings something, counted as idle."""
-        self._state = IDLE
-        return NEVER
 
     def wake_at(self, cycle: int) -> None:
         """Run at this cycle of the future too, whatever the tick returns: the timer of an idle component."""

@@ -1,6 +1,6 @@
 cimport cython
 
-from sim cimport inline, schedule
+from sim cimport inline
 from sim.clock cimport Clock
 from sim.component cimport Component
 
@@ -22,6 +22,7 @@ cdef class Kernel:
     cdef list _ordered
     cdef list _domains
     cdef list _ticked
+    cdef long _ticking
     cdef bint _tracing
     cdef long _trace_switch
     cdef long _trace_end
@@ -31,6 +32,10 @@ cdef class Kernel:
 
     cpdef long _advance(self, long until, long steps) except -1
     @cython.final
+    cdef long _run_time_steps(self, long until, long steps) except -1
+    @cython.final
+    cdef int _name_place(self, object error, Component component) except -1
+    @cython.final
     cdef long _next_time(self) noexcept
     @cython.final
     cdef int _run_time_step(self, long time) except -1
@@ -39,7 +44,7 @@ cdef class Kernel:
     @cython.final
     cdef int _wake_all(self, Clock clock, long cycle) except -1
     @cython.final
-    cdef int _tick(self, Component component, Clock clock, long cycle) except -1
+    cdef int _refuse_wake(self, Component component, long cycle, long wake) except -1
     @cython.final
     cdef int _sample(self, long time) except -1
     @cython.final

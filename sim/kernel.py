@@ -6,9 +6,9 @@ import math
 import random
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from sim import inline, schedule
+from sim import inline
 from sim.channel import Channel
 from sim.clock import Clock
 from sim.component import Component
@@ -59,6 +59,7 @@ class Kernel:
         self._ordered: list[Component] = []  # by index
         self._domains: list[Clock] = []  # in the order of their ticks
         self._ticked: list[Component] = []
+        self._ticking = -1  # index of the component whose tick goes on
         self._tracing = False
         self._trace_switch = FAR  # base tick at which tracing starts or, once it has, ends
         self._trace_end = FAR
@@ -250,6 +251,14 @@ class Kernel:
     def _advance(self, until: int, steps: int) -> int:
         """Run at most this many time steps; says why it came back."""
         self._limit = -1
+        try:
+            return self._run_time_steps(until, steps)
+        except Exception as error:
+            if self._ticking >= 0:
+                self._name_place(error, self._ordered[self._ticking])
+            raise
+
+    def _run_time_steps(self, until: int, steps: int) -> int:
         while steps > 0:
             if self._stop:
                 return STOPPED
@@ -263,6 +272,16 @@ class Kernel:
             self._run_time_step(time)
             steps -= 1
         return CHUNK
+
+    def _name_place(self, error: Exception, component: Component) -> None:
+        """Say in which tick the error came up."""
+        cycle = _clock_of(component).cycle
+        if no_cycle_returned(error):
+            raise SimulationError(
+                f"{component.name}: tick at cycle {cycle} gave no cycle; end it by return self.busy(cycle), "
+                "wait_input(channel), wait_output(channel) or idle()"
+            ) from error
+        error.add_note(f"at cycle {cycle} in {component.name}")
 
     def _next_time(self) -> int:
         """Base tick of the next step; ``FAR`` if nobody wakes any more. Each clock has its own in ``due``."""
@@ -288,52 +307,43 @@ class Kernel:
 
     def _tick_domain(self, clock: Clock) -> None:
         """Advance a clock to its next cycle and tick all that wake in it."""
-        cycle = clock.due // clock.period
+        cycle = clock.due_cycle
         if not self.sleeps:
             self._wake_all(clock, cycle)
         clock.advance(cycle)
-        index = schedule.pop(clock)
-        try:
-            while index >= 0:
-                self._tick(inline.component(self._ordered[index]), clock, cycle)
-                index = schedule.pop(clock)
-        except Exception as error:
-            name = self._ordered[index].name
-            if no_cycle_returned(error):
-                raise SimulationError(
-                    f"{name}: tick at cycle {cycle} gave no cycle; end it by return self.busy(cycle), "
-                    "wait_input(channel), wait_output(channel) or idle()"
-                ) from error
-            error.add_note(f"at cycle {cycle} in {name}")
-            raise
+        ticks = 0
+        index = clock.pop()
+        while index >= 0:
+            component = inline.component(self._ordered[index])
+            self._ticking = index
+            if component._state != IDLE:
+                self._worked = clock.time
+            component._account(cycle)
+            wake = component.tick(cycle)
+            if wake > cycle and component._state != IDLE:
+                clock.wake(index, wake)
+            elif wake != NEVER:
+                self._refuse_wake(component, cycle, wake)
+            if self._tracing:
+                self._ticked.append(component)
+            ticks += 1
+            index = clock.pop()
+        self._ticking = -1
+        self.ticks += ticks
 
     def _wake_all(self, clock: Clock, cycle: int) -> None:
         for component in self._ordered:
             if component._clock is clock:
                 clock.wake(component._index, cycle)
 
-    def _tick(self, component: Component, clock: Clock, cycle: int) -> None:
-        """One tick, with its accounting: the state of the last tick holds for the cycles since."""
-        component._cycles[component._state] += cycle - component._since
-        component._since = cycle
-        if component._state != IDLE and clock.time > self._worked:
-            self._worked = clock.time
-        component._state = IDLE
-        self.ticks += 1
-        wake = component.tick(cycle)
-        if self._tracing:
-            self._ticked.append(component)
-        if wake > cycle:
-            if component._state == IDLE:
-                raise SimulationError(
-                    f"{component.name}: tick at cycle {cycle} asked for cycle {wake}, but does not say what "
-                    "the cycles until then count as: return self.busy(cycle), or call wake_at and idle"
-                )
-            schedule.wake(clock, component._index, wake)
-        elif wake != NEVER:
-            raise SimulationError(
-                f"{component.name}: tick at cycle {cycle} asked for cycle {wake}, which is not in the future"
-            )
+    def _refuse_wake(self, component: Component, cycle: int, wake: int) -> NoReturn:
+        asked = f"{component.name}: tick at cycle {cycle} asked for cycle {wake}, "
+        if wake <= cycle:
+            raise SimulationError(asked + "which is not in the future")
+        raise SimulationError(
+            asked + "but does not say what the cycles until then count as: return self.busy(cycle), or call "
+            "wake_at and idle"
+        )
 
     def _sample(self, time: int) -> None:
         if self.tracer is not None:

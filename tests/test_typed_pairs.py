@@ -1,19 +1,24 @@
 """Every compiled Python file and the ``.pxd`` of C types beside it: what one has, the other declares.
 
 The compiler takes an attribute that the ``.pxd`` lacks, which then fails at its first assignment, and makes a
-Python call of a method that it lacks.
+Python call of a method that it lacks. What stands in a ``.pxd`` with its body, for the compiler to put in
+place of calls, is the same there as in the Python file.
 """
 
 import ast
+import itertools
 import re
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from sim import constants
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("sim", "hw", "accelerators")
-INLINE = ("sim/inline.pxd", "sim/schedule.pxd")  # not compiled themselves, see setup.py
+INLINE = ("sim/inline.pxd", "sim/words.pxd")  # casts and an instruction, which Python has none of
 # Methods that are Python's on purpose: called when a machine is built, reported on, drawn or fails.
 PYTHONIC = {
     "Kernel._require_unbuilt",
@@ -109,3 +114,125 @@ def test_planted_an_attribute_and_a_method_that_the_pxd_lacks_are_named():
     pxd = "cdef class Base:\n    cdef long a, b\n\ncdef class Own(Base):\n    cdef int _known(self)\n"
     source = "class Own(Base):\n    def _known(self): self.a = self.c = 1\n    def _hidden(self): pass\n"
     assert undeclared(source, declared(pxd)) == ["Own._hidden", "Own.c"]
+
+
+# Functions and methods with a body in the .pxd.
+
+_INLINE = re.compile(r"^( *)cdef inline (?:[\w\[\]:]+ )?(\w+)\((.*)\)(?: noexcept| except.*)?:$")
+_TYPED = re.compile(r"^( *)cdef (?:long|bint|double|\w+) (\w+)( = .*)?$")
+_CAST = re.compile(r"<\w+>")
+
+
+def inlined(text: str) -> dict[tuple[str, str], str]:
+    """The bodies in a ``.pxd``, as Python without types, by class ("" for none) and name."""
+    bodies: dict[tuple[str, str], str] = {}
+    owner, lines = "", text.splitlines()
+    for number, line in enumerate(lines):
+        if match := _CLASS.match(line):
+            owner = match[1]
+        if match := _INLINE.match(line):
+            body = itertools.takewhile(str.strip, lines[number + 1 :])  # an empty line ends it
+            name = (owner if match[1] else "", match[2])
+            bodies[name] = "\n".join(untyped(below) for below in body)
+    return bodies
+
+
+def untyped(line: str) -> str:
+    """A line of a body without C types; nothing where it only declares."""
+    match = _TYPED.match(line)
+    line = f"{match[1]}{match[2]}{match[3]}" if match and match[3] else "" if match else line
+    return _CAST.sub("", line)
+
+
+class Bare(ast.NodeTransformer):
+    """Puts numbers in the place of constants, and takes out what the compiler has no use for."""
+
+    def __init__(self, constants: dict[str, int]) -> None:
+        self.constants = constants
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        known = isinstance(node.ctx, ast.Load) and node.id in self.constants
+        return ast.Constant(self.constants[node.id]) if known else node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        numbers = (node.left, node.right)
+        if all(isinstance(number, ast.Constant) for number in numbers):
+            return ast.Constant(eval(compile(ast.Expression(ast.fix_missing_locations(node)), "", "eval")))
+        return node
+
+
+def bare(body: list[ast.stmt], constants: dict[str, int]) -> str:
+    """A body without its docstring, with numbers for constants."""
+    documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+    return "\n".join(ast.unparse(Bare(constants).visit(part)) for part in body[1 if documented else 0 :])
+
+
+def numbers_in(tree: ast.Module) -> dict[str, int]:
+    """Whole numbers that a Python file gives names to, or takes from the engine's constants."""
+    own = {
+        node.targets[0].id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, int)
+    }
+    return {name: value for name, value in vars(constants).items() if isinstance(value, int)} | own
+
+
+def defined(tree: ast.Module) -> dict[tuple[str, str], list[ast.stmt]]:
+    """The bodies of a Python file's functions and methods, those inherited within it too."""
+    bodies: dict[tuple[str, str], list[ast.stmt]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            bodies["", node.name] = node.body
+        if isinstance(node, ast.ClassDef):
+            for base in node.bases:
+                above = ast.unparse(base)
+                bodies |= {
+                    (node.name, name): body for (owner, name), body in bodies.items() if owner == above
+                }
+            bodies |= {
+                (node.name, part.name): part.body for part in node.body if isinstance(part, ast.FunctionDef)
+            }
+    return bodies
+
+
+def departures(source: str, pxd: str) -> list[str]:
+    """What stands in a ``.pxd`` otherwise than in its Python file."""
+    tree = ast.parse(source)
+    bodies, numbers = defined(tree), numbers_in(tree)
+    return [
+        f"{owner}.{name}"
+        for (owner, name), body in inlined(pxd).items()
+        if bare(ast.parse(textwrap.dedent(body)).body, numbers) != bare(bodies[owner, name], numbers)
+    ]
+
+
+BODIES = {
+    str(path.relative_to(ROOT)): path
+    for room in ROOMS
+    for path in sorted((ROOT / room).rglob("*.pxd"))
+    if "cdef inline" in path.read_text() and str(path.relative_to(ROOT)) not in INLINE
+}
+
+
+@pytest.mark.parametrize("pair", BODIES)
+def test_what_is_put_in_place_of_its_calls_is_the_same_in_both(pair):
+    pxd = BODIES[pair].read_text()
+    assert len(inlined(pxd)) == pxd.count("cdef inline")
+    assert departures(BODIES[pair].with_suffix(".py").read_text(), pxd) == []
+
+
+def test_planted_a_body_that_departs_is_named():
+    source = (
+        "SIZE = 8\nclass Own:\n    def get(self):\n"
+        "        'Doc.'\n        slot = self.n & (SIZE - 1)\n        return slot\n"
+    )
+    pxd = (
+        "cdef class Own:\n    cdef inline long get(self) noexcept:\n"
+        "        cdef long slot = self.n & 7\n        return slot\n"
+    )
+    assert departures(source, pxd) == []
+    assert departures(source, pxd.replace("7", "15")) == ["Own.get"]

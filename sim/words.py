@@ -1,0 +1,6 @@
+"""Words of bits; the compiled form stands in the ``.pxd`` and is put in place of its calls."""
+
+
+def lowest_bit(bits: int) -> int:
+    """Position of the lowest set bit of a non-zero word; an instruction when compiled."""
+    return (bits & -bits).bit_length() - 1
