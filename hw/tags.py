@@ -1,4 +1,4 @@
-"""Tags of a set-associative bank; the victim has the lowest priority, is clean if it can be, and SRRIP's."""
+"""Tags of a set-associative bank; the victim has the lowest priority, then costs least, and is SRRIP's."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class TagStore:
         if self.priorities[place] != self.priorities[other]:
             return self.priorities[place] < self.priorities[other]
         if self.dirty[place] != self.dirty[other]:
-            return self.dirty[place] < self.dirty[other]
+            # One that awaits a read would be written and read again; one that awaits none is of no more use.
+            return (self.dirty[place] < self.dirty[other]) == (self.priorities[place] > 0)
         return self.reuse[place] > self.reuse[other]
 
     def place_line(self, place: int, line: int, priority: int) -> None:

@@ -102,6 +102,8 @@ class Format(Configuration):
 class GammaConfiguration(CompositionParameters):
     """All parameters of Gamma."""
 
+    tiling: Literal["none", "selective"]
+    tile: Bytes = Field(ge=1)
     reorder: Literal["none", "affinity"]
     pe: ProcessingElements
     fibercache: FiberCache

@@ -13,7 +13,7 @@ from accelerators.gamma.configuration import GammaConfiguration
 from accelerators.gamma.layout import B_BASE, PARTIAL_BASE, TENSORS
 from accelerators.gamma.occupancy import PartialOccupancy
 from accelerators.gamma.prefetcher import Prefetcher
-from accelerators.gamma.reorder import affinity_order, window_rows
+from accelerators.gamma.preprocessing import preprocess
 from accelerators.gamma.scheduler import Scheduler
 from accelerators.gamma.tasks import TaskTable
 from accelerators.gamma.writer import FiberWriter
@@ -27,7 +27,7 @@ from hw.fibers.reader import FiberReader
 from hw.merge import HighRadixMerger
 from sim import Kernel
 from sim.names import numbered
-from workloads.canonical import CsrArray, Integers
+from workloads.canonical import CsrArray
 
 UNITS = 3  # ports of a processing element at the FiberCache's network: prefetcher, reader, writer
 
@@ -134,12 +134,11 @@ class Gamma(Composition[GammaConfiguration]):
     ) -> None:
         super().__init__(parameters, parts, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
-        self.a = _rows(a)
-        self.b = self.a if b is a else _rows(b)
-        self.order = self._order()
-        if parameters.reorder != "none":
-            self.a = _rows(a[self.order])
-        self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix)
+        given = _rows(a)
+        self.b = given if b is a else _rows(b)
+        self.preprocessed = preprocess(given, self.b, parameters)
+        self.a = self.preprocessed.a
+        self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix, self.preprocessed.rows)
         self.partials = PartialStore(parameters.fibercache.line, parameters.format.element)
         self.occupancy = PartialOccupancy(
             self.table,
@@ -149,7 +148,7 @@ class Gamma(Composition[GammaConfiguration]):
             parameters.fibercache.size // parameters.fibercache.line,
             parameters.sizes,
         )
-        self.product = ProductRows(self.a, self.b, self.shape[1], self.order)
+        self.product = ProductRows(given, self.b, self.shape[1], self.preprocessed.order)
         self._product: CsrArray | None = None
         self.scheduler = self._add_scheduler()
         names = numbered("pe", parameters.pe.count)
@@ -159,13 +158,6 @@ class Gamma(Composition[GammaConfiguration]):
         memory_users = [(unit, "memory_requests", "memory_replies") for unit in (*self.banks, self.scheduler)]
         self.add_memory(memory_users, parameters.fibercache.line)
         self.build()
-
-    def _order(self) -> Integers:
-        """The rows of A in the order in which they run."""
-        if self.parameters.reorder == "none":
-            return np.arange(self.a.rows)
-        cache, element = self.parameters.fibercache.size, self.parameters.format.element
-        return affinity_order(self.a, self.b.rows, window_rows(self.a, self.b, cache, element))
 
     def _add_scheduler(self) -> Scheduler:
         parameters = self.parameters
@@ -237,7 +229,7 @@ class Gamma(Composition[GammaConfiguration]):
         lengths = np.diff(np.asarray(self.b.pointers))[selected]
         a_nonzeros = self.a.pointers[self.a.rows]
         nonzeros = int(a_nonzeros + lengths.sum() + np.sum(self.table.row_lengths))
-        rows = 2 * self.a.rows + len(selected)
+        rows = 2 * self.shape[0] + len(selected)
         return nonzeros * self.parameters.format.element + rows * self.parameters.format.pointer
 
     def progress(self) -> tuple[int, int]:

@@ -2,7 +2,7 @@ cimport cython
 
 from accelerators.gamma.tasks cimport TaskTable
 
-cdef long NO_PARENT, NO_ROW
+cdef long NO_PARENT
 
 @cython.final
 cdef class PartialOccupancy:
@@ -14,12 +14,13 @@ cdef class PartialOccupancy:
     cdef long element_bytes
     cdef readonly long lines
     cdef readonly long most_lines
-    cdef readonly long trees
-    cdef readonly long newest
+    cdef long[::1] leaves
+    cdef readonly long ending
 
     cpdef bint admits(self, long task) except -1
     cpdef begin(self, long task)
     cpdef end(self, long task)
     cpdef long bound(self, long task) except -1
+    cdef bint _merges(self, long task) noexcept
     cdef long _merged(self, long task) noexcept
     cdef long _lines(self, long elements) noexcept

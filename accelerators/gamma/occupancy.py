@@ -9,8 +9,6 @@ from accelerators.gamma.tasks import TaskTable
 from hw.fibers.arrays import integers_of
 from hw.fibers.compressed import CompressedRows
 
-NO_ROW = -1
-
 
 class PartialOccupancy:
     """The lines of partial fibers under way, from a task's dispatch to its parent's completion.
@@ -18,9 +16,8 @@ class PartialOccupancy:
     A fiber that is being written counts with its bound, the sum of its inputs' lengths and no more than B has
     columns; one that is written with its length, until it is consumed.
 
-    A row's tree has to have all its partial fibers before it merges any: one that is alone goes on whatever
-    it takes, or it would wait for itself. As leaves are given in order, no more than one tree waits for
-    leaves, and the others end.
+    A row's tree has to have all its partial fibers before it merges any: while none can end without a leaf
+    that was not given out, leaves go on whatever they take, or they would wait for themselves.
 
     Args:
         table: the tasks.
@@ -41,22 +38,22 @@ class PartialOccupancy:
         self.element_bytes = sizes.element_bytes
         self.lines = 0
         self.most_lines = 0
-        self.trees = 0  # begun and not merged to the end
-        self.newest = NO_ROW  # the row of the tree that was begun last
+        self.leaves = _leaves(table)  # by row of the product: those not given out
+        self.ending = 0  # trees all of whose leaves were given out, and that are not merged to the end
 
     def admits(self, task: int) -> bool:
         """Whether a task that merges no partial fibers may go: it writes none, or there is room for it."""
-        if self.table.parents[task] == NO_PARENT or self.trees == 0:
-            return True
-        if self.trees == 1 and self.table.rows[task] == self.newest:
+        if self.table.parents[task] == NO_PARENT or self.ending == 0:
             return True
         return self.lines + self._lines(self.bounds[task]) <= self.room
 
     def begin(self, task: int) -> None:
         """A task that writes a partial fiber is given out."""
-        if self.table.rows[task] > self.newest:  # the leaves come in the order of rows
-            self.newest = self.table.rows[task]
-            self.trees += 1
+        if not self._merges(task):
+            row = self.table.rows[task]
+            self.leaves[row] -= 1
+            if self.leaves[row] == 0:
+                self.ending += 1
         self.bounds[task] = min(self.bounds[task] + self._merged(task), self.columns)
         self.lines += self._lines(self.bounds[task])
         self.most_lines = max(self.most_lines, self.lines)
@@ -66,8 +63,8 @@ class PartialOccupancy:
         table = self.table
         if table.parents[task] != NO_PARENT:
             self.lines += self._lines(table.output_lengths[task]) - self._lines(self.bounds[task])
-        elif table.inputs[table.first_inputs[task + 1] - 1] < 0:  # it merges: partial fibers stand last
-            self.trees -= 1
+        elif self._merges(task):
+            self.ending -= 1
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
             if table.inputs[i] < 0:
                 self.lines -= self._lines(table.output_lengths[-1 - table.inputs[i]])
@@ -75,6 +72,10 @@ class PartialOccupancy:
     def bound(self, task: int) -> int:
         """Elements that the output of a task that was given out has at the most."""
         return self.bounds[task]
+
+    def _merges(self, task: int) -> bool:
+        """Whether a task takes partial fibers, which stand behind rows of B."""
+        return self.table.inputs[self.table.first_inputs[task + 1] - 1] < 0
 
     def _merged(self, task: int) -> int:
         """Elements of the partial fibers that a task merges, all written."""
@@ -95,3 +96,9 @@ def _bounds(table: TaskTable, a: CompressedRows, b: CompressedRows, columns: int
     lengths = np.where(inputs >= 0, np.diff(np.asarray(b.pointers))[rows], 0)
     sums = np.add.reduceat(lengths, np.asarray(table.first_inputs)[:-1]) if table.count else lengths
     return integers_of(np.minimum(sums, columns))
+
+
+def _leaves(table: TaskTable) -> memoryview[int]:
+    """By row of the product, the tasks of its tree that merge no partial fibers."""
+    leaves = (np.asarray(table.missing) == 0) & (np.asarray(table.parents) != NO_PARENT)
+    return integers_of(np.bincount(np.asarray(table.rows)[leaves], minlength=len(table.row_lengths)))

@@ -3,7 +3,8 @@
 Greedy: the next row is the one that shares the most columns with the last W rows, counted over each of them,
 so that it finds the fibers of B which it selects in the FiberCache. W is the number of rows whose fibers fit
 the cache: the fibers that fit, divided by the mean length of A's rows. Source: Gamma (ASPLOS 2021),
-Algorithm 1.
+Algorithm 1. Of which fibers is not said; here it is those that A selects, each as often as it does: hubs,
+which many rows select, are long.
 """
 
 from __future__ import annotations
@@ -19,12 +20,9 @@ NOBODY = -1
 
 
 def window_rows(a: CompressedRows, b: CompressedRows, cache_bytes: int, element_bytes: int) -> int:
-    """W: rows of A whose fibers of B fit the cache, at B's and A's mean lengths; at least 1."""
-    a_nonzeros, b_nonzeros = a.pointers[a.rows], b.pointers[b.rows]
-    if a_nonzeros == 0 or b_nonzeros == 0:
-        return 1
-    fibers = cache_bytes * b.rows // (b_nonzeros * element_bytes)
-    return max(1, fibers * a.rows // a_nonzeros)
+    """W: rows of A whose fibers of B fit the cache, at the mean length of the selected ones; at least 1."""
+    selected = int(np.diff(np.asarray(b.pointers))[np.asarray(a.coordinates)].sum())  # elements, of all rows
+    return max(1, cache_bytes * a.rows // (selected * element_bytes)) if selected else 1
 
 
 def affinity_order(a: CompressedRows, columns: int, window: int) -> Integers:

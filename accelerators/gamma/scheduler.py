@@ -108,7 +108,7 @@ class Scheduler(Component):
         self.ended = 0  # processing elements told the end of work
         self.completed = 0
         self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes
-        self.unfinished = unfinished_rows(table, a.rows, self.rows_per_line)
+        self.unfinished = unfinished_rows(table, self.rows_per_line)
         self.pointer_writes = array("q", bytes(8 * len(self.unfinished)))  # queue of the lines to write
         self.first_write = 0
         self.write_count = 0

@@ -48,7 +48,7 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
     place[order] = np.arange(len(order))
     line_places = np.append(place[pointer_lines:], len(order))
 
-    last = np.asarray(table.last_nonzeros)
+    last = np.maximum(table.last_nonzeros, -1)
     needed = np.where(last >= 0, line_places[((last + 1) * sizes.element_bytes - 1) // line] + 1, 0)
     firsts = np.asarray(table.inputs)[np.asarray(table.first_inputs)[:-1]] if table.count else last
     first_needed = np.where(firsts >= 0, firsts * sizes.element_bytes // line, 0)
@@ -56,9 +56,9 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
     return StreamOfA(*(integers_of(numbers) for numbers in (addresses, needed, first_needed, merges)))
 
 
-def unfinished_rows(table: TaskTable, rows: int, rows_per_line: int) -> memoryview[int]:
-    """By line of Z's row pointers (rows + 1 of them): its rows that wait for a task."""
-    lines = -(-(rows + 1) // rows_per_line)
+def unfinished_rows(table: TaskTable, rows_per_line: int) -> memoryview[int]:
+    """By line of Z's row pointers (one more than it has rows): its rows that wait for a task."""
+    lines = -(-(len(table.row_lengths) + 1) // rows_per_line)
     roots = np.asarray(table.parents) == NO_PARENT
     finished_by = np.asarray(table.rows)[roots] // rows_per_line
     return integers_of(np.bincount(finished_by, minlength=lines))

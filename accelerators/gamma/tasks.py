@@ -1,4 +1,4 @@
-"""Tasks: linear combinations of up to R fibers, one for a short row of A, a tree of them for a long one."""
+"""Tasks: linear combinations of up to R fibers, one for a short row of A, a tree for a long or a cut one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,16 @@ class TaskTable(TaskInputs):
 
     Of its inputs, a number p >= 0 is the row of B that A's nonzero p selects, scaled by it.
 
+    A row may come as several subrows, with others between them. Each makes a partial fiber, and these are
+    merged behind the last.
+
     A store (``hw/store.py``), of which the messages between the parts speak: the prefetcher fills in where
     each input fiber lies (``starts``, ``ends``: elements), the writer how long the output is.
 
     Args:
-        row_pointers: A's, ``rows + 1`` of them.
+        row_pointers: A's, one more than it has rows and subrows.
         radix: fibers that a task may combine.
+        rows: of each of these the row of the product; without them, as many rows in their order.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {
@@ -36,9 +40,13 @@ class TaskTable(TaskInputs):
         "row_lengths": "writer",
     }
 
-    def __init__(self, row_pointers: Integers, radix: int) -> None:
-        rows, first_inputs, inputs, parents = _tasks_of(row_pointers, radix)
-        super().__init__(rows, first_inputs, inputs, radix)
+    def __init__(self, row_pointers: Integers, radix: int, rows: Integers | None = None) -> None:
+        tasks = _Tasks(radix)
+        tasks.add_all(row_pointers, np.arange(len(row_pointers) - 1) if rows is None else rows)
+        task_rows, counts, inputs = (_joined(parts) for parts in (tasks.rows, tasks.counts, tasks.inputs))
+        first_inputs = np.concatenate([[0], np.cumsum(counts)])
+        super().__init__(task_rows, first_inputs, inputs, radix)
+        parents = _parents(counts, inputs)
         self.parents = integers_of(parents)
         children = np.bincount(parents[parents >= 0], minlength=self.count)
         self.missing = integers_of(children)  # those that are not finished
@@ -46,8 +54,7 @@ class TaskTable(TaskInputs):
         self.last_nonzeros = integers_of(last)  # of A, that the task needs; below 0 where it needs none
         self.output_starts = _zeros(self.count)  # of a partial fiber, in the store of partial fibers
         self.output_lengths = _zeros(self.count)
-        row_count = len(row_pointers) - 1
-        self.row_lengths = _zeros(row_count)
+        self.row_lengths = _zeros(tasks.product_rows)
 
     @property
     def partial_inputs(self) -> int:
@@ -59,66 +66,70 @@ def _zeros(length: int) -> array[int]:
     return array("q", bytes(8 * length))
 
 
-def _tasks_of(row_pointers: Integers, radix: int) -> tuple[Integers, Integers, Integers, Integers]:
-    """Rows, first inputs, inputs and parents of all tasks."""
-    lengths = np.diff(row_pointers)
-    rows: list[Integers] = []
-    counts: list[Integers] = []
-    inputs: list[Integers] = []
-    parents: list[Integers] = []
-    done = 0  # rows whose tasks stand in the lists
-    total = 0  # tasks in the lists
-    for row in [*np.flatnonzero(lengths > radix), len(lengths)]:
-        short = done + np.flatnonzero(lengths[done:row])
-        rows.append(short)
-        counts.append(lengths[short])
-        inputs.append(np.arange(row_pointers[done], row_pointers[row]))
-        parents.append(np.full(len(short), NO_PARENT))
-        total += len(short)
-        if row < len(lengths):
-            tree = _tree_of(int(row_pointers[row]), int(lengths[row]), radix, total)
-            rows.append(np.full(len(tree.counts), row))
-            counts.append(np.array(tree.counts))
-            inputs.append(np.array(tree.inputs))
-            parents.append(np.array(tree.parents))
-            total += len(tree.counts)
-        done = row + 1
-    first_inputs = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    return (
-        np.concatenate(rows).astype(np.int64),
-        first_inputs.astype(np.int64),
-        np.concatenate(inputs).astype(np.int64),
-        np.concatenate(parents).astype(np.int64),
-    )
+class _Tasks:
+    """Tasks as they are put together: parts to be joined, each of many short rows or of one tree."""
+
+    def __init__(self, radix: int) -> None:
+        self.radix = radix
+        self.count = 0
+        self.product_rows = 0
+        self.rows: list[Integers] = []
+        self.counts: list[Integers] = []  # of inputs
+        self.inputs: list[Integers] = []
+
+    def add_all(self, pointers: Integers, rows: Integers) -> None:
+        """The tasks of all rows, of which some come as subrows."""
+        lengths, subrows = np.diff(pointers), np.bincount(rows)
+        self.product_rows = len(subrows)
+        fibers: dict[int, list[int]] = {}  # of rows in subrows, those that are to be merged
+        done = 0
+        for place in [*np.flatnonzero((lengths > self.radix) | (subrows[rows] > 1)), len(rows)]:
+            short = done + np.flatnonzero(lengths[done:place])
+            self._add(rows[short], lengths[short], np.arange(pointers[done], pointers[place]))
+            done = place + 1
+            if place < len(rows):
+                row = int(rows[place])
+                fiber = self._add_tree(row, list(range(pointers[place], pointers[place + 1])))
+                made = fibers.setdefault(row, [])
+                made.append(fiber)
+                if len(made) == subrows[row] > 1:
+                    self._add_tree(row, fibers.pop(row))
+
+    def _add(self, rows: Integers, counts: Integers, inputs: Integers) -> None:
+        self.rows.append(rows)
+        self.counts.append(counts)
+        self.inputs.append(inputs)
+        self.count += len(rows)
+
+    def _add_tree(self, row: int, waiting: list[int]) -> int:
+        """The tasks that combine these fibers into one, as full as possible near the root; returns that one.
+
+        All but the first take ``radix`` inputs; each takes the oldest fibers that no task has taken, and its
+        output queues up behind them. So the tree is balanced, and as many rows of B as can be go straight
+        into the tasks near the root, without becoming part of a partial fiber.
+        """
+        counts: list[int] = []
+        take = (len(waiting) - 2) % (self.radix - 1) + 2
+        taken = 0
+        while not counts or len(waiting) - taken > 1:
+            counts.append(min(take, len(waiting)))
+            waiting.append(-self.count - len(counts))
+            taken += counts[len(counts) - 1]
+            take = self.radix
+        inputs = np.array(waiting[:taken], np.int64)
+        self._add(np.full(len(counts), row), np.array(counts, np.int64), inputs)
+        return waiting.pop()
 
 
-class _Tree:
-    def __init__(self) -> None:
-        self.counts: list[int] = []
-        self.inputs: list[int] = []
-        self.parents: list[int] = []
+def _joined(parts: list[Integers]) -> Integers:
+    """One array of 64-bit integers."""
+    return np.concatenate(parts).astype(np.int64, copy=False)
 
 
-def _tree_of(first_nonzero: int, nonzeros: int, radix: int, first_task: int) -> _Tree:
-    """The tasks of one long row, as full as possible near the root.
-
-    All but the first take ``radix`` inputs; each takes the oldest fibers that no task has taken, and its
-    output queues up behind them. So the tree is balanced, and as many rows of B as can be go straight into
-    the tasks near the root, without becoming part of a partial fiber.
-    """
-    tree = _Tree()
-    waiting = list(range(first_nonzero, first_nonzero + nonzeros))
-    taken = 0
-    take = (nonzeros - 2) % (radix - 1) + 2
-    while len(waiting) - taken > 1:
-        task = first_task + len(tree.counts)
-        chosen = waiting[taken : taken + take]
-        for child in (-1 - source for source in chosen if source < 0):
-            tree.parents[child - first_task] = task
-        tree.counts.append(len(chosen))
-        tree.inputs += chosen
-        tree.parents.append(NO_PARENT)
-        waiting.append(-1 - task)
-        taken += take
-        take = radix
-    return tree
+def _parents(counts: Integers, inputs: Integers) -> Integers:
+    """By task, that which takes its partial fiber."""
+    parents = np.full(len(counts), NO_PARENT, np.int64)
+    takers = np.repeat(np.arange(len(counts)), counts)
+    partial = inputs < 0
+    parents[-1 - inputs[partial]] = takers[partial]
+    return parents

@@ -17,12 +17,12 @@ ELEMENTS_A_BLOCK = 1 << 16  # moved at once when the rows are brought together
 class ProductRows:
     """Room for every row of A times B at its longest; what is never written takes no memory. A store.
 
-    Row r of A writes from element ``starts[r]`` on.
+    The row that is made as number r is written from element ``starts[r]`` on.
 
     Args:
         a, b: the operands.
         columns: columns of B.
-        order: by row of A, which row of the product it makes, where A's rows run in an order of their own.
+        order: by number, which row of the product it is, where they are made in an order of their own.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {"coordinates": "writer", "values": "writer"}
@@ -31,8 +31,7 @@ class ProductRows:
         self, a: CompressedRows, b: CompressedRows, columns: int, order: npt.NDArray[np.int64] | None = None
     ) -> None:
         self.order = np.arange(a.rows) if order is None else order
-        longest = np.zeros(a.rows, np.int64)
-        longest[self.order] = np.minimum(_products_a_row(a, b), columns)
+        longest = np.minimum(_products_a_row(a, b), columns)
         starts = np.concatenate([[0], np.cumsum(longest)])
         self.starts = np.append(starts[self.order], starts[-1])
         self.coordinate_pages = _pages(4 * int(starts[-1]))
@@ -43,12 +42,13 @@ class ProductRows:
     def gather(
         self, lengths: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.integer]]:
-        """Values, coordinates and row pointers, given the elements of each row of A.
+        """Values, coordinates and row pointers, given the elements of each row by number.
 
-        Moves the rows together in place. A row only ever moves towards the front, so blocks of rows in order
-        do not overtake one another.
+        Moves the rows together in place, and gives back the pages that they leave. A row only ever moves
+        towards the front, so blocks of rows in order do not overtake one another.
         """
-        starts, written = np.zeros((2, len(lengths)), np.int64)
+        written = np.zeros(len(lengths), np.int64)
+        starts = np.full(len(lengths) + 1, self.starts[len(lengths)])
         starts[self.order], written[self.order] = np.asarray(self.starts)[:-1], lengths
         pointers = np.concatenate([[0], np.cumsum(written)])
         coordinates, values = np.asarray(self.coordinates), np.asarray(self.values)
@@ -61,10 +61,11 @@ class ProductRows:
             places += np.repeat(starts[first:last] - pointers[first:last], written[first:last])
             coordinates[here] = coordinates[places]
             values[here] = values[places]
+            left = max(int(starts[first]), here.stop)
+            _forget(self.coordinate_pages, 4 * left, 4 * int(starts[last]))
+            _forget(self.value_pages, 8 * left, 8 * int(starts[last]))
             first = last
         count = int(pointers[-1])
-        _forget(self.coordinate_pages, 4 * count)
-        _forget(self.value_pages, 8 * count)
         if count < 2**31:  # as wide as the coordinates, or scipy copies them
             pointers = pointers.astype(np.int32)
         return values[:count], coordinates[:count], pointers
@@ -78,11 +79,12 @@ def _pages(size: int) -> mmap.mmap:
     return pages
 
 
-def _forget(pages: mmap.mmap, used: int) -> None:
-    """Give back the pages behind the first ``used`` bytes."""
-    start = -(-used // mmap.PAGESIZE) * mmap.PAGESIZE
-    if hasattr(mmap, "MADV_DONTNEED") and start < len(pages):
-        pages.madvise(mmap.MADV_DONTNEED, start, len(pages) - start)
+def _forget(pages: mmap.mmap, first: int, last: int) -> None:
+    """Give back the pages within these bytes."""
+    first = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
+    last -= last % mmap.PAGESIZE
+    if hasattr(mmap, "MADV_DONTNEED") and first < last:
+        pages.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
 def _products_a_row(a: CompressedRows, b: CompressedRows) -> npt.NDArray[np.int64]:

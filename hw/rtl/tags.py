@@ -109,13 +109,13 @@ class Tags:
         return Way(**{name: named(f"way_{number:02}_{name}", wire) for name, wire in fields.items()})
 
     def _choose(self) -> None:
-        """The victim: the first free way, or else the lowest priority, clean before dirty, then by SRRIP."""
+        """The victim: the first free way, or else that of the lowest rank, then by SRRIP."""
         bits = index_bits(len(self._ways))
         root = smallest(
             [
                 Candidate(
                     way.valid & ~way.pending,
-                    {"coordinate": pyrtl.concat(way.priority, way.dirty, ~way.reuse)},
+                    {"coordinate": pyrtl.concat(_rank(way), ~way.reuse)},
                     pyrtl.Const(i, bits),
                 )
                 for i, way in enumerate(self._ways)
@@ -133,7 +133,9 @@ class Tags:
         reuse_bits = self._widths[4]
         self._victim_class = named("victim_class", key[reuse_bits:])  # among which SRRIP decided
         self._victim_reuse = named("victim_reuse", ~key[:reuse_bits])
-        self.evicts_dirty: Signal = named("evicts_dirty", self.evicts & key[reuse_bits])
+        self.evicts_dirty: Signal = named(
+            "evicts_dirty", self.evicts & (key[reuse_bits] ^ (key[reuse_bits + 1 :] == 0))
+        )
         self.victim_line: Signal = named(
             "victim_line", _chosen(self._victim, [way.line for way in self._ways])
         )
@@ -152,7 +154,7 @@ class Tags:
 
     def _ages(self, way: Way, changes: TagChanges) -> Signal:
         """Whether a way is among those that the victim was chosen among for its prediction."""
-        equal = pyrtl.concat(way.priority, way.dirty) == self._victim_class
+        equal = _rank(way) == self._victim_class
         return changes.place & self.evicts & equal
 
     def _aged(self, way: Way, ages: Signal) -> Signal:
@@ -202,6 +204,11 @@ class Tags:
 def _entry(way: Way) -> Signal:
     """A way's fields side by side, the first in the lowest bits."""
     return pyrtl.concat_list([getattr(way, name) for name in Way.__dataclass_fields__])
+
+
+def _rank(way: Way) -> Signal:
+    """Priority; of equal ones the clean before the dirty, or the other way round where they await no read."""
+    return pyrtl.concat(way.priority, way.dirty ^ (way.priority == 0))
 
 
 def _bits(limit: int) -> int:

@@ -125,6 +125,11 @@ class TestReplacement:
         assert outcome.held == {1: True, 2: True}
         assert outcome.answered == [(WRITE_UNREAD, 0), (WRITE, 1), (READ, 2), (WRITE_UNREAD, 2)]
 
+    def test_of_lines_that_await_no_read_the_dirty_one_goes(self):
+        outcome = one_at_a_time([(WRITE_UNREAD, 0), (FETCH, 1), (READ, 1), (FETCH, 2)])
+        assert outcome.held == {1: False, 2: False}
+        assert outcome.traffic == [(READ, 1), (WRITE, 0), (READ, 2)]
+
     def test_of_equal_priority_the_clean_line_goes(self):
         outcome = one_at_a_time([(WRITE, 0), (FETCH, 1), (FETCH, 2)])
         assert outcome.held == {0: True, 2: False}

@@ -64,6 +64,13 @@ def test_the_window_is_the_rows_whose_fibers_fit_the_cache():
     assert window_rows(stored(a), stored(b), 240, 12) == 2
     assert window_rows(stored(a), stored(b), 12, 12) == 1
     assert window_rows(stored(matrix([set()])), stored(b), 240, 12) == 1
+    assert window_rows(stored(matrix([{0}])), stored(matrix([set()])), 240, 12) == 1
+
+
+def test_the_window_counts_the_fibers_that_are_selected():
+    """All rows select the one fiber of 10 elements, 120 bytes: two fit, however short the others are."""
+    a, b = matrix([{0}] * 6), matrix([set(range(10)), *({0} for _ in range(9))])
+    assert window_rows(stored(a), stored(b), 240, 12) == 2
 
 
 @settings(max_examples=15, deadline=None)

@@ -99,7 +99,7 @@ def test_the_lines_that_only_earlier_tasks_need(a, radix, sizes):
 @given(MATRICES, RADIX, st.integers(1, 16))
 def test_rows_that_wait_by_line_of_pointers(a, radix, rows_per_line):
     rows = a.shape[0]
-    found = unfinished_rows(table_of(a, radix), rows, rows_per_line)
+    found = unfinished_rows(table_of(a, radix), rows_per_line)
     waiting = [row for row in range(rows) if a.indptr[row + 1] > a.indptr[row]]
     expected = [0] * -(-(rows + 1) // rows_per_line)
     for row in waiting:
@@ -132,4 +132,4 @@ def test_only_roots_finish_rows():
     a = csr([dict.fromkeys(range(9), 1.0)], 9)
     table = table_of(a, 3)
     assert [parent == NO_PARENT for parent in table.parents].count(True) == 1
-    assert list(unfinished_rows(table, 1, 16)) == [1]
+    assert list(unfinished_rows(table, 16)) == [1]

@@ -72,8 +72,9 @@ class CacheModel:
             self.traffic.append((READ, number))
 
     def _evict(self, ways):
-        lowest = min((line.priority, line.dirty) for line in ways)
-        equals = [line for line in ways if (line.priority, line.dirty) == lowest]
+        # Clean lines first, where they await a read: dirty ones would be read again.
+        ranks = [(line.priority, line.dirty == (line.priority > 0)) for line in ways]
+        equals = [line for line, rank in zip(ways, ranks, strict=True) if rank == min(ranks)]
         while all(line.distance < self.specification.reuse_limit for line in equals):
             for line in equals:
                 line.distance += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,26 +27,50 @@ class Combination:
         return sum(len(child.output) for child in self.children)
 
 
-def combinations(a: Any, b: Any, radix: int) -> list[Combination]:
-    """All tasks of A times B: a tree for each row that is not empty, filled from the root's end."""
+def combinations(a: Any, b: Any, radix: int, tile: float = math.inf) -> list[Combination]:
+    """All tasks of A times B: a tree for each row that is not empty, or one a subrow and one over these.
+
+    Rows whose fibers have more than ``tile`` elements come in subrows, by tiles of so many elements of B.
+    """
     tasks: list[Combination] = []
     for row in range(a.shape[0]):
-        waiting: deque[int | Combination] = deque(range(a.indptr[row], a.indptr[row + 1]))
-        spare = (1 - len(waiting)) % (radix - 1)  # inputs by which the first task falls short of the radix
-        while waiting:
-            taken = [waiting.popleft() for _ in range(min(radix - spare, len(waiting)))]
-            nonzeros = [source for source in taken if not isinstance(source, Combination)]
-            children = [source for source in taken if isinstance(source, Combination)]
-            task = Combination(row, nonzeros, children, not waiting)
-            task.output = set().union(
-                *(b.indices[b.indptr[k] : b.indptr[k + 1]].tolist() for k in a.indices[nonzeros]),
-                *(child.output for child in children),
-            )
-            tasks.append(task)
-            if waiting:
-                waiting.append(task)
-            spare = 0
+        made = [_tree(row, subrow, a, b, radix, tasks) for subrow in subrows(a, b, row, tile)]
+        if len(made) > 1:
+            _tree(row, made, a, b, radix, tasks)
+        if made:
+            tasks[-1].is_root = True
     return tasks
+
+
+def subrows(a: Any, b: Any, row: int, tile: float) -> list[list[int]]:
+    """The nonzeros of a row, by subrow."""
+    nonzeros = range(a.indptr[row], a.indptr[row + 1])
+    starts = [int(b.indptr[k]) for k in a.indices[nonzeros]]
+    fibers = sum(int(b.indptr[k + 1] - b.indptr[k]) for k in a.indices[nonzeros])
+    found: dict[int, list[int]] = {}
+    for nonzero, start in zip(nonzeros, starts, strict=True):
+        found.setdefault(int(start // tile) if fibers > tile else 0, []).append(nonzero)
+    return list(found.values())
+
+
+def _tree(row: int, fibers: Any, a: Any, b: Any, radix: int, tasks: list[Combination]) -> Combination:
+    """Tasks that make one fiber of these, filled from the root's end; the root."""
+    waiting: deque[int | Combination] = deque(fibers)
+    spare = (1 - len(waiting)) % (radix - 1)  # inputs by which the first task falls short of the radix
+    while True:
+        taken = [waiting.popleft() for _ in range(min(radix - spare, len(waiting)))]
+        nonzeros = [source for source in taken if not isinstance(source, Combination)]
+        children = [source for source in taken if isinstance(source, Combination)]
+        task = Combination(row, nonzeros, children, False)
+        task.output = set().union(
+            *(b.indices[b.indptr[k] : b.indptr[k + 1]].tolist() for k in a.indices[nonzeros]),
+            *(child.output for child in children),
+        )
+        tasks.append(task)
+        if not waiting:
+            return task
+        waiting.append(task)
+        spare = 0
 
 
 def multiplies(a: Any, b: Any) -> int:
