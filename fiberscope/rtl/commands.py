@@ -303,6 +303,11 @@ def _said(outcome: Outcome) -> int:
     """Print how RTL compares with the component; gives the exit code."""
     print(f"cycles with the component  {outcome.component.cycles:>12,}")
     print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
+    from fiberscope.rtl.exercised import said
+
+    for at, exercise in outcome.exercised.items():
+        for line in said(at, exercise, outcome.rtl.components[at]):
+            print(line)
     different = outcome.differences()
     if not different:
         print(f"identical in all {outcome.entries():,} entries of the report")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import accelerators
 from accelerators.configuration import parse_settings
@@ -20,7 +20,9 @@ from fiberscope.report.document import Report
 from fiberscope.rtl.places import Maker, Place, choose, makers
 from fiberscope.waveform import Waveform
 from hw.rtl.catalogue import BLOCKS
+from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend, PyrtlBackend
+from hw.rtl.kit.exercise import Exercise
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.tools.harness import harness
 from hw.rtl.tools.hdl import SIMULATORS, Bench, HdlError, find, read_order, run
@@ -35,6 +37,7 @@ __all__ = ["Loop", "Outcome", "compare", "simulate_in_bench"]
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
 TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
 OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
+Run: TypeAlias = "tuple[Report, Mapping[str, Exercise]]"
 NOT_COMPARED = (
     "host",
     "parts",
@@ -86,11 +89,16 @@ class Loop:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The report with the components and that with RTL in their places, which are ``at``."""
+    """The report with the components, that with RTL in their places, and what the run exercised of each."""
 
-    at: tuple[str, ...]
     component: Report
     rtl: Report
+    exercised: Mapping[str, Exercise]
+
+    @property
+    def at(self) -> tuple[str, ...]:
+        """The places."""
+        return tuple(self.exercised)
 
     def entries(self) -> int:
         """How many entries were compared."""
@@ -128,16 +136,16 @@ def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
     at = tuple(place.at for place in places)
     try:
         if simulator == PYRTL:
-            rtl = _simulate_in_pyrtl(limited, places)
+            rtl, exercised = _simulate_in_pyrtl(limited, places)
         elif simulator == Verilator.name:
-            rtl = _simulate_verilated(limited, places, folder)
+            rtl, exercised = _simulate_verilated(limited, places, folder)
         else:
-            rtl = _simulate_in_hdl(limited, places, simulator, folder)
+            rtl, exercised = _simulate_in_hdl(limited, places, simulator, folder)
     except FailedRunError as failed:
         raise FailedRunError(f"with RTL at {', '.join(at)}: {failed}", failed.report) from failed
     except SimulationError as error:
         raise InputError(str(error)) from error
-    return Outcome(at, component, rtl)
+    return Outcome(component, rtl, exercised)
 
 
 def _check(loop: Loop, simulator: str) -> None:
@@ -171,7 +179,9 @@ def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
     if given["waveform"] is not None:
         given["waveform"] = Waveform(**{**given["waveform"], "path": Path(given["waveform"]["path"])})
     with contextlib.chdir(order["here"]), _reported(order["report"], order["fault"]):
-        report = _simulate_with(Loop(**given), places, backend)
+        report, exercised = _simulate_with(Loop(**given), places, backend)
+        told = {at: asdict(exercise) for at, exercise in exercised.items()}
+        Path(order["exercised"]).write_text(json.dumps(told), encoding="utf-8")
         report.write(order["report"])
 
 
@@ -187,14 +197,14 @@ def _reported(report: str, fault: str) -> Iterator[None]:
         raise
 
 
-def _simulate_in_pyrtl(loop: Loop, places: Sequence[Place]) -> Report:
+def _simulate_in_pyrtl(loop: Loop, places: Sequence[Place]) -> Run:
     def backend(place: Place, watched: bool) -> Backend:
         return PyrtlBackend(BLOCKS[place.block].twin(place.parameters), watched=watched)
 
     return _simulate_with(loop, places, backend)
 
 
-def _simulate_verilated(loop: Loop, places: Sequence[Place], folder: Path) -> Report:
+def _simulate_verilated(loop: Loop, places: Sequence[Place], folder: Path) -> Run:
     """With the modules compiled into this process."""
     with _folder(folder):
         sources = _sources(loop, places, folder)
@@ -204,9 +214,9 @@ def _simulate_verilated(loop: Loop, places: Sequence[Place], folder: Path) -> Re
         key: VerilatedModule(sources, interface, folder, watched=watched)
         for key, interface in interfaces.items()
     }
-    report = _simulate_with(loop, places, lambda place, _watched: VerilatedBackend(modules[_key(place)]))
-    report.write(folder / "report.json")
-    return report
+    run = _simulate_with(loop, places, lambda place, _watched: VerilatedBackend(modules[_key(place)]))
+    run[0].write(folder / "report.json")
+    return run
 
 
 def _key(place: Place) -> tuple[str, Parameters]:
@@ -214,9 +224,9 @@ def _key(place: Place) -> tuple[str, Parameters]:
     return place.module, place.parameters
 
 
-def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> Report:
+def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> Run:
     folder = folder.resolve()
-    report, fault = folder / "report.json", folder / "fault.txt"
+    report, fault, exercised = (folder / name for name in ("report.json", "fault.txt", "exercised.json"))
     with _folder(folder):
         for old in (report, fault):
             old.unlink(missing_ok=True)
@@ -227,6 +237,7 @@ def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder
         "here": str(Path.cwd()),
         "report": str(report),
         "fault": str(fault),
+        "exercised": str(exercised),
     }
     interfaces = tuple({_key(place): place.interface for place in places}.values())
     bench = Bench(sources, TOP, interfaces, "fiberscope.rtl.bench", order, folder)
@@ -239,7 +250,8 @@ def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder
         if report.is_file():
             raise FailedRunError(message, Report.read(report)) from error
         raise SimulationError(message) from error
-    return Report.read(report)
+    told = json.loads(exercised.read_text(encoding="utf-8"))
+    return Report.read(report), {at: Exercise(**exercise) for at, exercise in told.items()}
 
 
 @contextlib.contextmanager
@@ -262,9 +274,10 @@ def _sources(loop: Loop, places: Sequence[Place], folder: Path) -> tuple[Path, .
     return (*map(Path, loop.sources), *(folder / name for name in texts))
 
 
-def _simulate_with(loop: Loop, places: Sequence[Place], backend: Callable[[Place, bool], Backend]) -> Report:
+def _simulate_with(loop: Loop, places: Sequence[Place], backend: Callable[[Place, bool], Backend]) -> Run:
     """The accelerator with RTL at some places; ``backend`` is told whether the RTL is watched."""
     watched = loop.waveform is not None
+    adapters: dict[str, Adapter] = {}
 
     def stand_in(place: Place) -> Callable[..., Component]:
         component = accelerators.find(loop.accelerator).parts[place.block]
@@ -275,12 +288,14 @@ def _simulate_with(loop: Loop, places: Sequence[Place], backend: Callable[[Place
                 adapter.drain = OWN_DRAIN
             if watched:
                 adapter.shadow = partial(component, name, *arguments)
+            adapters[name] = adapter
             return adapter
 
         return make
 
     rtl = {place.at: stand_in(place) for place in places}
-    return _simulate(loop, makers(loop.accelerator, loop.blocks, rtl))
+    report = _simulate(loop, makers(loop.accelerator, loop.blocks, rtl))
+    return report, {place.at: adapters[place.at].exercise() for place in places}
 
 
 def _simulate(loop: Loop, parts: Mapping[str, Maker]) -> Report:

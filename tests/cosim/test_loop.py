@@ -44,7 +44,8 @@ def own_verilog(old, new):
 def test_the_report_is_the_same_in_every_entry(block, simulator, capsys):
     at, settings = BLOCKS[block]
     assert loop(simulator, *settings, block=block) == 0
-    title, component, rtl, verdict = capsys.readouterr().out.splitlines()
+    title, component, rtl, *exercised, verdict = capsys.readouterr().out.splitlines()
+    assert exercised[0].startswith(f"exercised at {at.partition(',')[0]}: ")
     assert title.endswith(f"RTL in {simulator} at {at}")
     assert component.split()[-1] == rtl.split()[-1]
     assert verdict.startswith("identical in all ")

@@ -70,12 +70,37 @@ def test_the_report_is_the_same_in_every_entry(
 ) -> None:
     code, out, err = said(capsys, "--sim=pyrtl", *arguments, block=block)
     assert (code, err) == (0, "")
-    title, component, rtl, verdict = out.splitlines()
+    title, component, rtl, *exercised, verdict = out.splitlines()
+    assert any(line.startswith("exercised at ") for line in exercised)
     at = next((word.removeprefix("--at=") for word in arguments if "--at" in word), FIRST[block])
     assert f"RTL in pyrtl at {at}" in title
     assert component.split()[-1] == rtl.split()[-1]
     assert int(rtl.split()[-1].replace(",", "")) > 500
     assert verdict.startswith("identical in all ")
+
+
+def test_what_no_token_came_to_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of one merging task of two fibers, the ways beyond, and the other elements, have nothing to do."""
+    Path("two.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 2 1\n2 2 1\n")
+    order = [
+        "rtl",
+        "loop",
+        "merger",
+        "gamma",
+        "two.mtx",
+        "--set=pe.count=3",
+        "--sim=pyrtl",
+        "--set=pe.radix=8",
+    ]
+    assert cli.run([*order, "--at=gamma.pe2.merger", "--at=gamma.pe0.merger"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "xercised" in line.lower()]
+    assert lines[0].startswith("exercised at gamma.pe0.merger: ")
+    assert "no token at ways (6 of 8); " in lines[1]
+    assert "exercised at gamma.pe2.merger: 0 tokens, 0 stalls, busy in 0 of " in lines[2]
+    assert lines[3].startswith(
+        "NOT exercised at gamma.pe2.merger: no token at tasks, ways (8 of 8), merged; "
+    )
+    assert lines[3].endswith("counters at 0: merges, merged_elements")
 
 
 def test_planted_rtl_that_breaks_ties_backwards_is_found(

@@ -24,6 +24,9 @@ class Late:
         self.seen = self.seen + 1 if self.pins["in_valid"] and not ready else 0
         return {"in_ready": int(ready)}
 
+    def idle(self, _cycles):
+        return 1, self.cycle({})
+
 
 class Taker(Adapter):
     PORTS = (Input("in", ANY),)

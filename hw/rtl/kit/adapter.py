@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import compress
 
 from hw.rtl.kit import waves
 from hw.rtl.kit.backend import Backend
+from hw.rtl.kit.exercise import Exercise
 from hw.rtl.kit.interface import Interface, Stream, Token
 from hw.rtl.kit.shadow import Shadow
 from sim.channel import Channel
@@ -14,7 +17,6 @@ from sim.component import Component, Signal
 from sim.errors import SimulationError
 
 HIDDEN = -1  # an input stream shows no token
-UNCHANGED: Mapping[str, int] = {}
 
 
 class _Input:
@@ -25,27 +27,30 @@ class _Input:
         self.channel = channel
         self.head = HIDDEN
         self.answer = stream.wire("ready")
-        self._hidden = dict.fromkeys([stream.wire("valid"), *map(stream.wire, stream.widths)], 0)
-        self._shown: Mapping[str, int] = self._hidden
+        self._valid = stream.wire("valid")
+        self._hidden = dict.fromkeys([self._valid, *map(stream.wire, stream.widths)], 0)
+        self._token: Token | None = None
 
     def show(self, head: int) -> Mapping[str, int]:
         """The module's inputs when this token is at the head of the channel."""
         self.head = head
-        self._shown = self._hidden if head == HIDDEN else self._encoded()
-        return self._shown
-
-    def _encoded(self) -> dict[str, int]:
-        channel, stream = self.channel, self.stream
-        token = Token(channel.control(), channel.coordinate(), channel.reference(), channel.value())
-        return {stream.wire("valid"): 1, **dict(stream.encode(token))}
+        if head == HIDDEN:
+            self._token = None
+            return self._hidden
+        self._token = self.stream.seen(Token(*self.channel.token(0)))
+        return {self._valid: 1, **dict(self.stream.encode(self._token))}
 
     def moved(self, _outputs: Mapping[str, int]) -> Token | None:
         """The head, in the fields that the module has, once it is ready."""
-        return None if self.head == HIDDEN else self.stream.decode(self._shown)
+        return self._token
 
     def move(self, _token: Token) -> None:
         """Pop it."""
         self.channel.pop()
+
+    def stalls(self) -> tuple[int, int]:
+        """The accounting states of who waits for a token here, or at any port of the array."""
+        return self.channel.reader_state, self.channel.any_reader_state
 
 
 class _Output:
@@ -75,6 +80,10 @@ class _Output:
     def move(self, token: Token) -> None:
         """Push it."""
         self.channel.push(*token)
+
+    def stalls(self) -> tuple[int, int]:
+        """The accounting states of who waits for space here, or at any port of the array."""
+        return self.channel.writer_state, self.channel.any_writer_state
 
 
 class Adapter(Component):
@@ -122,6 +131,9 @@ class Adapter(Component):
         self.shadow: Callable[[], Component] | None = None
         self._shadow: Shadow | None = None
         self.status: dict[str, bool] = {}
+        self._tokens: Counter[str] = Counter()  # moved, by label
+        self._entered: Counter[int] = Counter()  # how many times, by accounting state
+        self._before = -1  # the state of the tick before
         self._next = 0  # the cycle to run next
         self._last_change = -1  # the last cycle in which a token moved, or an input was not as before
 
@@ -165,7 +177,7 @@ class Adapter(Component):
     def tick(self, now: int) -> int:
         """Run the cycles slept through, then this one."""
         while self._next < now:
-            self._sleep_through()
+            self._sleep_through(now)
         changed = self._changed()
         outputs = self._backend.cycle(changed)
         if self.interface.status:
@@ -175,6 +187,7 @@ class Adapter(Component):
             self._shadow.cycle(now, moved)
         for label, token in moved.items():
             self._ends[label].move(token)
+            self._tokens[label] += 1
         if moved or changed:
             self._last_change = now
         self._next = now + 1
@@ -182,7 +195,19 @@ class Adapter(Component):
         wake = self.account(now, moved, self._blocked(outputs))
         if moved or now < self._last_change + self.drain:
             self.wake_at(now + 1)
+        if self.state != self._before:
+            self._before = self.state
+            self._entered[self.state] += 1
         return wake
+
+    def exercise(self) -> Exercise:
+        """What the module has done so far."""
+        stalls = {
+            label: sum(self._entered[state] for state in end.stalls())
+            for label, end in self._ends.items()
+            if not end.stream.lane
+        }
+        return Exercise({label: self._tokens[label] for label in self._ends}, stalls)
 
     def observe(self, moved: Mapping[str, Token]) -> None:
         """See the tokens that moved in this cycle, by port; for counters. Called once a tick."""
@@ -219,7 +244,9 @@ class Adapter(Component):
         changed: dict[str, int] = {}
         for end in self._inputs:
             channel = end.channel
-            head = channel.pops if channel.can_pop() else HIDDEN
+            if end.head == channel.pops:
+                continue  # what is shown is so until it is popped
+            head = channel.pops if channel.occupancy and channel.can_pop() else HIDDEN
             if head != end.head:
                 changed.update(end.show(head))
         for output in self._outputs:
@@ -231,19 +258,21 @@ class Adapter(Component):
     def _moved(self, outputs: Mapping[str, int]) -> dict[str, Token]:
         """The tokens for which valid and ready are both high, by port."""
         moved: dict[str, Token] = {}
-        for name in [name for name, bits in outputs.items() if bits]:
-            end = self._answers.get(name)
-            token = end.moved(outputs) if end is not None else None
-            if end is not None and token is not None:
+        for answer in compress(self._answers, map(outputs.__getitem__, self._answers)):
+            end = self._answers[answer]
+            token = end.moved(outputs)
+            if token is not None:
                 moved[end.stream.label] = token
         return moved
 
     def _blocked(self, outputs: Mapping[str, int]) -> Channel | None:
         return next((end.channel for end in self._outputs if outputs[end.answer] and not end.room), None)
 
-    def _sleep_through(self) -> None:
-        """Run a cycle in which nothing at the ports has changed."""
-        moved = self._moved(self._backend.cycle(UNCHANGED))
+    def _sleep_through(self, until: int) -> None:
+        """Run cycles in which nothing at the ports has changed, up to one in which the outputs have."""
+        ran, outputs = self._backend.idle(until - self._next)
+        self._next += ran - 1
+        moved = self._moved(outputs)
         if moved:
             raise SimulationError(
                 f"{self.name}: at cycle {self._next} the module moves {', '.join(moved)}, though nothing at "

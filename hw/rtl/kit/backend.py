@@ -28,6 +28,16 @@ class Backend(Protocol):
         """
         ...
 
+    def idle(self, cycles: int) -> tuple[int, Mapping[str, int]]:
+        """Run as many clock cycles, at least 1, with the inputs of the cycle before.
+
+        It may come back sooner, behind a cycle whose outputs are not those of the one before it.
+
+        Returns:
+            How many it ran, and the bits at the outputs in the last of them.
+        """
+        ...
+
     def signals(self) -> Mapping[str, int]:
         """The wires within the module that a waveform shows, and their bits; none if it is not watched.
 
@@ -78,6 +88,10 @@ class PyrtlBackend:
         self._inputs.update(changed)
         self._simulation.step(self._inputs)
         return {name: self._simulation.inspect(name) for name in self._outputs}
+
+    def idle(self, _cycles: int) -> tuple[int, Mapping[str, int]]:
+        """Run one cycle; see ``Backend``."""
+        return 1, self.cycle({})
 
     def signals(self) -> Mapping[str, int]:
         """See ``Backend``."""

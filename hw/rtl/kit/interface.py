@@ -107,20 +107,25 @@ class Stream:
             SimulationError: if a field does not fit its wire.
         """
         for field, width in self.widths.items():
-            bits = _encode(field, getattr(token, field), width)
+            bits, wire = _encode(field, getattr(token, field), width), f"{self.prefix}_{field}"
             if bits is None:
-                raise SimulationError(
-                    f"{self.wire(field)}: {getattr(token, field)} does not fit its {width} bits"
-                )
-            yield self.wire(field), bits
+                raise SimulationError(f"{wire}: {getattr(token, field)} does not fit its {width} bits")
+            yield wire, bits
+
+    def seen(self, token: Token) -> Token:
+        """What the module has of a token: the fields that are not there read as 0."""
+        if len(self.widths) == len(FIELDS):
+            return token
+        return Token(*(part if field in self.widths else 0 for field, part in token._asdict().items()))
 
     def decode(self, wires: Mapping[str, int]) -> Token:
         """The token that these wires carry."""
-        fields = [
-            _decode(field, wires[self.wire(field)], self.widths[field]) if field in self.widths else 0
+        prefix, widths = self.prefix, self.widths
+        control, coordinate, reference, value = (
+            _decode(field, wires[f"{prefix}_{field}"], widths[field]) if field in widths else 0
             for field in FIELDS
-        ]
-        return Token(int(fields[0]), int(fields[1]), int(fields[2]), float(fields[3]))
+        )
+        return Token(int(control), int(coordinate), int(reference), float(value))
 
 
 def _encode(field: str, number: float, width: int) -> int | None:

@@ -66,6 +66,10 @@ class CocotbBackend:
         """Run one clock cycle; see ``Backend``."""
         return resume(self._cycle)(changed)
 
+    def idle(self, _cycles: int) -> tuple[int, Mapping[str, int]]:
+        """Run one clock cycle; see ``Backend``."""
+        return 1, self.cycle({})
+
     def signals(self) -> Mapping[str, int]:
         """See ``Backend``; memories are not among them."""
         return self._signals

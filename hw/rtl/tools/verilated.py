@@ -7,10 +7,11 @@ ctypes with all ports in one array each way. No HDL simulator runs, and so no be
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,11 +23,13 @@ from sim.errors import SimulationError
 
 WORD = 64  # bits of an entry of the arrays; a port takes as many whole ones as it needs
 FLAGS = ("-std=c++20", "-fPIC", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
+SLOW = "__Slow"  # in the names of Verilator's files that run once, at the beginning
 OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # Verilator's own end the process
 RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # of Verilator, seldom called in a cycle: not optimised
 
 _WRAPPER = r"""
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 %(includes)s
@@ -89,6 +92,24 @@ int module_cycle(void* handle, int reset, const uint64_t* in, uint64_t* out) {
         return 1;
     }
 }
+int module_idle(void* handle, int cycles, uint64_t* out, uint64_t* before) {
+    auto* it = static_cast<Instance*>(handle);
+    Vtop& top = *it->top;
+    try {
+        for (int ran = 1; ran <= cycles; ++ran) {
+            std::memcpy(before, out, %(bytes)s);
+            edge(*it);
+            top.clk = 0;
+            top.eval();
+%(outputs)s
+            if (std::memcmp(before, out, %(bytes)s)) return ran;
+        }
+        return cycles;
+    } catch (const std::exception& fault) {
+        it->fault = fault.what();
+        return 0;
+    }
+}
 void module_sample(void* handle, uint64_t* inner) {
     Vtop___024root& root = *static_cast<Instance*>(handle)->top->rootp;
     (void)root;
@@ -129,6 +150,12 @@ class VerilatedModule:
         self.library.module_new.restype = ctypes.c_void_p
         self.library.module_fault.restype = ctypes.c_char_p
         self.library.module_fault.argtypes = self.library.module_delete.argtypes = [ctypes.c_void_p]
+        self.library.module_idle.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_int,
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+        ]
         self.library.module_sample.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         self.library.module_cycle.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
 
@@ -147,6 +174,7 @@ class VerilatedBackend:
         self._wide = {name: words for name, words in module.outputs.items() if len(words) > 1}
         self._in = array("Q", bytes(8 * _length(module.inputs)))
         self._out = array("Q", bytes(8 * _length(module.outputs)))
+        self._before = array("Q", self._out)
         self._firsts = [words.start for words in module.outputs.values()] if self._wide else None
         self._arrays = self._in.buffer_info()[0], self._out.buffer_info()[0]
         self._run(1)
@@ -161,6 +189,15 @@ class VerilatedBackend:
             for i, word in enumerate(self._places[name]):
                 self._in[word] = bits >> (WORD * i) & (1 << WORD) - 1
         self._run(0)
+        return self._outputs()
+
+    def idle(self, cycles: int) -> tuple[int, Mapping[str, int]]:
+        """Run cycles with unchanged inputs; see ``Backend``."""
+        ran = self._library.module_idle(self._handle, cycles, self._arrays[1], self._before.buffer_info()[0])
+        self._require(ran == 0)
+        return ran, self._outputs()
+
+    def _outputs(self) -> dict[str, int]:
         if self._firsts is None:
             return dict(zip(self._names, self._out, strict=True))
         outputs = dict(zip(self._names, map(self._out.__getitem__, self._firsts), strict=True))
@@ -178,7 +215,10 @@ class VerilatedBackend:
         return [_number(self._sampled, words) for words in self._within.values()]
 
     def _run(self, reset: int) -> None:
-        if self._library.module_cycle(self._handle, reset, *self._arrays):
+        self._require(self._library.module_cycle(self._handle, reset, *self._arrays))
+
+    def _require(self, failed: int) -> None:
+        if failed:
             raise SimulationError(self._library.module_fault(self._handle).decode(errors="replace"))
 
 
@@ -218,36 +258,54 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     )
     if module.watched:
         module.inner = _within((folder / "Vtop___024root.h").read_text(encoding="utf-8"))
-    wrapper = folder / "wrapper.cc"
-    wrapper.write_text(_wrapper(module, sorted(folder.glob("Vtop*.cpp"))), encoding="utf-8")
+    parts = sorted(folder.glob("Vtop*.cpp"))
+    wrapper, slow = folder / "wrapper.cc", folder / "slow.cc"
+    wrapper.write_text(_wrapper(module, [part for part in parts if SLOW not in part.name]), encoding="utf-8")
+    slow.write_text(_included(part.name for part in parts if SLOW in part.name), encoding="utf-8")
     runtime = root() / "include"
     flags = [*FLAGS, *OWN_ENDS, "-I", str(folder), "-I", str(runtime), "-I", str(runtime / "vltstd")]
-    objects = [folder / "wrapper.o", *(folder / f"{Path(file).stem}.o" for file in RUNTIME)]
-    steps = [("-O2", wrapper, objects[0])]
-    steps += [("-O0", runtime / file, target) for file, target in zip(RUNTIME, objects[1:], strict=True)]
+    steps = [("-O1", wrapper), ("-O0", slow), *(("-O0", runtime / file) for file in RUNTIME)]
+    library, key = folder / "module.so", folder / "module.key"
+    content = _digest([*steps, flags], [*folder.glob("Vtop*"), wrapper])
+    if library.is_file() and key.is_file() and key.read_text(encoding="utf-8") == content:
+        return library
+    key.unlink(missing_ok=True)
+
+    def assembled(step: tuple[str, Path]) -> str:
+        target = str(folder / f"{step[1].stem}.o")
+        compiled(["g++", *flags, step[0], "-c", str(step[1]), "-o", target], name, os.environ)
+        return target
+
     with ThreadPoolExecutor() as pool:
-        list(
-            pool.map(
-                lambda step: compiled(
-                    ["g++", *flags, step[0], "-c", str(step[1]), "-o", str(step[2])], name, os.environ
-                ),
-                steps,
-            )
-        )
-    library = folder / "module.so"
+        objects = list(pool.map(assembled, steps))
     library.unlink(missing_ok=True)  # one that is loaded keeps its file
-    compiled(["g++", "-shared", *map(str, objects), "-o", str(library), "-lpthread"], name, os.environ)
+    compiled(["g++", "-shared", *objects, "-o", str(library), "-lpthread"], name, os.environ)
+    key.write_text(content, encoding="utf-8")
     return library
 
 
+def _digest(options: Sequence[object], files: Iterable[Path]) -> str:
+    """What a library is made of: that of the last run in the folder is taken again if it is the same."""
+    digest = hashlib.sha256(repr(options).encode())
+    for file in sorted(files):
+        if file.suffix in (".cpp", ".h", ".cc"):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _included(names: Iterable[str]) -> str:
+    return "".join(f'#include "{name}"\n' for name in names)
+
+
 def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
-    """One file of C++ with all of Verilator's in it, since most of the compiler's time goes into headers."""
+    """One file of C++ with what runs in a cycle, since most of the compiler's time goes into headers."""
     includes = ["Vtop.h", "Vtop___024root.h", "verilated.h", *(part.name for part in parts)]
     wires = {wire.name: wire for wire in module.interface.wires()}
     return _WRAPPER % {
-        "includes": "\n".join(f'#include "{name}"' for name in includes),
+        "includes": _included(includes),
         "inputs": "\n".join(_assignments(module.inputs, wires, "in")),
         "outputs": "\n".join(_assignments(module.outputs, wires, "out")),
+        "bytes": str(8 * _length(module.outputs)),
         "inner": "\n".join(_samples(module.inner)),
     }
 

@@ -1,0 +1,48 @@
+"""What a run has exercised of RTL in the loop, and what not: identical says no more than that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from fiberscope.report.document import Component
+from hw.rtl.kit.exercise import Exercise
+
+__all__ = ["said"]
+
+
+def said(at: str, exercise: Exercise, component: Component) -> Iterator[str]:
+    """A line on what was exercised at a place, and one on what was not, if there is any such thing.
+
+    Args:
+        at: the instance.
+        exercise: what its module did.
+        component: its entry in the report.
+    """
+    tokens, stalls = exercise.tokens, exercise.stalls
+    yield (
+        f"exercised at {at}: {sum(tokens.values()):,} tokens, {sum(stalls.values()):,} stalls, "
+        f"busy in {component.busy:,} of {component.cycles:,} cycles"
+    )
+    missing = [
+        ("no token at", list(_never(tokens))),
+        ("no stall at", list(_never(stalls))),
+        ("counters at 0:", [name for name, count in component.counters.items() if not count]),
+    ]
+    told = [f"{what} {', '.join(names)}" for what, names in missing if names]
+    if told:
+        yield f"NOT exercised at {at}: {'; '.join(told)}"
+
+
+def _never(counts: Mapping[str, int]) -> Iterator[str]:
+    """The ports that were never used; of an array how many of how many."""
+    for port, members in _by_port(counts).items():
+        unused = members.count(0)
+        if unused:
+            yield port if len(members) == 1 else f"{port} ({unused} of {len(members)})"
+
+
+def _by_port(counts: Mapping[str, int]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for label, count in counts.items():
+        found.setdefault(label.partition("[")[0], []).append(count)
+    return found
