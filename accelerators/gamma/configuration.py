@@ -29,6 +29,7 @@ class ProcessingElements(Configuration):
     output_queue: int = Field(ge=1, le=1024)
     pipeline_queue: int = Field(ge=1, le=1024)
     finishing: int = Field(ge=1, le=1024)
+    merger_stages: int = Field(ge=1, le=(RADIX[1] - 1).bit_length())
     merger_latency: int = Field(ge=1, le=1000)
     multiplier_latency: int = Field(ge=1, le=1000)
     accumulator_latency: int = Field(ge=1, le=1000)

@@ -63,7 +63,7 @@ class ProcessingElement:
             line_bytes=sizes.line_bytes,
             element_bytes=sizes.element_bytes,
         )
-        self.merger = add("merger", f"{name}.merger", pe.radix)
+        self.merger = add("merger", f"{name}.merger", pe.radix, pe.merger_stages)
         self.multiplier = add("multiplier", f"{name}.multiplier", machine.a.values)
         self.accumulator = add("accumulator", f"{name}.accumulator")
         self.writer = add(

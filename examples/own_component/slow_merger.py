@@ -23,7 +23,7 @@ class SlowMerger(Component):
     ways: list[Channel]
     merged: Channel
 
-    def __init__(self, name, radix):
+    def __init__(self, name, radix, stages):
         super().__init__(name)
         self.radix = radix
         self.fan_in = NO_MERGE  # ways of the present merge

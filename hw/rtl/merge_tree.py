@@ -50,7 +50,7 @@ class MergeTreeParameters(Parameters):
 
     def merger(self, radix: int) -> MergerParameters:
         """The parameters of a merger of this radix in it."""
-        return MergerParameters(radix, self.coordinate_bits, self.reference_bits, self.value_bits)
+        return MergerParameters(radix, self.coordinate_bits, self.reference_bits, self.value_bits, stages=1)
 
 
 def compose(parameters: MergeTreeParameters) -> Composition:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyrtl
 
-from hw.merge import COORDINATE_BITS, RADIX, HighRadixMerger
+from hw.merge import COORDINATE_BITS, RADIX, HighRadixMerger, nodes_of
+from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token, streams
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
 from hw.rtl.kit.smallest import Candidate, smallest
-from hw.rtl.kit.trees import all_up_to
-from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
+from hw.rtl.kit.trees import all_up_to, any_of
+from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named, unless
 from hw.stream import DATA, STOP
 from sim.channel import Channel
 
 WAYS = (RADIX[0], 64)  # of the component's, those up to which a module is tried
+STAGES = (WAYS[1] - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class MergerParameters(Parameters):
         coordinate_bits: 1 to 55, as in the component (``COORDINATE_BITS``).
         reference_bits: 1 to 64.
         value_bits: 32 or 64.
+        stages: of the pipeline, 1 to 6; no more than the tree has levels are built.
 
     Raises:
         ValueError: for a number out of its range.
@@ -40,6 +43,7 @@ class MergerParameters(Parameters):
     coordinate_bits: int = 32
     reference_bits: int = 64
     value_bits: int = 64
+    stages: int = 6
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
@@ -47,10 +51,14 @@ class MergerParameters(Parameters):
         check_range("merger", "coordinate_bits", self.coordinate_bits, 1, COORDINATE_BITS)
         check_range("merger", "reference_bits", self.reference_bits, 1, 64)
         check_value_bits("merger", self.value_bits)
+        check_range("merger", "stages", self.stages, 1, STAGES)
 
 
 def interface(parameters: MergerParameters) -> Interface:
-    """Ports: ``tasks``, whose coordinate is the number of ways, the ``ways``, and ``merged``."""
+    """Ports: ``tasks``, whose coordinate is the number of ways, the ``ways``, and ``merged``.
+
+    With several stages ``pending`` is high while a token is between them, or comes there.
+    """
     element = {
         "control": 1,
         "coordinate": parameters.coordinate_bits,
@@ -64,63 +72,129 @@ def interface(parameters: MergerParameters) -> Interface:
             *streams("ways", "input", element, parameters.radix),
             Stream("merged", "merged", "output", element),
         ),
+        (PENDING,) if len(nodes_of(parameters.radix, parameters.stages)) > 1 else (),
     )
 
 
-def design(parameters: MergerParameters, between: Streams) -> None:
-    """One element a cycle, by a balanced tree of comparators over the heads of the ways.
+@dataclass(frozen=True)
+class _Head:
+    """An input of a node: whether it shows a head, what that is, and the wire that says when it is taken."""
 
-    Two registers say that a merge is under way and of how many ways; one bit a way says that the way's stop
-    has been taken. The tree is combinational: the first task, its heads and the smallest of them pass in one
-    cycle. A task of more ways than there are is for the sender to avoid.
+    valid: Signal
+    fields: Mapping[str, Signal]
+    taken: Signal
+
+    def take(self, condition: Signal) -> None:
+        """Drive ``taken``."""
+        taken = self.taken
+        taken <<= condition
+
+
+@dataclass(frozen=True)
+class _Node:
+    """What a node passes on: ``smallest``, or a stop if there is none; ``sent`` says when it does so."""
+
+    valid: Signal
+    smallest: Candidate
+    sent: Signal
+
+    def send(self, ready: Signal) -> None:
+        """Drive ``sent``, given whether there is room behind the node."""
+        sent = self.sent
+        sent <<= self.valid & ready
+
+
+def design(parameters: MergerParameters, between: Streams) -> None:
+    """Nodes of comparators over their heads, an element a cycle each, with a buffer behind all but the last.
+
+    Each node of the first stage has a register that says whether it is in the midst of the task. A task of
+    more ways than there are is for the sender to avoid.
     """
     tasks, merged = between.inputs["tasks"], between.outputs["merged"]
-    ways = [between.inputs[f"ways[{i}]"] for i in range(parameters.radix)]
-    merging: Signal = pyrtl.Register(1, "merging")
-    fan_in_held: Signal = pyrtl.Register(len(tasks.fields["coordinate"]), "fan_in_held")
-    stopped: Signal = pyrtl.Register(parameters.radix, "stopped")
-
-    active = named("active", merging | tasks.valid)
-    fan_in = named("fan_in", pyrtl.select(merging, fan_in_held, tasks.fields["coordinate"]))
-    awaited = [named(f"awaited_{i:02}", active & (fan_in > i) & ~stopped[i]) for i in range(parameters.radix)]
-    shown = all_up_to([way.valid | ~awaited[i] for i, way in enumerate(ways)])
-    stops = [
-        awaited[i] & shown[i] & way.valid & way.fields["control"]  # a stop waits for the heads before it
-        for i, way in enumerate(ways)
+    heads = [_way(between.inputs[f"ways[{i}]"]) for i in range(parameters.radix)]
+    nodes = nodes_of(parameters.radix, parameters.stages)
+    running = [
+        pyrtl.Register(1, f"running_{node:02}") for node, (first, _) in enumerate(nodes) if first < len(heads)
     ]
-    leaves = [
-        Candidate(
-            awaited[i] & way.valid & ~way.fields["control"],
-            _payload(way),
-            pyrtl.Const(i, index_bits(len(ways))),
-        )
-        for i, way in enumerate(ways)
-    ]
-    root = smallest(leaves)
+    begins, parts = _task(tasks, any_of("merging", running), parameters.radix)
+    entering = []
+    for number, (first, ways) in enumerate(nodes):
+        inputs, name = heads[first : first + ways], f"node{number:02}"
+        if number < len(running):
+            active = named(f"{name}_active", running[number] | begins)
+            node = _node(name, inputs, active, [active & part for part in parts[first : first + ways]])
+            entering.append(node.sent)
+            ended = node.sent & ~node.smallest.present
+            running[number].next <<= active & ~ended
+        else:
+            always = pyrtl.Const(1, 1)
+            node = _node(name, inputs, always, [always] * ways)
+        if number < len(nodes) - 1:
+            heads.append(_buffer(name, node))
+        else:
+            stop = ~node.smallest.present
+            merged.send(
+                node.valid,
+                {"control": stop}
+                | {field: unless(stop, wire) for field, wire in node.smallest.fields.items()},
+            )
+            node.send(merged.ready)
+    if len(nodes) > 1:
+        within = [head.valid for head in heads[parameters.radix :]]
+        between.show(PENDING, any_of("within", [*within, *entering]))
 
-    valid = named("all_heads_shown", active & shown[-1])
-    sent = named("sent", valid & merged.ready)
-    finished = named("finished", sent & ~root.present)
-    for i, way in enumerate(ways):
-        way.accept(stops[i] | (sent & root.present & (root.way == i)))
+
+def _way(way: InputStream) -> _Head:
+    taken: Signal = pyrtl.WireVector(1)
+    way.accept(taken)
+    return _Head(way.valid, way.fields, taken)
+
+
+def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list[Signal]]:
+    """Whether a task begins in this cycle, and which ways take part in the present one."""
+    parts = []
+    for way in range(radix):
+        held: Signal = pyrtl.Register(1, f"takes_part_{way:02}")
+        part = named(f"part_{way:02}", pyrtl.select(merging, held, tasks.fields["coordinate"] > way))
+        held.next <<= part
+        parts.append(part)
     tasks.accept(~merging)
-    merged.send(valid, {"control": ~root.present} | _blank_unless(root))
-
-    merging.next <<= active & ~finished
-    fan_in_held.next <<= fan_in
-    stopped.next <<= pyrtl.select(finished, pyrtl.Const(0, len(stopped)), stopped | pyrtl.concat_list(stops))
+    return named("begins", tasks.valid & ~merging), parts
 
 
-def _payload(way: InputStream) -> dict[str, Signal]:
-    return {field: wire for field, wire in way.fields.items() if field != "control"}
+def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[Signal]) -> _Node:
+    """The smallest head once all that are awaited show; all their stops at once, when no element is left."""
+    shown = [head.valid | ~waits for head, waits in zip(inputs, awaited, strict=True)]
+    candidates = [
+        Candidate(
+            waits & head.valid & ~head.fields["control"],
+            {field: wire for field, wire in head.fields.items() if field != "control"},
+            pyrtl.Const(i, index_bits(len(inputs))),
+        )
+        for i, (head, waits) in enumerate(zip(inputs, awaited, strict=True))
+    ]
+    root = smallest(candidates, name)
+    sent: Signal = pyrtl.WireVector(1, f"{name}_sent")
+    for i, (head, waits) in enumerate(zip(inputs, awaited, strict=True)):
+        head.take(sent & waits & (~root.present | (root.way == i)))
+    return _Node(named(f"{name}_valid", active & all_up_to(shown)[-1]), root, sent)
 
 
-def _blank_unless(node: Candidate) -> dict[str, Signal]:
-    """The node's element; zeros where it has none, for a stop carries nothing."""
-    return {
-        field: pyrtl.select(node.present, wire, pyrtl.Const(0, len(wire)))
-        for field, wire in node.fields.items()
-    }
+def _buffer(name: str, node: _Node) -> _Head:
+    """Two slots behind a node: the second fills while the first waits, so that no ``ready`` goes through."""
+    full: list[Signal] = [pyrtl.Register(1, f"{name}_full_{slot}") for slot in range(2)]
+    taken: Signal = pyrtl.WireVector(1, f"{name}_taken")
+    node.send(~full[1])
+    stays = full[0] & ~taken
+    full[0].next <<= stays | full[1] | node.sent
+    full[1].next <<= stays & (full[1] | node.sent)
+    fields = {}
+    for field, wire in ({"control": ~node.smallest.present} | node.smallest.fields).items():
+        first, second = (pyrtl.Register(len(wire), f"{name}_{slot}_{field}") for slot in ("first", "second"))
+        second.next <<= pyrtl.select(full[1], second, wire)
+        first.next <<= pyrtl.select(stays, first, pyrtl.select(full[1], second, wire))
+        fields[field] = first
+    return _Head(full[0], fields, taken)
 
 
 class MergerStandIn(Adapter):
@@ -131,15 +205,14 @@ class MergerStandIn(Adapter):
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._way = {stream.label: stream.port[1] for stream in interface.streams if stream.port[0] == "ways"}
-        self._merging = False
         self._stopped: set[int] = set()  # ways whose stop has been taken
         self._fan_in = 0
         self._merges = self._merged_elements = 0
 
     def observe(self, moved: Mapping[str, Token]) -> None:
-        """Follow the merge that is under way."""
+        """Follow the tasks from their ways to ``merged``."""
         if "tasks" in moved:
-            self._merging = True
+            self._stopped.clear()
             self._fan_in = moved["tasks"].coordinate
             self._merges += 1
         for label, token in moved.items():
@@ -148,20 +221,19 @@ class MergerStandIn(Adapter):
         merged = moved.get("merged")
         if merged is not None and merged.control == DATA:
             self._merged_elements += 1
-        elif merged is not None:
-            self._merging = False
-            self._stopped.clear()
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
-        """Busy when a token leaves; else waiting for the first way that shows none, or for space."""
-        if "merged" in moved:
+        """Busy when a token leaves a way or the merger; else waiting for space, or for the first way."""
+        if self.status.get(PENDING):
+            self.wake_at(now + 1)
+        if moved.keys() - {"tasks"}:
             return self.busy(now + 1)
-        if not self._merging:
-            return self.idle()
+        if blocked is not None:
+            return self.wait_output(blocked)
         for way, channel in enumerate(self.channels("ways")[: self._fan_in]):
             if way not in self._stopped and not channel.can_pop():
                 return self.wait_input(channel)
-        return self.wait_output(self.channel("merged"))
+        return self.busy(now + 1) if self.status.get(PENDING) else self.idle()
 
     def counters(self) -> dict[str, int]:
         """Merges begun and elements merged."""
@@ -172,9 +244,9 @@ BLOCK = RtlBlock(
     "merger",
     "merges up to radix fibers into one, ordered by coordinate, one element a cycle",
     MergerParameters,
-    lambda radix: MergerParameters(radix=radix),
+    lambda radix, stages=1: MergerParameters(radix=radix, stages=min(stages, STAGES)),
     interface,
     design,
     MergerStandIn,
-    lambda name, parameters: HighRadixMerger(name, parameters.radix),
+    lambda name, parameters: HighRadixMerger(name, parameters.radix, parameters.stages),
 )

@@ -119,7 +119,7 @@ def test_the_own_component_keeps_the_laws(monkeypatch: pytest.MonkeyPatch) -> No
         "ways[0]": [element(1), element(3), stop, element(2), stop],
         "ways[1]": [element(2), element(3), element(9), stop],
     }
-    check_laws(lambda: SlowMerger("merger", 2), inputs, ["merged"])
+    check_laws(lambda: SlowMerger("merger", 2, 1), inputs, ["merged"])
     sys.modules.pop("slow_merger")
 
 

@@ -16,7 +16,7 @@ from hw.merge import HighRadixMerger
 class Mine(HighRadixMerger):
     pass
 
-def nothing(name, radix):
+def nothing(name, radix, stages):
     return None
 
 def few(name):
@@ -90,7 +90,7 @@ def test_a_part_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str
 def test_from_python_too(toy: str) -> None:
     with pytest.raises(InputError, match=r"made None, which is no sim\.Component"):
         fiberscope.simulate(
-            "gamma", TINY[0], parts={"merger": lambda name, radix: None}, pe__count=2, pe__radix=4
+            "gamma", TINY[0], parts={"merger": lambda name, radix, stages: None}, pe__count=2, pe__radix=4
         )
     assert fiberscope.ablate(toy, TINY[0])[0].name == "as configured"
     assert fiberscope.compare.__module__ == "fiberscope.study.compare"

@@ -47,13 +47,19 @@ def test_a_table_and_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> Non
     assert document["schema"] == "fiberscope-area-1"
     (merger,) = document["blocks"]
     assert merger["block"] == "merger"
-    assert merger["parameters"] == {"radix": 2, "coordinate_bits": 4, "reference_bits": 4, "value_bits": 32}
+    assert merger["parameters"] == {
+        "radix": 2,
+        "coordinate_bits": 4,
+        "reference_bits": 4,
+        "value_bits": 32,
+        "stages": 6,
+    }
     assert sum(merger["gates"].values()) == merger["gate_count"] > 50
-    assert (merger["flip_flops"], merger["memory_bits"]) == (5, 0)
-    assert out.startswith("merger: radix=2 coordinate_bits=4 reference_bits=4 value_bits=32\n")
+    assert (merger["flip_flops"], merger["memory_bits"]) == (3, 0)
+    assert out.startswith("merger: radix=2 coordinate_bits=4 reference_bits=4 value_bits=32 stages=6\n")
     row = next(line for line in out.splitlines() if line.startswith("merger "))
     assert row.split()[1] == str(merger["gate_count"])
-    assert row.split()[-3:] == ["5", "0", str(merger["depth"])]
+    assert row.split()[-3:] == ["3", "0", str(merger["depth"])]
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -67,7 +73,7 @@ def test_every_combination_is_a_row_with_its_parameters(capsys: pytest.CaptureFi
     assert {entry["parameters"]["coordinate_bits"] for entry in blocks} == {4}
     assert len({entry["gate_count"] for entry in blocks}) == 4
     shared, *lines = out.splitlines()
-    assert shared == "merger: coordinate_bits=4 value_bits=32"
+    assert shared == "merger: coordinate_bits=4 value_bits=32 stages=6"
     rows = [line.split() for line in lines if line.strip()[:1].isdecimal()]
     assert [row[:3] for row in rows] == [
         [str(radix), str(bits), str(entry["gate_count"])]
@@ -104,7 +110,7 @@ def test_no_digit_of_a_large_number_is_left_out(capsys: pytest.CaptureFixture[st
 def test_json_alone_goes_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _err = said(capsys, *SMALL, "--json=-")
     assert code == 0
-    assert json.loads(out)["blocks"][0]["flip_flops"] == 5
+    assert json.loads(out)["blocks"][0]["flip_flops"] == 3
     assert list(Path().iterdir()) == []
 
 

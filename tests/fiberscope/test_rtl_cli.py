@@ -51,7 +51,7 @@ def test_the_verilog_has_the_parameters_and_readable_names(capsys: pytest.Captur
     assert "module merger(\n    input clk,\n    input rst,\n    input tasks_valid,\n" in text
     assert "    input [31:0] ways_11_coordinate,\n" in text
     assert max(map(len, text.splitlines())) < 200
-    assert "level1_05_right_wins" in text
+    assert "node05_level1_00_right_wins" in text
     assert [path.name for path in Path("some/where").iterdir()] == ["merger.v"]
 
 

@@ -1,13 +1,14 @@
 """The high-radix merger: short merges cycle by cycle, any others against sorting, in order and in time."""
 
 import random
+from collections import deque
 
 import pytest
 from fibers import ROOM, STOP_TOKEN, check_accounting_of, fiber_tokens, pushed_at, stalls_of, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.merge import RADIX, HighRadixMerger
+from hw.merge import RADIX, HighRadixMerger, fan_ins, nodes_of
 from hw.stream import DATA
 from sim import Kernel, SimulationError
 from sim.testing import StreamSink, StreamSource, check_laws, run_block
@@ -55,6 +56,45 @@ def merge_cycles(radix, merges, seed, latency):
     return cycles
 
 
+def staged_cycles(radix, stages, merges, seed, latency):
+    """The same for a tree in stages: every node and every buffer, cycle by cycle, as lists of tokens."""
+    inputs = inputs_of(radix, merges)
+    seen = [
+        deque(zip([cycle + latency for cycle in pushed_at(len(tokens), seed, n)], tokens, strict=True))
+        for n, tokens in enumerate(inputs.values())
+    ]
+    tasks, links = seen[0], seen[1:] + [deque() for _ in nodes_of(radix, stages)]
+    nodes = nodes_of(radix, stages)
+    busy, fan_in, cycles, now = set(), 0, [], 0
+    while len(cycles) < len(merged(merges)):
+        if not busy and tasks and tasks[0][0] <= now:
+            fan_in = tasks.popleft()[1][1]
+            busy = {node for node, (first, _) in enumerate(nodes) if first < radix}
+        taken, sent = [], []
+        for node, (first, ways) in enumerate(nodes):
+            if first < radix and node not in busy:
+                continue
+            awaited = [way for way in range(first, first + ways) if way < fan_in or way >= radix]
+            room = node == len(nodes) - 1 or len(links[radix + node]) < 2
+            if not room or any(not links[way] or links[way][0][0] > now for way in awaited):
+                continue
+            heads = {way: links[way][0][1] for way in awaited}
+            elements = [(head[1], way) for way, head in heads.items() if head[0] == DATA]
+            taken += [min(elements)[1]] if elements else awaited
+            sent.append((node, heads[min(elements)[1]] if elements else STOP_TOKEN))
+            if not elements:
+                busy.discard(node)
+        for way in taken:
+            links[way].popleft()
+        for node, token in sent:
+            if node == len(nodes) - 1:
+                cycles.append(now)
+            else:
+                links[radix + node].append((now + 1, token))
+        now += 1
+    return cycles
+
+
 def check_merger(make, radix, merges, **bench):
     outcome = run_block(make(), inputs_of(radix, merges), ["merged"], **bench)
     assert outcome.tokens("merged") == merged(merges)
@@ -66,8 +106,8 @@ def check_merger(make, radix, merges, **bench):
     return outcome
 
 
-def merger(radix):
-    return lambda: HighRadixMerger("merger", radix)
+def merger(radix, stages=1):
+    return lambda: HighRadixMerger("merger", radix, stages)
 
 
 def fiber_of(*coordinates):
@@ -171,21 +211,72 @@ def test_the_largest_radix():
     assert outcome.run.cycles == 3 * RADIX[1] + 3
 
 
+@pytest.mark.parametrize("radix", [2, 3, 5, 8, 9, 33, 64])
+def test_stages_delay_the_first_element_and_no_other(radix):
+    generator = random.Random(radix)
+    merges = [random_fibers(generator, radix, 12, 200), random_fibers(generator, radix, 4, 1 << 40)]
+    levels = (radix - 1).bit_length()
+    outcome = check_merger(merger(radix, stages=8), radix, merges)
+    count = 16 * radix + 2
+    assert [cycle for cycle, _ in outcome.received["merged"]] == list(range(1 + levels, 1 + levels + count))
+    check_accounting_of(outcome, "merger", busy=count + levels - 1, idle=2)
+
+
+def test_the_levels_are_shared_out_among_the_stages():
+    assert fan_ins(64, 1) == (64,)
+    assert fan_ins(64, 4) == (4, 4, 2, 2)
+    assert fan_ins(64, 6) == fan_ins(64, 8) == (2,) * 6
+    assert fan_ins(5, 2) == (4, 2)
+    assert nodes_of(5, 2) == ((0, 4), (4, 1), (5, 2))
+
+
+def test_a_way_that_shows_no_head_holds_up_only_its_node():
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    block = kernel.add(HighRadixMerger("merger", 4, 2))
+    fibers = [fiber_of(1, 2, 3), fiber_of(5), fiber_of(9), fiber_of()]
+    tokens = [[(0, 4, 0, 0.0)], *map(fiber_tokens, fibers)]
+    for number, stream in enumerate(tokens):
+        port = f"ways[{number - 1}]" if number else "tasks"
+        source = kernel.add(StreamSource(f"source{number}", stream))
+        kernel.connect(source, "out", block, port, capacity=4, latency=20 if number == 4 else 1)
+    sink = kernel.add(StreamSink("sink"))
+    kernel.connect(block, "merged", sink, "in", capacity=4)
+    kernel.run()
+    # Two elements have come into the buffer behind the first node when the last way shows its head, at 20.
+    assert [(cycle, token[1]) for cycle, token in sink.received] == [
+        (22, 1), (23, 2), (24, 3), (25, 5), (26, 9), (27, 0),
+    ]  # fmt: skip
+    statistics = kernel.statistics()["merger"]
+    assert statistics.input_stall == {"ways[3]": 17}  # cycles 3 to 19
+    assert statistics.busy == 2 + 7  # elements 1 and 2 leave their way at 1 and 2; 20 to 26
+
+
 @settings(max_examples=150, deadline=None)
-@given(batch=batches(), size=sizes, seed=stall_seeds)
-def test_merges_anything_under_any_stalls(batch, size, seed):
+@given(batch=batches(), stages=st.integers(1, 4), size=sizes, seed=stall_seeds)
+def test_merges_anything_under_any_stalls(batch, stages, size, seed):
     radix, merges = batch
-    check_merger(merger(radix), radix, merges, seed=seed, **size)
-    check_laws(merger(radix), inputs_of(radix, merges), ["merged"], seeds=[seed], **size)
+    check_merger(merger(radix, stages), radix, merges, seed=seed, **size)
+    check_laws(merger(radix, stages), inputs_of(radix, merges), ["merged"], seeds=[seed], **size)
 
 
 @settings(max_examples=150, deadline=None)
 @given(batch=batches(), latency=st.integers(1, 4), seed=stall_seeds)
 def test_each_token_leaves_in_the_first_cycle_that_it_can(batch, latency, seed):
-    check_timing(merger(batch[0]), *batch, seed, latency)
+    expected = merge_cycles(*batch, seed, latency)
+    assert leaving(merger(batch[0]), *batch, seed, latency) == expected
+    assert staged_cycles(batch[0], 1, batch[1], seed, latency) == expected
 
 
-def check_timing(make, radix, merges, seed, latency):
+@settings(max_examples=150, deadline=None)
+@given(batch=batches(), stages=st.integers(2, 4), latency=st.integers(1, 4), seed=stall_seeds)
+def test_each_token_leaves_the_stages_as_those_of_a_plain_tree(batch, stages, latency, seed):
+    expected = staged_cycles(batch[0], stages, batch[1], seed, latency)
+    assert leaving(merger(batch[0], stages), *batch, seed, latency) == expected
+
+
+def leaving(make, radix, merges, seed, latency):
+    """Cycles in which tokens leave a merger that has room behind it."""
     kernel = Kernel()
     kernel.clock("core", 10**9)
     block = kernel.add(make())
@@ -195,13 +286,18 @@ def check_timing(make, radix, merges, seed, latency):
     sink = kernel.add(StreamSink("sink"))
     kernel.connect(block, "merged", sink, "in", capacity=ROOM, latency=latency)
     kernel.run()
-    assert [cycle - latency for cycle, _ in sink.received] == merge_cycles(radix, merges, seed, latency)
+    return [cycle - latency for cycle, _ in sink.received]
 
 
 @pytest.mark.parametrize("radix", [1, 0, -1, 257])
 def test_a_radix_out_of_range_is_refused(radix):
     with pytest.raises(ValueError, match=f"merger: radix must be from 2 to 256, not {radix}"):
         HighRadixMerger("merger", radix)
+
+
+def test_a_merger_without_a_stage_is_refused():
+    with pytest.raises(ValueError, match="merger: stages must be at least 1, not 0"):
+        HighRadixMerger("merger", 4, 0)
 
 
 @pytest.mark.parametrize("fan_in", [3, -1])
@@ -238,5 +334,5 @@ def test_planted_a_merger_that_breaks_ties_wrongly():
 
 def test_planted_a_merger_at_half_the_rate():
     check_merger(lambda: PausesAfterEach("merger", 3), 3, TIES)
-    with pytest.raises(AssertionError):
-        check_timing(lambda: PausesAfterEach("merger", 3), 3, TIES, None, 1)
+    late = leaving(lambda: PausesAfterEach("merger", 3), 3, TIES, None, 1)
+    assert late != merge_cycles(3, TIES, None, 1) == leaving(merger(3), 3, TIES, None, 1)

@@ -101,13 +101,22 @@ def test_the_bits_of_a_channel_are_its_memory():
 @needs_yosys
 def test_a_merger_grows_with_its_radix_and_widths():
     merger = BLOCKS["merger"]
-    by_radix = [measure(merger, replace(NARROW, radix=radix)) for radix in (2, 4, 8)]
-    assert [area.flip_flops for area in by_radix] == [1 + 2 + 2, 1 + 3 + 4, 1 + 4 + 8]
+    by_radix = [measure(merger, replace(NARROW, radix=radix, stages=1)) for radix in (2, 4, 8)]
+    assert [area.flip_flops for area in by_radix] == [1 + 2, 1 + 4, 1 + 8]
     for less, more in pairwise(by_radix):
         assert less.gate_count < more.gate_count
         assert less.depth < more.depth
     for change in ({"coordinate_bits": 16}, {"reference_bits": 16}, {"value_bits": 64}):
         assert measure(merger, replace(NARROW, **change)).gate_count > by_radix[0].gate_count
+
+
+@needs_yosys
+def test_a_stage_more_of_a_merger_has_registers_and_shorter_paths():
+    merger = BLOCKS["merger"]
+    flat, staged = (measure(merger, replace(NARROW, radix=8, stages=stages)) for stages in (1, 3))
+    tokens = 2 * (4 + 2)  # two slots behind each node but the last
+    assert staged.flip_flops == 4 + 8 + tokens * (1 + 1 + 4 + 4 + 32)
+    assert staged.depth < flat.depth
 
 
 @needs_yosys

@@ -166,7 +166,7 @@ def test_a_composition_is_a_part_of_another():
     assert "deep_merge_tree tree(" in text
     assert "module deep_merge_tree_merger(" in text
     assert "assign pending = tree_pending | channel_at_last_ways_0_pending;" in text
-    assert "tree/leaf_0/merging" in {wire.name for wire in block.twin(SMALL).block.wirevector_set}
+    assert "tree/leaf_0/running_00" in {wire.name for wire in block.twin(SMALL).block.wirevector_set}
 
 
 @pytest.mark.parametrize("change", [{"latency": 3}, {"capacity": 1}])

@@ -22,14 +22,16 @@ class Candidate:
     way: Signal
 
 
-def smallest(candidates: Sequence[Candidate]) -> Candidate:
-    """The one of the smallest coordinate, the first among equals, if any is there."""
+def smallest(candidates: Sequence[Candidate], name: str = "") -> Candidate:
+    """The one of the smallest coordinate, the first among equals; wires begin with ``name``."""
     nodes = list(candidates)
     level = 0
+    prefix = f"{name}_" if name else ""
     while len(nodes) > 1:
         level += 1
         above = [
-            _smaller(nodes[i], nodes[i + 1], f"level{level}_{i // 2:02}") for i in range(0, len(nodes) - 1, 2)
+            _smaller(nodes[i], nodes[i + 1], f"{prefix}level{level}_{i // 2:02}")
+            for i in range(0, len(nodes) - 1, 2)
         ]
         nodes = above + nodes[2 * len(above) :]
     return nodes[0]

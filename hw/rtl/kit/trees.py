@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
-from hw.rtl.kit.twin import Signal
+from hw.rtl.kit.twin import Signal, named
 
 
 def all_up_to(flags: Sequence[Signal]) -> list[Signal]:
@@ -15,3 +17,13 @@ def all_up_to(flags: Sequence[Signal]) -> list[Signal]:
         found = [flag & found[i - distance] if i >= distance else flag for i, flag in enumerate(found)]
         distance *= 2
     return found
+
+
+def any_of(name: str, flags: Sequence[Signal]) -> Signal:
+    """Whether any flag is set, four to a wire, whose names begin with this one."""
+    found, level = list(flags), 0
+    while len(found) > 1:
+        level += 1
+        quarters = range(0, len(found), 4)
+        found = [named(f"{name}_{level}_{i // 4:02}", reduce(or_, found[i : i + 4])) for i in quarters]
+    return found[0]

@@ -65,8 +65,8 @@ def test_every_part_is_taken_from_what_is_given():
 
 
 def test_one_element_can_differ_from_the_others():
-    def merger(name, radix):
-        return (PlainMerger if name == "gamma.pe1.merger" else HighRadixMerger)(name, radix)
+    def merger(name, radix, stages):
+        return (PlainMerger if name == "gamma.pe1.merger" else HighRadixMerger)(name, radix, stages)
 
     a = sparse.csr_array(np.eye(3))
     machine = Gamma(configured(pe__count=3), a, a, parts={"merger": merger})

@@ -76,6 +76,15 @@ def _bank(run: Reached, counter: str, **least: int) -> bool:
 BINS: dict[str, Bins] = {
     "merger": {
         "ways all used above 32": lambda run: run.given.radix > 32 and run.most["fan_in"] == run.given.radix,
+        "ways all used above 32 in one stage": lambda run: (
+            run.given.radix > 32 and run.given.stages == 1 and run.most["fan_in"] == run.given.radix
+        ),
+        **{
+            f"{stages} stages above 32 ways": lambda run, stages=stages: (
+                run.given.radix > 32 and run.given.stages == stages and run.counted("merged_elements") > 60
+            )
+            for stages in (2, 6)
+        },
         "a way missing": _stalls("ways"),
         "no space behind": _stalls("merged"),
     },

@@ -21,6 +21,7 @@ def _merger_parameters(generator: random.Random) -> MergerParameters:
         coordinate_bits=generator.choice([1, 8, 32, 55]),
         reference_bits=generator.choice([1, 16, 64]),
         value_bits=generator.choice([32, 64]),
+        stages=generator.choice([1, 1, 2, 3, 4, 6]),
     )
 
 
@@ -29,7 +30,7 @@ def _merger_inputs(generator: random.Random, given: MergerParameters) -> dict[st
 
 
 def _large(generator: random.Random) -> MergerParameters:
-    return MergerParameters(radix=generator.choice([33, 48, 64]))
+    return MergerParameters(radix=generator.choice([33, 48, 64]), stages=generator.choice([1, 2, 6, 6]))
 
 
 def _large_inputs(generator: random.Random, given: MergerParameters) -> dict[str, list[Token]]:
@@ -38,7 +39,7 @@ def _large_inputs(generator: random.Random, given: MergerParameters) -> dict[str
 
 SCENARIO = Scenario(
     "merger",
-    lambda name, given: HighRadixMerger(name, given.radix),
+    lambda name, given: HighRadixMerger(name, given.radix, given.stages),
     _merger_parameters,
     _merger_inputs,
     ("merged",),

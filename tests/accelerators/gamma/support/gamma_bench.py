@@ -145,6 +145,7 @@ def configurations(draw: st.DrawFn) -> GammaConfiguration:
         pe__output_queue=draw(few),
         pe__pipeline_queue=draw(few),
         pe__finishing=draw(few),
+        pe__merger_stages=draw(few),
         pe__merger_latency=draw(few),
         pe__multiplier_latency=draw(few),
         pe__accumulator_latency=draw(few),
