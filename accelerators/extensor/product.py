@@ -24,6 +24,7 @@ class StoredProduct:
         self.shape = shape
         self.microtile = microtile
         self.columns = columns
+        self.key_type = np.int32 if columns * microtile**2 < 2**31 else np.int64
         self.rows: dict[tuple[int, int], tuple[Integers, Values]] = {}
         self.nonzeros = 0
         self.additions = 0
@@ -43,7 +44,8 @@ class StoredProduct:
         Returns:
             Elements that memory held in the visited microtiles, and those that it did not hold.
         """
-        held, old = self.rows.get(place, (np.zeros(0, np.int64), np.zeros(0)))
+        keys = keys.astype(self.key_type)
+        held, old = self.rows.get(place, (np.zeros(0, self.key_type), np.zeros(0)))
         merged = np.concatenate([held, keys[~_among(keys, held)]])
         merged.sort(kind="stable")  # merges the two
         sums = np.zeros(len(merged))
