@@ -27,7 +27,8 @@ slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|
 # make cosim: a block that has a twin (default: all), and the HDL simulator. With ACC and MTX: that block (or
 # several: merger,bank) in the loop of an accelerator, at instances (default: the first), with Verilog of one's own.
 # VCD=1 shows the machine, what is within the modules and where they differ; LOCKSTEP=1 lets no component sleep.
-# With BENCH: a file of cocotb tests of one's own on BLOCK, DUT being its event model, its rtl, or both.
+# With BENCH: a file of cocotb tests of one's own on BLOCK, DUT being its event model, its rtl, or both; or, as BLOCK
+# and DUT alike, a machine that works on MTX, whose memory they serve.
 BENCH   ?=
 DUT     ?= both
 BLOCK   ?=
@@ -42,7 +43,7 @@ LOOP     = $(VENV)/bin/fiberscope rtl loop '$(BLOCK)' '$(ACC)' '$(MTX)' $(if $(B
     $(call WAVES,$(OUT)/$(NAME)-$(BLOCK).vcd) -o '$(OUT)/$(NAME)-$(BLOCK)'
 WAVES    = $(if $(VCD),--vcd '$(1)') $(if $(WINDOW),--vcd-window '$(WINDOW)') \
     $(foreach pattern,$(SCOPE),--vcd-scope '$(pattern)') $(if $(TRIGGER),--vcd-trigger '$(TRIGGER)')
-OWN      = $(VENV)/bin/fiberscope rtl bench '$(BENCH)' --block '$(BLOCK)' --dut '$(DUT)' --sim '$(SIM)' \
+OWN      = $(VENV)/bin/fiberscope rtl bench '$(BENCH)' --block '$(BLOCK)' --dut '$(DUT)' --sim '$(SIM)' $(if $(MTX),--matrix '$(MTX)') \
     $(foreach setting,$(SET),--set '$(setting)') -o '$(OUT)/bench-$(BLOCK)'
 BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
@@ -79,7 +80,7 @@ which:
 wave: which $(READY) ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
 
-cosim: $(if $(ACC)$(MTX),whole,unwatched) $(READY) $(VENV)/dev $(VENV)/rtl ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE= LOCKSTEP=1 VCD=1] [BENCH= DUT=].
+cosim: $(if $(BENCH),unwatched,$(if $(ACC)$(MTX),whole,unwatched)) $(READY) $(VENV)/dev $(VENV)/rtl ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE= LOCKSTEP=1 VCD=1] [BENCH= DUT= MTX=].
 	@$(if $(BENCH),$(OWN),$(if $(ACC)$(MTX),$(LOOP),$(BENCHES)))
 
 whole:

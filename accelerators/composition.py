@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
+from typing import ClassVar, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 from pydantic import Field
 
@@ -77,7 +77,8 @@ class Composition(Generic[AnyParameters]):
 
     Args:
         parameters: the configuration.
-        parts: blocks to take in the place of those in ``PARTS``, by the same names.
+        parts: blocks to take in the place of those in ``PARTS``, by the same names; a ``memory`` among them
+            in the place of every channel of memory, for who serves it from outside.
         kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
     """
 
@@ -167,8 +168,9 @@ class Composition(Generic[AnyParameters]):
         """
         memory = self.parameters.memory
         clock = self.kernel.clock("memory", memory.hertz)
+        make = cast("Callable[..., MemoryChannel]", self.parts.get("memory", memory.channel))
         self.channels = [
-            self.kernel.add(memory.channel(f"{self.NAME}.memory.{name}", request_bytes), clock)
+            self.kernel.add(make(f"{self.NAME}.memory.{name}", request_bytes), clock)
             for name in numbered("channel", memory.channels)
         ]
         latency = self.parameters.network.memory_latency

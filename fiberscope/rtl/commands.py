@@ -5,9 +5,7 @@ Imported to answer ``--help``, as the other commands are; what is heavy or an ex
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +24,9 @@ from fiberscope.commands.recorded import (
 )
 from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.report.files import check_outputs, make_folder, write_text
+from fiberscope.rtl.bench_command import bench
+from fiberscope.rtl.choice import in_one_line, known, named, one_line
+from fiberscope.rtl.options import Folder, Numbers, Simulator
 
 if TYPE_CHECKING:
     from fiberscope.rtl.loop import Loop, Outcome
@@ -39,9 +40,6 @@ MOST_SHOWN = 10  # entries of a report that differ
 rtl = typer.Typer(rich_markup_mode=None)
 
 _Block = Annotated[str, typer.Argument(help="Name of the block; see 'fiberscope rtl list'.")]
-_Numbers = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
-]
 _Every = Annotated[
     str | None, typer.Argument(help="Name of the block; every block with its defaults if none is given.")
 ]
@@ -58,7 +56,6 @@ _At = Annotated[
 _Blocks = Annotated[str, typer.Argument(help="Names of blocks, as in merger or merger,bank.")]
 _Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]
 _Module = Annotated[str | None, typer.Option(metavar="NAME", help="The module in it; BLOCK by default.")]
-_Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, verilator or pyrtl (none).")]
 _LockStep = Annotated[
     bool, typer.Option("--lock-step", help="One cycle of the RTL in every cycle of the machine.")
 ]
@@ -69,7 +66,6 @@ _Liberty = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Count in a library's cells: a Liberty file, or osu018."),
 ]
-_Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]
 
 
 @rtl.callback(invoke_without_command=True)
@@ -90,7 +86,7 @@ def _top(context: typer.Context) -> None:
 @rtl.command(name="list")
 def list_() -> None:
     """List the blocks that exist as RTL, with their parameters and defaults."""
-    blocks = _blocks()
+    blocks = known()
     from hw.rtl.kit.parameters import described
 
     for block in blocks.values():
@@ -102,8 +98,8 @@ def list_() -> None:
 @rtl.command()
 def export(
     block: _Block,
-    settings: _Numbers = None,
-    output: _Folder = Path("build"),
+    settings: Numbers = None,
+    output: Folder = Path("build"),
     ports: Annotated[
         str, typer.Option(metavar="KIND", help="plain, registered (valid waits for no ready), or axis.")
     ] = "plain",
@@ -119,7 +115,7 @@ def export(
       fiberscope rtl export two_finger --ports registered
       fiberscope rtl export merger --set radix=4 --ports axis
     """
-    chosen = _block(block)
+    chosen = named(block)
     from hw.rtl.kit.axis import axis
     from hw.rtl.kit.parameters import parse
     from hw.rtl.kit.registered import registered
@@ -132,71 +128,28 @@ def export(
     }
     if ports not in kinds:
         raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
-    with _one_line():
+    with one_line():
         text = kinds[ports](parse(chosen.name, chosen.parameters, settings or []))
     _write(chosen, text, output)
 
 
 @rtl.command()
-def shell(block: _Block, settings: _Numbers = None, output: _Folder = Path("build")) -> None:
+def shell(block: _Block, settings: Numbers = None, output: Folder = Path("build")) -> None:
     """Write the empty module behind whose ports the event model of a block stands in a bench, as BLOCK.v.
 
     \b
     Example:
       fiberscope rtl shell merger --set radix=4 -o build/
     """
-    chosen = _block(block)
+    chosen = named(block)
     from hw.rtl.kit.model import shell
     from hw.rtl.kit.parameters import parse
     from hw.rtl.kit.registered import registered
 
-    with _one_line():
+    with one_line():
         parameters = parse(chosen.name, chosen.parameters, settings or [])
         text = shell(registered(chosen, inputs=True).interface(parameters))
     _write(chosen, text, output)
-
-
-@rtl.command()
-def bench(
-    file: Annotated[Path, typer.Argument(help="A Python file of cocotb tests.")],
-    block: Annotated[str, typer.Option(metavar="BLOCK", help="What is under test.")],
-    settings: _Numbers = None,
-    dut: Annotated[
-        str, typer.Option(metavar="WHICH", help="model, rtl, or both, which must agree.")
-    ] = "both",
-    simulator: _Simulator = "icarus",
-    output: _Folder = Path("build/bench"),
-) -> int:
-    """Run cocotb tests of your own on a block: on its event model, its RTL, or both, cycle by cycle.
-
-    \b
-    Example:
-      fiberscope rtl bench examples/merger_bench.py --block merger --set radix=4 --dut both
-    """
-    chosen = _block(block)
-    from fiberscope.rtl.own import DEVICES, try_bench
-    from hw.rtl.kit.parameters import parse
-    from hw.rtl.tools.simulator import FailedBenchError, HdlError
-    from workloads.errors import nearest
-
-    if dut not in DEVICES:
-        raise InputError(f"no device {dut} to test; {nearest(dut, DEVICES)}")
-    with _one_line():
-        parameters = parse(chosen.name, chosen.parameters, settings or [])
-    try:
-        outcome = try_bench(file, chosen, parameters, dut, simulator, output)
-    except FailedBenchError as failed:
-        print(failed, file=sys.stderr)
-        return MACHINE_WRONG
-    except HdlError as error:
-        raise _in_one_line(InputError(str(error))) from error
-    print(f"{outcome.tests} tests of {file.name} passed on {' and '.join(outcome.transcripts)} of {block}")
-    different = list(outcome.differences())
-    for line in different:
-        print(f"DIFFERENT in {line}")
-    if not different:
-        print(f"{outcome.tokens():,} tokens moved" + (", the same in every cycle" if dut == "both" else ""))
-    return MACHINE_WRONG if different else 0
 
 
 @rtl.command()
@@ -213,11 +166,11 @@ def area(block: _Every = None, settings: _Lists = None, liberty: _Liberty = None
     """
     if block is None and settings:
         raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
-    chosen = list(_blocks().values()) if block is None else [_block(block)]
+    chosen = list(known().values()) if block is None else [named(block)]
     from fiberscope.rtl.area import show
     from hw.rtl.kit.parameters import combinations
 
-    with _one_line():
+    with one_line():
         measured = [
             (one, parameters)
             for one in chosen
@@ -237,7 +190,7 @@ def loop(
     at: _At = None,
     verilog: _Verilog = None,
     module: _Module = None,
-    simulator: _Simulator = "icarus",
+    simulator: Simulator = "icarus",
     lock_step: _LockStep = False,
     vcd: Vcd = None,
     vcd_window: VcdWindow = None,
@@ -245,7 +198,7 @@ def loop(
     vcd_trigger: VcdTrigger = None,
     vcd_cycles: VcdCycles = None,
     vcd_plain: VcdPlain = False,
-    output: _Folder = Path("build/loop"),
+    output: Folder = Path("build/loop"),
 ) -> int:
     """Run an accelerator with components replaced by RTL, and compare the reports.
 
@@ -263,7 +216,7 @@ def loop(
     try:
         outcome = compare(order, simulator, output)
     except InputError as error:
-        raise _in_one_line(error) from error
+        raise in_one_line(error) from error
     print(
         f"{accelerator} on {outcome.component.workload.name}, RTL in {simulator} at {', '.join(outcome.at)}"
     )
@@ -279,7 +232,7 @@ def _order(context: typer.Context) -> Loop:
     waveform = recorded(context)
     names = tuple(dict.fromkeys(given["blocks"].split(",")))
     for name in names:
-        _block(name)
+        named(name)
     from fiberscope.rtl.loop import Loop
     from fiberscope.waveform import files_of
 
@@ -326,42 +279,4 @@ def _write(block: RtlBlock, text: str, folder: Path) -> None:
     print(f"Verilog: {path}")
 
 
-def _in_one_line(error: InputError) -> InputError:
-    """The same error in its first line, the others (ports, a compiler's complaints) being said before it."""
-    first, *others = str(error).splitlines()
-    for line in others:
-        print(line, file=sys.stderr)
-    return InputError(first.removesuffix(":") + (", see above" if others else ""))
-
-
-@contextmanager
-def _one_line() -> Iterator[None]:
-    """Parameters that a block refuses are the user's to mend."""
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(str(error)) from error
-
-
-def _block(name: str) -> RtlBlock:
-    from workloads.errors import nearest
-
-    blocks = _blocks()
-    if name not in blocks:
-        raise InputError(f"no block {name} exists as RTL; {nearest(name, blocks)}")
-    return blocks[name]
-
-
-def _blocks() -> Mapping[str, RtlBlock]:
-    """The catalogue; once it is there, so is all that RTL needs.
-
-    Raises:
-        InputError: the extra that it needs is not installed.
-    """
-    try:
-        from hw.rtl.catalogue import BLOCKS
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"{error.name} is not installed, which RTL needs: pip install 'fiberscope[rtl]'"
-        ) from error
-    return BLOCKS
+rtl.command()(bench)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from fiberscope.errors import InputError
+from fiberscope.rtl.machine_model import machine_interface
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.model import shell
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.kit.registered import registered
 from hw.rtl.tools.hdl import Bench, find, run
 
-__all__ = ["DEVICES", "Outcome", "try_bench"]
+__all__ = ["DEVICES", "Outcome", "try_bench", "try_machine"]
 
 MODEL, RTL, BOTH = "model", "rtl", "both"
 DEVICES = (MODEL, RTL, BOTH)
@@ -28,6 +29,7 @@ class Outcome:
 
     tests: int
     transcripts: Mapping[str, Transcript]
+    fault: str | None = None  # of a machine: what is wrong with its answer
 
     def tokens(self) -> int:
         """Tokens that moved, of all tests."""
@@ -72,8 +74,7 @@ def try_bench(
         FailedBenchError: if a test failed.
         HdlError: if the simulator is missing, or there is no test.
     """
-    if not bench.is_file():
-        raise InputError(f"{bench}: no such bench; give a Python file of cocotb tests")
+    _require(bench)
     if device != RTL and block.component is None:
         raise InputError(f"{block.name} is composed of several components: only DUT=rtl runs it")
     find(simulator)
@@ -106,3 +107,56 @@ def _run(
     return run(
         Bench((source,), interface.module, (interface,), "hw.rtl.tools.own_bench", order, place), simulator
     )
+
+
+def try_machine(
+    bench: Path, accelerator: str, settings: Sequence[str], matrix: str, simulator: str, folder: Path
+) -> Outcome:
+    """Run all cocotb tests of a file on the event model of a whole machine, whose memory they serve.
+
+    Args:
+        bench: the file; what it imports is looked for beside it.
+        accelerator: the machine, also the name of the empty module before it.
+        settings: its parameters, ``key=value``.
+        matrix: what it multiplies by itself.
+        simulator: an HDL simulator of ``hw.rtl.tools.hdl``.
+        folder: where Verilog, logs and the transcript are put.
+
+    Raises:
+        InputError: if there is no such file.
+        FailedBenchError: if a test failed.
+        HdlError: if the simulator is missing, or there is no test.
+    """
+    _require(bench)
+    find(simulator)
+    interface = machine_interface(accelerator, settings)
+    place = folder.resolve() / accelerator
+    place.mkdir(parents=True, exist_ok=True)
+    source, transcript, verdict = (
+        place / name for name in (f"{accelerator}.v", "transcript.json", "verdict.txt")
+    )
+    verdict.unlink(missing_ok=True)
+    source.write_text(shell(interface), encoding="utf-8")
+    order = {
+        "accelerator": accelerator,
+        "settings": list(settings),
+        "matrix": matrix,
+        "here": str(Path.cwd()),
+        "bench": bench.stem,
+        "folder": str(bench.resolve().parent),
+        "transcript": str(transcript),
+        "verdict": str(verdict),
+    }
+    tests = run(
+        Bench((source,), accelerator, (interface,), "fiberscope.rtl.machine_bench", order, place), simulator
+    )
+    fault = (
+        verdict.read_text(encoding="utf-8") if verdict.is_file() else "the machine did not come to its end"
+    )
+    transcripts = {accelerator: json.loads(transcript.read_text(encoding="utf-8"))}
+    return Outcome(tests, transcripts, fault or None)
+
+
+def _require(bench: Path) -> None:
+    if not bench.is_file():
+        raise InputError(f"{bench}: no such bench; give a Python file of cocotb tests")

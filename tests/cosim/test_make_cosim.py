@@ -45,6 +45,11 @@ def make(*arguments):
             "--sim 'icarus' --verilog 'a.v' --verilog 'b.v' --module 'mine' -o 'out/gamma-a-merger'",
         ),
         (
+            ["BENCH=b.py", "BLOCK=gamma", "DUT=gamma", "MTX=a.mtx", "SET=pe.count=2"],
+            "rtl bench 'b.py' --block 'gamma' --dut 'gamma' --sim 'icarus' --matrix 'a.mtx' "
+            "--set 'pe.count=2' -o 'out/bench-gamma'",
+        ),
+        (
             [
                 "BLOCK=merger",
                 "ACC=gamma",

@@ -1,5 +1,6 @@
 """A user's own cocotb bench, on the event model of a block, on its RTL, and on both."""
 
+import json
 import re
 from functools import partial
 from pathlib import Path
@@ -44,9 +45,77 @@ def test_a_bench_that_fails_on_the_model_fails(simulator, tmp_path, capsys):
     assert "1 of 1 tests" in capsys.readouterr().err
 
 
+MEMORY = BENCH.with_name("memory_bench.py")
+MACHINE = {"block": "gamma", "settings": ("pe.count=2", "pe.radix=4", "memory.channels=2")}
+WORK = ["--dut", "gamma", "--matrix", "uniform:rows=20,cols=20,nonzeros=60"]
+
+
+def test_a_bench_serves_the_memory_of_a_whole_machine(simulator, tmp_path, capsys):
+    assert bench(*WORK, "--sim", simulator, folder=tmp_path, file=MEMORY, **MACHINE) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "1 tests of memory_bench.py passed on gamma of gamma"
+    tokens = int(second.split()[0])
+    (transcript,) = json.loads((tmp_path / "gamma" / "transcript.json").read_text()).values()
+    reads = [fields for _cycle, port, fields in transcript if "requests" in port and fields["control"] == 0]
+    replies = [fields for _cycle, port, fields in transcript if "replies" in port]
+    assert len(transcript) == tokens > 50
+    assert sorted(map(str, reads)) == sorted(map(str, replies))
+
+
+def test_planted_a_memory_that_loses_a_reply_leaves_the_machine_waiting(simulator, tmp_path, capsys):
+    text = (
+        MEMORY.read_text().replace("50_000", "2_000").replace("== READ:", "== READ and self.requests != 7:")
+    )
+    (tmp_path / "lossy_bench.py").write_text(text)
+    file = tmp_path / "lossy_bench.py"
+    assert bench(*WORK, "--sim", simulator, folder=tmp_path / "out", file=file, **MACHINE) == 3
+    assert "1 of 1 tests" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+def test_planted_a_bench_that_leaves_before_the_end_is_told(simulator, tmp_path, capsys):
+    text = (
+        MEMORY.read_text()
+        .replace("range(50_000)", "range(20)")
+        .replace("assert int(dut.done", "int(dut.done")
+    )
+    (tmp_path / "hasty_bench.py").write_text(text.replace("    assert all(", "    any("))
+    file = tmp_path / "hasty_bench.py"
+    assert bench(*WORK, "--sim", simulator, folder=tmp_path / "out", file=file, **MACHINE) == 3
+    assert capsys.readouterr().out.splitlines()[-1] == "WRONG: the machine did not come to its end"
+
+
 @pytest.mark.parametrize(
     ("options", "block", "settings", "file", "said"),
     [
+        (
+            ["--dut", "gamma"],
+            "gamma",
+            [],
+            MEMORY,
+            "--dut gamma: say by --matrix (MTX=) what it",
+        ),
+        (
+            WORK,
+            "merger",
+            [],
+            MEMORY,
+            "--block merger --dut gamma: a machine is tested as a whole",
+        ),
+        (
+            ["--dut", "model", "--matrix", "x"],
+            "merger",
+            [],
+            BENCH,
+            "--matrix x: it is for a machine under test, as in --dut gamma",
+        ),
+        (
+            WORK,
+            "gamma",
+            ["pe.cuont=2"],
+            MEMORY,
+            "--set: gamma has no parameter pe.cuont; did you mean pe.count?",
+        ),
         (["--dut", "bth"], "merger", ["radix=4"], BENCH, "no device bth to test; did you mean both?"),
         (
             [],

@@ -100,6 +100,10 @@ class Stream:
             yield Wire(self.wire(field), self.direction, width)
         yield Wire(self.wire("ready"), back, 1)
 
+    def moves(self, wires: Mapping[str, int]) -> bool:
+        """Whether valid and ready are both high."""
+        return bool(wires[self.wire("valid")] and wires[self.wire("ready")])
+
     def encode(self, token: Token) -> Iterator[tuple[str, int]]:
         """Name and bits of each field of a token.
 

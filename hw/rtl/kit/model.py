@@ -90,12 +90,7 @@ class Model:
     def clock(self, wires: Mapping[str, int]) -> None:
         """Run the cycle in which all wires were so."""
         self._pins.given = {
-            i: stream.decode(wires) for i, stream in enumerate(self._into) if moves(stream, wires)
+            i: stream.decode(wires) for i, stream in enumerate(self._into) if stream.moves(wires)
         }
-        self._pins.taken = {i for i, stream in enumerate(self._out) if moves(stream, wires)}
+        self._pins.taken = {i for i, stream in enumerate(self._out) if stream.moves(wires)}
         self._kernel.step()
-
-
-def moves(stream: Stream, wires: Mapping[str, int]) -> bool:
-    """Whether valid and ready are both high."""
-    return bool(wires[stream.wire("valid")] and wires[stream.wire("ready")])

@@ -1,0 +1,97 @@
+"""``fiberscope rtl bench``: cocotb tests of one's own on a block or on a whole machine."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.errors import MACHINE_WRONG, InputError
+from fiberscope.rtl.choice import in_one_line, named, one_line
+from fiberscope.rtl.options import Folder, Numbers, Simulator
+
+if TYPE_CHECKING:
+    from hw.rtl.kit.block import RtlBlock
+    from hw.rtl.kit.parameters import Parameters
+
+__all__ = ["bench"]
+
+
+def bench(
+    file: Annotated[Path, typer.Argument(help="A Python file of cocotb tests.")],
+    block: Annotated[str, typer.Option(metavar="BLOCK", help="What is under test.")],
+    settings: Numbers = None,
+    dut: Annotated[
+        str, typer.Option(metavar="WHICH", help="model, rtl, or both, which must agree; or a machine.")
+    ] = "both",
+    matrix: Annotated[
+        str | None, typer.Option(metavar="MATRIX", help="What a machine works on, whose memory is served.")
+    ] = None,
+    simulator: Simulator = "icarus",
+    output: Folder = Path("build/bench"),
+) -> int:
+    """Run cocotb tests of your own on a block: on its event model, its RTL, or both, cycle by cycle.
+
+    On a whole machine the tests serve its memory.
+
+    \b
+    Examples:
+      fiberscope rtl bench examples/merger_bench.py --block merger --set radix=4 --dut both
+      fiberscope rtl bench examples/memory_bench.py --block gamma --dut gamma --matrix my.mtx
+    """
+    from fiberscope.rtl.own import try_bench, try_machine
+    from hw.rtl.tools.simulator import FailedBenchError, HdlError
+
+    given = settings or []
+    if _is_machine(block, dut, matrix):
+        attempt = partial(try_machine, file, dut, given, str(matrix))
+    else:
+        attempt = partial(try_bench, file, *_parsed(block, given), dut)
+    try:
+        outcome = attempt(simulator, output)
+    except FailedBenchError as failed:
+        print(failed, file=sys.stderr)
+        return MACHINE_WRONG
+    except HdlError as error:
+        raise in_one_line(InputError(str(error))) from error
+    print(f"{outcome.tests} tests of {file.name} passed on {' and '.join(outcome.transcripts)} of {block}")
+    different = list(outcome.differences())
+    for line in different:
+        print(f"DIFFERENT in {line}")
+    if not different:
+        print(f"{outcome.tokens():,} tokens moved" + (", the same in every cycle" if dut == "both" else ""))
+    if outcome.fault is not None:
+        print(f"WRONG: {outcome.fault}")
+    return MACHINE_WRONG if different or outcome.fault else 0
+
+
+def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
+    """Whether what is under test is a whole machine; refuses what is neither that nor a block's device."""
+    import accelerators
+    from fiberscope.rtl.own import DEVICES
+    from workloads.errors import nearest
+
+    if dut in DEVICES:
+        if matrix is not None:
+            raise InputError(f"--matrix {matrix}: it is for a machine under test, as in --dut gamma")
+        return False
+    machines = accelerators.names()
+    if dut not in machines:
+        raise InputError(f"no device {dut} to test; {nearest(dut, (*DEVICES, *machines))}")
+    if block != dut:
+        raise InputError(f"--block {block} --dut {dut}: a machine is tested as a whole; --block {dut}")
+    if matrix is None:
+        raise InputError(f"--dut {dut}: say by --matrix (MTX=) what it is to work on")
+    return True
+
+
+def _parsed(name: str, settings: list[str]) -> tuple[RtlBlock, Parameters]:
+    """A block, and its parameters."""
+    from hw.rtl.kit.parameters import parse
+
+    block = named(name)
+    with one_line():
+        return block, parse(block.name, block.parameters, settings)

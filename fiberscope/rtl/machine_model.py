@@ -1,0 +1,97 @@
+"""A whole machine behind the pins of its memory: what a cocotb bench drives by ``DUT=gamma``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import count
+from typing import Any, cast
+
+import accelerators
+from accelerators.configuration import Configuration, parse_settings
+from accelerators.machine import EVENT, Machine
+from fiberscope.problem import configure
+from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.memory_pins import DONE, MemoryPins, memory_interface
+from sim import Component, Kernel
+from sim.statistics import blocked_by
+from workloads import Problem
+
+__all__ = ["MachineModel", "machine_interface"]
+
+
+def machine_interface(accelerator: str, settings: Sequence[str]) -> Interface:
+    """The ports of an accelerator with these settings, whatever it works on.
+
+    Raises:
+        ConfigurationError: a setting that cannot be.
+    """
+    configured, _maker = _configured(accelerator, settings)
+    return memory_interface(accelerator, cast(Any, configured).memory.channels)
+
+
+def _configured(accelerator: str, settings: Sequence[str]) -> tuple[Configuration, Any]:
+    return configure(accelerators.find(accelerator), None, parse_settings(settings))
+
+
+class MachineModel:
+    """A machine, by cycles of its memory's clock: the ``outputs`` of one, then ``clock`` with its inputs.
+
+    It begins to work behind the reset. No component of it sleeps, so that a cycle at the pins is one of the
+    machine.
+
+    Args:
+        accelerator: its name.
+        settings: its parameters, ``key=value``.
+        a: what it multiplies by itself.
+    """
+
+    def __init__(self, accelerator: str, settings: Sequence[str], a: str) -> None:
+        kind = accelerators.find(accelerator)
+        configured, maker = _configured(accelerator, settings)
+        self.problem: Problem = maker.load(a, None, exact=False, progress=lambda *_: None)
+        interface = machine_interface(accelerator, settings)
+        channels = len(interface.streams) // 2
+        asked, told = interface.streams[:channels], interface.streams[channels:]
+        numbers = count()
+
+        def pins(name: str, *_arguments: object) -> Component:
+            i = next(numbers)
+            return MemoryPins(name, asked[i], told[i])
+
+        make = partial(kind.models[EVENT], parts={"memory": pins}, kernel=Kernel(sleep=False))
+        self._machine = cast(Machine, make(configured, *self.problem.given()))
+        self._kernel = self._machine.kernel
+        self._pins = [part for part in self._kernel.components if isinstance(part, MemoryPins)]
+        self._others = [part for part in self._kernel.components if not isinstance(part, MemoryPins)]
+        self._done = False
+
+    def outputs(self) -> dict[str, int]:
+        """The bits at every output in the cycle to come."""
+        bits = {DONE: int(self._done)}
+        for pins in self._pins:
+            bits.update(pins.outputs())
+        return bits
+
+    def clock(self, wires: Mapping[str, int]) -> None:
+        """Run the cycle in which all wires were so."""
+        for pins in self._pins:
+            pins.move(wires)
+        before = self._pins[0].since
+        while self._pins[0].since == before and self._kernel.step():
+            pass
+        self._done = self._done or self._is_done()
+
+    def _is_done(self) -> bool:
+        """Whether all work is done and nothing on its way."""
+        done, total = self._machine.progress()
+        if done < total or any(pins.offered or pins.given for pins in self._pins):
+            return False
+        return not any(True for part in self._others for _line in blocked_by(part, self._kernel.wiring))
+
+    def fault(self) -> str | None:
+        """What is wrong with the machine's answer; None if it is right."""
+        if not self._done:
+            return "the machine has not come to its end"
+        comparison = self.problem.check(self._machine.result())
+        return None if comparison.passed else f"the machine's {self.problem.answer} is wrong"

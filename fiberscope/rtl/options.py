@@ -1,0 +1,16 @@
+"""What several commands of ``fiberscope rtl`` take, said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["Folder", "Numbers", "Simulator"]
+
+Numbers = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
+]
+Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, verilator or pyrtl (none).")]
+Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]

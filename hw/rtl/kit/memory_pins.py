@@ -1,0 +1,75 @@
+"""The pins of a machine's memory in the place of a memory channel, so that a bench serves what it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hw.memory import OPERATIONS, REPLY, REQUEST
+from hw.rtl.kit.interface import Interface, Stream, Token, streams
+from sim import Component, Input, Output
+from sim.channel import Channel
+
+__all__ = ["DONE", "MemoryPins", "memory_interface"]
+
+DONE = "done"  # status output: the machine has come to its end
+WAITING = 2  # replies that have come in and wait for space, at the most: one in and one out in every cycle
+
+_FIELDS = {"control": (len(OPERATIONS) - 1).bit_length(), "coordinate": 48, "reference": 48}
+
+
+def memory_interface(module: str, channels: int) -> Interface:
+    """Ports of a machine: a stream of requests and one of replies for each channel of its memory; ``done``.
+
+    Fields are those of ``hw.memory``: operation, tag, byte address. A read is answered with all three;
+    nothing else is.
+    """
+    asked = streams("memory_requests", "output", _FIELDS, channels)
+    told = streams("memory_replies", "input", _FIELDS, channels)
+    return Interface(module, (*asked, *told), (DONE,))
+
+
+class MemoryPins(Component):
+    """One memory channel's place: a register before the pins of requests, two tokens behind those of replies.
+
+    Args:
+        name: instance name.
+        requests, replies: its streams.
+    """
+
+    PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
+
+    requests: Channel
+    replies: Channel
+
+    def __init__(self, name: str, requests: Stream, replies: Stream) -> None:
+        super().__init__(name)
+        self.streams = requests, replies
+        self.offered: Token | None = None
+        self.given: list[Token] = []
+
+    def tick(self, now: int) -> int:
+        """Pass on what there is; the pins have moved what they have before."""
+        if self.offered is None and self.requests.can_pop():
+            self.offered = Token(*self.requests.token(0))
+            self.requests.pop()
+        if self.given and self.replies.can_push():
+            self.replies.push(*self.given.pop(0))
+        return self.busy(now + 1)
+
+    def outputs(self) -> dict[str, int]:
+        """The bits of both streams in the cycle to come; the fields of no token are 0."""
+        requests, replies = self.streams
+        bits = dict.fromkeys(map(requests.wire, requests.widths), 0)
+        if self.offered is not None:
+            bits.update(requests.encode(self.offered))
+        bits[requests.wire("valid")] = int(self.offered is not None)
+        bits[replies.wire("ready")] = int(len(self.given) < WAITING)
+        return bits
+
+    def move(self, wires: Mapping[str, int]) -> None:
+        """Take over what moves in the cycle in which all wires are so."""
+        requests, replies = self.streams
+        if requests.moves(wires):
+            self.offered = None
+        if replies.moves(wires):
+            self.given.append(replies.decode(wires))

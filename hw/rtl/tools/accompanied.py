@@ -1,0 +1,112 @@
+"""Runs in an HDL simulator: the cocotb tests of a user's file, each with a transcript written beside it.
+
+Where what is under test is a model, a coroutine drives the outputs of an empty module as the model would.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import cocotb
+from cocotb._decorators import Test, TestGenerator
+from cocotb.triggers import RisingEdge
+
+from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.model import DRIVEN
+
+CocotbTest: TypeAlias = "Callable[..., Coroutine[Any, None, None]]"
+
+
+class Behaviour(Protocol):
+    """What an empty module is to do: the ``outputs`` of a cycle, then ``clock`` with all wires of it."""
+
+    def outputs(self) -> Mapping[str, int]:
+        """The bits at every output in the cycle to come."""
+
+    def clock(self, wires: Mapping[str, int]) -> None:
+        """Run the cycle in which all wires were so."""
+
+
+class Accompanied:
+    """The tests of a user's file, with what goes on beside them.
+
+    Args:
+        order: ``bench``, its module, in ``folder``; ``transcript``, the file that is written.
+        interface: the ports of the module under test.
+        model: makes what drives the outputs, anew behind every reset; None for a module that does so itself.
+    """
+
+    def __init__(
+        self, order: Mapping[str, Any], interface: Interface, model: Callable[[], Behaviour] | None
+    ) -> None:
+        self._order = order
+        self._interface = interface
+        self._model = model
+        self._transcripts: dict[str, list[list[Any]]] = {}  # by test: cycle, port, fields
+
+    def tests(self) -> Iterator[tuple[str, Test | TestGenerator]]:
+        """The tests of the file, each with what accompanies it, by name."""
+        sys.path.insert(0, self._order["folder"])
+        for name, test in vars(import_module(self._order["bench"])).items():
+            if isinstance(test, Test | TestGenerator):
+                test.func = self._accompany(test.func, test.name)
+                yield name, test
+
+    def _accompany(self, test: CocotbTest, name: str) -> CocotbTest:
+        @functools.wraps(test)
+        async def run(dut: Any, *arguments: object, **options: object) -> None:  # noqa: ANN401
+            transcript = self._transcripts.setdefault(name, [])
+            if self._model is not None:
+                cocotb.start_soon(self._behave(dut, self._model))
+            cocotb.start_soon(self._write_down(dut, transcript))
+            try:
+                await test(dut, *arguments, **options)
+            finally:
+                text = json.dumps(self._transcripts)
+                Path(self._order["transcript"]).write_text(text, encoding="utf-8")
+
+        return run
+
+    async def _behave(self, dut: Any, make: Callable[[], Behaviour]) -> None:  # noqa: ANN401
+        """Drive the outputs of the empty module as the model would; anew after every reset."""
+        model, worn = make(), False
+        while True:
+            driven = model.outputs()
+            for name, bits in driven.items():
+                getattr(dut, DRIVEN + name).value = bits
+            await RisingEdge(dut.clk)
+            if not _bit(dut.rst, unknown=1):
+                model.clock({**self._wires(dut), **driven})
+                worn = True
+            elif worn:
+                model, worn = make(), False
+
+    async def _write_down(self, dut: Any, transcript: list[list[Any]]) -> None:  # noqa: ANN401
+        """Every token that moves: its cycle since the last reset, its port and its fields."""
+        cycle = 0
+        while True:
+            await RisingEdge(dut.clk)
+            if _bit(dut.rst, unknown=1):
+                cycle = 0
+                continue
+            wires = self._wires(dut)
+            for stream in self._interface.streams:
+                if stream.moves(wires):
+                    fields = {field: wires[stream.wire(field)] for field in stream.widths}
+                    transcript.append([cycle, stream.label, fields])
+            cycle += 1
+
+    def _wires(self, dut: Any) -> dict[str, int]:  # noqa: ANN401
+        """All ports of the module, just before the edge; what is unknown counts as 0."""
+        return {wire.name: _bit(getattr(dut, wire.name)) for wire in self._interface.wires()}
+
+
+def _bit(handle: Any, unknown: int = 0) -> int:  # noqa: ANN401
+    value = handle.value
+    return int(value) if value.is_resolvable else unknown
