@@ -9,10 +9,10 @@ cdef class TagStore:
     cdef readonly long priority_limit
     cdef readonly long reuse_limit
     cdef public long[::1] lines
-    cdef public long[::1] pending
-    cdef public long[::1] dirty
-    cdef public long[::1] priorities
-    cdef public long[::1] reuse
+    cdef public short[::1] pending
+    cdef public signed char[::1] dirty
+    cdef public unsigned short[::1] priorities
+    cdef public unsigned char[::1] reuse
     cdef readonly long held
 
     cpdef long find(self, long set_index, long line) noexcept

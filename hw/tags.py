@@ -22,12 +22,14 @@ class TagStore:
         self.ways = ways
         self.priority_limit = priority_limit
         self.reuse_limit = reuse_limit
-        places = sets * ways
+        places = (
+            sets * ways
+        )  # small types, so that what is looked at of a set shares lines of the host's cache
         self.lines = array("q", [NONE] * places)
-        self.pending = array("q", [NONE] * places)  # the miss that will bring the line, if it is in flight
-        self.dirty = array("q", bytes(8 * places))
-        self.priorities = array("q", bytes(8 * places))
-        self.reuse = array("q", [reuse_limit] * places)  # large: reuse is far away
+        self.pending = array("h", [NONE] * places)  # the miss that will bring the line, if it is in flight
+        self.dirty = array("b", bytes(places))
+        self.priorities = array("H", bytes(2 * places))
+        self.reuse = array("B", [reuse_limit] * places)  # large: reuse is far away
         self.held = 0
 
     def find(self, set_index: int, line: int) -> int:

@@ -2,31 +2,34 @@ cimport cython
 
 from sim.clock cimport Clock
 
-cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, WORDS
+cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, VALUE, WORDS
+cdef long FAR
 
 cdef class Fifo:
-    cdef readonly str name
-    cdef readonly object protocol
-    cdef public int reader_state
-    cdef public int writer_state
-    cdef public int any_reader_state
-    cdef public int any_writer_state
-    cdef readonly long latency
-    cdef bint _one_clock
+    # What every push, look and pop touches first, so that it shares one or two lines of the host's cache.
+    cdef long _seen_from
+    cdef Clock _reader_clock
+    cdef Clock _writer_clock
+    cdef readonly long occupancy
+    cdef readonly long capacity
+    cdef long _head
+    cdef long _pop_time
+    cdef long _popped
+    cdef long _wanted
     cdef readonly long pushes
     cdef readonly long pops
+    cdef long[::1] _words
     cdef double[::1] _values
-    cdef Clock _writer_clock
-    cdef Clock _reader_clock
+    cdef readonly long latency
+    cdef bint _one_clock
+    cdef public int reader_state
+    cdef public int writer_state
     cdef readonly long _writer_index
     cdef readonly long _reader_index
-    cdef readonly long capacity
-    cdef readonly long occupancy
-    cdef long _popped
-    cdef long _pop_time
-    cdef long _wanted
-    cdef long _head
-    cdef long[::1] _words
+    cdef public int any_reader_state
+    cdef public int any_writer_state
+    cdef readonly str name
+    cdef readonly object protocol
 
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
     cdef long _free(self) noexcept
@@ -68,11 +71,13 @@ cdef class Channel(Fifo):
         if tail >= self.capacity:
             tail -= self.capacity
         cdef long arrival = self._arrival()
-        self._words[4 * tail + 0] = control
-        self._words[4 * tail + 1] = coordinate
-        self._words[4 * tail + 2] = reference
-        self._words[4 * tail + 3] = arrival
-        self._values[tail] = value
+        self._words[5 * tail + 0] = control
+        self._words[5 * tail + 1] = coordinate
+        self._words[5 * tail + 2] = reference
+        self._words[5 * tail + 3] = arrival
+        self._values[5 * tail + 4] = value
+        if self.occupancy == 0:
+            self._seen_from = arrival
         self.occupancy += 1
         self.pushes += 1
         self._reader_clock.wake(self._reader_index, arrival)
@@ -86,19 +91,19 @@ cdef class Channel(Fifo):
         return (time + self._reader_clock.period - 1) // self._reader_clock.period
 
     cdef inline bint can_pop(self) noexcept:
-        return self.occupancy > 0 and self._words[4 * self._head + 3] <= self._reader_clock.cycle
+        return self._seen_from <= self._reader_clock.cycle
 
     cdef inline long control(self) noexcept:
-        return self._words[4 * self._head + 0]
+        return self._words[5 * self._head + 0]
 
     cdef inline long coordinate(self) noexcept:
-        return self._words[4 * self._head + 1]
+        return self._words[5 * self._head + 1]
 
     cdef inline long reference(self) noexcept:
-        return self._words[4 * self._head + 2]
+        return self._words[5 * self._head + 2]
 
     cdef inline double value(self) noexcept:
-        return self._values[self._head]
+        return self._values[5 * self._head + 4]
 
     cdef inline int pop(self) except -1:
         if not self.can_pop():
@@ -112,6 +117,7 @@ cdef class Channel(Fifo):
             self._pop_time = self._reader_clock.time
             self._popped = 1
         self.occupancy -= 1
+        self._seen_from = self._words[5 * self._head + 3] if self.occupancy > 0 else 1152921504606846976
         self.pops += 1
         self._wake_writer()
 

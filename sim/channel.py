@@ -6,10 +6,10 @@ t + 1. So nothing that happens within a cycle depends on the order in which comp
 
 from __future__ import annotations
 
-from array import array
 from typing import NoReturn
 
 from sim.clock import Clock
+from sim.constants import FAR
 from sim.errors import ChannelError
 from sim.protocol import Protocol
 
@@ -18,7 +18,8 @@ CONTROL = 0
 COORDINATE = 1
 REFERENCE = 2
 ARRIVAL = 3  # the reader's cycle from which the token is seen
-WORDS = 4
+VALUE = 4
+WORDS = 5
 
 
 class Fifo:
@@ -35,8 +36,9 @@ class Fifo:
         self.reader_state = self.any_reader_state = 0  # of who waits at this port, or at any of its array
         self.writer_state = self.any_writer_state = 0
         self._head = 0
-        self._words = array("q", bytes(8 * WORDS * capacity))
-        self._values = array("d", bytes(8 * capacity))
+        tokens = memoryview(bytearray(8 * WORDS * capacity))
+        self._words, self._values = tokens.cast("q"), tokens.cast("d")  # the same memory
+        self._seen_from = FAR  # the reader's cycle from which the head is seen
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
         self._wanted = 1  # slots whose becoming free wakes the writer
@@ -91,7 +93,9 @@ class Fifo:
         self._words[WORDS * tail + COORDINATE] = coordinate
         self._words[WORDS * tail + REFERENCE] = reference
         self._words[WORDS * tail + ARRIVAL] = arrival
-        self._values[tail] = value
+        self._values[WORDS * tail + VALUE] = value
+        if self.occupancy == 0:
+            self._seen_from = arrival
         self.occupancy += 1
         self.pushes += 1
         self._reader_clock.wake(self._reader_index, arrival)
@@ -106,7 +110,7 @@ class Fifo:
 
     def can_pop(self) -> bool:
         """Whether the reader sees a token in its current cycle."""
-        return self.occupancy > 0 and self._words[WORDS * self._head + ARRIVAL] <= self._reader_clock.cycle
+        return self._seen_from <= self._reader_clock.cycle
 
     def control(self) -> int:
         """Control word of the head token; only when ``can_pop``."""
@@ -122,13 +126,13 @@ class Fifo:
 
     def value(self) -> float:
         """Value of the head token; only when ``can_pop``."""
-        return self._values[self._head]
+        return self._values[WORDS * self._head + VALUE]
 
     def token(self, place: int) -> tuple[int, int, int, float]:
         """The token at this place from the head on, seen yet or not; for who watches from outside."""
         at = (self._head + place) % self.capacity
         words = self._words[WORDS * at : WORDS * at + ARRIVAL]
-        return (words[CONTROL], words[COORDINATE], words[REFERENCE], self._values[at])
+        return (words[CONTROL], words[COORDINATE], words[REFERENCE], self._values[WORDS * at + VALUE])
 
     def pop(self) -> None:
         """Drop the head token; its slot is free for the writer from the next cycle.
@@ -147,6 +151,7 @@ class Fifo:
             self._pop_time = self._reader_clock.time
             self._popped = 1
         self.occupancy -= 1
+        self._seen_from = self._words[WORDS * self._head + ARRIVAL] if self.occupancy > 0 else FAR
         self.pops += 1
         self._wake_writer()
 

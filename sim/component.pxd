@@ -13,7 +13,8 @@ cdef class Accounted:
     cdef readonly long _since
     cdef public long[::1] _cycles
 
-    cdef void _account(self, long cycle) noexcept
+    @cython.final
+    cdef void _account(self, int before, long cycle) noexcept
     @cython.final
     cdef int _refuse_input(self, Channel channel) except -1
     @cython.final
@@ -25,11 +26,6 @@ cdef class Component(Accounted):
 
     cpdef long tick(self, long now) except? -2
     cpdef int wake_at(self, long cycle) except -1
-
-    cdef inline void _account(self, long cycle) noexcept:
-        self._cycles[self._state] += cycle - self._since
-        self._since = cycle
-        self._state = 1
 
     cdef inline long busy(self, long until) noexcept:
         self._state = 0

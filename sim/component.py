@@ -111,11 +111,10 @@ class Accounted:
         self._since = 0
         self._cycles = array("q", bytes(8 * FIRST_STALL))
 
-    def _account(self, cycle: int) -> None:
-        """A tick begins: the state that the last one left holds for the cycles since."""
-        self._cycles[self._state] += cycle - self._since
+    def _account(self, before: int, cycle: int) -> None:
+        """The state has changed: what it was before held up to this cycle."""
+        self._cycles[before] += cycle - self._since
         self._since = cycle
-        self._state = IDLE
 
     def busy(self, until: int) -> int:
         """Count the cycles before ``until`` as busy and run again then."""
@@ -216,8 +215,8 @@ class Component(Accounted):
 
     clock = Reserved[Clock | None]("clock")  # its domain, once it is in a kernel
     index = Reserved[int]("index")  # its place in the order of ticks
-    state = Reserved[int]("state")  # what its cycles count as since its last tick
-    since = Reserved[int]("since")  # the cycle of that tick
+    state = Reserved[int]("state")  # what its cycles count as
+    since = Reserved[int]("since")  # the cycle of the tick from which on they do
     cycles = Reserved["array[int]"]("cycles")  # by state, up to that tick
     connected = Reserved["dict[str, list[Channel]]"]("connected")  # by port
 

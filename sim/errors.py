@@ -33,7 +33,32 @@ class DeadlockError(SimulationError):
         super().__init__(f"deadlock at cycle {cycle}: nothing can wake, yet\n{lines}")
 
 
-def no_cycle_returned(error: Exception) -> bool:
+def refused_wake(name: str, cycle: int, wake: int) -> SimulationError:
+    """The error of a tick that asked for a cycle that it cannot have."""
+    asked = f"{name}: tick at cycle {cycle} asked for cycle {wake}, "
+    if wake <= cycle:
+        return SimulationError(asked + "which is not in the future")
+    return SimulationError(
+        asked + "but does not say what the cycles until then count as: return self.busy(cycle), or call "
+        "wake_at and idle"
+    )
+
+
+def name_place(error: Exception, name: str, cycle: int) -> None:
+    """Say in whose tick an error came up, and when.
+
+    Raises:
+        SimulationError: in the place of what the engine had to say if the tick returned no cycle.
+    """
+    if _no_cycle_returned(error):
+        raise SimulationError(
+            f"{name}: tick at cycle {cycle} gave no cycle; end it by return self.busy(cycle), "
+            "wait_input(channel), wait_output(channel) or idle()"
+        ) from error
+    error.add_note(f"at cycle {cycle} in {name}")
+
+
+def _no_cycle_returned(error: Exception) -> bool:
     """Whether this came of what a tick returned, and not of what it did: no frame of its own is innermost."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:

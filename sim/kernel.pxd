@@ -23,6 +23,7 @@ cdef class Kernel:
     cdef list _domains
     cdef list _ticked
     cdef long _ticking
+    cdef int _before
     cdef bint _tracing
     cdef long _trace_switch
     cdef long _trace_end
@@ -34,7 +35,7 @@ cdef class Kernel:
     @cython.final
     cdef long _run_time_steps(self, long until, long steps) except -1
     @cython.final
-    cdef int _name_place(self, object error, Component component) except -1
+    cdef int _end_at(self, object error, Component component) except -1
     @cython.final
     cdef long _next_time(self) noexcept
     @cython.final
@@ -43,8 +44,6 @@ cdef class Kernel:
     cdef int _tick_domain(self, Clock clock) except -1
     @cython.final
     cdef int _wake_all(self, Clock clock, long cycle) except -1
-    @cython.final
-    cdef int _refuse_wake(self, Component component, long cycle, long wake) except -1
     @cython.final
     cdef int _sample(self, long time) except -1
     @cython.final

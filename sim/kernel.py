@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sim import inline
 from sim.channel import Channel
@@ -14,7 +14,7 @@ from sim.clock import Clock
 from sim.component import Component
 from sim.connect import Wiring
 from sim.constants import FAR, IDLE, NEVER
-from sim.errors import DeadlockError, SimulationError, no_cycle_returned
+from sim.errors import DeadlockError, SimulationError, name_place, refused_wake
 from sim.interrupt import give_way, on_interrupt
 from sim.statistics import ComponentStatistics, Run, blocked_by, statistics_of
 
@@ -60,6 +60,7 @@ class Kernel:
         self._domains: list[Clock] = []  # in the order of their ticks
         self._ticked: list[Component] = []
         self._ticking = -1  # index of the component whose tick goes on
+        self._before = IDLE  # its state before
         self._tracing = False
         self._trace_switch = FAR  # base tick at which tracing starts or, once it has, ends
         self._trace_end = FAR
@@ -255,7 +256,7 @@ class Kernel:
             return self._run_time_steps(until, steps)
         except Exception as error:
             if self._ticking >= 0:
-                self._name_place(error, self._ordered[self._ticking])
+                self._end_at(error, self._ordered[self._ticking])
             raise
 
     def _run_time_steps(self, until: int, steps: int) -> int:
@@ -273,15 +274,11 @@ class Kernel:
             steps -= 1
         return CHUNK
 
-    def _name_place(self, error: Exception, component: Component) -> None:
-        """Say in which tick the error came up."""
+    def _end_at(self, error: Exception, component: Component) -> None:
+        """Say in which tick the error came up, and count the cycles up to it."""
         cycle = _clock_of(component).cycle
-        if no_cycle_returned(error):
-            raise SimulationError(
-                f"{component.name}: tick at cycle {cycle} gave no cycle; end it by return self.busy(cycle), "
-                "wait_input(channel), wait_output(channel) or idle()"
-            ) from error
-        error.add_note(f"at cycle {cycle} in {component.name}")
+        component._account(self._before, cycle)
+        name_place(error, component.name, cycle)
 
     def _next_time(self) -> int:
         """Base tick of the next step; ``FAR`` if nobody wakes any more. Each clock has its own in ``due``."""
@@ -315,15 +312,18 @@ class Kernel:
         index = clock.pop()
         while index >= 0:
             component = inline.component(self._ordered[index])
-            self._ticking = index
-            if component._state != IDLE:
+            before = component._state
+            self._ticking, self._before = index, before
+            if before != IDLE:
                 self._worked = clock.time
-            component._account(cycle)
+            component._state = IDLE
             wake = component.tick(cycle)
+            if component._state != before:
+                component._account(before, cycle)
             if wake > cycle and component._state != IDLE:
                 clock.wake(index, wake)
             elif wake != NEVER:
-                self._refuse_wake(component, cycle, wake)
+                raise refused_wake(component.name, cycle, wake)
             if self._tracing:
                 self._ticked.append(component)
             ticks += 1
@@ -335,15 +335,6 @@ class Kernel:
         for component in self._ordered:
             if component._clock is clock:
                 clock.wake(component._index, cycle)
-
-    def _refuse_wake(self, component: Component, cycle: int, wake: int) -> NoReturn:
-        asked = f"{component.name}: tick at cycle {cycle} asked for cycle {wake}, "
-        if wake <= cycle:
-            raise SimulationError(asked + "which is not in the future")
-        raise SimulationError(
-            asked + "but does not say what the cycles until then count as: return self.busy(cycle), or call "
-            "wake_at and idle"
-        )
 
     def _sample(self, time: int) -> None:
         if self.tracer is not None:
