@@ -234,3 +234,17 @@ def test_a_dispatcher_waits_for_what_holds_it_up(settings, waits):
     stalls = part.input_stall | part.output_stall
     assert max(stalls, key=stalls.__getitem__) == waits
     assert 2 * stalls[waits] > sum(stalls.values())
+
+
+def test_a_dispatcher_is_idle_only_while_no_product_is_to_be_taken():
+    """Of one pair of tiles and one core: it waits for the core while its queue is full, or holds all."""
+    a = csr(full(24, 24), 24, 24)
+    small = {"pe.count": 1, "tile.m": 8, "tile.k": 8, "tile.n": 8}
+    short, long = (
+        run_extensor(tiny(**small, **{"pe.task_queue": queue}), a, a).kernel.statistics()
+        for queue in (1, 400)
+    )
+    parts = [statistics["extensor.llb.dispatcher"] for statistics in (short, long)]
+    assert parts[0].idle == parts[1].idle
+    for part in parts:
+        assert part.output_stall["tasks"] > 2 * part.idle

@@ -2,9 +2,10 @@
 
 import pytest
 
-from hw.dram import DramSpecification, ReplayResult, replay
-from hw.dram.trace import Request
+from hw.dram import DramChannel, DramSpecification, ReplayResult, replay
+from hw.dram.trace import ReplySink, Request, TraceSource
 from hw.memory import READ, WRITE
+from sim import Kernel
 
 ROW = 1 << 15  # bytes from a row to the next of the same bank, in RoBaRaCoCh of HBM2
 BURST = 32
@@ -77,3 +78,26 @@ def test_a_data_bus_is_busy_for_the_cycles_of_its_bursts() -> None:
     """Ten bursts of two cycles; a pseudo-channel that nothing goes to is never busy."""
     counters = run([(0, READ if place % 2 else WRITE, place * BURST) for place in range(10)]).counters
     assert (counters["data_bus_busy_0"], counters["data_bus_busy_1"]) == (20, 0)
+
+
+@pytest.mark.parametrize("operation", [READ, WRITE])
+@pytest.mark.parametrize("depth", [5, 6, 9])
+def test_a_channel_queues_as_many_bursts(operation: int, depth: int) -> None:
+    """Requests of one burst, all to other rows of one bank: far more come than it can serve."""
+    chosen = DramSpecification(
+        request_bytes=BURST, interleave_bytes=BURST, read_queue=depth, write_queue=depth, refresh="off"
+    )
+    kernel = Kernel()
+    kernel.clock("memory", chosen.clock_hertz)
+    source = kernel.add(TraceSource("source", [(0, operation, row * ROW) for row in range(40)], 4))
+    dram = kernel.add(DramChannel("dram", chosen))
+    sink = kernel.add(ReplySink("sink", 40))
+    kernel.connect(source, "requests", dram, "requests", capacity=4)
+    kernel.connect(dram, "replies", sink, "replies", capacity=4)
+    place = [signal.name for signal in dram.signals()].index(
+        "write_queue" if operation == WRITE else "read_queue"
+    )
+    most = 0
+    while kernel.step():
+        most = max(most, dram.sample()[place])
+    assert most == depth

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hw.memory import CONSUME, READ, REPLY, REQUEST, WRITE, WRITE_UNREAD
-from sim import Component, Input, Kernel, Output
+from sim import Component, DeadlockError, Input, Kernel, Output
 from sim.testing import StreamSink, StreamSource, Token, random_stalls
 
 
@@ -87,6 +87,7 @@ def run_part(
     ports: tuple[str, str] = ("requests", "replies"),
     silent: Iterable[int] = (),
     wire: Callable[[Kernel, Component], None] | None = None,
+    stuck: bool = False,
 ) -> Bench:
     """Run a part between sources, sinks and a memory; with a seed all of them stall at random.
 
@@ -98,6 +99,7 @@ def run_part(
         ports: the part's ports for requests and replies.
         silent: operations that memory does not answer.
         wire: adds and connects what else the part needs.
+        stuck: whether the run is to end in a deadlock, as it does when replies are withheld.
     """
     kernel = Kernel()
     kernel.clock("core", 10**9)
@@ -114,7 +116,12 @@ def run_part(
     for number, (port, capacity) in enumerate(outputs.items()):
         sinks[port] = kernel.add(StreamSink(f"sink.{port}", _stalls(seed, ~number)))
         kernel.connect(part, port, sinks[port], "in", capacity=capacity)
-    assert kernel.run(cycle_limit=100_000).complete
+    try:
+        assert kernel.run(cycle_limit=100_000).complete
+    except DeadlockError:
+        assert stuck
+    else:
+        assert not stuck
     return Bench(memory, {port: sink.received for port, sink in sinks.items()})
 
 
