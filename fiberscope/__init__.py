@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         DeadlockedRunError,
         FailedRunError,
         InputError,
-        UnwrittenWaveformError,
+        UnwrittenFileError,
         VerificationError,
     )
     from fiberscope.report.document import Report
@@ -34,7 +34,7 @@ __all__ = [
     "FailedRunError",
     "InputError",
     "Report",
-    "UnwrittenWaveformError",
+    "UnwrittenFileError",
     "VerificationError",
     "Waveform",
     "WorkloadError",
@@ -50,7 +50,7 @@ _HOMES = {
     "FailedRunError": "fiberscope.errors",
     "InputError": "fiberscope.errors",
     "Report": "fiberscope.report.document",
-    "UnwrittenWaveformError": "fiberscope.errors",
+    "UnwrittenFileError": "fiberscope.errors",
     "VerificationError": "fiberscope.errors",
     "Waveform": "fiberscope.api",
     "WorkloadError": "workloads",

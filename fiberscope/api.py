@@ -33,6 +33,7 @@ def simulate(
     exact: bool = False,
     cycle_limit: int | None = None,
     waveform: Waveform | str | Path | None = None,
+    memory_trace: str | Path | None = None,
     parts: Mapping[str, Callable[..., Component]] | None = None,
     histograms: bool = False,
     fidelity: str = EVENT,
@@ -51,6 +52,7 @@ def simulate(
         exact: refuse a surrogate for a matrix that cannot be had.
         cycle_limit: stop here, with a report marked incomplete.
         waveform: write a VCD file, whole or as the ``Waveform`` says.
+        memory_trace: write the requests that memory gets, for ``fiberscope memory replay``.
         parts: blocks of one's own in the place of the accelerator's, as in ``{"merger": MyMerger}``; they are
             made with the same arguments as those they replace, which are in ``Accelerator.parts``.
         histograms: report how full the channels of each kind were.
@@ -68,9 +70,10 @@ def simulate(
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     configured, maker = configure(kind, config, given)
     recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
-    course = Course(fidelity, cycle_limit, recorded, histograms, parts or {}, progress or _nobody)
+    traced = None if memory_trace is None else Path(memory_trace)
+    course = Course(fidelity, cycle_limit, recorded, traced, histograms, parts or {}, progress or _nobody)
     check_course(kind, course)
-    _check_files(recorded, a, b, config)
+    _check_files(recorded, traced, a, b, config)
     return solve(kind, configured, maker.load(a, b, exact, course.tell), course)
 
 
@@ -78,12 +81,13 @@ def _nobody(_stage: str, _done: int, _total: int) -> None:
     """Tell nobody about the progress."""
 
 
-def _check_files(waveform: Waveform | None, a: object, b: object, config: str | Path | None) -> None:
-    """Refuse a waveform that cannot be written, or that would overwrite what the run is made of."""
-    if waveform is None:
-        return
+def _check_files(
+    waveform: Waveform | None, traced: Path | None, a: object, b: object, config: str | Path | None
+) -> None:
+    """Refuse an output that cannot be written, or that would overwrite what the run is made of."""
     operands = {"the matrix A": a, "the matrix B": b}
     inputs = {
         what: file_of(given) if isinstance(given, str | Path) else None for what, given in operands.items()
     }
-    check_outputs(files_of(waveform.path), {**inputs, "the config": Path(config) if config else None})
+    outputs = {"the memory trace": traced, **(files_of(waveform.path) if waveform else {})}
+    check_outputs(outputs, {**inputs, "the config": Path(config) if config else None})

@@ -54,6 +54,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "exact": (_is_truth, "True or False"),
     "cycle_limit": (_is_cycle, "a whole number of cycles from 1 on"),
     "waveform": (lambda value: isinstance(value, Waveform | str | Path), "a path or a fiberscope.Waveform"),
+    "memory_trace": (lambda value: isinstance(value, str | Path), "the path of a file to write"),
     "parts": (_are_parts, 'a dict of classes by the name of the part, as in {"merger": MyMerger}'),
     "histograms": (_is_truth, "True or False"),
     "fidelity": (lambda value: isinstance(value, str), f'the name of a model, as in "{EVENT}"'),
@@ -109,6 +110,7 @@ def check_course(kind: Accelerator[Any], course: Course) -> None:
     of_components = {
         "cycle_limit": course.cycle_limit,
         "waveform": course.waveform,
+        "memory_trace": course.memory_trace,
         "histograms": course.histograms,
         "parts": course.parts,
     }

@@ -20,6 +20,7 @@ from fiberscope.commands.compare import compare
 from fiberscope.commands.diff import diff
 from fiberscope.commands.info import info
 from fiberscope.commands.list import list_
+from fiberscope.commands.memory import memory
 from fiberscope.commands.plot import plot
 from fiberscope.commands.profile import profile
 from fiberscope.commands.report import report
@@ -131,4 +132,5 @@ def _top(
 for _command in (sim, compare, ablate, info, wave, report, plot, diff, profile):
     app.command()(_command)
 app.command("list")(list_)
+app.add_typer(memory, name="memory")
 app.add_typer(rtl, name="rtl")

@@ -14,7 +14,7 @@ __all__ = [
     "DeadlockedRunError",
     "FailedRunError",
     "InputError",
-    "UnwrittenWaveformError",
+    "UnwrittenFileError",
     "VerificationError",
 ]
 
@@ -27,8 +27,8 @@ class InputError(ValueError):
     """One line about something the user can put right; the command line exits with ``BAD_INPUT``."""
 
 
-class UnwrittenWaveformError(InputError):
-    """The run is done, and its waveform could not be written to the end.
+class UnwrittenFileError(InputError):
+    """The run is done, and its waveform or memory trace could not be written to the end.
 
     ``report`` is that of the run.
     """

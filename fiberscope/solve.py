@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from accelerators.configuration import Configuration, ConfigurationError
 from accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
-from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenWaveformError, VerificationError
+from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
+from fiberscope.memory_trace import tracing
 from fiberscope.parts import checked
 from fiberscope.report import collect, timeline
 from fiberscope.report.collect import Checked, Timing
@@ -35,6 +37,7 @@ class Course:
     fidelity: str
     cycle_limit: int | None
     waveform: Waveform | None
+    memory_trace: Path | None
     histograms: bool
     parts: Mapping[str, Callable[..., Component]]
     tell: Progress
@@ -70,7 +73,7 @@ def _raise(ended: _Ended | None, answer: Checked | None, report: Report, problem
     if answer is not None and not answer.comparison.passed:
         raise VerificationError(_wrong(problem, answer.comparison), report)
     if ended is not None and ended.unwritten is not None:
-        raise UnwrittenWaveformError(ended.unwritten, report)
+        raise UnwrittenFileError(ended.unwritten, report)
 
 
 def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, course: Course) -> Model:
@@ -101,7 +104,7 @@ def _complete(kind: Accelerator[Any], machine: Machine) -> None:
 
 @dataclass(frozen=True)
 class _Ended:
-    """How a simulation ended; ``unwritten`` says why its waveform is not there."""
+    """How a simulation ended; ``unwritten`` says why its waveform or memory trace is not there."""
 
     run: Run
     deadlock: DeadlockError | None
@@ -114,12 +117,14 @@ def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
         course.tell("cycles", cycle, course.cycle_limit or 0)
 
     deadlock = None
-    with recording(machine.kernel, course.waveform) as recorded:
+    kernel, unwritten = machine.kernel, None
+    with recording(kernel, course.waveform) as recorded, tracing(kernel, course.memory_trace) as kept:
         try:
             run = timeline.run(machine, watch, course.cycle_limit, progress)
         except DeadlockError as error:
-            run, deadlock = _standstill(machine.kernel), error
-    return _Ended(run, deadlock, recorded.fault)
+            run, deadlock = _standstill(kernel), error
+        unwritten = kept()
+    return _Ended(run, deadlock, recorded.fault or unwritten)
 
 
 def _standstill(kernel: Kernel) -> Run:

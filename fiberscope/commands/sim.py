@@ -22,7 +22,7 @@ from fiberscope.commands.recorded import (
     recorded,
 )
 from fiberscope.commands.waveform_size import sized
-from fiberscope.errors import INTERRUPTED, FailedRunError, UnwrittenWaveformError
+from fiberscope.errors import INTERRUPTED, FailedRunError, UnwrittenFileError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ _Histograms = Annotated[
 ]
 _CycleLimit = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Stop at this cycle, with an incomplete report.")
+]
+_MemoryTrace = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the memory's requests here, for 'fiberscope memory replay'."),
 ]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
@@ -56,6 +60,7 @@ def sim(
     vcd_trigger: VcdTrigger = None,
     vcd_cycles: VcdCycles = None,
     vcd_plain: VcdPlain = False,
+    memory_trace: _MemoryTrace = None,
     exact: _Exact = False,
     histograms: _Histograms = False,
     cycle_limit: _CycleLimit = None,
@@ -69,6 +74,7 @@ def sim(
       fiberscope sim gamma a.mtx --b b.mtx --json out.json
       fiberscope sim gamma uniform:rows=1000,cols=1000,nonzeros=5000
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
+      fiberscope sim gamma wiki-Vote --memory-trace out.trace.gz
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
     """
     from accelerators.configuration import parse_settings
@@ -86,6 +92,7 @@ def sim(
             parts=parts,
             cycle_limit=cycle_limit,
             waveform=waveform,
+            memory_trace=memory_trace,
             progress=sized(tell, waveform),
         )
     deliver(report)
@@ -98,7 +105,8 @@ def _check_files(context: typer.Context) -> None:
 
     given = context.params
     vcd = given["vcd"]
-    outputs = {"the report": given["json"], **(files_of(vcd) if vcd else {})}
+    outputs = {"the report": given["json"], "the memory trace": given["memory_trace"]}
+    outputs |= files_of(vcd) if vcd else {}
     check_outputs(outputs, {**matrices(given["matrix"], given["b"]), "the file of --config": given["config"]})
 
 
@@ -108,7 +116,7 @@ def _delivering(json: Path | None, vcd: Path | None, quiet: bool) -> Iterator[Ca
     deliver = partial(_deliver, json=json, vcd=vcd, quiet=quiet)
     try:
         yield deliver
-    except UnwrittenWaveformError as unwritten:
+    except UnwrittenFileError as unwritten:
         deliver(unwritten.report, vcd=None)
         raise
     except FailedRunError as failed:

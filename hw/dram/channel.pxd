@@ -14,6 +14,7 @@ cdef class DramChannel(Component):
     cdef Returns _returns
     cdef Controller _controller
     cdef public Channel requests, replies
+    cdef public object on_request
     cdef long _reads, _writes, _forwarded, _coalesced, _read_latency
     cdef long[::1] _read_bytes, _write_bytes
 

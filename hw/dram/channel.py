@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 
 from hw.dram.address import Decoder
 from hw.dram.commands import (
@@ -91,6 +92,7 @@ class DramChannel(Component):
         self._controller = Controller(specification, self._returns)
         if log:
             self._controller.device.log = []
+        self.on_request: Callable[[int, int, int], None] | None = None  # told cycle, operation, address
         self._reset_counts()
 
     def _reset_counts(self) -> None:
@@ -144,6 +146,8 @@ class DramChannel(Component):
                 return False
             if not self._take(now):
                 return False
+            if self.on_request is not None:
+                self.on_request(now, self.requests.control(), self.requests.reference())
             self.requests.pop()
         return self.requests.can_pop()
 

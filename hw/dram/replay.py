@@ -1,8 +1,9 @@
-"""Drives one DRAM channel with a trace of requests, through the engine, and says what came of it.
+"""Drives DRAM channels with a trace of requests, through the engine, and says what came of it.
 
 A trace line is ``earliest_cycle operation address``: a decimal cycle, ``R`` or ``W``, a hexadecimal byte
-address. Requests are made in order, at most ``issue_per_cycle`` in a cycle, none before its earliest cycle,
-and one that finds no room holds up those behind it.
+address; or ``LD address``, ``ST address``, as Ramulator writes them, to be made as soon as may be. Requests
+are made in order, at most ``issue_per_cycle`` in a cycle, none before its earliest cycle, and one that finds
+no room holds up those behind it.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from hw.dram.channel import DramChannel
 from hw.dram.commands import Command
 from hw.dram.specification import DramSpecification
 from hw.dram.trace import ReplySink, Request, TraceSource, reads_of
-from hw.memory import READ, WRITE
+from hw.memory import READ, TENSOR_SHIFT, TENSORS, WRITE
+from sim.constants import FAR
 from sim.kernel import Kernel
 from sim.statistics import ComponentStatistics
 
-LETTERS = {"R": READ, "W": WRITE}
+LETTERS = {"R": READ, "W": WRITE, "LD": READ, "ST": WRITE}
+ADDRESSES = TENSORS << TENSOR_SHIFT
 
 
 @dataclass(frozen=True)
@@ -48,20 +51,42 @@ def read_trace(path: str | Path) -> list[Request]:
     """The requests of a trace file, plain or gzipped.
 
     Raises:
-        ValueError: naming file and line, if a line is not ``cycle R|W address``.
+        OSError, EOFError: the file cannot be read to its end.
+        ValueError: naming file and line, if a line is none of a trace.
     """
     opener = gzip.open if str(path).endswith(".gz") else open
     requests = []
-    with opener(path, "rt", encoding="ascii") as lines:
+    with opener(path, "rt", encoding="ascii", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                earliest, letter, address = line.split()
-                requests.append((int(earliest), LETTERS[letter], int(address, 16)))
-            except (ValueError, KeyError):
+                requests.append(_request(*line.split()))
+            except (ValueError, KeyError, TypeError):
                 raise ValueError(
-                    f"{path}, line {number}: expected 'cycle R|W hexadecimal-address', not {line.strip()!r}"
+                    f"{path}, line {number}: expected 'cycle R|W hexadecimal-address' or 'LD|ST address', "
+                    f"with an address below {ADDRESSES:#x}, not {line.strip()[:60]!r}"
                 ) from None
     return requests
+
+
+def _request(*words: str) -> Request:
+    """A line's words as a request; a Ramulator address is decimal unless it begins with 0x."""
+    if words[0] in ("LD", "ST"):
+        (letter, text), earliest = words, 0
+        address = int(text, 0)
+    else:
+        earliest_text, letter, text = words
+        earliest, address = int(earliest_text), int(text, 16)
+    if not (0 <= address < ADDRESSES and 0 <= earliest < FAR):
+        raise ValueError
+    return earliest, LETTERS[letter], address
+
+
+def by_channel(requests: Iterable[Request], specification: DramSpecification) -> list[list[Request]]:
+    """The requests of each of the channels that share the addresses."""
+    parts: list[list[Request]] = [[] for _ in range(specification.channels)]
+    for request in requests:
+        parts[request[2] // specification.interleave_bytes % specification.channels].append(request)
+    return parts
 
 
 def replay(

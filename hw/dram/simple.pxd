@@ -11,6 +11,7 @@ cdef class SimpleMemory(Component):
     cdef long _reads, _writes, _read_latency
     cdef long[::1] _read_bytes, _write_bytes
     cdef public Channel requests, replies
+    cdef public object on_request
 
     cpdef long tick(self, long now) except? -2
     cdef bint _can_begin(self, long now) noexcept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -98,6 +99,7 @@ class SimpleMemory(Component):
         self._count = 0
         self._free = 0  # when the last transfer ends: cycle and parts of it
         self._free_part = 0
+        self.on_request: Callable[[int, int, int], None] | None = None  # as of ``DramChannel``
         self._reads = self._writes = self._read_latency = 0
         self._read_bytes = array("q", bytes(8 * TENSORS))
         self._write_bytes = array("q", bytes(8 * TENSORS))
@@ -129,6 +131,8 @@ class SimpleMemory(Component):
         else:
             self._writes += 1
             self._write_bytes[tensor] += self._request_bytes
+        if self.on_request is not None:
+            self.on_request(now, operation, address)
         self.requests.pop()
 
     def _refuse(self, fault: str) -> None:

@@ -1,0 +1,155 @@
+"""``fiberscope memory``: an accelerator's memory by itself."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.options import Accelerator, Settings
+from fiberscope.commands.output import show
+from fiberscope.errors import InputError
+from fiberscope.report.table import Table
+
+if TYPE_CHECKING:
+    from hw.dram import DramSpecification
+    from hw.dram.replay import ReplayResult
+    from hw.dram.trace import Request
+
+__all__ = ["memory"]
+
+memory = typer.Typer(help="An accelerator's memory by itself.", rich_markup_mode=None)
+
+GIB = 1 << 30
+
+_Trace = Annotated[
+    Path, typer.Argument(metavar="TRACE", help="Lines of 'cycle R|W address' or 'LD|ST address'; may be .gz.")
+]
+_Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
+_RequestBytes = Annotated[int, typer.Option(min=1, metavar="N", help="Bytes that each request moves.")]
+
+
+@memory.callback()
+def _memory() -> None:
+    """An accelerator's memory by itself."""
+
+
+@memory.command()
+def replay(
+    accelerator: Accelerator,
+    trace: _Trace,
+    settings: Settings = None,
+    config: _Config = None,
+    request_bytes: _RequestBytes = 64,
+) -> None:
+    """Replay a trace of requests on the DRAM channels that an accelerator has.
+
+    Each request goes to the channel of its address, not before its cycle (of the memory clock); one that
+    finds no room holds up those behind it.
+
+    \b
+    Examples:
+      fiberscope sim gamma wiki-Vote --memory-trace wiki.trace.gz
+      fiberscope memory replay gamma wiki.trace.gz
+      fiberscope memory replay gamma wiki.trace.gz --set memory.refresh=off
+    """
+    from hw.dram.replay import by_channel
+    from hw.dram.replay import replay as run
+
+    specification = _specification(accelerator, settings or [], config, request_bytes)
+    parts = by_channel(_requests(trace), specification)
+    results = [run(part, specification, specification.requests_per_cycle) for part in parts]
+    show([_table(results)], markdown=False)
+
+
+def _specification(
+    accelerator: str, settings: Sequence[str], config: Path | None, request_bytes: int
+) -> DramSpecification:
+    """One of the accelerator's channels, of DRAM whatever ``memory.model`` says."""
+    import accelerators
+    from accelerators.configuration import parse_settings
+    from accelerators.memory import MemoryParameters
+    from fiberscope.problem import configure
+
+    kind = accelerators.find(accelerator)
+    configured, _maker = configure(kind, config, parse_settings(settings))
+    parameters = getattr(configured, "memory", None)
+    if not isinstance(parameters, MemoryParameters):
+        raise InputError(f"{kind.name} has no parameters memory.*, so there is no memory to replay on")
+    try:
+        dram = parameters.model_copy(update={"model": "dram"})
+        dram.check(request_bytes)
+        return dram.dram(request_bytes)
+    except ValueError as error:
+        raise InputError(f"{kind.name}: {error}") from error
+
+
+def _requests(trace: Path) -> list[Request]:
+    from hw.dram.replay import read_trace
+
+    try:
+        found = read_trace(trace)
+    except OSError as error:
+        raise InputError(f"{trace}: cannot be read: {error.strerror or error}") from error
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"{trace}: cannot be read: {error}") from error
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    if not found:
+        raise InputError(f"{trace}: has no requests; a line is 'cycle R|W hexadecimal-address'")
+    return found
+
+
+def _table(results: Sequence[ReplayResult]) -> Table:
+    """A row for each channel, and one for all; cycles are of the memory clock."""
+    table = Table(
+        f"{sum(result.requests for result in results):,} requests",
+        (
+            "channel",
+            "requests",
+            "reads",
+            "last cycle",
+            "read latency",
+            "hits",
+            "misses",
+            "conflicts",
+            "GiB/s",
+        ),
+    )
+    for number, result in enumerate(results):
+        table.add(str(number), *_cells(result))
+    if len(results) > 1:
+        table.add("all", *_cells(_total(results)))
+    return table
+
+
+def _cells(result: ReplayResult) -> tuple[str, ...]:
+    rows = (result.counters[name] for name in ("row_hits", "row_misses", "row_conflicts"))
+    counts = (result.requests, result.reads, result.last_completion_cycle)
+    return (
+        *(f"{count:,}" for count in counts),
+        f"{result.mean_read_latency:,.1f}",
+        *(f"{count:,}" for count in rows),
+        f"{result.bytes_per_second / GIB:,.2f}",
+    )
+
+
+def _total(results: Sequence[ReplayResult]) -> ReplayResult:
+    """All channels as one: what they moved, in the time of the last of them."""
+    last = max(result.last_completion_cycle for result in results)
+    reads = sum(result.reads for result in results)
+    latency = sum(result.counters["read_latency"] for result in results)
+    moved = sum(result.bytes_per_second * result.last_completion_cycle for result in results)
+    return replace(
+        results[0],
+        requests=sum(result.requests for result in results),
+        reads=reads,
+        last_completion_cycle=last,
+        mean_read_latency=latency / reads if reads else 0.0,
+        bytes_per_second=moved / last if last else 0.0,
+        counters={name: sum(one.counters[name] for one in results) for name in results[0].counters},
+    )

@@ -1,0 +1,104 @@
+"""The requests that a machine's memory gets, as a file that ``fiberscope memory replay`` takes."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from fiberscope.errors import InputError
+from fiberscope.report.files import check_writable
+from hw.dram import DramChannel, SimpleMemory
+from hw.memory import READ
+from sim import Kernel
+from sim.partial import partial, remove_abandoned
+
+__all__ = ["MemoryTrace", "tracing"]
+
+
+class MemoryTrace:
+    """Writes a line for each request that a channel takes; ``fault`` says in the end why it could not.
+
+    A line is ``cycle R|W address``, as of ``hw.dram.replay``. The cycle, of the memory clock, is the one
+    before the channel took the request: in which it would have been made if it had come straight.
+
+    Args:
+        path: the file that is being made; compressed if ``compressed``.
+        compressed: by gzip.
+    """
+
+    def __init__(self, path: Path, compressed: bool) -> None:
+        opened = gzip.open(path, "wt", 1) if compressed else path.open("w")  # noqa: SIM115  (``close`` closes it)
+        self._file: TextIO = opened
+        self.fault: OSError | None = None
+
+    def note(self, now: int, operation: int, address: int) -> None:
+        """A channel takes a request; what a full disk does not take ends the trace and not the run."""
+        if self.fault is None:
+            try:
+                self._file.write(f"{max(now - 1, 0)} {'R' if operation == READ else 'W'} {address:#x}\n")
+            except OSError as error:
+                self.fault = error
+
+    def close(self) -> None:
+        """No more requests."""
+        try:
+            self._file.close()
+        except OSError as error:
+            self.fault = self.fault or error
+
+
+@contextmanager
+def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | None]]:
+    """Write the requests that memory gets meanwhile; gives what says in the end why that was not possible.
+
+    The file has its name once it is whole; a run that raises leaves none.
+
+    Raises:
+        InputError: there is no memory whose requests these are, or the file cannot be begun.
+    """
+    if path is None:
+        yield lambda: None
+        return
+    channels = _channels(kernel)
+    made = partial(path)
+    if path.exists() and not path.is_file():
+        raise InputError(f"the memory trace {path} cannot be written: it is no file")
+    try:
+        check_writable(path)
+        remove_abandoned(path)
+        trace = MemoryTrace(made, path.suffix == ".gz")
+    except OSError as error:
+        raise InputError(f"{path}: cannot write the memory trace: {error.strerror}") from error
+    for channel in channels:
+        channel.on_request = trace.note
+    try:
+        yield lambda: _keep(trace, made, path)
+    finally:
+        for channel in channels:
+            channel.on_request = None
+        trace.close()
+        with suppress(OSError):
+            made.unlink(missing_ok=True)
+
+
+def _channels(kernel: Kernel) -> list[DramChannel | SimpleMemory]:
+    channels = [one for one in kernel.components if isinstance(one, DramChannel | SimpleMemory)]
+    if not channels:
+        raise InputError("the machine has no memory channel whose requests could be written")
+    return channels
+
+
+def _keep(trace: MemoryTrace, made: Path, path: Path) -> str | None:
+    """Give a trace that is whole its name; else say why it is not."""
+    trace.close()
+    if trace.fault is None:
+        try:
+            os.replace(made, path)
+            return None
+        except OSError as error:
+            trace.fault = error
+    return f"{path}: cannot write the memory trace: {trace.fault.strerror}"

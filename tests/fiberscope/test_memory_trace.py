@@ -1,0 +1,147 @@
+"""The memory's requests out of a run, and back into its channels."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+
+import pytest
+
+import fiberscope
+from accelerators import find
+from fiberscope import InputError, UnwrittenFileError, cli
+from fiberscope.problem import configure
+from hw.dram.replay import by_channel, read_trace, replay
+from hw.memory import READ
+
+MATRIX = "uniform:rows=120,cols=120,nonzeros=900,seed=3"
+SMALL = {"pe.count": 4, "memory.channels": 4}
+ROWS = ("row_hits", "row_misses", "row_conflicts")
+
+
+def run(path, model="dram", **options):
+    return fiberscope.simulate(
+        "gamma", MATRIX, settings={**SMALL, "memory.model": model}, memory_trace=path, **options
+    )
+
+
+def channels_of(report):
+    return [one for name, one in sorted(report.components.items()) if ".memory.channel" in name]
+
+
+@pytest.fixture(scope="module")
+def specification():
+    configured, _maker = configure(find("gamma"), None, {**SMALL, "memory.model": "dram"})
+    return configured.memory.dram(64)
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory):
+    path = tmp_path_factory.mktemp("trace") / "out.trace"
+    return path, run(path)
+
+
+def test_a_trace_has_every_request_of_the_run(traced, specification):
+    path, report = traced
+    for requests, channel in zip(
+        by_channel(read_trace(path), specification), channels_of(report), strict=True
+    ):
+        reads = sum(operation == READ for _cycle, operation, _address in requests)
+        assert (reads, len(requests) - reads) == (channel.counters["reads"], channel.counters["writes"])
+        assert all(before[0] <= after[0] for before, after in itertools.pairwise(requests))
+
+
+def test_a_replayed_trace_makes_the_hits_misses_and_conflicts_of_the_run(traced, specification):
+    path, report = traced
+    for requests, channel in zip(
+        by_channel(read_trace(path), specification), channels_of(report), strict=True
+    ):
+        again = replay(requests, specification, specification.requests_per_cycle)
+        assert [again.counters[name] for name in ROWS] == [channel.counters[name] for name in ROWS]
+        # in the machine replies may wait for the network besides
+        assert again.counters["read_latency"] <= channel.counters["read_latency"]
+        assert again.bytes_per_second <= specification.bytes_per_second
+
+
+def test_a_trace_costs_no_cycle_and_the_simple_memory_makes_one_too(traced, tmp_path):
+    _path, report = traced
+    assert run(None).cycles == report.cycles
+    simple = run(tmp_path / "simple.trace.gz", "simple")
+    requests = read_trace(tmp_path / "simple.trace.gz")
+    assert len(requests) == sum(one.counters["reads"] + one.counters["writes"] for one in channels_of(simple))
+
+
+def test_the_command_prints_a_row_for_each_channel_and_one_for_all(traced, specification, capsys):
+    path, _report = traced
+    arguments = ["memory", "replay", "gamma", str(path)]
+    for key, value in SMALL.items():
+        arguments += ["--set", f"{key}={value}"]
+    assert cli.run(arguments) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[3:] if line]
+    assert [row[0] for row in rows] == ["0", "1", "2", "3", "all"]
+    for column in (1, 2, 5, 6, 7):
+        numbers = [int(row[column].replace(",", "")) for row in rows]
+        assert numbers[-1] == sum(numbers[:-1])
+    assert float(rows[-1][8]) <= 4 * float(specification.bytes_per_second) / 2**30
+
+
+def test_ramulator_traces_and_compressed_ones_are_read(tmp_path):
+    path = tmp_path / "ramulator.trace.gz"
+    path.write_bytes(gzip.compress(b"LD 0x40\nST 128\n"))
+    assert read_trace(path) == [(0, 0, 64), (0, 1, 128)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"1 R 40\n2 X 80\n", "line 2: expected 'cycle R|W hexadecimal-address'"),
+        (b"1 R 40 2\n", "line 1: expected"),
+        (b"-1 R 40\n", "line 1: expected"),
+        (b"1 R 80000000000\n", "with an address below 0x80000000000"),
+        (b"\xff\xfe\n", "line 1: expected"),
+        (b"", "has no requests"),
+    ],
+)
+def test_what_is_no_trace_is_refused_in_a_line(text, said, tmp_path, capsys):
+    path = tmp_path / "bad.trace"
+    path.write_bytes(text)
+    assert cli.run(["memory", "replay", "gamma", str(path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["none.trace", ".", "short.trace.gz"])
+def test_a_trace_that_cannot_be_read_is_refused_in_a_line(name, tmp_path, capsys):
+    (tmp_path / "short.trace.gz").write_bytes(gzip.compress(b"1 R 40\n" * 99)[:20])
+    assert cli.run(["memory", "replay", "gamma", str(tmp_path / name)]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_requests_of_a_size_that_channels_cannot_serve_are_refused(traced, capsys):
+    path, _report = traced
+    assert cli.run(["memory", "replay", "gamma", str(path), "--request-bytes", "48"]) == 2
+    assert "48-byte line" in capsys.readouterr().err
+
+
+def test_a_trace_over_an_input_or_over_no_file_is_refused(tmp_path):
+    matrix = tmp_path / "a.mtx"
+    matrix.write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n")
+    with pytest.raises(InputError, match="which it would overwrite"):
+        fiberscope.simulate("gamma", matrix, memory_trace=matrix)
+    with pytest.raises(InputError, match="it is no file"):
+        run("/dev/null")
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_a_disk_that_is_full_costs_the_trace_and_not_the_run(monkeypatch, tmp_path):
+    class Full:
+        def write(self, _text):
+            raise OSError(28, "No space left on device")
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr("fiberscope.memory_trace.gzip.open", lambda *_arguments: Full())
+    with pytest.raises(UnwrittenFileError, match="No space left") as raised:
+        run(tmp_path / "out.trace.gz")
+    assert raised.value.report.complete
+    assert list(tmp_path.iterdir()) == []
