@@ -91,7 +91,15 @@ class CompileChanged(build_ext):
             ext.name for ext in self.extensions if newer_group(ext.sources, self.get_ext_fullpath(ext.name))
         ]
         self.places = {name: place for place, name in enumerate(stale, start=1)}
+        self.link = self.compiler.link_shared_object
+        self.compiler.link_shared_object = self._link_whole
         super().build_extensions()
+
+    def _link_whole(self, objects: list[str], module: str, *arguments: object, **options: object) -> None:
+        """Link a module, which has its name only once it is whole: a part would pass for up to date."""
+        unfinished = f"{module}.partial"
+        self.link(objects, unfinished, *arguments, **options)
+        os.replace(unfinished, module)
 
     def build_extension(self, ext: Extension) -> None:
         """Compile one module: on a terminal in one line that changes, else saying every tenth."""

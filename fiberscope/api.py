@@ -62,15 +62,13 @@ def simulate(
 
     Raises:
         ConfigurationError, WorkloadError, InputError: what was given cannot be simulated.
-        VerificationError: the answer is wrong; has the report.
-        DeadlockedRunError: the machine came to a standstill; has the report.
+        VerificationError, DeadlockedRunError: it went wrong; they have the report.
     """
     check_types({name: value for name, value in locals().items() if name not in _OPERANDS})
     kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     configured, maker = configure(kind, config, given)
-    recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
-    traced = None if memory_trace is None else Path(memory_trace)
+    recorded, traced = _recordings(waveform, memory_trace)
     course = Course(fidelity, cycle_limit, recorded, traced, histograms, parts or {}, progress or _nobody)
     check_course(kind, course)
     _check_files(recorded, traced, a, b, config)
@@ -79,6 +77,14 @@ def simulate(
 
 def _nobody(_stage: str, _done: int, _total: int) -> None:
     """Tell nobody about the progress."""
+
+
+def _recordings(
+    waveform: Waveform | str | Path | None, memory_trace: str | Path | None
+) -> tuple[Waveform | None, Path | None]:
+    """What is to be written of the run, names as what they stand for."""
+    recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
+    return recorded, None if memory_trace is None else Path(memory_trace)
 
 
 def _check_files(

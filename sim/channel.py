@@ -173,7 +173,7 @@ class Fifo:
         )
 
     def _refuse_pop(self) -> NoReturn:
-        raise ChannelError(f"{self.name}: pop with no visible token ({self.occupancy} under way)")
+        raise ChannelError(f"{self.name}: pop with no visible token ({self.occupancy} in flight)")
 
 
 class Channel(Fifo):

@@ -32,13 +32,13 @@ cdef class Component(Accounted):
         return until
 
     cdef inline long wait_input(self, Channel channel) except? -2:
-        if channel._reader_index != self._index:
+        if channel is None or channel._reader_index != self._index:
             self._refuse_input(channel)
         self._state = channel.reader_state
         return -1
 
     cdef inline long wait_output(self, Channel channel) except? -2:
-        if channel._writer_index != self._index:
+        if channel is None or channel._writer_index != self._index:
             self._refuse_output(channel)
         self._state = channel.writer_state
         return -1

@@ -125,9 +125,9 @@ class Accounted:
         """Sleep until a token comes, counted as waiting for input from this channel.
 
         Raises:
-            SimulationError: if the component does not read this channel.
+            SimulationError: if the component does not read this channel, or its port is not connected.
         """
-        if channel._reader_index != self._index:
+        if channel is None or channel._reader_index != self._index:
             self._refuse_input(channel)
         self._state = channel.reader_state
         return NEVER
@@ -136,9 +136,9 @@ class Accounted:
         """Backpressure: sleep until there is space, counted as waiting for output into this channel.
 
         Raises:
-            SimulationError: if the component does not write this channel.
+            SimulationError: if the component does not write this channel, or its port is not connected.
         """
-        if channel._writer_index != self._index:
+        if channel is None or channel._writer_index != self._index:
             self._refuse_output(channel)
         self._state = channel.writer_state
         return NEVER
@@ -170,10 +170,14 @@ class Accounted:
         self._state = IDLE
         return NEVER
 
-    def _refuse_input(self, channel: Channel) -> NoReturn:
+    def _refuse_input(self, channel: Channel | None) -> NoReturn:
+        if channel is None:
+            raise SimulationError(f"{self.name} waits for input from a port that is not connected")
         raise SimulationError(f"{self.name} waits for input from {channel.name}, which it does not read")
 
-    def _refuse_output(self, channel: Channel) -> NoReturn:
+    def _refuse_output(self, channel: Channel | None) -> NoReturn:
+        if channel is None:
+            raise SimulationError(f"{self.name} waits for space at a port that is not connected")
         raise SimulationError(f"{self.name} waits for space in {channel.name}, which it does not write")
 
 

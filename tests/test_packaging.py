@@ -1,5 +1,6 @@
 """What an archive of the sources holds: all that make and the tests need, and nothing that was generated."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -46,3 +47,26 @@ def test_the_archive_holds_nothing_generated(archive: set[str]) -> None:
 
 def test_the_archive_holds_the_matrix_of_the_first_run_and_where_it_is_from(archive: set[str]) -> None:
     assert {"workloads/matrices/wiki-Vote.mtx.gz", "workloads/matrices/README.md"} <= archive
+
+
+@pytest.mark.slow
+def test_a_linker_that_is_killed_leaves_no_module_that_passes_for_done(tmp_path: Path) -> None:
+    for room in ("sim", "hw", "accelerators"):
+        (tmp_path / room).mkdir()
+    for name in ("setup.py", "sim/names.py"):
+        shutil.copy2(ROOT / name, tmp_path / name)
+    (tmp_path / "sim" / "__init__.py").touch()
+    (tmp_path / "sim" / "names.pxd").touch()
+    killed = tmp_path / "cc"
+    killed.write_text(
+        "#!/bin/sh\n"
+        'last=\nfor word in "$@"; do [ "$last" = -o ] && out=$word; last=$word; done\n'
+        'case "$*" in *-shared*) : > "$out"; kill -9 $$;; *) exec gcc "$@";; esac\n'
+    )
+    killed.chmod(0o755)
+    command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+    environment = {**os.environ, "CC": str(killed), "LDSHARED": f"{killed} -shared"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True)
+    assert done.returncode != 0
+    assert list((tmp_path / "sim").glob("*.partial"))
+    assert not list((tmp_path / "sim").glob("*.so"))

@@ -51,7 +51,7 @@ class Loader(Component):
         self.halves = halves
         self.held = 0  # of them in use
         self.pair: tuple[int, int] | None = None
-        self.missing = [False, False]  # whether the pair's tile of A is under way, and of B
+        self.missing = [False, False]  # whether the pair's tile of A is in flight, and of B
         self.tile_of_b = -1
         self.begun = 0  # pairs
 

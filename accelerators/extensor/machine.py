@@ -149,7 +149,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         connect = self.kernel.connect
         connect(self.sequencer, "pairs", self.loader, "pairs", capacity=self.parameters.llb.pair_queue)
         connect(self.loader, "loaded", self.dispatcher, "loaded", capacity=HALVES)
-        rows = HALVES * (self.output[0] + 1)  # all that can be under way
+        rows = HALVES * (self.output[0] + 1)  # all that can be in flight
         connect(self.dispatcher, "rows", self.outputs, "rows", capacity=rows)
         connect(self.outputs, "finished", self.drain, "finished", capacity=rows)
         connect(self.dispatcher, "released", self.loader, "released", capacity=HALVES)

@@ -81,7 +81,7 @@ class ProcessingElement:
         self._connect(machine)
 
     def _connect(self, machine: Gamma) -> None:
-        """The pipeline within; a channel holds what is under way in it, and a queue."""
+        """The pipeline within; a channel holds what is in flight in it, and a queue."""
         pe, sizes = machine.parameters.pe, machine.parameters.sizes
         connect = machine.kernel.connect
         connect(self.prefetcher, "prefetched", self.reader, "tasks", capacity=pe.task_queue)

@@ -11,7 +11,7 @@ from hw.fibers.compressed import CompressedRows
 
 
 class PartialOccupancy:
-    """The lines of partial fibers under way, from a task's dispatch to its parent's completion.
+    """The lines of partial fibers in flight, from a task's dispatch to its parent's completion.
 
     A fiber that is being written counts with its bound, the sum of its inputs' lengths and no more than B has
     columns; one that is written with its length, until it is consumed.

@@ -29,7 +29,7 @@ class Scheduler(Component):
     row pointers of Z are written a line at a time, once all rows of the line are finished. After the last
     task every processing element is told the end of work.
 
-    A leaf, which writes a partial fiber and merges none, is held back while those under way leave it no room
+    A leaf, which writes a partial fiber and merges none, is held back while those in flight leave it no room
     in the FiberCache, and all rows behind it with it.
 
     Timing: a cycle takes one line of A, all completions at hand, one read or write, and one dispatch, to the
@@ -42,7 +42,7 @@ class Scheduler(Component):
         partials: where partial fibers are allocated.
         occupancy: what they take of the FiberCache.
         port: number of the port at the network to memory.
-        stream_lines: lines of A that may be under way or wait.
+        stream_lines: lines of A that may be in flight or wait.
         most_tasks: tasks that a processing element may have been given and not completed.
         most_partial_tasks: the same, when one that writes a partial fiber is to be given.
         sizes: of lines, elements and pointers.

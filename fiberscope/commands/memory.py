@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["memory"]
 
-memory = typer.Typer(help="An accelerator's memory by itself.", rich_markup_mode=None)
+memory = typer.Typer(rich_markup_mode=None)
 
 GIB = 1 << 30
 
@@ -35,7 +35,13 @@ _RequestBytes = Annotated[int, typer.Option(min=1, metavar="N", help="Bytes that
 
 @memory.callback()
 def _memory() -> None:
-    """An accelerator's memory by itself."""
+    """An accelerator's memory by itself.
+
+    \b
+    Examples:
+      fiberscope sim gamma wiki-Vote --memory-trace out.trace
+      fiberscope memory replay gamma out.trace
+    """
 
 
 @memory.command()
@@ -53,9 +59,8 @@ def replay(
 
     \b
     Examples:
-      fiberscope sim gamma wiki-Vote --memory-trace wiki.trace.gz
-      fiberscope memory replay gamma wiki.trace.gz
-      fiberscope memory replay gamma wiki.trace.gz --set memory.refresh=off
+      fiberscope memory replay gamma out.trace
+      fiberscope memory replay gamma out.trace --set memory.refresh=off
     """
     from hw.dram.replay import by_channel
     from hw.dram.replay import replay as run

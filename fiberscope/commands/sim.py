@@ -74,7 +74,6 @@ def sim(
       fiberscope sim gamma a.mtx --b b.mtx --json out.json
       fiberscope sim gamma uniform:rows=1000,cols=1000,nonzeros=5000
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
-      fiberscope sim gamma wiki-Vote --memory-trace out.trace.gz
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
     """
     from accelerators.configuration import parse_settings
@@ -86,10 +85,9 @@ def sim(
     _check_files(context)
     run = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
     with _delivering(json, vcd, quiet) as deliver, watched(quiet) as tell:
-        given, parts = parse_settings(settings or []), parse_parts(part or [])
         report = run(
-            settings=given,
-            parts=parts,
+            settings=parse_settings(settings or []),
+            parts=parse_parts(part or []),
             cycle_limit=cycle_limit,
             waveform=waveform,
             memory_trace=memory_trace,

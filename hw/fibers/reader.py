@@ -96,7 +96,7 @@ class FiberReader(Component):
         self.reserved = array("q", bytes(8 * radix))  # by way: tokens that lines in flight will bring
         self.oldest = array("q", bytes(8 * radix))  # by way: its first entry
         self.entries = array("q", bytes(8 * radix))  # by way: lines in flight
-        slots = radix * buffer_lines  # a line under way is an entry of its way's ring
+        slots = radix * buffer_lines  # a line in flight is an entry of its way's ring
         self.entry_first = array("q", bytes(8 * slots))
         self.entry_count = array("q", bytes(8 * slots))
         self.entry_source = array("q", bytes(8 * slots))

@@ -60,7 +60,7 @@ class _Cycle:
 class _Wish:
     """What is done in the cycle, the last six if there is space for what they send."""
 
-    joins: Signal  # a line that is under way
+    joins: Signal  # a line that is in flight
     answers: Signal  # one that waited for a line
     hits: Signal
     allocates: Signal  # a place for a line to be written

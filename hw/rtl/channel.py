@@ -25,7 +25,7 @@ class ChannelParameters(Parameters):
     """What a channel is made for; widths in bits, 0 for a field that is left out.
 
     Args:
-        capacity: tokens it holds, those under way included, 1 to 1024.
+        capacity: tokens it holds, those in flight included, 1 to 1024.
         latency: cycles from a push to the token being seen, 1 to 64.
         control_bits: 0 to 32.
         coordinate_bits: 0 to 63.

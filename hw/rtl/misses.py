@@ -94,13 +94,13 @@ class MissChanges:
 
 
 class MissTable:
-    """Lines under way, and who waits for each, in the order of arrival.
+    """Lines in flight, and who waits for each, in the order of arrival.
 
     A miss has a line and whether that has a place in the tags; a queue of targets, linked as in the component
     (``following``). Each of these memories is read and written once a cycle at the most.
 
     Args:
-        misses: lines under way at once.
+        misses: lines in flight at once.
         targets: requests that wait, over all misses.
         line_bits: of a line's number.
         tag_bits: of a request's tag.

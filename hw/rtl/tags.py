@@ -17,7 +17,7 @@ from hw.rtl.misses import memory, write
 class Way:
     """What one way of the set holds. All but ``valid`` counts only where that is set.
 
-    ``pending``: under way, to be brought by ``miss``. ``reuse`` is the prediction of SRRIP.
+    ``pending``: in flight, to be brought by ``miss``. ``reuse`` is the prediction of SRRIP.
     """
 
     valid: Signal

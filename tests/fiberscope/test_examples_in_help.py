@@ -72,6 +72,7 @@ def folder(report: str, profile: str, tmp_path: Path, monkeypatch: pytest.Monkey
     for name in ("out", "before", "after"):
         (tmp_path / f"{name}.json").write_text(report)
     (tmp_path / "mine.json").write_text(profile)
+    (tmp_path / "out.trace").write_text("1 R 0\n2 W 40\n")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 

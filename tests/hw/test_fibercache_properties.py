@@ -205,7 +205,7 @@ class ForgetsUses(FiberCacheBank):
 
 
 class KeepsConsumedLines(Watched):
-    """Never notes that the line under way is to be consumed."""
+    """Never notes that the line in flight is to be consumed."""
 
     def tick(self, now):
         for miss in range(len(self.misses.consumed)):

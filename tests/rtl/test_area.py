@@ -95,7 +95,7 @@ def test_the_bits_of_a_channel_are_its_memory():
         BLOCKS["channel"], ChannelParameters(capacity=5, latency=3, reference_bits=0, value_bits=32)
     )
     assert area.memory_bits == 8 * (1 + 32 + 32)
-    assert area.flip_flops == 3 + 3 + 2 * 3 + 2  # held, shown, two pointers, under way
+    assert area.flip_flops == 3 + 3 + 2 * 3 + 2  # held, shown, two pointers, in flight
 
 
 @needs_yosys

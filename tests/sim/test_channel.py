@@ -277,7 +277,7 @@ def test_popping_before_a_token_is_seen_raises():
     kernel, _ = joined(Writer("writer", 1), Popper("popper"), 2, 3)
     with pytest.raises(ChannelError) as caught:
         kernel.run()
-    assert str(caught.value) == "popper.in: pop with no visible token (1 under way)"
+    assert str(caught.value) == "popper.in: pop with no visible token (1 in flight)"
     assert caught.value.__notes__ == ["at cycle 0 in popper"]
 
 
@@ -290,6 +290,19 @@ def test_waiting_for_a_channel_of_another_raises():
     with pytest.raises(
         SimulationError, match=r"confused waits for input from watcher\.in, which it does not read"
     ):
+        kernel.run()
+
+
+@pytest.mark.parametrize(
+    ("wait", "said"), [("wait_input", "input from a port"), ("wait_output", "space at a port")]
+)
+def test_waiting_at_a_port_that_is_not_connected_raises(wait, said):
+    class Unconnected(Writer):
+        def tick(self, _now):
+            return getattr(self, wait)(None)
+
+    kernel, _ = joined(Unconnected("alone", 1), Watcher("watcher"), 2, 1)
+    with pytest.raises(SimulationError, match=f"alone waits for {said} that is not connected"):
         kernel.run()
 
 

@@ -25,7 +25,7 @@ A = csr(
     [{1: 1.0, 2: 1.0, 40: 1.0, 41: 1.0, 47: 1.0}, {}, dict.fromkeys(range(0, 100, 3), 1.0), {14: 1.0}], 100
 )
 RADIX = 40
-WINDOW = 16  # lines of row pointers under way, at the most
+WINDOW = 16  # lines of row pointers in flight, at the most
 UNSCALED = -1  # the reference of an element of a partial fiber
 
 
