@@ -17,6 +17,8 @@ from hw.rtl.kit.twin import Signal, Streams, index_bits, named
 from sim import ANY, Input, Output
 from sim.channel import Channel
 
+CAPACITY = (1, 1024)  # the least and the most
+LATENCY = (1, 64)
 PENDING = "pending"  # status of a module that may act while nothing at its ports changes
 
 
@@ -47,8 +49,8 @@ class ChannelParameters(Parameters):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_range("channel", "capacity", self.capacity, 1, 1024)
-        check_range("channel", "latency", self.latency, 1, 64)
+        check_range("channel", "capacity", self.capacity, *CAPACITY)
+        check_range("channel", "latency", self.latency, *LATENCY)
         check_range("channel", "lanes", self.lanes, 1, min(2, self.capacity))
         check_range("channel", "control_bits", self.control_bits, 0, 32)
         check_range("channel", "coordinate_bits", self.coordinate_bits, 0, 63)

@@ -13,7 +13,7 @@ from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits, payload_widths
-from hw.rtl.kit.rows import Lane, Row, Rows, RowStandIn, row_interface
+from hw.rtl.kit.rows import LANES, Lane, Row, Rows, RowStandIn, row_interface
 from hw.rtl.kit.twin import Signal, Streams, named
 from sim.channel import Channel
 
@@ -39,7 +39,7 @@ class DividerParameters(Parameters):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_range("divider", "lanes", self.lanes, 1, 64)
+        check_range("divider", "lanes", self.lanes, *LANES)
         check_range("divider", "width", self.width, 1, MAXIMUM_WIDTH)
         check_range("divider", "bits_per_stage", self.bits_per_stage, 1, self.width)
         check_value_bits("divider", self.value_bits, optional=True)

@@ -10,6 +10,7 @@ from operator import or_
 import pyrtl
 
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
+from hw.merge import COORDINATE_BITS
 from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
@@ -30,7 +31,7 @@ class TwoFingerParameters(Parameters):
     """What a two-finger intersector is made for; widths in bits.
 
     Args:
-        coordinate_bits: 1 to 55, as in the component.
+        coordinate_bits: 1 to ``COORDINATE_BITS``, as in the component.
         reference_bits: 1 to 64.
         value_bits: 32 or 64.
 
@@ -44,7 +45,7 @@ class TwoFingerParameters(Parameters):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_range("intersector", "coordinate_bits", self.coordinate_bits, 1, 55)
+        check_range("intersector", "coordinate_bits", self.coordinate_bits, 1, COORDINATE_BITS)
         check_range("intersector", "reference_bits", self.reference_bits, 1, 64)
         check_value_bits("intersector", self.value_bits)
 

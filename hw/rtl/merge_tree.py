@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hw.merge import MERGE_TASK
 from hw.rtl import merger
-from hw.rtl.channel import PendingStandIn
+from hw.rtl.channel import CAPACITY, LATENCY, PendingStandIn
 from hw.rtl.kit.parameters import Parameters, check_range
 from hw.rtl.kit.wrapper import Composition, Link, Part, composed
 from hw.rtl.merger import WAYS, MergerParameters
@@ -22,8 +22,8 @@ class MergeTreeParameters(Parameters):
     Args:
         radix: number of ways of each leaf, 2 to 64.
         leaves: mergers side by side, the radix of the one behind them, 2 to 64.
-        capacity: tokens in the channel behind each leaf, 1 to 1024.
-        latency: cycles of that channel, 1 to 64.
+        capacity: tokens in the channel behind each leaf, as of ``ChannelParameters``.
+        latency: cycles of that channel, as there.
         coordinate_bits: 1 to 55.
         reference_bits: 1 to 64.
         value_bits: 32 or 64.
@@ -44,8 +44,8 @@ class MergeTreeParameters(Parameters):
         """Refuse what cannot be built."""
         check_range("merge_tree", "radix", self.radix, *WAYS)
         check_range("merge_tree", "leaves", self.leaves, *WAYS)
-        check_range("merge_tree", "capacity", self.capacity, 1, 1024)
-        check_range("merge_tree", "latency", self.latency, 1, 64)
+        check_range("merge_tree", "capacity", self.capacity, *CAPACITY)
+        check_range("merge_tree", "latency", self.latency, *LATENCY)
         self.merger(self.radix)
 
     def merger(self, radix: int) -> MergerParameters:

@@ -18,7 +18,7 @@ from hw.rtl.kit.parameters import (
     check_value_bits,
     payload_widths,
 )
-from hw.rtl.kit.rows import Row, Rows, RowStandIn, row_interface
+from hw.rtl.kit.rows import LANES, Row, Rows, RowStandIn, row_interface
 from hw.rtl.kit.twin import Signal, Streams, unless
 
 
@@ -46,7 +46,7 @@ class PrefixSumParameters(Parameters):
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         check_choice("prefix_sum", "form", self.form, FORMS)
-        check_range("prefix_sum", "lanes", self.lanes, 1, 64)
+        check_range("prefix_sum", "lanes", self.lanes, *LANES)
         check_range("prefix_sum", "width", self.width, 1, MAXIMUM_WIDTH)
         check_range("prefix_sum", "reference_bits", self.reference_bits, 0, 64)
         check_value_bits("prefix_sum", self.value_bits, optional=True)

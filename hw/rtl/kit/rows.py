@@ -17,6 +17,8 @@ from hw.rtl.kit.twin import Signal, Streams, blank_if_stop, named
 from hw.stream import DATA
 from sim.channel import Channel
 
+LANES = (1, 64)  # the least and the most of a twin; the components take more
+
 STALLED = "stalled"  # status output: the oldest row cannot leave
 
 Lane: TypeAlias = Mapping[str, Signal]  # of a row: its fields by name; ``control`` is high for a stop

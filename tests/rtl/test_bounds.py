@@ -1,0 +1,24 @@
+"""Every bound of a twin's parameter stands once, by a name, and its numbers in no second file."""
+
+import re
+from pathlib import Path
+
+FILES = sorted((Path(__file__).parents[2] / "hw" / "rtl").glob("*.py"))
+BOUND = re.compile(r'check_range\("\w+", "(\w+)", [\w.]+, (\d+, \d+)\)')
+WIDTHS = ("control_bits", "coordinate_bits", "reference_bits")  # of the port, each block's own
+
+
+def repeated(texts: list[str]) -> set[str]:
+    """Parameters, widths aside, whose bounds are numbers in more than one place."""
+    found = [name for text in texts for name, _numbers in BOUND.findall(text) if name not in WIDTHS]
+    return {name for name in found if found.count(name) > 1}
+
+
+def test_no_bound_of_a_twin_is_written_twice() -> None:
+    assert FILES
+    assert repeated([path.read_text(encoding="utf-8") for path in FILES]) == set()
+
+
+def test_planted_a_bound_that_is_written_twice_is_found() -> None:
+    line = 'check_range("channel", "capacity", self.capacity, 1, 1024)\n'
+    assert repeated([line, line.replace("channel", "merge_tree")]) == {"capacity"}
