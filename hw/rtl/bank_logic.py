@@ -9,7 +9,7 @@ import pyrtl
 
 from hw.memory import CONSUME, FETCH, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from hw.rtl.kit.reciprocal import quotient, remainder
-from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
+from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named
 from hw.rtl.misses import OPERATION_BITS, MissChanges, MissTable, Queue
 from hw.rtl.tags import TagChanges, Tags
 
@@ -106,7 +106,7 @@ def _look(parameters: BankParameters, between: Streams) -> _Cycle:
     """Choose the line that the cycle is about, and look it up."""
     head, arrivals = between.inputs["requests"], between.inputs["memory_replies"]
     answering: Signal = pyrtl.Register(1, "answering")
-    answered_miss: Signal = pyrtl.Register(index_bits(parameters.misses), "answered_miss")
+    answered_miss: Signal = DataRegister(index_bits(parameters.misses), "answered_miss")
     coming = named("coming", answering | arrivals.valid)
     came = arrivals.fields["coordinate"][: len(answered_miss)]
     miss = named("miss", pyrtl.select(answering, answered_miss, came))

@@ -13,7 +13,7 @@ from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token, streams
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
-from hw.rtl.kit.twin import Signal, Streams, index_bits, named
+from hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named
 from sim import ANY, Input, Output
 from sim.channel import Channel
 
@@ -146,7 +146,7 @@ def _stored(
     """The oldest of the words that were pushed and not popped."""
     (word,), (pushed,) = words, pushes
     if capacity == 1:
-        slot: Signal = pyrtl.Register(len(word), f"slot{side}")
+        slot: Signal = DataRegister(len(word), f"slot{side}")
         slot.next <<= pyrtl.select(pushed, word, slot)
         return slot
     slots = pyrtl.MemBlock(len(word), index_bits(capacity), f"slots{side}", asynchronous=True)

@@ -14,7 +14,7 @@ from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits, payload_widths
 from hw.rtl.kit.rows import LANES, Lane, Row, Rows, RowStandIn, row_interface
-from hw.rtl.kit.twin import Signal, Streams, named
+from hw.rtl.kit.twin import DataRegister, Signal, Streams, named
 from sim.channel import Channel
 
 
@@ -70,7 +70,7 @@ def design(parameters: DividerParameters, between: Streams) -> None:
     """
     divisors = between.inputs["divisors"]
     within: Signal = pyrtl.Register(1, "in_array")
-    held: Signal = pyrtl.Register(parameters.width, "divisor_held")
+    held: Signal = DataRegister(parameters.width, "divisor_held")
     loaded = named("loaded", within | divisors.valid)
     rows = Rows(between, "dividends", "results", depth(parameters.width, parameters.bits_per_stage), loaded)
     divisors.accept(rows.taken & ~within)

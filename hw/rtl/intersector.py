@@ -18,7 +18,7 @@ from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
 from hw.rtl.kit.trees import all_up_to
-from hw.rtl.kit.twin import InputStream, Signal, Streams, blank_if_stop, named, unless
+from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, blank_if_stop, named, unless
 from hw.stream import DATA, FIBER_NUMBERS, STOP
 from sim.channel import Channel
 
@@ -140,7 +140,7 @@ class _Window:
         self.held: Signal = pyrtl.Register(size.bit_length(), f"held_{side}")
         self.places: list[dict[str, Signal]] = [
             {
-                field: pyrtl.Register(len(wire), f"window_{side}_{i:02}_{field}")
+                field: DataRegister(len(wire), f"window_{side}_{i:02}_{field}")
                 for field, wire in source.fields.items()
             }
             for i in range(size)

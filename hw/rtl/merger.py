@@ -16,7 +16,7 @@ from hw.rtl.kit.interface import Interface, Stream, Token, streams
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
 from hw.rtl.kit.smallest import Candidate, smallest
 from hw.rtl.kit.trees import all_up_to, any_of
-from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named, unless
+from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
 from hw.stream import DATA, STOP
 from sim.channel import Channel
 
@@ -154,7 +154,7 @@ def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list
     """Whether a task begins in this cycle, and which ways take part in the present one."""
     parts = []
     for way in range(radix):
-        held: Signal = pyrtl.Register(1, f"takes_part_{way:02}")
+        held: Signal = DataRegister(1, f"takes_part_{way:02}")
         part = named(f"part_{way:02}", pyrtl.select(merging, held, tasks.fields["coordinate"] > way))
         held.next <<= part
         parts.append(part)
@@ -190,7 +190,7 @@ def _buffer(name: str, node: _Node) -> _Head:
     full[1].next <<= stays & (full[1] | node.sent)
     fields = {}
     for field, wire in ({"control": ~node.smallest.present} | node.smallest.fields).items():
-        first, second = (pyrtl.Register(len(wire), f"{name}_{slot}_{field}") for slot in ("first", "second"))
+        first, second = (DataRegister(len(wire), f"{name}_{slot}_{field}") for slot in ("first", "second"))
         second.next <<= pyrtl.select(full[1], second, wire)
         first.next <<= pyrtl.select(stays, first, pyrtl.select(full[1], second, wire))
         fields[field] = first

@@ -85,8 +85,8 @@ def test_so_is_the_smallest(block, lint_of):
     [
         ("input [31:0] ways_0_coordinate", "input [32:0] ways_0_coordinate", "WIDTH"),
         ("    // Temporaries", "    wire spare = tasks_valid;", "UNUSEDSIGNAL: .*'spare'"),
-        ("merging <= (active", "merging = (active", "BLKSEQ"),
-        ("assign finished = ", "assign finished = finished & ", "UNOPTFLAT"),
+        ("running_00 <= (node00", "running_00 = (node00", "BLKSEQ"),
+        ("assign node00_sent = ", "assign node00_sent = node00_sent & ", "UNOPTFLAT"),
     ],
 )
 def test_planted_what_a_linter_is_for_is_found(old, new, complaint, lint_of):

@@ -56,9 +56,9 @@ def test_the_machine_is_shown_as_without_rtl_and_the_wires_beside_it(capsys):
         beside = found[name.replace(MERGER, f"{MERGER}.component")]
         assert beside.changes == without[name]
     assert [value for _time, value in found[f"{MERGER}.differs"].changes] == [0]
-    assert found[f"{MERGER}.rtl.merging"].width == 1
+    assert found[f"{MERGER}.rtl.merging_1_00"].width == 1
     assert len(found[f"{MERGER}.rtl.merged_value"].changes) > 20
-    assert len([name for name in found if ".rtl.level3" in name]) == 6
+    assert len([name for name in found if ".rtl.node06_level1" in name]) == 6
 
 
 def test_planted_rtl_is_marked_where_it_first_does_otherwise(monkeypatch, capsys):
@@ -83,7 +83,7 @@ def test_window_scope_and_trigger_are_those_of_any_waveform(capsys):
     part = read_vcd(Path("part.vcd"))
     assert (part.start, part.end) == (200 * CYCLE, 300 * CYCLE)
     assert all(name.startswith(MERGER) for name in part.signals)
-    assert f"{MERGER}.rtl.sent" in part.signals
+    assert f"{MERGER}.rtl.begins" in part.signals
     assert loop("--vcd=part.vcd", "--vcd-trigger=pe0.merger busy > 30", "--vcd-cycles=20") == 0
     part = read_vcd(Path("part.vcd"))
     assert part.start > 30 * CYCLE

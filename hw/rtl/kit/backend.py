@@ -9,7 +9,7 @@ from typing import Protocol
 import pyrtl
 
 from hw.rtl.kit.interface import CLOCKING
-from hw.rtl.kit.twin import Twin
+from hw.rtl.kit.twin import DataRegister, Twin
 from hw.rtl.kit.waves import is_shown
 
 
@@ -68,17 +68,20 @@ class PyrtlBackend:
 
     Args:
         twin: what to run.
-        seed: of what memories hold before they are written; None for zeros. A twin that relies on that
-            differs from its component for some seed, as it would in hardware.
+        seed: of what memories and data registers hold before they are written; None for zeros. A twin that
+            relies on that differs from its component for some seed, as it would in hardware.
         watched: whether a waveform is to show what is within.
     """
 
     def __init__(self, twin: Twin, seed: int | None = None, *, watched: bool = False) -> None:
         contents = {} if seed is None else _drawn(twin, random.Random(seed))
+        held = {} if seed is None else _drawn_registers(twin, random.Random(seed))
         self._signals = _shown(twin) if watched else {}
         watch = _Watch(list(self._signals)) if watched else None
         with pyrtl.set_working_block(twin.block, no_sanity_check=True):
-            self._simulation = pyrtl.FastSimulation(memory_value_map=contents, tracer=watch, block=twin.block)
+            self._simulation = pyrtl.FastSimulation(
+                held, memory_value_map=contents, tracer=watch, block=twin.block
+            )
         wires = [wire for wire in twin.interface.wires() if wire.name not in CLOCKING]
         self._inputs = {wire.name: 0 for wire in wires if wire.direction == "input"}
         self._outputs = [wire.name for wire in wires if wire.direction == "output"]
@@ -117,3 +120,9 @@ def _drawn(twin: Twin, generator: random.Random) -> dict[pyrtl.MemBlock, dict[in
         memory: {address: generator.getrandbits(memory.bitwidth) for address in range(1 << memory.addrwidth)}
         for memory in memories
     }
+
+
+def _drawn_registers(twin: Twin, generator: random.Random) -> dict[DataRegister, int]:
+    """Random contents for every register that the reset leaves as it is."""
+    registers = sorted(twin.block.wirevector_subset(DataRegister), key=lambda register: register.name)
+    return {register: generator.getrandbits(len(register)) for register in registers}

@@ -13,7 +13,7 @@ from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.interface import Interface, Stream, Token, streams
-from hw.rtl.kit.twin import Signal, Streams, blank_if_stop, named
+from hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, named
 from hw.stream import DATA
 from sim.channel import Channel
 
@@ -93,7 +93,7 @@ class Rows:
 
     def register(self, name: str, wire: Signal) -> Signal:
         """A register of a stage, which takes over the wire when the stages move."""
-        held: Signal = pyrtl.Register(len(wire), name)
+        held: Signal = DataRegister(len(wire), name)
         held.next <<= pyrtl.select(self.move, wire, held)
         return held
 

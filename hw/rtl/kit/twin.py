@@ -15,6 +15,10 @@ from hw.rtl.kit.interface import CLOCKING, Interface, Stream, Wire
 Signal: TypeAlias = Any  # a pyrtl.WireVector; PyRTL has no types
 Ports: TypeAlias = Mapping[str, Signal]  # all of a module but clock and reset, by name
 
+_CLOCKED = re.compile(
+    r"    always @\(posedge clk\) begin\n        if \(rst\) begin\n(?P<resets>(?:            .*\n)+)"
+    r"        end else begin\n(?P<updates>(?:            .*\n)+)        end\n    end\n"
+)
 _PYRTL_HEAD = re.compile(r"module [^;]*;\n(?:    (?:in|out)put.*\n)+")
 
 
@@ -114,6 +118,10 @@ def named(name: str, wire: Signal) -> Signal:
     return same
 
 
+class DataRegister(pyrtl.Register):  # type: ignore[misc]  # PyRTL has no types
+    """A register that the reset leaves as it is: what it holds counts only while a bit of control says so."""
+
+
 def unless(condition: Signal, wire: Signal) -> Signal:
     """The wire, or zeros where the condition holds."""
     return pyrtl.select(condition, pyrtl.Const(0, len(wire)), wire)
@@ -135,7 +143,25 @@ def verilog(twin: Twin, module: str) -> str:
     text = io.StringIO()
     pyrtl.output_to_verilog(text, add_reset=True, block=twin.block, module_name=module)
     written = _PYRTL_HEAD.sub(module_head(module, twin.interface), text.getvalue(), count=1)
-    return written[written.index("module ") :]
+    return _without_resets(written[written.index("module ") :], twin.block)
+
+
+def _without_resets(text: str, block: pyrtl.Block) -> str:
+    """The module with data registers in a process of their own, which knows no reset."""
+    data = {register.name for register in block.wirevector_subset(DataRegister)}
+    written = _CLOCKED.search(text)
+    if not data or written is None:
+        return text
+    of_data: list[str] = []
+    of_control: list[str] = []
+    for line in written["updates"].splitlines():
+        (of_data if line.split()[0] in data else of_control).append(line)
+    resets = [line for line in written["resets"].splitlines() if line.split()[0] not in data]
+    lines = ["    always @(posedge clk) begin", *(line[4:] for line in of_data), "    end"]
+    if of_control:
+        lines += ["    always @(posedge clk) begin", "        if (rst) begin", *resets]
+        lines += ["        end else begin", *of_control, "        end", "    end"]
+    return text[: written.start()] + "\n".join(lines) + "\n" + text[written.end() :]
 
 
 def module_head(module: str, interface: Interface) -> str:
