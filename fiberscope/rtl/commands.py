@@ -101,22 +101,29 @@ def export(
     settings: Numbers = None,
     output: Folder = Path("build"),
     ports: Annotated[
-        str, typer.Option(metavar="KIND", help="plain, registered (valid waits for no ready), or axis.")
+        str,
+        typer.Option(metavar="KIND", help="plain, registered (valid waits for no ready), checked, or axis."),
     ] = "plain",
+    core: Annotated[bool, typer.Option("--core", help="Write a FuseSoC core file, BLOCK.core, too.")] = False,
 ) -> None:
     """Write a block as Verilog, as BLOCK.v in the folder.
 
     The same parameters give the same text, byte for byte. With registered ports a channel of two tokens
-    stands behind each output; with those of AXI4-Stream too, under its names.
+    stands behind each output; with those of AXI4-Stream too, under its names. Checked ones are registered,
+    and end a simulation in which an offered token changes or goes before it is taken.
 
     \b
     Examples:
       fiberscope rtl export merger --set radix=64 -o build/
       fiberscope rtl export two_finger --ports registered
+      fiberscope rtl export two_finger --ports checked --core
       fiberscope rtl export merger --set radix=4 --ports axis
     """
     chosen = named(block)
+    from fiberscope import __version__
     from hw.rtl.kit.axis import axis
+    from hw.rtl.kit.checks import checked
+    from hw.rtl.kit.core_file import core_file
     from hw.rtl.kit.parameters import parse
     from hw.rtl.kit.registered import registered
     from workloads.errors import nearest
@@ -124,6 +131,7 @@ def export(
     kinds: dict[str, Callable[[Parameters], str]] = {
         "plain": chosen.verilog,
         "registered": registered(chosen).verilog,
+        "checked": partial(checked, chosen),
         "axis": partial(axis, chosen),
     }
     if ports not in kinds:
@@ -131,6 +139,10 @@ def export(
     with one_line():
         text = kinds[ports](parse(chosen.name, chosen.parameters, settings or []))
     _write(chosen, text, output)
+    if core:
+        path = output / f"{chosen.name}.core"
+        write_text(path, core_file(chosen.name, chosen.summary, f"{chosen.name}.v", __version__))
+        print(f"Core: {path}")
 
 
 @rtl.command()

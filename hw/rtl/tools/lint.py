@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hw.rtl.tools.verilator import Verilator
 
-__all__ = ["WAIVERS", "Waiver", "lint"]
+__all__ = ["PORT_WAIVERS", "WAIVERS", "Waiver", "lint"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,18 @@ WAIVERS = (
     ),
     Waiver("UNUSEDSIGNAL", "*'clk'*", "every module has a clock; one without registers has no use for it"),
     Waiver("UNUSEDSIGNAL", "*'rst'*", "every module has a reset; one without registers has no use for it"),
+)
+
+
+PORT_WAIVERS = (  # of modules with registered ports, checked ones and those of AXI4-Stream
+    Waiver(
+        "DECLFILENAME",
+        "Filename '*' does not match MODULE name: *",
+        "the module with these ports stands around the block, in one file",
+    ),
+    Waiver("PINCONNECTEMPTY", "*empty reference: *", "status outputs, which nobody outside reads"),
+    Waiver("UNUSEDSIGNAL", "*_tlast'*", "a block finds the end of a fiber in its control field"),
+    Waiver("UNUSEDSIGNAL", "*_tdata'*", "tdata is filled up to whole bytes"),
 )
 
 

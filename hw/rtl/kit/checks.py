@@ -1,0 +1,53 @@
+"""A module around a block with registered outputs that checks in simulation what these promise.
+
+What is ``valid`` stays so, and its fields stay the same, until it is taken. Synthesis sees none of it
+(``SYNTHESIS`` is defined there); plain Verilog but for ``$fatal``, so Icarus and Verilator both read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import Interface, Stream
+from hw.rtl.kit.parameters import Parameters
+from hw.rtl.kit.registered import registered
+from hw.rtl.kit.twin import module_head
+
+__all__ = ["checked", "wrapper"]
+
+CORE = "unchecked"  # what the name of the module within ends with
+
+
+def checked(block: RtlBlock, parameters: Parameters) -> str:
+    """Verilog of a block with registered outputs under its own name, checked, and what it consists of."""
+    inner = registered(block)
+    interface = inner.interface(parameters)
+    core = f"{interface.module}_{CORE}"
+    return wrapper(interface, core) + "\n" + inner.modules(parameters, core)
+
+
+def wrapper(interface: Interface, core: str) -> str:
+    """The module with these ports around one of the same ports, called ``core``."""
+    pins = ",\n".join(f"        .{wire.name}({wire.name})" for wire in interface.wires())
+    outputs = [stream for stream in interface.streams if stream.direction == "output"]
+    checks = [line for stream in outputs for line in _check(interface.module, stream)]
+    return module_head(interface.module, interface) + "\n".join(
+        [f"    {core} core (\n{pins}\n    );", "`ifndef SYNTHESIS", *checks, "`endif", "endmodule", ""]
+    )
+
+
+def _check(module: str, stream: Stream) -> Iterator[str]:
+    """A register for what was refused in the cycle before, and the comparison with what is there now."""
+    valid, ready, held, was = (stream.wire(part) for part in ("valid", "ready", "held", "was"))
+    fields = f"{{{', '.join(map(stream.wire, stream.widths))}}}"
+    yield f"    reg {held};"
+    yield f"    reg [{sum(stream.widths.values()) - 1}:0] {was};"
+    yield "    always @(posedge clk) begin"
+    yield f"        if (!rst && {held} && !{valid})"
+    yield f'            $fatal(1, "{module}: {valid} fell before the token was taken");'
+    yield f"        if (!rst && {held} && {fields} !== {was})"
+    yield f'            $fatal(1, "{module}: {stream.prefix} changed before the token was taken");'
+    yield f"        {held} <= !rst && {valid} && !{ready};"
+    yield f"        {was} <= {fields};"
+    yield "    end"
