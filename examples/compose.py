@@ -9,46 +9,9 @@ from array import array
 
 from hw.arithmetic import Accumulator, Multiplier
 from hw.merge import HighRadixMerger
-from hw.stream import DATA, STOP, STREAM
-from sim import ANY, Component, Input, Kernel, Output
-
-
-class Feeder(Component):
-    """Pushes given tokens, one a cycle."""
-
-    PORTS = (Output("out", ANY),)
-
-    def __init__(self, name, tokens):
-        super().__init__(name)
-        self.tokens = list(reversed(tokens))
-
-    def elaborate(self):
-        self.out = self.channel("out")
-
-    def tick(self, now):
-        if not self.tokens:
-            return self.idle()
-        if not self.out.can_push():
-            return self.wait_output(self.out)
-        self.out.push(*self.tokens.pop())
-        return self.busy(now + 1)
-
-
-class Printer(Component):
-    """Prints what comes, with its cycle."""
-
-    PORTS = (Input("in", STREAM),)
-
-    def elaborate(self):
-        self.source = self.channel("in")
-
-    def tick(self, now):
-        if not self.source.can_pop():
-            return self.idle()
-        if self.source.control() == DATA:
-            print(f"cycle {now:2}: column {self.source.coordinate()} is {self.source.value():g}")
-        self.source.pop()
-        return self.busy(now + 1)
+from hw.stream import DATA, STOP
+from sim import Kernel
+from sim.testing import StreamSink, StreamSource
 
 
 def fiber(scale, elements):
@@ -58,22 +21,25 @@ def fiber(scale, elements):
 
 kernel = Kernel()
 kernel.clock("core", 10**9)
-task = kernel.add(Feeder("row.task", [(0, 2, 0, 0.0)]))  # one merge of two ways
-b0 = kernel.add(Feeder("row.b0", fiber(0, {1: 1.0, 4: 2.0, 7: 3.0})))
-b1 = kernel.add(Feeder("row.b1", fiber(1, {4: 0.5, 5: 0.1})))
+task = kernel.add(StreamSource("row.task", [(0, 2, 0, 0.0)]))  # one merge of two ways
+b0 = kernel.add(StreamSource("row.b0", fiber(0, {1: 1.0, 4: 2.0, 7: 3.0})))
+b1 = kernel.add(StreamSource("row.b1", fiber(1, {4: 0.5, 5: 0.1})))
 merger = kernel.add(HighRadixMerger("row.merger", 2))
 multiplier = kernel.add(Multiplier("row.multiplier", array("d", [2.0, 10.0])))
 accumulator = kernel.add(Accumulator("row.accumulator"))
-printer = kernel.add(Printer("row.printer"))
+row = kernel.add(StreamSink("row.out"))
 
 kernel.connect(task, "out", merger, "tasks", capacity=2)
 kernel.connect(b0, "out", merger, "ways[0]", capacity=2)
 kernel.connect(b1, "out", merger, "ways[1]", capacity=2)
 kernel.connect(merger, "merged", multiplier, "operands", capacity=2)
 kernel.connect(multiplier, "products", accumulator, "products", capacity=5, latency=4)
-kernel.connect(accumulator, "sums", printer, "in", capacity=4, latency=2)
+kernel.connect(accumulator, "sums", row, "in", capacity=4, latency=2)
 
 run = kernel.run()
+for cycle, (kind, column, _, value) in row.received:
+    if kind == DATA:
+        print(f"cycle {cycle:2}: column {column} is {value:g}")
 print(f"done after {run.cycles} cycles")
 for name, part in kernel.statistics().items():
     print(f"{name:15}  busy {part.busy:2}  idle {part.idle:2}  waits for input {part.input_stall}")

@@ -83,8 +83,10 @@ def load(
 
 
 def file_of(name: str | os.PathLike[str]) -> Path | None:
-    """The file that ``load`` would read: of a path that, of a name what the data path has; else None."""
+    """The file that ``load`` would read: a path, what the data path has of a name, a profile; else None."""
     text = os.fspath(name)
+    if spec.is_spec(text) and not Path(text).exists():
+        return spec.file_of(text)
     if _is_path(text):
         return Path(text)
     return _on_data_path(registry.lookup(text)) if registry.known(text) else cache.find(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -87,6 +88,18 @@ def is_spec(text: str) -> bool:
     """Whether ``text`` is meant as a generator: a word, a colon, and keys with values."""
     head, colon, tail = text.partition(":")
     return bool(colon) and (head.strip().lower() in _GENERATORS or ("=" in tail and "/" not in head))
+
+
+def file_of(text: str) -> Path | None:
+    """The file that a generator would read: a surrogate's profile; None if it reads none, or is at fault."""
+    name, _, tail = text.partition(":")
+    if name.strip().lower() != "surrogate":
+        return None
+    try:
+        profile = Path(_pairs(tail, _Surrogate, text).get("profile", ""))
+    except WorkloadError:
+        return None
+    return profile if profile.is_file() else None
 
 
 def generate(text: str) -> tuple[CsrArray, str]:

@@ -54,6 +54,17 @@ def test_an_output_that_is_an_input_is_refused_before_anything_is_read(
     assert {name: Path(name).read_bytes() for name in before} == before
 
 
+@pytest.mark.parametrize("option", ["--json", "--vcd", "--memory-trace"])
+def test_the_profile_that_a_surrogate_is_drawn_from_is_an_input_too(
+    option: str, toy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["profile", "a.mtx", "--json", "mine.json"]) == 0
+    before = Path("mine.json").read_bytes()
+    assert cli.run(["sim", toy, "surrogate:profile=mine.json,seed=1", option, "mine.json"]) == 2
+    assert "mine.json: is the matrix A, which it would overwrite" in capsys.readouterr().err
+    assert Path("mine.json").read_bytes() == before
+
+
 def test_a_matrix_of_the_data_path_is_an_input_too(
     toy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
