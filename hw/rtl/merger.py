@@ -116,16 +116,19 @@ def design(parameters: MergerParameters, between: Streams) -> None:
     running = [
         pyrtl.Register(1, f"running_{node:02}") for node, (first, _) in enumerate(nodes) if first < len(heads)
     ]
-    begins, parts = _task(tasks, any_of("merging", running), parameters.radix)
+    merging: Signal = pyrtl.Register(1, "merging")  # whether any is running, known at the begin of a cycle
+    begins, parts = _task(tasks, merging, parameters.radix)
+    going_on: list[Signal] = []
     entering = []
     for number, (first, ways) in enumerate(nodes):
         inputs, name = heads[first : first + ways], f"node{number:02}"
         if number < len(running):
             active = named(f"{name}_active", running[number] | begins)
-            node = _node(name, inputs, active, [active & part for part in parts[first : first + ways]])
+            node = _node(name, inputs, active, parts[first : first + ways])
             entering.append(node.sent)
             ended = node.sent & ~node.smallest.present
-            running[number].next <<= active & ~ended
+            going_on.append(named(f"{name}_goes_on", active & ~ended))
+            running[number].next <<= going_on[-1]
         else:
             always = pyrtl.Const(1, 1)
             node = _node(name, inputs, always, [always] * ways)
@@ -139,6 +142,7 @@ def design(parameters: MergerParameters, between: Streams) -> None:
                 | {field: unless(stop, wire) for field, wire in node.smallest.fields.items()},
             )
             node.send(merged.ready)
+    merging.next <<= any_of("going_on", going_on)
     if len(nodes) > 1:
         within = [head.valid for head in heads[parameters.radix :]]
         between.show(PENDING, any_of("within", [*within, *entering]))

@@ -56,7 +56,7 @@ def test_the_machine_is_shown_as_without_rtl_and_the_wires_beside_it(capsys):
         beside = found[name.replace(MERGER, f"{MERGER}.component")]
         assert beside.changes == without[name]
     assert [value for _time, value in found[f"{MERGER}.differs"].changes] == [0]
-    assert found[f"{MERGER}.rtl.merging_1_00"].width == 1
+    assert found[f"{MERGER}.rtl.merging"].width == 1
     assert len(found[f"{MERGER}.rtl.merged_value"].changes) > 20
     assert len([name for name in found if ".rtl.node06_level1" in name]) == 6
 
