@@ -7,6 +7,8 @@ imported inside the commands, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -32,6 +34,8 @@ from fiberscope.rtl.commands import rtl
 
 __all__ = ["main", "run"]
 
+YOUNG_OBJECTS = 100_000  # before Python looks for garbage; most of what is made is there to stay
+
 # The base of all usage errors; where it lives depends on the version of typer.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
@@ -56,7 +60,14 @@ _Version = Annotated[
 
 def main() -> NoReturn:
     """Entry point of the console script."""
+    _settle()
     sys.exit(run())
+
+
+def _settle() -> None:
+    """Spare the process of one command some percent of its time; before numpy is imported."""
+    gc.set_threshold(YOUNG_OBJECTS)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would spin without work
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -52,7 +52,7 @@ class Schedule:
             raise SimulationError(f"clock {self.name}: cycle {cycle} is beyond the end of time")
         if (cycle, index) not in self.agenda:
             self.agenda.add((cycle, index))
-            self.agenda_cycle = self.agenda[0][0]
+            self.agenda_cycle = min(self.agenda_cycle, cycle)
 
     def next_cycle(self) -> int:
         """The next cycle in which a component of this domain wakes; ``FAR`` if none does."""

@@ -59,11 +59,12 @@ def compare(a: CsrArray, b: CsrArray, product: CsrArray) -> Comparison:
         raise ValueError(f"the product has the shape {product.shape}, not {(a.shape[0], b.shape[1])}")
     error, missing, extra = 0.0, 0, 0
     structure, magnitude = _with_values(b, np.ones_like(b.data)), _sizes(b)
+    negative = min(np.min(matrix.data, initial=0.0) for matrix in (a, b)) < 0  # else the sizes are the values
     for rows in _blocks(a, b):
         block = a[rows]
         expected = _sorted(_with_values(block, np.ones_like(block.data)) @ structure)
-        scale = _on(expected, _sizes(block) @ magnitude)
         reference = _on(expected, block @ b)
+        scale = _on(expected, _sizes(block) @ magnitude) if negative else reference
         part = _compare_entries(expected, reference, scale, _sorted(product[rows]))
         error, missing, extra = (
             max(error, part.max_relative_error),
