@@ -32,6 +32,7 @@ PYTHONIC = {
     "Controller._reset_counts",
     "Device._set_delays",
     "Device._set_state",
+    "HighRadixMerger._lay_out",
 }
 
 _CLASS = re.compile(r"^cdef class (\w+)(?:\((\w+)\))?:")
