@@ -96,8 +96,14 @@ def test_planted_verilog_that_takes_its_time_differs_in_cycles(simulator, capsys
         "    // Registers\n",
         "    reg [1:0] turn; always @(posedge clk) if (rst) turn <= 0; else turn <= turn + 1;\n",
     )
-    text = Path("mine.v").read_text().replace("assign merged_valid = ", "assign merged_valid = &turn & ")
-    Path("mine.v").write_text(text.replace("assign sent = ", "assign sent = &turn & "))
+    text = Path("mine.v").read_text()
+    for old, new in (
+        ("assign merged_valid = ", "assign merged_valid = &turn & "),
+        ("& merged_ready", "& merged_ready & &turn"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    Path("mine.v").write_text(text)
     assert loop(simulator, *slow) == 3
     out = capsys.readouterr().out
     component, rtl = (int(line.split()[-1].replace(",", "")) for line in out.splitlines()[2:4])
