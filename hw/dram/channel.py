@@ -57,6 +57,7 @@ class DramChannel(Component):
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
     # Occupancies in bursts; what is served; the commands of the cycle with their bank and its open row, which
     # is -1 where the bank is closed. Of a cycle without a command, bank and row are the last one's.
+    # What an idle channel refreshes is caught up on when it wakes, and not shown.
     SIGNALS = (
         Signal("read_queue", 16, "integer"),
         Signal("write_queue", 16, "integer"),
@@ -115,9 +116,9 @@ class DramChannel(Component):
     def tick(self, now: int) -> int:
         """One memory clock cycle."""
         controller = self._controller
-        controller.device.begin()
         if controller.waiting or self.requests.can_pop():
             controller.catch_up(now)
+        controller.device.begin()  # what was caught up on is not of this cycle
         more = self._take_requests(now)
         self._reply(now)
         issued = controller.step(now) if controller.waiting else False

@@ -31,11 +31,8 @@ def signals(path):
 
 
 def machine(path):
-    """The signals that the machine has without RTL, but for those of the component that RTL stands for.
-
-    A DRAM channel that sleeps shows its last row command until it wakes, and one in lock-step does not.
-    """
-    inside = re.compile(r"\.(rtl|component)\.|\.differs$|\.row_command$")
+    """The signals that the machine has without RTL, but for those of the component that RTL stands for."""
+    inside = re.compile(r"\.(rtl|component)\.|\.differs$")
     return {name: signal.changes for name, signal in signals(path).items() if not inside.search(name)}
 
 
