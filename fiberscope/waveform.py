@@ -43,7 +43,7 @@ def files_of(path: Path) -> dict[str, Path]:
 
 @dataclass
 class Recording:
-    """A waveform under way; ``fault`` says in the end why it could not be written, None if it was."""
+    """A waveform in the making; ``fault`` says in the end why it could not be written, None if it was."""
 
     fault: str | None = None
 

@@ -19,7 +19,7 @@ class Intersector(Component):
     Interface: fiber by fiber, elements with increasing coordinates and a stop come in on ``a`` and ``b``.
     For each coordinate that both fibers have, an element leaves on ``matches_a`` with a's reference and value
     and, in the same cycle, one on ``matches_b`` with b's; so does a stop on both when both fibers have ended.
-    A coordinate has up to 55 bits.
+    A coordinate has up to ``COORDINATE_BITS`` (``hw.merge``) bits.
 
     Args:
         name: instance name.

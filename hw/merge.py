@@ -52,7 +52,7 @@ class HighRadixMerger(Component):
     Interface: a token on ``tasks`` starts a merge and says how many ways take part (0 gives an empty fiber);
     each of those ways brings one fiber, that is elements with increasing coordinates and a stop. The elements
     leave on ``merged`` with the reference they came with; equal coordinates leave in the order of their ways;
-    a stop follows the last one. A coordinate has up to 55 bits.
+    a stop follows the last one. A coordinate has up to ``COORDINATE_BITS`` bits.
 
     Timing: the tree of comparators is cut into ``stages``. Each node of a stage passes on its smallest head
     in each cycle, provided that all of its inputs show their heads (an element or the stop) and that there is

@@ -16,7 +16,7 @@ class LevelScanner(Component):
     Interface: each element on ``references`` names a fiber of the level by its reference. The fiber's
     elements leave on ``elements``, with their position as reference and their value, and a stop behind them.
     A stop on ``references`` is taken and gives nothing. Where ``skips`` is connected, the one who reads the
-    elements says what it does not want of the fiber under way (``hw.stream.SKIP``); a skip of an earlier
+    elements says what it does not want of the fiber in flight (``hw.stream.SKIP``); a skip of an earlier
     fiber comes too late and is ignored.
 
     Timing: the first element leaves in the cycle in which its reference is seen; the stop takes a cycle of
@@ -39,7 +39,7 @@ class LevelScanner(Component):
     """
 
     PORTS = (Input("references", STREAM), Input("skips", SKIP, optional=True), Output("elements", STREAM))
-    # The fiber under way, the position in the level and the coordinate skipped to; -1: none.
+    # The fiber in flight, the position in the level and the coordinate skipped to; -1: none.
     SIGNALS = (Signal("fiber", 48, "integer"), Signal("position", 48), Signal("target", 56, "integer"))
 
     references: Channel
@@ -52,7 +52,7 @@ class LevelScanner(Component):
             raise ValueError(f"{name}: window must be at least 1, not {window}")
         self.level = level
         self.window = window
-        self.fiber = NO_FIBER  # the one under way
+        self.fiber = NO_FIBER  # the one in flight
         self.position = 0
         self.end = 0
         self.target = NO_TARGET  # coordinate below which nothing is wanted

@@ -2,7 +2,7 @@ cimport cython
 
 from sim cimport words
 
-cdef long ONE, SLOTS, BITS, FAR
+cdef long ONE, SLOTS, BITS, SHIFT, FAR
 
 cdef class Schedule:
     cdef readonly str name

@@ -17,6 +17,7 @@ from sim.errors import SimulationError
 
 SLOTS = 256  # cycles that the wheel covers; a power of two
 BITS = 32  # components, or slots, in one word; a word stays a small positive integer in both modes
+SHIFT = 5  # from a number of such a bit to that of its word
 ONE = 1  # a C long when compiled: the literal is a C int there, of which 1 << 31 is negative
 
 
@@ -57,11 +58,11 @@ class Schedule:
     def next_cycle(self) -> int:
         """The next cycle in which a component of this domain wakes; ``FAR`` if none does."""
         start = (self.cycle + 1) & (SLOTS - 1)
-        word = start >> 5
-        bits = self.occupied[word] >> (start & 31)
+        word = start >> SHIFT
+        bits = self.occupied[word] >> (start & (BITS - 1))
         if bits:
             return min(self.cycle + 1 + words.lowest_bit(bits), self.agenda_cycle)
-        distance = BITS - (start & 31)
+        distance = BITS - (start & (BITS - 1))
         for step in range(1, SLOTS // BITS + 1):
             bits = self.occupied[(word + step) & (SLOTS // BITS - 1)]
             if bits:
@@ -77,7 +78,7 @@ class Schedule:
             self._mark(self.agenda.pop(0)[1], cycle)
             self.agenda_cycle = self.agenda[0][0] if self.agenda else FAR
         slot = cycle & (SLOTS - 1)
-        self.occupied[slot >> 5] &= ~(ONE << (slot & 31))
+        self.occupied[slot >> SHIFT] &= ~(ONE << (slot & (BITS - 1)))
         self._word = slot * self.words
         self._last_word = self._word + self.words
         self._base = -BITS
@@ -96,8 +97,8 @@ class Schedule:
     def _mark(self, index: int, cycle: int) -> None:
         """Note a wake that is near enough for the wheel."""
         slot = cycle & (SLOTS - 1)
-        self.wheel[slot * self.words + (index >> 5)] |= ONE << (index & 31)
-        self.occupied[slot >> 5] |= ONE << (slot & 31)
+        self.wheel[slot * self.words + (index >> SHIFT)] |= ONE << (index & (BITS - 1))
+        self.occupied[slot >> SHIFT] |= ONE << (slot & (BITS - 1))
 
     def pop(self) -> int:
         """Index of the next component that wakes in the current cycle, in increasing order; -1 when done."""
