@@ -13,7 +13,7 @@ from rich.progress import track
 from rich.table import Table
 
 from fiberscope.errors import InputError
-from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.tools.area import GATES, Area, Cells, cells_of, library, measure, require, version
@@ -37,10 +37,9 @@ def show(
         liberty: a library of cells to count in, by its file or a known name; generic gates if None.
 
     Raises:
-        InputError: Yosys or the library is missing, or the file cannot be written.
+        InputError: Yosys or the library is missing, or the file cannot be written or is the library.
     """
-    if output is not None:
-        check_writable(output)
+    check_outputs({"the areas": output}, {"the library of cells": None if liberty is None else Path(liberty)})
     try:
         require()
         cells = None if liberty is None else library(liberty)

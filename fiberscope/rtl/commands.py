@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings, matrices
+from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
 from fiberscope.commands.recorded import (
     Vcd,
     VcdCycles,
@@ -248,9 +248,7 @@ def _order(context: typer.Context) -> Loop:
     from fiberscope.rtl.loop import Loop
     from fiberscope.waveform import files_of
 
-    if waveform is not None:
-        check_outputs(files_of(waveform.path), matrices(given["matrix"], given["b"]))
-    return Loop(
+    asked = Loop(
         names,
         given["accelerator"],
         given["matrix"],
@@ -262,6 +260,9 @@ def _order(context: typer.Context) -> Loop:
         lock_step=given["lock_step"],
         waveform=waveform,
     )
+    if waveform is not None:
+        check_outputs(files_of(waveform.path), asked.inputs)
+    return asked
 
 
 def _said(outcome: Outcome) -> int:

@@ -15,8 +15,10 @@ import accelerators
 from accelerators.configuration import parse_settings
 from accelerators.machine import EVENT, Accelerator
 from fiberscope.api import simulate
+from fiberscope.commands.options import matrices
 from fiberscope.errors import FailedRunError, InputError
 from fiberscope.report.document import Report
+from fiberscope.report.files import check_outputs
 from fiberscope.rtl.places import Maker, Place, choose, makers
 from fiberscope.waveform import Waveform
 from hw.rtl.catalogue import BLOCKS
@@ -25,7 +27,7 @@ from hw.rtl.kit.backend import Backend, PyrtlBackend
 from hw.rtl.kit.exercise import Exercise
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.tools.harness import harness
-from hw.rtl.tools.hdl import SIMULATORS, Bench, HdlError, find, read_order, run
+from hw.rtl.tools.hdl import FILES, SIMULATORS, Bench, HdlError, find, read_order, run
 from hw.rtl.tools.simulator import check_sources
 from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from hw.rtl.tools.verilator import Verilator
@@ -36,6 +38,7 @@ __all__ = ["Loop", "Outcome", "compare", "simulate_in_bench"]
 
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
 TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
+RESULTS = ("report.json", "fault.txt", "exercised.json")  # of a run in an HDL simulator
 OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
 Run: TypeAlias = "tuple[Report, Mapping[str, Exercise]]"
 NOT_COMPARED = (
@@ -73,6 +76,14 @@ class Loop:
     cycle_limit: int | None = None
     lock_step: bool = False
     waveform: Waveform | None = None
+
+    @property
+    def inputs(self) -> dict[str, Path | None]:
+        """Files that no output may overwrite, by what they are called in a message."""
+        return {
+            **matrices(self.a, self.b),
+            **{f"--verilog {source}": Path(source) for source in self.sources},
+        }
 
     @property
     def model(self) -> Accelerator[Any]:
@@ -132,6 +143,8 @@ def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
     _check(loop, simulator)
     component = _simulate(replace(loop, waveform=None, lock_step=False), noted)
     places = choose(loop.accelerator, noted, loop.at, loop.module)
+    if simulator != PYRTL:
+        _check_folder(loop, places, folder)
     limited = replace(loop, cycle_limit=2 * component.cycles + 1000)
     at = tuple(place.at for place in places)
     try:
@@ -164,6 +177,14 @@ def _check(loop: Loop, simulator: str) -> None:
         check_sources([Path(source) for source in loop.sources])
     except HdlError as error:
         raise InputError(str(error)) from error
+
+
+def _check_folder(loop: Loop, places: Sequence[Place], folder: Path) -> None:
+    """Refuse to write over what the run is made of."""
+    twins = () if loop.sources else (f"{place.module}.v" for place in places)
+    for name in (f"{TOP}.v", *twins, *RESULTS, *FILES):
+        if (folder / name).exists():
+            check_outputs({"a file of --output": folder / name}, loop.inputs)
 
 
 def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
@@ -226,7 +247,7 @@ def _key(place: Place) -> tuple[str, Parameters]:
 
 def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> Run:
     folder = folder.resolve()
-    report, fault, exercised = (folder / name for name in ("report.json", "fault.txt", "exercised.json"))
+    report, fault, exercised = (folder / name for name in RESULTS)
     with _folder(folder):
         for old in (report, fault):
             old.unlink(missing_ok=True)

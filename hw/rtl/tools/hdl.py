@@ -17,9 +17,10 @@ from hw.rtl.tools.icarus import Icarus
 from hw.rtl.tools.simulator import FailedBenchError, HdlError, Simulator, include_folders
 from hw.rtl.tools.verilator import Verilator
 
-__all__ = ["SIMULATORS", "Bench", "HdlError", "find", "read_order", "run"]
+__all__ = ["FILES", "SIMULATORS", "Bench", "HdlError", "find", "read_order", "run"]
 
 ORDER = "FIBERSCOPE_BENCH"  # environment variable: the file that tells a bench what to do, in JSON
+FILES = ("order.json", "results.xml", "build.log", "run.log")  # that a bench leaves in its folder
 LOG_LINES = 15  # of a failed run that are shown
 SIMULATORS: Mapping[str, Simulator] = {simulator.name: simulator for simulator in (Icarus(), Verilator())}
 
@@ -90,8 +91,8 @@ def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
     """Tests run and tests failed."""
     folder = bench.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    order, results = folder / "order.json", folder / "results.xml"
-    for old in (results, folder / "build.log", folder / "run.log"):
+    order, results, *logs = (folder / name for name in FILES)
+    for old in (results, *logs):
         old.unlink(missing_ok=True)
     order.write_text(json.dumps(bench.order), encoding="utf-8")
     # cocotb's runner ends in one of many ways when a command or a test fails: logs and results say which
