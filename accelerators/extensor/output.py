@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +24,14 @@ class OutputRow:
     A key is the place of an element in the row: number of its microtile times the places of a microtile, plus
     its place in there.
 
+    A store (``hw/store.py``) that changes hands as a whole: the output buffer adds to it, and when it is
+    complete the drain reads and empties it. The values are left as they are: the keys say what is there.
+
     Args:
         columns: microtiles of the row.
     """
+
+    WRITERS: ClassVar[Mapping[str, str]] = {"values": "outputs"}
 
     def __init__(self, columns: int) -> None:
         self.visited = array("b", bytes(columns))
@@ -84,7 +91,9 @@ class OutputRow:
 
 
 class PartialSlot:
-    """The partial outputs of a microtile product on their way from a core: keys and values."""
+    """The partial outputs of a microtile product on their way from a core, a store: keys and values."""
+
+    WRITERS: ClassVar[Mapping[str, str]] = {"keys": "core", "values": "core"}
 
     def __init__(self) -> None:
         self.count = 0
