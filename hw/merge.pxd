@@ -1,9 +1,12 @@
 cimport cython
 
+from sim cimport inline
 from sim.channel cimport Channel
 from sim.component cimport Component
 
 cdef long DATA, STOP, SLOTS, NEW, ENDED
+
+cdef long COORDINATE, REFERENCE, VALUE, WORDS
 
 cdef long IDLE_PHASE, LOADING, EMITTING, ENDING
 
@@ -14,28 +17,26 @@ cdef class HighRadixMerger(Component):
     cdef readonly long task
     cdef readonly long fan_in
     cdef readonly long merging
-    cdef readonly long missing
     cdef readonly bint blocked
     cdef readonly bint moved
     cdef readonly long under_way
-    cdef long[::1] first
-    cdef long[::1] most
-    cdef long[::1] fan
-    cdef long[::1] running
-    cdef long[::1] parent
+    cdef short[::1] first
+    cdef short[::1] most
+    cdef short[::1] fan
+    cdef short[::1] parent
+    cdef short[::1] lacking
     cdef long[::1] heads
-    cdef long[::1] seen
-    cdef long[::1] held
-    cdef long[::1] oldest
-    cdef long[::1] pushed
-    cdef long[::1] popped
-    cdef long[::1] coordinates
-    cdef long[::1] references
+    cdef signed char[::1] held
+    cdef signed char[::1] oldest
+    cdef long[::1] words
     cdef double[::1] values
-    cdef long[::1] awake
-    cdef long[::1] is_awake
-    cdef long[::1] looked_at
-    cdef long awake_count
+    cdef short[::1] ready
+    cdef long next_ready
+    cdef long ready_count
+    cdef short[::1] watching
+    cdef long watching_count
+    cdef short[::1] awaited
+    cdef short[::1] awaited_end
     cdef readonly long merged_elements
     cdef readonly long merges
     cdef public Channel tasks
@@ -46,38 +47,55 @@ cdef class HighRadixMerger(Component):
     @cython.final
     cdef long _state_of(self, long now) except? -2
     @cython.final
+    @cython.locals(i=long, missing=long)
+    cdef long _missing(self) noexcept
+    @cython.final
     @cython.locals(node=long, way=long)
     cdef int _begin(self) except -1
     @cython.final
-    @cython.locals(i=long, count=long, left=bint)
-    cdef bint _pass_on_all(self, long now) except -1
+    cdef void _watch(self, long node, long way, long count) noexcept
     @cython.final
-    cdef void _wake(self, long node) noexcept
+    @cython.locals(i=long, count=long, node=long)
+    cdef void _watch_ways(self) noexcept
+    @cython.final
+    @cython.locals(way=Channel, place=long)
+    cdef bint _sees_all(self, long node) noexcept
+    @cython.final
+    cdef void _lack_less(self, long node) noexcept
+    @cython.final
+    @cython.locals(end=long)
+    cdef void _make_ready(self, long node) noexcept
+    @cython.final
+    @cython.locals(node=long, left=bint)
+    cdef bint _pass_on_all(self) except -1
     @cython.final
     @cython.locals(smallest=long)
-    cdef bint _pass_on(self, long node, long now) except -1
+    cdef int _pass_on(self, long node) except -1
     @cython.final
     @cython.locals(smallest=long, coordinate=long, place=long)
-    cdef long _smallest(self, long node, long now) except -2
+    cdef long _smallest(self, long node) noexcept
     @cython.final
-    @cython.locals(way=Channel, behind=long)
-    cdef bint _sees(self, long place, long now) except -1
+    @cython.locals(way=Channel)
+    cdef int _pass_from_way(self, long node, long place) except -1
     @cython.final
-    cdef void _miss(self, long place, long node) noexcept
-    @cython.final
-    cdef bint _has_room(self, long node, long now) except -1
-    @cython.final
-    @cython.locals(way=Channel, coordinate=long, slot=long)
-    cdef int _pass_element(self, long node, long place, long now) except -1
+    @cython.locals(at=long)
+    cdef int _pass_from_buffer(self, long node, long behind) except -1
     @cython.final
     @cython.locals(place=long)
-    cdef int _pass_stop(self, long node, long now) except -1
+    cdef int _pass_stop(self, long node) except -1
     @cython.final
-    @cython.locals(behind=long)
-    cdef int _take(self, long place, long now) except -1
+    @cython.locals(way=long)
+    cdef int _end(self, long node) except -1
+    @cython.final
+    cdef void _take(self, long node, long behind) noexcept
     @cython.final
     @cython.locals(slot=long)
-    cdef int _push(self, long node, long now, long coordinate, long reference, double value) except -1
+    cdef void _show(self, long node) noexcept
+    @cython.final
+    cdef int _push(self, long node, long coordinate, long reference, double value) except -1
+    @cython.final
+    @cython.locals(at=long)
+    cdef void _store(self, long node, long coordinate, long reference, double value) noexcept
     @cython.final
     cdef int _emit(self, long coordinate, long reference, double value) except -1
     @cython.final

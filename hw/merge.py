@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 
 from hw.stream import DATA, STOP, STREAM
+from sim import inline
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
@@ -14,6 +15,11 @@ from sim.protocol import Protocol
 MERGE_TASK = Protocol("merge task", coordinate="fan_in", reference="task")
 RADIX = (2, 256)  # least and most ways of a merger
 COORDINATE_BITS = 55  # of an element's coordinate, at the most
+# Words of a token in a buffer side by side, so that one cache line holds it.
+COORDINATE = 0
+REFERENCE = 1
+VALUE = 2
+WORDS = 3
 SLOTS = 2  # of the buffer behind a node: a token in and one out in every cycle
 NEW = -1  # instead of a coordinate: a way whose first head has not been seen
 ENDED = 1 << 62  # the same of a stop, which comes behind all elements
@@ -108,7 +114,6 @@ class HighRadixMerger(Component):
         self.task = -1  # as the one who gives the tasks numbers them
         self.fan_in = 0
         self.merging = 0  # nodes of the first stage that are in the midst of the task
-        self.missing = -1  # the first way that showed no head in this tick
         self.blocked = False  # whether the root had a token and no room in this tick
         self.moved = False  # whether a token left a way or the merger in this tick
         self.under_way = 0  # merges whose stop has not left
@@ -116,32 +121,34 @@ class HighRadixMerger(Component):
         self.merges = 0
 
     def _lay_out(self, nodes: tuple[tuple[int, int], ...]) -> None:
-        """State of nodes, of their inputs and of the buffers behind them."""
+        """State of nodes, of their inputs and of the buffers behind them, in words as short as they can be.
+
+        The host's cache holds the mergers of a whole machine then.
+        """
         count = len(nodes)
-        inputs = self.radix + count
         self.root = count - 1
         self.leaves = sum(first < self.radix for first, _ in nodes)
-        self.first = array("q", [first for first, _ in nodes])
-        self.most = array("q", [ways for _, ways in nodes])
-        self.fan = array("q", self.most)  # inputs that take part
-        self.running = array("q", [int(first >= self.radix) for first, _ in nodes])
-        self.parent = array("q", [-1] * inputs)
-        for node, (first, ways) in enumerate(nodes):
-            for place in range(first, first + ways):
-                self.parent[place] = node
-        self.heads = array("q", [NEW] * inputs)  # coordinates, also of those that left last
-        self.seen = array("q", bytes(8 * inputs))  # whether the head is there now
-        self.held = array("q", bytes(8 * count))  # tokens in the buffer behind a node
-        self.oldest = array("q", bytes(8 * count))  # the slot of the first of them
-        self.pushed = array("q", [-1] * count)  # the last cycle in which one came
-        self.popped = array("q", [-1] * count)  # the last cycle in which one left
-        self.coordinates = array("q", bytes(8 * SLOTS * count))
-        self.references = array("q", bytes(8 * SLOTS * count))
-        self.values = array("d", bytes(8 * SLOTS * count))
-        self.awake = array("q", bytes(8 * count))  # nodes to look at in the next tick
-        self.is_awake = array("q", bytes(8 * count))
-        self.looked_at = array("q", bytes(8 * count))
-        self.awake_count = 0
+        self.first = array("h", [first for first, _ in nodes])
+        self.most = array("h", [ways for _, ways in nodes])
+        self.fan = array("h", self.most)  # inputs that take part
+        self.parent = array("h", [self._parent_of(self.radix + node, nodes) for node in range(count)])
+        # Things that a node waits for: the heads of its inputs, those of all its ways being one, and room.
+        self.lacking = array("h", [1 if first < self.radix else ways for first, ways in nodes])
+        self.heads = array("q", [NEW] * (self.radix + count))  # coordinates, also of those that left last
+        self.held = array("b", bytes(count))  # tokens in the buffer behind a node
+        self.oldest = array("b", bytes(count))  # the slot of the first of them
+        tokens = memoryview(bytearray(8 * WORDS * SLOTS * count))
+        self.words, self.values = tokens.cast("q"), tokens.cast("d")  # the same memory
+        self.ready = array("h", bytes(2 * count))  # a ring of the nodes that lack nothing
+        self.next_ready = self.ready_count = 0
+        self.watching = array("h", bytes(2 * self.leaves))  # nodes that wait for heads of their ways,
+        self.watching_count = 0
+        self.awaited = array("h", bytes(2 * self.leaves))  # the first of these ways,
+        self.awaited_end = array("h", bytes(2 * self.leaves))  # and the one behind the last
+
+    @staticmethod
+    def _parent_of(place: int, nodes: tuple[tuple[int, int], ...]) -> int:
+        return next((node for node, (first, ways) in enumerate(nodes) if first <= place < first + ways), -1)
 
     def elaborate(self) -> None:
         """Fetch the channels, and count the ways."""
@@ -155,9 +162,9 @@ class HighRadixMerger(Component):
         """Let every node pass on its smallest head that can."""
         if self.merging == 0 and self.tasks.can_pop():
             self._begin()
-        self.missing = -1
         self.blocked = self.moved = False
-        if self._pass_on_all(now):
+        self._watch_ways()
+        if self._pass_on_all():
             self.wake_at(now + 1)
         return self._state_of(now)
 
@@ -166,9 +173,16 @@ class HighRadixMerger(Component):
             return self.busy(now + 1)
         if self.blocked:
             return self.wait_output(self.merged)
-        if self.missing >= 0:
-            return self.wait_input(self.ways[self.missing])
+        if self.watching_count > 0:
+            return self.wait_input(self.ways[self._missing()])
         return self.busy(now + 1) if self.under_way > 0 else self.idle()
+
+    def _missing(self) -> int:
+        """The first way that shows no head; only when no token has left a way in this tick."""
+        missing = self.radix
+        for i in range(self.watching_count):
+            missing = min(missing, self.awaited[self.watching[i]])
+        return missing
 
     def _begin(self) -> None:
         self.fan_in = self.tasks.coordinate()
@@ -183,133 +197,150 @@ class HighRadixMerger(Component):
             self.heads[way] = NEW
         for node in range(self.leaves):
             self.fan[node] = min(max(self.fan_in - self.first[node], 0), self.most[node])
-            self.running[node] = 1
-            self._wake(node)
+            self._watch(node, self.first[node], self.fan[node])
 
-    def _pass_on_all(self, now: int) -> bool:
-        """Look at the nodes that are awake; whether a token left any of them."""
-        count = self.awake_count
-        self.awake_count = 0
+    def _watch(self, node: int, way: int, count: int) -> None:
+        """Look for the heads of these ways of a node from the next time on."""
+        self.awaited[node] = way
+        self.awaited_end[node] = way + count
+        self.watching[self.watching_count] = node
+        self.watching_count += 1
+
+    def _watch_ways(self) -> None:
+        """See the heads that have come to ways; a node all of whose ways show theirs may pass one on."""
+        count = self.watching_count
+        self.watching_count = 0
         for i in range(count):
-            self.looked_at[i] = self.awake[i]
-            self.is_awake[self.awake[i]] = 0
+            node = self.watching[i]
+            if self._sees_all(node):
+                self._lack_less(node)
+            else:
+                self.watching[self.watching_count] = node
+                self.watching_count += 1
+
+    def _sees_all(self, node: int) -> bool:
+        for place in range(self.awaited[node], self.awaited_end[node]):
+            way = inline.channel(self.ways[place])
+            if not way.can_pop():
+                self.awaited[node] = place
+                return False
+            self.heads[place] = way.coordinate() if way.control() == DATA else ENDED
+        return True
+
+    def _lack_less(self, node: int) -> None:
+        """A head that a node waited for has come, or room."""
+        self.lacking[node] -= 1
+        if self.lacking[node] == 0:
+            self._make_ready(node)
+
+    def _make_ready(self, node: int) -> None:
+        end = self.next_ready + self.ready_count
+        self.ready[end if end <= self.root else end - self.root - 1] = node
+        self.ready_count += 1
+
+    def _pass_on_all(self) -> bool:
+        """Let the nodes that are ready now pass on a token each; whether one did.
+
+        What they make ready comes behind them in the ring: its turn is the next cycle. A node that is ready
+        lacks nothing, whatever others do before its turn.
+        """
         left = False
-        for i in range(count):
-            if self._pass_on(self.looked_at[i], now):
+        for _ in range(self.ready_count):
+            node = self.ready[self.next_ready]
+            self.next_ready = self.next_ready + 1 if self.next_ready < self.root else 0
+            self.ready_count -= 1
+            if node == self.root and not self.merged.can_push():
+                self.blocked = True
+                self._make_ready(node)
+            else:
+                self._pass_on(node)
                 left = True
         return left
 
-    def _wake(self, node: int) -> None:
-        if not self.is_awake[node]:
-            self.is_awake[node] = 1
-            self.awake[self.awake_count] = node
-            self.awake_count += 1
-
-    def _pass_on(self, node: int, now: int) -> bool:
-        """Pass on the smallest head of a node, if it can; whether it did.
-
-        A node that waits for a way or for the channel at ``merged`` stays awake; others are woken by the node
-        whose token or room they wait for.
-        """
-        if not self.running[node]:
-            return False
-        smallest = self._smallest(node, now)
-        if smallest == NEW or not self._has_room(node, now):
-            return False
+    def _pass_on(self, node: int) -> None:
+        """Pass on the smallest head of a node that is ready, or the stops of all its inputs as one."""
+        smallest = self._smallest(node)
         if smallest == ENDED:
-            self._pass_stop(node, now)
+            self._pass_stop(node)
+        elif smallest < self.radix:
+            self._pass_from_way(node, smallest)
         else:
-            self._pass_element(node, smallest, now)
-        self._wake(node)
-        return True
+            self._pass_from_buffer(node, smallest - self.radix)
+        if self.lacking[node] == 0:
+            self._make_ready(node)
 
-    def _smallest(self, node: int, now: int) -> int:
-        """The input whose head is the smallest, ``ENDED`` if all have ended, ``NEW`` if one shows none."""
-        smallest = ENDED
-        coordinate = ENDED
+    def _smallest(self, node: int) -> int:
+        """The input whose head is the smallest, ``ENDED`` if all have ended."""
+        smallest = coordinate = ENDED
         for place in range(self.first[node], self.first[node] + self.fan[node]):
-            if not self.seen[place] and not self._sees(place, now):
-                self._miss(place, node)
-                return NEW
             if self.heads[place] < coordinate:
                 coordinate = self.heads[place]
                 smallest = place
         return smallest
 
-    def _sees(self, place: int, now: int) -> bool:
-        """Whether an input shows its head in this cycle, which is noted."""
-        if place < self.radix:
-            way = self.ways[place]
-            if not way.can_pop():
-                return False
-            self.heads[place] = way.coordinate() if way.control() == DATA else ENDED
-        else:
-            behind = place - self.radix
-            if self.held[behind] <= (1 if self.pushed[behind] == now else 0):
-                return False
-            self.heads[place] = self.coordinates[SLOTS * behind + self.oldest[behind]]
-        self.seen[place] = 1
-        return True
+    def _pass_from_way(self, node: int, place: int) -> None:
+        way = inline.channel(self.ways[place])
+        self._push(node, self.heads[place], way.reference(), way.value())
+        way.pop()
+        self.moved = True
+        self.lacking[node] += 1
+        self._watch(node, place, 1)
 
-    def _miss(self, place: int, node: int) -> None:
-        if place < self.radix:
-            if self.missing < 0 or place < self.missing:
-                self.missing = place
-            self._wake(node)
+    def _pass_from_buffer(self, node: int, behind: int) -> None:
+        at = WORDS * (SLOTS * behind + self.oldest[behind])
+        self._push(node, self.words[at + COORDINATE], self.words[at + REFERENCE], self.values[at + VALUE])
+        self._take(node, behind)
 
-    def _has_room(self, node: int, now: int) -> bool:
-        if node == self.root:
-            self.blocked = not self.merged.can_push()
-            if self.blocked:
-                self._wake(node)
-            return not self.blocked
-        return self.held[node] + (1 if self.popped[node] == now else 0) < SLOTS
-
-    def _pass_element(self, node: int, place: int, now: int) -> None:
-        coordinate = self.heads[place]
-        if place < self.radix:
-            way = self.ways[place]
-            self._push(node, now, coordinate, way.reference(), way.value())
-        else:
-            slot = SLOTS * (place - self.radix) + self.oldest[place - self.radix]
-            self._push(node, now, coordinate, self.references[slot], self.values[slot])
-        self._take(place, now)
-
-    def _pass_stop(self, node: int, now: int) -> None:
-        for place in range(self.first[node], self.first[node] + self.fan[node]):
-            self._take(place, now)
-        self._push(node, now, ENDED, 0, 0.0)
+    def _pass_stop(self, node: int) -> None:
+        self._push(node, ENDED, 0, 0.0)
         if node < self.leaves:
-            self.running[node] = 0
-            self.merging -= 1
-
-    def _take(self, place: int, now: int) -> None:
-        """Take the head of an input; the node behind which it was may have waited for its room."""
-        self.seen[place] = 0
-        if place < self.radix:
-            self.ways[place].pop()
-            self.moved = True
+            self._end(node)
         else:
-            behind = place - self.radix
-            if self.held[behind] == SLOTS:
-                self._wake(behind)
-            self.held[behind] -= 1
-            self.oldest[behind] ^= 1
-            self.popped[behind] = now
+            for place in range(self.first[node], self.first[node] + self.fan[node]):
+                self._take(node, place - self.radix)
 
-    def _push(self, node: int, now: int, coordinate: int, reference: int, value: float) -> None:
+    def _end(self, node: int) -> None:
+        """Take the stops of a node's ways, whose heads it lacks until the next task."""
+        for way in range(self.first[node], self.first[node] + self.fan[node]):
+            inline.channel(self.ways[way]).pop()
+            self.moved = True
+        self.lacking[node] += 1
+        self.merging -= 1
+
+    def _take(self, node: int, behind: int) -> None:
+        """Take the token that a node has passed on out of the buffer behind another, which then has room."""
+        if self.held[behind] == SLOTS:
+            self._lack_less(behind)
+        self.held[behind] -= 1
+        self.oldest[behind] ^= 1
+        if self.held[behind] > 0:
+            self._show(behind)
+        else:
+            self.lacking[node] += 1
+
+    def _show(self, node: int) -> None:
+        """Show the parent of a node the first token in the buffer behind it."""
+        slot = SLOTS * node + self.oldest[node]
+        self.heads[self.radix + node] = self.words[WORDS * slot + COORDINATE]
+
+    def _push(self, node: int, coordinate: int, reference: int, value: float) -> None:
         """Put a token behind a node, whose parent may have waited for it."""
         if node == self.root:
             self._emit(coordinate, reference, value)
         else:
-            slot = SLOTS * node + (self.oldest[node] ^ (self.held[node] & 1))
-            self.coordinates[slot] = coordinate
-            self.references[slot] = reference
-            self.values[slot] = value
-            self.held[node] += 1
-            self.pushed[node] = now
-            if not self.seen[self.radix + node]:
-                self._wake(self.parent[self.radix + node])
+            self._store(node, coordinate, reference, value)
+
+    def _store(self, node: int, coordinate: int, reference: int, value: float) -> None:
+        at = WORDS * (SLOTS * node + (self.oldest[node] ^ self.held[node]))
+        self.words[at + COORDINATE] = coordinate
+        self.words[at + REFERENCE] = reference
+        self.values[at + VALUE] = value
+        self.held[node] += 1
+        if self.held[node] == SLOTS:
+            self.lacking[node] += 1
+        else:
+            self._show(node)
+            self._lack_less(self.parent[node])
 
     def _emit(self, coordinate: int, reference: int, value: float) -> None:
         if coordinate == ENDED:
