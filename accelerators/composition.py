@@ -209,7 +209,7 @@ def count(counter: str, *parts: Component) -> int:
 
 
 def _count(part: Component, counter: str) -> int:
-    if counter in part.COUNTERS:  # spares the others: a run is looked at often
+    if counter in part.COUNTERS and type(part).counters is Component.counters:  # spares a dict of all, often
         return int(getattr(part, counter))
     counters = part.counters()
     if counter not in counters:
