@@ -11,7 +11,7 @@ from sim.component import Output, Port
 
 __all__ = ["drawn_block"]
 
-ARROW, ROW, MARGIN = 170, 46, 2  # length of an arrow, from one to the next, and around all
+ARROW, ROW, MARGIN = 210, 58, 2  # length of an arrow, from one to the next, and around all
 LETTER, SIDE = 8, 40  # width of a letter, and of what the box has beside its name
 
 
@@ -45,3 +45,8 @@ def _arrows(ports: Sequence[Port], start: float) -> Iterator[str]:
             f'<text class="count" x="{middle:g}" y="{y + 14:g}" text-anchor="middle">'
             f"{escape(port.carries.name)}</text>"
         )
+        if port.carries.fields:
+            yield (
+                f'<text class="count" x="{middle:g}" y="{y + 27:g}" text-anchor="middle">'
+                f"{escape(', '.join(port.carries.fields.values()))}</text>"
+            )
