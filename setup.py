@@ -7,6 +7,7 @@ import sysconfig
 from pathlib import Path
 
 from Cython.Build import cythonize
+from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.modified import newer_group
@@ -26,6 +27,10 @@ DIRECTIVES = {
     "embedsignature": True,
     "auto_pickle": False,  # a machine is not pickled; the code for it is a sixth of the compiler's work
 }
+
+# An array's view in a component or channel has room for so many dimensions, all of which a look at it loads: one
+# is used, and one more is what Cython asks for. Eight, as it comes, are three lines of the host's cache instead of one.
+Options.buffer_max_dims = 2
 
 HELPERS = "sim._cyutility"  # Cython's own helper code, compiled once instead of into every module
 

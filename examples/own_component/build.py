@@ -1,7 +1,10 @@
 """Compiles slow_merger.py with the C types of slow_merger.pxd, beside it: ``python build.py``."""
 
 from Cython.Build import cythonize
+from Cython.Compiler import Options
 from setuptools import setup
+
+Options.buffer_max_dims = 2  # of an array's view, as Fiberscope is compiled with: its objects are laid out so
 
 DIRECTIVES = {
     "language_level": 3,
