@@ -28,8 +28,8 @@ DIRECTIVES = {
     "auto_pickle": False,  # a machine is not pickled; the code for it is a sixth of the compiler's work
 }
 
-# An array's view in a component or channel has room for so many dimensions, all of which a look at it loads: one
-# is used, and one more is what Cython asks for. Eight, as it comes, are three lines of the host's cache instead of one.
+# An array's view in a component or channel has room for so many dimensions: one is used, and one more is what
+# Cython asks for. With eight, as it comes, an object is spread over far more lines of the host's cache.
 Options.buffer_max_dims = 2
 
 HELPERS = "sim._cyutility"  # Cython's own helper code, compiled once instead of into every module
@@ -118,15 +118,23 @@ class CompileChanged(build_ext):
 CORES = os.cpu_count() or 1
 
 
+def _laid_out_otherwise(extensions: list[Extension]) -> bool:
+    """Whether C is older than this file, which says how objects lie in memory: modules must agree on that."""
+    written = (Path(ext.sources[0]).with_suffix(".c") for ext in extensions)
+    return any(c.exists() and c.stat().st_mtime < Path(__file__).stat().st_mtime for c in written)
+
+
 def _translated() -> list[Extension]:
     """The extensions, their C written; none for metadata, and for an archive of sources, which holds no C."""
     if not COMPILING & set(sys.argv):
         return []
+    extensions = _extensions()
     return cythonize(
-        _extensions(),
+        extensions,
         compiler_directives=DIRECTIVES,
         nthreads=CORES,
         shared_utility_qualified_name=HELPERS,
+        force=_laid_out_otherwise(extensions),
         quiet=True,
     )
 
