@@ -105,7 +105,7 @@ def test_each_exception_for_ports_is_needed(lint_of):
     [
         ("input [31:0] ways_0_coordinate", "input [32:0] ways_0_coordinate", "WIDTH"),
         ("    // Temporaries", "    wire spare = tasks_valid;", "UNUSEDSIGNAL: .*'spare'"),
-        ("running_00 <= (node00", "running_00 = (node00", "BLKSEQ"),
+        ("running_00 <= node00_goes_o", "running_00 = node00_goes_o", "BLKSEQ"),
         ("assign node00_sent = ", "assign node00_sent = node00_sent & ", "UNOPTFLAT"),
     ],
 )
