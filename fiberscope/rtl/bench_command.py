@@ -35,12 +35,12 @@ def bench(
 ) -> int:
     """Run cocotb tests of your own on a block: on its event model, its RTL, or both, cycle by cycle.
 
-    On a whole machine the tests serve its memory.
+    On a whole machine, as by --block gamma --dut gamma --matrix MATRIX, the tests serve its memory;
+    examples/memory_bench.py does so, and says with which settings.
 
     \b
     Examples:
       fiberscope rtl bench examples/merger_bench.py --block merger --set radix=4 --dut both
-      fiberscope rtl bench examples/memory_bench.py --block gamma --dut gamma --matrix my.mtx
     """
     from fiberscope.rtl.own import try_bench, try_machine
     from hw.rtl.tools.simulator import FailedBenchError, HdlError

@@ -77,8 +77,8 @@ class MachineModel:
         """Run the cycle in which all wires were so."""
         for pins in self._pins:
             pins.move(wires)
-        before = self._pins[0].since
-        while self._pins[0].since == before and self._kernel.step():
+        before = self._pins[0].cycle
+        while self._pins[0].cycle == before and self._kernel.step():
             pass
         self._done = self._done or self._is_done()
 

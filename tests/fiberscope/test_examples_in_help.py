@@ -19,6 +19,7 @@ from fiberscope import cli
 
 ROOT = Path(__file__).parents[2]
 GAMMA = accelerators.find("gamma")
+CELLS = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")  # as Debian has them
 
 
 def commands(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -74,6 +75,7 @@ def folder(report: str, profile: str, tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "mine.json").write_text(profile)
     (tmp_path / "out.trace").write_text("1 R 0\n2 W 40\n")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "my_cells.lib").symlink_to(CELLS)
     return tmp_path
 
 
@@ -107,6 +109,8 @@ def _skip_what_is_missing(arguments: list[str]) -> None:
         pytest.skip("needs the extra rtl")
     if arguments[:2] == ["rtl", "area"] and not (find_spec("pyosys") or shutil.which("yosys")):
         pytest.skip("needs Yosys")
+    if "--liberty" in arguments and not CELLS.is_file():
+        pytest.skip("needs the cells of qflow-tech-osu018")
     if arguments[:2] == ["rtl", "loop"] and not shutil.which("iverilog"):
         pytest.skip("needs Icarus Verilog")
     if arguments[0] == "plot" and not find_spec("matplotlib"):

@@ -34,6 +34,8 @@ class MemoryPins(Component):
     Args:
         name: instance name.
         requests, replies: its streams.
+
+    ``cycle`` is the last one that it has run, -1 before the first.
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
@@ -46,6 +48,7 @@ class MemoryPins(Component):
         self.streams = requests, replies
         self.offered: Token | None = None
         self.given: list[Token] = []
+        self.cycle = -1
 
     def tick(self, now: int) -> int:
         """Pass on what there is; the pins have moved what they have before."""
@@ -54,6 +57,7 @@ class MemoryPins(Component):
             self.requests.pop()
         if self.given and self.replies.can_push():
             self.replies.push(*self.given.pop(0))
+        self.cycle = now
         return self.busy(now + 1)
 
     def outputs(self) -> dict[str, int]:
