@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Settings
+from fiberscope.commands.options import Accelerator, Config, Settings
 from fiberscope.commands.output import show
 from fiberscope.errors import InputError
 from fiberscope.report.table import Table
@@ -29,7 +29,6 @@ GIB = 1 << 30
 _Trace = Annotated[
     Path, typer.Argument(metavar="TRACE", help="Lines of 'cycle R|W address' or 'LD|ST address'; may be .gz.")
 ]
-_Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
 _RequestBytes = Annotated[int, typer.Option(min=1, metavar="N", help="Bytes that each request moves.")]
 
 
@@ -49,7 +48,7 @@ def replay(
     accelerator: Accelerator,
     trace: _Trace,
     settings: Settings = None,
-    config: _Config = None,
+    config: Config = None,
     request_bytes: _RequestBytes = 64,
 ) -> None:
     """Replay a trace of requests on the DRAM channels that an accelerator has.

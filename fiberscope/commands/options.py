@@ -9,7 +9,17 @@ import typer
 
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
 
-__all__ = ["Accelerator", "Json", "Markdown", "Matrix", "Parts", "SecondMatrix", "Settings", "matrices"]
+__all__ = [
+    "Accelerator",
+    "Config",
+    "Json",
+    "Markdown",
+    "Matrix",
+    "Parts",
+    "SecondMatrix",
+    "Settings",
+    "matrices",
+]
 
 Accelerator = Annotated[
     str,
@@ -35,6 +45,7 @@ Settings = Annotated[
         autocompletion=complete_setting,
     ),
 ]
+Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
 Parts = Annotated[
     list[str] | None,
     typer.Option(

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Json, Matrix, Parts, SecondMatrix, Settings, matrices
+from fiberscope.commands.options import (
+    Accelerator,
+    Config,
+    Json,
+    Matrix,
+    Parts,
+    SecondMatrix,
+    Settings,
+    matrices,
+)
 from fiberscope.commands.recorded import (
     Vcd,
     VcdCycles,
@@ -30,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["sim"]
 
-_Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
 _Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
 _Histograms = Annotated[
     bool, typer.Option("--histograms", help="Report how full the channels were, for 'fiberscope plot'.")
@@ -52,7 +60,7 @@ def sim(
     b: SecondMatrix = None,
     settings: Settings = None,
     part: Parts = None,
-    config: _Config = None,
+    config: Config = None,
     json: Json = None,
     vcd: Vcd = None,
     vcd_window: VcdWindow = None,

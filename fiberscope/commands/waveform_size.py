@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["sized"]
 
 LARGE_BYTES = 100 << 20
-KNOWN_SHARE = (
-    0.05  # of the run: before, header and first values count for much, and the work has hardly begun
-)
+KNOWN_SHARE = 0.05  # of the run: before it, header and first values count for much and little is done
 
 
 def sized(tell: Progress | None, waveform: Waveform | None) -> Progress | None:

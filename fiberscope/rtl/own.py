@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from fiberscope.errors import InputError
 from fiberscope.rtl.machine_model import machine_interface
 from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import Interface
 from hw.rtl.kit.model import shell
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.kit.registered import registered
@@ -78,35 +79,51 @@ def try_bench(
     if device != RTL and block.component is None:
         raise InputError(f"{block.name} is composed of several components: only DUT=rtl runs it")
     find(simulator)
+    module = registered(block, inputs=True)
+    interface = module.interface(parameters)
+    order = {"block": block.name, "parameters": asdict(parameters)}
     transcripts: dict[str, Transcript] = {}
     tests = 0
     for under_test in (MODEL, RTL) if device == BOTH else (device,):
-        place = folder.resolve() / under_test
-        place.mkdir(parents=True, exist_ok=True)
-        module = registered(block, inputs=True)
-        text = module.verilog(parameters) if under_test == RTL else shell(module.interface(parameters))
-        (place / f"{block.name}.v").write_text(text, encoding="utf-8")
-        tests = _run(bench, block, parameters, under_test, simulator, place)
-        transcripts[under_test] = json.loads((place / "transcript.json").read_text(encoding="utf-8"))
+        text = module.verilog(parameters) if under_test == RTL else shell(interface)
+        told = {**order, "model": under_test == MODEL}
+        tests, transcripts[under_test] = _run(
+            bench, interface, text, "hw.rtl.tools.own_bench", told, simulator, folder.resolve() / under_test
+        )
     return Outcome(tests, transcripts)
 
 
 def _run(
-    bench: Path, block: RtlBlock, parameters: Parameters, device: str, simulator: str, place: Path
-) -> int:
-    order = {
-        "block": block.name,
-        "parameters": asdict(parameters),
+    bench: Path,
+    interface: Interface,
+    text: str,
+    companion: str,
+    order: Mapping[str, object],
+    simulator: str,
+    place: Path,
+) -> tuple[int, Transcript]:
+    """Run the tests of a file on a module; how many there were, and their transcript.
+
+    Args:
+        bench: the file.
+        interface: of the module.
+        text: the module's Verilog.
+        companion: what runs in the simulator and finds the tests.
+        order: what that is told besides where the tests are and where their transcript goes.
+        simulator: an HDL simulator.
+        place: the folder that is made for all this.
+    """
+    place.mkdir(parents=True, exist_ok=True)
+    source, transcript = place / f"{interface.module}.v", place / "transcript.json"
+    source.write_text(text, encoding="utf-8")
+    told = {
+        **order,
         "bench": bench.stem,
         "folder": str(bench.resolve().parent),
-        "model": device == MODEL,
-        "transcript": str(place / "transcript.json"),
+        "transcript": str(transcript),
     }
-    interface = registered(block, inputs=True).interface(parameters)
-    source = place / f"{block.name}.v"
-    return run(
-        Bench((source,), interface.module, (interface,), "hw.rtl.tools.own_bench", order, place), simulator
-    )
+    tests = run(Bench((source,), interface.module, (interface,), companion, told, place), simulator)
+    return tests, json.loads(transcript.read_text(encoding="utf-8"))
 
 
 def try_machine(
@@ -131,30 +148,22 @@ def try_machine(
     find(simulator)
     interface = machine_interface(accelerator, settings)
     place = folder.resolve() / accelerator
-    place.mkdir(parents=True, exist_ok=True)
-    source, transcript, verdict = (
-        place / name for name in (f"{accelerator}.v", "transcript.json", "verdict.txt")
-    )
+    verdict = place / "verdict.txt"
     verdict.unlink(missing_ok=True)
-    source.write_text(shell(interface), encoding="utf-8")
     order = {
         "accelerator": accelerator,
         "settings": list(settings),
         "matrix": matrix,
         "here": str(Path.cwd()),
-        "bench": bench.stem,
-        "folder": str(bench.resolve().parent),
-        "transcript": str(transcript),
         "verdict": str(verdict),
     }
-    tests = run(
-        Bench((source,), accelerator, (interface,), "fiberscope.rtl.machine_bench", order, place), simulator
+    tests, transcript = _run(
+        bench, interface, shell(interface), "fiberscope.rtl.machine_bench", order, simulator, place
     )
     fault = (
         verdict.read_text(encoding="utf-8") if verdict.is_file() else "the machine did not come to its end"
     )
-    transcripts = {accelerator: json.loads(transcript.read_text(encoding="utf-8"))}
-    return Outcome(tests, transcripts, fault or None)
+    return Outcome(tests, {accelerator: transcript}, fault or None)
 
 
 def _require(bench: Path) -> None:
