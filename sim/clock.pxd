@@ -6,7 +6,8 @@ cdef long ONE, SLOTS, BITS, SHIFT, FAR
 
 cdef class Schedule:
     cdef readonly str name
-    cdef object agenda
+    cdef dict agenda
+    cdef list agenda_cycles
     cdef long agenda_cycle
     cdef long _word, _last_word, _bits, _base
     cdef long[::1] occupied
@@ -16,6 +17,7 @@ cdef class Schedule:
     cdef readonly long words
     cdef long[::1] wheel
 
+    cdef int _take_agenda(self, long cycle) except -1
     cdef void _mark(self, long index, long cycle) noexcept
     cpdef int wake_far(self, long index, long cycle) except -1
     cpdef long next_cycle(self) noexcept

@@ -1,15 +1,14 @@
 """A clock domain and the schedule of its components.
 
 Near wakes go on a timing wheel, one bit a component and cycle, so that a second wake for the same cycle is
-free and the order within a cycle is the order of the components' indices. Far ones wait in a sorted list.
+free and the order within a cycle is the order of the components' indices. Far ones wait by cycle, on a heap.
 """
 
 from __future__ import annotations
 
 from array import array
 from fractions import Fraction
-
-from sortedcontainers import SortedList
+from heapq import heappop, heappush
 
 from sim import words
 from sim.constants import FAR
@@ -32,8 +31,9 @@ class Schedule:
         self.words = 1
         self.wheel = array("q", bytes(8 * SLOTS))
         self.occupied = array("q", bytes(8 * (SLOTS // BITS)))
-        self.agenda: SortedList[tuple[int, int]] = SortedList()  # far wakes: cycle and index
-        self.agenda_cycle = FAR
+        self.agenda: dict[int, set[int]] = {}  # far wakes: indices by cycle
+        self.agenda_cycles: list[int] = []  # these cycles, a heap
+        self.agenda_cycle = FAR  # the first of them
         self._word = self._last_word = 0  # of the current cycle on the wheel, those still to take
         self._bits = 0  # of the word that was taken last, those still to give
         self._base = 0  # index of the component of its lowest bit
@@ -51,9 +51,11 @@ class Schedule:
         """
         if cycle >= FAR // self.period:
             raise SimulationError(f"clock {self.name}: cycle {cycle} is beyond the end of time")
-        if (cycle, index) not in self.agenda:
-            self.agenda.add((cycle, index))
+        if cycle not in self.agenda:
+            self.agenda[cycle] = set()
+            heappush(self.agenda_cycles, cycle)
             self.agenda_cycle = min(self.agenda_cycle, cycle)
+        self.agenda[cycle].add(index)
 
     def next_cycle(self) -> int:
         """The next cycle in which a component of this domain wakes; ``FAR`` if none does."""
@@ -74,14 +76,20 @@ class Schedule:
         """Make ``cycle`` the current one; ``pop`` then gives the components that wake in it."""
         self.cycle = cycle
         self.time = cycle * self.period
-        while self.agenda_cycle == cycle:
-            self._mark(self.agenda.pop(0)[1], cycle)
-            self.agenda_cycle = self.agenda[0][0] if self.agenda else FAR
+        if self.agenda_cycle == cycle:
+            self._take_agenda(cycle)
         slot = cycle & (SLOTS - 1)
         self.occupied[slot >> SHIFT] &= ~(ONE << (slot & (BITS - 1)))
         self._word = slot * self.words
         self._last_word = self._word + self.words
         self._base = -BITS
+
+    def _take_agenda(self, cycle: int) -> None:
+        """Move the far wakes of a cycle, the first that has any, to the wheel."""
+        for index in self.agenda.pop(cycle):
+            self._mark(index, cycle)
+        heappop(self.agenda_cycles)
+        self.agenda_cycle = self.agenda_cycles[0] if self.agenda_cycles else FAR
 
     def wake(self, index: int, cycle: int) -> None:
         """Have the component with this index tick at ``cycle`` (in the future); every wake is kept.

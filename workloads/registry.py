@@ -14,6 +14,8 @@ from workloads.errors import WorkloadError, nearest
 
 __all__ = ["Entry", "entries", "lookup", "names"]
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is in C; PyYAML may lack it
+
 _Text = Annotated[str, Field(min_length=1)]
 
 
@@ -53,7 +55,7 @@ class Entry(BaseModel):
 def entries() -> tuple[Entry, ...]:
     """All rows, in the order of the file."""
     text = resources.files("workloads").joinpath("registry.yaml").read_text(encoding="utf-8")
-    return tuple(Entry.model_validate(row) for row in yaml.safe_load(text))
+    return tuple(Entry.model_validate(row) for row in yaml.load(text, _LOADER))
 
 
 def names() -> tuple[str, ...]:

@@ -133,7 +133,8 @@ class DramStandard(_Row):
 @cache
 def standards() -> dict[str, DramStandard]:
     """All rows of the table by name."""
-    table = yaml.safe_load(files("hw.dram").joinpath("standards.yaml").read_text(encoding="utf-8"))
+    text = files("hw.dram").joinpath("standards.yaml").read_text(encoding="utf-8")
+    table = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {name: DramStandard(name=name, **row) for name, row in table.items()}
 
 
