@@ -96,6 +96,8 @@ def _text(path: Path, name: str) -> str:
         raise ConfigurationError(f"{name}: cannot read the configuration: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{name}: not UTF-8 text, at byte {error.start}") from error
+    except ValueError as error:  # a null character in the path
+        raise ConfigurationError(f"{name!r}: cannot read the configuration: {error}") from error
 
 
 def _leaves(node: yaml.Node | None, prefix: str, name: str) -> Iterator[tuple[str, int, object]]:

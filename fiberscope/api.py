@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import accelerators
 from accelerators.machine import EVENT, Accelerator
 from fiberscope.arguments import check_course, check_types, merged_settings
+from fiberscope.errors import InputError
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
 from fiberscope.report.files import check_outputs
@@ -17,10 +19,11 @@ from fiberscope.solve import Course, Progress, solve
 from fiberscope.waveform import Waveform, files_of
 from sim import Component
 from workloads import file_of
+from workloads.text import STANDARD_INPUT
 
 __all__ = ["Progress", "Waveform", "simulate"]
 
-_OPERANDS = ("accelerator", "a", "b", "parameters")
+_UNCHECKED = ("a", "b", "parameters")  # here, but where they are read
 
 
 def simulate(
@@ -64,7 +67,7 @@ def simulate(
         ConfigurationError, WorkloadError, InputError: what was given cannot be simulated.
         VerificationError, DeadlockedRunError: it went wrong; they have the report.
     """
-    check_types({name: value for name, value in locals().items() if name not in _OPERANDS})
+    check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
     kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     configured, maker = configure(kind, config, given)
@@ -84,6 +87,9 @@ def _recordings(
 ) -> tuple[Waveform | None, Path | None]:
     """What is to be written of the run, names as what they stand for."""
     recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
+    if recorded is not None:
+        check_types(vars(recorded), of="waveform.")
+        recorded = replace(recorded, path=Path(recorded.path))
     return recorded, None if memory_trace is None else Path(memory_trace)
 
 
@@ -95,5 +101,7 @@ def _check_files(
     inputs = {
         what: file_of(given) if isinstance(given, str | Path) else None for what, given in operands.items()
     }
+    if list(inputs.values()).count(Path(STANDARD_INPUT)) > 1:
+        raise InputError("-: standard input can be A or B, not both")
     outputs = {"the memory trace": traced, **(files_of(waveform.path) if waveform else {})}
     check_outputs(outputs, {**inputs, "the config": Path(config) if config else None})

@@ -1,9 +1,9 @@
-"""The arguments of ``fiberscope.simulate``, checked before anything is read or run."""
+"""The arguments of ``fiberscope.simulate`` and the studies, checked before anything is read or run."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,20 @@ from workloads.errors import nearest
 __all__ = ["check_course", "check_types", "merged_settings"]
 
 
-def check_types(given: Mapping[str, object]) -> None:
+def check_types(given: Mapping[str, object], of: str = "") -> None:
     """Refuse an argument that is not of its kind; None is an argument that was not given.
+
+    Args:
+        given: by name.
+        of: what stands before the names in a message.
 
     Raises:
         InputError: naming the argument, what it is and what it should be.
     """
     for name, value in given.items():
         fits, wanted = _KINDS[name]
-        if value is not None and not fits(value):
-            raise InputError(f"{name}={value!r}: it should be {wanted}")
+        if not fits(value) and (value is not None or name == _REQUIRED):
+            raise InputError(f"{of}{name}={value!r}: it should be {wanted}")
 
 
 def _is_cycle(value: Any) -> bool:  # noqa: ANN401
@@ -44,11 +48,25 @@ def _are_parts(value: object) -> bool:
     return isinstance(value, Mapping) and all(callable(part) for part in value.values())
 
 
+def _are_names(value: object) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and all(isinstance(one, str) for one in value)
+    )
+
+
+def _is_window(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, Sequence) and len(value) == 2 and all(isinstance(one, int) for one in value)
+
+
 def _are_settings(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
+_REQUIRED = "accelerator"
 _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "accelerator": (lambda value: isinstance(value, str | Accelerator), "a name or an Accelerator"),
     "settings": (_are_settings, 'a dict of parameters by dotted key, as in {"pe.count": 64}'),
     "config": (lambda value: isinstance(value, str | Path), "the path of a YAML file"),
     "exact": (_is_truth, "True or False"),
@@ -59,6 +77,17 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "histograms": (_is_truth, "True or False"),
     "fidelity": (lambda value: isinstance(value, str), f'the name of a model, as in "{EVENT}"'),
     "progress": (callable, "a function of stage, work done and work in all"),
+    # of ``ablate`` and ``compare``
+    "matrices": (_are_names, 'a list of names, as in ["wiki-Vote"]'),
+    "surrogates": (_is_truth, "True or False"),
+    "tell": (callable, "a function of a line"),
+    # of a ``Waveform``
+    "path": (lambda value: isinstance(value, str | Path), "the path of a file to write"),
+    "window": (_is_window, "the first cycle and the one it ends before, as in (100, 600)"),
+    "scopes": (_are_names, 'a list of patterns, as in ["pe0[0-3]"]'),
+    "trigger": (lambda value: isinstance(value, str), 'a condition, as in "pe07 input_stall > 100"'),
+    "cycles": (_is_cycle, "a whole number of cycles from 1 on"),
+    "colours": (_is_truth, "True or False"),
 }
 
 

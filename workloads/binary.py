@@ -53,6 +53,8 @@ def _npz(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401 - scipy's formats
     with zipfile.ZipFile(stream) as members:
         if (bad := members.testzip()) is not None:
             raise WorkloadError(f"the member {bad} of the .npz file is damaged", where=where)
+        if "format.npy" not in members.namelist():
+            raise WorkloadError("it holds no sparse matrix, as scipy.sparse.save_npz writes one", where=where)
     stream.seek(0)
     return sparse.load_npz(stream)
 

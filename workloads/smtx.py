@@ -22,7 +22,7 @@ def read_smtx(stream: BinaryIO, where: str) -> CsrArray:
 
     Raises:
         WorkloadError: with the line: numbers that are none, too few or too many, pointers that fall, a
-            column out of range.
+            column out of range, a fourth line.
     """
     sizes = _numbers(stream.readline(256).replace(b",", b" "), where, 1, 3)
     rows, cols, nonzeros = (int(size) for size in sizes)
@@ -33,6 +33,8 @@ def read_smtx(stream: BinaryIO, where: str) -> CsrArray:
     columns = _numbers(stream.readline(), where, 3, nonzeros)
     if nonzeros and not 0 <= columns.min() <= columns.max() < cols:
         raise WorkloadError(f"a column is outside 0 to {cols - 1}", where=where, line=3)
+    if stream.read().strip():
+        raise WorkloadError("more than three lines", where=where, line=4)
     matrix = sparse.csr_array((np.ones(nonzeros), columns, pointers), shape=(rows, cols))
     return canonical(matrix, where)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.commands.output import lay
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
 from fiberscope.report.table import ruled
 
@@ -51,16 +52,13 @@ def diff(before: _Before, after: _After, json: _Json = None) -> None:
 
 
 def _show(difference: Difference, before: Report, after: Report) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False)
-    console.print(_headline(before, after))
+    lay(_headline(before, after))
     if difference.settings:
-        console.print("", _settings(difference), sep="\n")
+        lay("", _settings(difference))
     if difference.changes:
-        console.print("", _changes(difference), sep="\n")
+        lay("", _changes(difference))
     if not difference.settings and not difference.changes:
-        console.print("Nothing changed.")
+        lay("Nothing changed.")
 
 
 def _headline(before: Report, after: Report) -> Text:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -41,7 +40,7 @@ def lay(*parts: RenderableType) -> None:
     if console.is_terminal:
         console.print(*parts, sep="\n")
         return
-    wide = Console(file=io.StringIO(), width=PIPE_WIDTH, highlight=False, markup=False)
+    wide = Console(width=PIPE_WIDTH, highlight=False, markup=False)
     with wide.capture() as captured:
         wide.print(*parts, sep="\n")
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))

@@ -131,26 +131,35 @@ def _delivering(json: Path | None, vcd: Path | None, quiet: bool) -> Iterator[Ca
 
 
 def _deliver(report: Report, json: Path | None, vcd: Path | None, quiet: bool) -> None:
-    """Write the report first, so that nothing that happens to the terminal can lose it."""
+    """Write the report first, so that no terminal can lose it; show it even where it could not be written."""
+    quiet = quiet or json == STANDARD_OUTPUT
+    try:
+        if json is not None:
+            report.write(json)
+    finally:
+        _tell(report, quiet)
+    if quiet:
+        return
+    if json is not None:
+        print(f"Report: {json}")
+    if vcd is not None:
+        print(f"Waveform: {vcd} (open it: fiberscope wave {vcd})")
+
+
+def _tell(report: Report, quiet: bool) -> None:
+    """Show the summary, or of it what must be said even to those who want quiet."""
     from rich.console import Console
 
     from fiberscope.report.summary import show
 
-    if json is not None:
-        report.write(json)
-    if quiet or json == STANDARD_OUTPUT:
+    if quiet:
         _warn(report)
-        return
-    console = Console(highlight=False, markup=False)
-    show(report, console)
-    if json is not None:
-        console.print(f"Report: {json}", soft_wrap=True)
-    if vcd is not None:
-        console.print(f"Waveform: {vcd} (open it: fiberscope wave {vcd})", soft_wrap=True)
+    else:
+        show(report, Console(highlight=False, markup=False))
 
 
 def _warn(report: Report) -> None:
-    """What must be said even to those who want quiet."""
+    """Say what is not as it was asked for."""
     for operand in report.workload.operands:
         if operand.notice:
             print(f"fiberscope: {operand.notice}", file=sys.stderr)

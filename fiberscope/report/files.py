@@ -50,15 +50,15 @@ def write_bytes(path: Path, content: bytes) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(content)
             return
-        path = path.resolve()
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        target = path.resolve()
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     except OSError as error:
         raise _unwritable(path, error) from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except OSError as error:
         os.unlink(temporary)
         raise _unwritable(path, error) from error
@@ -119,6 +119,8 @@ def check_writable(path: Path) -> None:
     """
     if path == STANDARD_OUTPUT:
         return
+    if "\0" in str(path):
+        raise InputError(f"{str(path)!r}: a null character is part of no file's name")
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give the name of a file")
     if not path.parent.is_dir():

@@ -29,8 +29,14 @@ STATES = (
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the summary of a report."""
-    console.print(summary(report, width=min(console.width, 120), ascii_only=console.options.ascii_only))
+    """Print the summary of a report; elsewhere than in a terminal without blanks at the ends of lines."""
+    parts = _fitted(report, console)
+    if console.is_terminal:
+        console.print(parts)
+        return
+    with console.capture() as captured:
+        console.print(parts)
+    console.out("\n".join(line.rstrip() for line in captured.get().splitlines()), highlight=False)
 
 
 def as_text(report: Report, width: int = WIDTH) -> str:
@@ -38,14 +44,18 @@ def as_text(report: Report, width: int = WIDTH) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False, markup=False)
     with console.capture() as captured:
         show(report, console)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+    return captured.get().rstrip("\n")
 
 
 def as_html(report: Report, width: int = WIDTH) -> str:
     """The summary as a piece of HTML, colours included, for a notebook."""
     console = Console(file=io.StringIO(), record=True, width=width, highlight=False, markup=False)
-    show(report, console)
+    console.print(_fitted(report, console))
     return console.export_html(inline_styles=True, code_format=HTML)
+
+
+def _fitted(report: Report, console: Console) -> RenderableType:
+    return summary(report, width=min(console.width, 120), ascii_only=console.options.ascii_only)
 
 
 def summary(report: Report, *, width: int, ascii_only: bool = False) -> RenderableType:

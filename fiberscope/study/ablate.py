@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 import accelerators
 from accelerators.composition import PartFactory
 from accelerators.machine import Accelerator
+from fiberscope.arguments import check_types
 from fiberscope.errors import InputError
 from fiberscope.study.runs import run
 
@@ -83,6 +84,7 @@ def ablate(
     Raises:
         InputError: the machine has no table of ablations.
     """
+    check_types({"accelerator": accelerator, "settings": settings, "parts": parts, "tell": tell})
     kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
     rows = ablations(kind)
     base = _cycles(kind, matrix, b, settings, parts, None, tell)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 import accelerators
 from accelerators.composition import PartFactory
 from accelerators.machine import Accelerator
+from fiberscope.arguments import check_types
 from fiberscope.errors import InputError
 from fiberscope.report.document import Report
 from fiberscope.study.runs import run
@@ -135,6 +136,7 @@ def compare(
         InputError: of a matrix nothing was published.
         WorkloadError: a matrix asked for by name is not at hand.
     """
+    check_types(locals())
     kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
     known = published(kind)
     for name in matrices:

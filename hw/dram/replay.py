@@ -18,12 +18,12 @@ from hw.dram.commands import Command
 from hw.dram.specification import DramSpecification
 from hw.dram.trace import ReplySink, Request, TraceSource, reads_of
 from hw.memory import READ, TENSOR_SHIFT, TENSORS, WRITE
-from sim.constants import FAR
 from sim.kernel import Kernel
 from sim.statistics import ComponentStatistics
 
 LETTERS = {"R": READ, "W": WRITE, "LD": READ, "ST": WRITE}
 ADDRESSES = TENSORS << TENSOR_SHIFT
+LATEST = 10**10  # cycles; the refreshes of a longer silence would take the host minutes to make up for
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ReplayResult:
 
 
 def read_trace(path: str | Path) -> list[Request]:
-    """The requests of a trace file, plain or gzipped.
+    """The requests of a trace file, plain or gzipped; empty lines are read over.
 
     Raises:
         OSError, EOFError: the file cannot be read to its end.
@@ -58,12 +58,14 @@ def read_trace(path: str | Path) -> list[Request]:
     requests = []
     with opener(path, "rt", encoding="ascii", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
+            if not (words := line.split()):
+                continue
             try:
-                requests.append(_request(*line.split()))
+                requests.append(_request(*words))
             except (ValueError, KeyError, TypeError):
                 raise ValueError(
-                    f"{path}, line {number}: expected 'cycle R|W hexadecimal-address' or 'LD|ST address', "
-                    f"with an address below {ADDRESSES:#x}, not {line.strip()[:60]!r}"
+                    f"{path}:{number}: expected 'cycle R|W hexadecimal-address' or 'LD|ST address', with a "
+                    f"cycle up to {LATEST:,} and an address below {ADDRESSES:#x}, not {line.strip()[:60]!r}"
                 ) from None
     return requests
 
@@ -76,7 +78,7 @@ def _request(*words: str) -> Request:
     else:
         earliest_text, letter, text = words
         earliest, address = int(earliest_text), int(text, 16)
-    if not (0 <= address < ADDRESSES and 0 <= earliest < FAR):
+    if not (0 <= address < ADDRESSES and 0 <= earliest <= LATEST):
         raise ValueError
     return earliest, LETTERS[letter], address
 
@@ -105,6 +107,9 @@ def replay(
         issue_per_cycle: requests made in a cycle, at the most.
         log: whether to keep the commands.
         sleep: as of ``Kernel``.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted, be it by Ctrl-C or by a signal that acts so.
     """
     requests = read_trace(trace) if isinstance(trace, str | Path) else list(trace)
     kernel = Kernel(sleep=sleep)
@@ -116,7 +121,8 @@ def replay(
     sink = kernel.add(ReplySink("sink", reads_of(requests)))
     kernel.connect(source, "requests", dram, "requests", capacity=4 * issue_per_cycle)
     kernel.connect(dram, "replies", sink, "replies", capacity=64)
-    kernel.run()
+    if not kernel.run().complete:  # what it came to is of no trace
+        raise KeyboardInterrupt
     statistics = kernel.statistics()["dram"]
     return _result(
         requests, specification, statistics, sink.completions(), dram.commands, dram.last_write_cycle

@@ -16,6 +16,7 @@ from scipy import sparse
 import accelerators
 import fiberscope
 from accelerators.configuration import ConfigurationError
+from fiberscope import Waveform
 from fiberscope.report.document import Report
 from workloads import from_scipy
 
@@ -245,6 +246,28 @@ def test_a_family_without_components_is_refused_before_the_run(
         ({"cycle_limit": 1.5}, "cycle_limit=1.5: it should be a whole number of cycles from 1 on"),
         ({"cycle_limit": True}, "cycle_limit=True: it should be a whole number of cycles from 1 on"),
         ({"waveform": 5}, "waveform=5: it should be a path or a fiberscope.Waveform"),
+        ({"waveform": Waveform(5)}, "waveform.path=5: it should be the path of a file to write"),
+        *(
+            (
+                {"waveform": Waveform(Path("x.vcd"), window=window)},
+                f"waveform.window={window}: it should be the first cycle and the one it ends before, "
+                "as in (100, 600)",
+            )
+            for window in (5, (5,), (1.5, 3))
+        ),
+        (
+            {"waveform": Waveform(Path("x.vcd"), scopes="pe00")},
+            "waveform.scopes='pe00': it should be a list of patterns, as in [\"pe0[0-3]\"]",
+        ),
+        (
+            {"waveform": Waveform(Path("x.vcd"), trigger=5)},
+            'waveform.trigger=5: it should be a condition, as in "pe07 input_stall > 100"',
+        ),
+        (
+            {"waveform": Waveform(Path("x.vcd"), cycles=1.5)},
+            "waveform.cycles=1.5: it should be a whole number of cycles from 1 on",
+        ),
+        ({"waveform": "a\0b"}, r"'a\x00b': a null character is part of no file's name"),
         (
             {"settings": ["lane.count=3"]},
             "settings=['lane.count=3']: it should be a dict of parameters by dotted key, "
@@ -271,6 +294,38 @@ def test_an_argument_that_cannot_be_is_refused_at_once(
     with pytest.raises(fiberscope.InputError) as raised:
         fiberscope.simulate(toy, SMALL, **argument)
     assert str(raised.value) == wanted
+
+
+@pytest.mark.parametrize("accelerator", [None, 5])
+def test_what_is_no_accelerator_is_refused(accelerator: Any) -> None:
+    for call in (fiberscope.simulate, fiberscope.ablate):
+        with pytest.raises(fiberscope.InputError, match="it should be a name or an Accelerator"):
+            call(accelerator, SMALL)
+    with pytest.raises(fiberscope.InputError, match="it should be a name or an Accelerator"):
+        fiberscope.compare(accelerator)
+
+
+def test_the_arguments_of_the_studies_are_checked_too(toy: str) -> None:
+    with pytest.raises(fiberscope.InputError, match="settings=5: it should be a dict"):
+        fiberscope.ablate(toy, SMALL, settings=5)  # type: ignore[arg-type]
+    with pytest.raises(fiberscope.InputError, match="matrices='wiki-Vote': it should be a list of names"):
+        fiberscope.compare("gamma", "wiki-Vote")
+
+
+def test_a_waveform_may_be_named_by_a_string(toy: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "x.vcd")
+    fiberscope.simulate(toy, SMALL, waveform=Waveform(path))  # type: ignore[arg-type]
+    assert Path(path).stat().st_size
+
+
+def test_standard_input_is_one_matrix_at_the_most(toy: str) -> None:
+    with pytest.raises(fiberscope.InputError, match="standard input can be A or B, not both"):
+        fiberscope.simulate(toy, "-", "-")
+
+
+def test_a_null_character_in_the_name_of_a_file_of_parameters_is_refused(toy: str) -> None:
+    with pytest.raises(fiberscope.ConfigurationError, match="embedded null byte"):
+        fiberscope.simulate(toy, SMALL, config="a\0b")
 
 
 def test_a_limit_may_be_a_numpy_integer(toy: str) -> None:

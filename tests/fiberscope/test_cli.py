@@ -46,6 +46,15 @@ def test_a_saved_report_shows_the_summary_that_its_run_had_shown(
     assert (code, f"{out}Report: out.json\n", err) == (0, shown, "")
 
 
+def test_in_a_pipe_no_line_ends_in_blanks(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for pauses, name in ((1, "a.json"), (2, "b.json")):
+        cli.run(["sim", toy, SMALL, "--set", f"lane.pause={pauses}", "--json", name])
+    for command in (["report", "a.json"], ["diff", "a.json", "b.json"], ["list"], ["info", toy]):
+        assert cli.run(command) == 0
+    padded = [line for line in capsys.readouterr().out.splitlines() if line != line.rstrip()]
+    assert padded == []
+
+
 def test_a_report_on_standard_output_stands_there_alone(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = said(capsys, "sim", toy, SMALL, "--json", "-")
     assert (code, err) == (0, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import sys
 
 import pytest
 
@@ -13,6 +14,7 @@ from fiberscope import InputError, UnwrittenFileError, cli
 from fiberscope.problem import configure
 from hw.dram.replay import by_channel, read_trace, replay
 from hw.memory import READ
+from sim.kernel import Kernel
 
 MATRIX = "uniform:rows=120,cols=120,nonzeros=900,seed=3"
 SMALL = {"pe.count": 4, "memory.channels": 4}
@@ -94,11 +96,12 @@ def test_ramulator_traces_and_compressed_ones_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"1 R 40\n2 X 80\n", "line 2: expected 'cycle R|W hexadecimal-address'"),
-        (b"1 R 40 2\n", "line 1: expected"),
-        (b"-1 R 40\n", "line 1: expected"),
-        (b"1 R 80000000000\n", "with an address below 0x80000000000"),
-        (b"\xff\xfe\n", "line 1: expected"),
+        (b"1 R 40\n2 X 80\n", "bad.trace:2: expected 'cycle R|W hexadecimal-address'"),
+        (b"1 R 40 2\n", "bad.trace:1: expected"),
+        (b"-1 R 40\n", "bad.trace:1: expected"),
+        (b"1 R 80000000000\n", "and an address below 0x80000000000"),
+        (b"\n1000000000000 R 40\n", "bad.trace:2: expected"),
+        (b"\xff\xfe\n", "bad.trace:1: expected"),
         (b"", "has no requests"),
     ],
 )
@@ -107,6 +110,25 @@ def test_what_is_no_trace_is_refused_in_a_line(text, said, tmp_path, capsys):
     path.write_bytes(text)
     assert cli.run(["memory", "replay", "gamma", str(path)]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_empty_lines_of_a_trace_are_read_over(tmp_path):
+    path = tmp_path / "some.trace"
+    path.write_bytes(b"\n1 R 40\r\n \n2 W 80\n\n")
+    assert read_trace(path) == [(1, 0, 0x40), (2, 1, 0x80)]
+
+
+def test_an_interrupted_replay_has_no_table(traced, monkeypatch, capsys):
+    path, _report = traced
+
+    class Interrupted(Kernel):
+        def run(self, **options):
+            self.interrupt()
+            return super().run(**options)
+
+    monkeypatch.setattr(sys.modules["hw.dram.replay"], "Kernel", Interrupted)
+    assert cli.run(["memory", "replay", "gamma", str(path)]) == 130
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("name", ["none.trace", ".", "short.trace.gz"])

@@ -137,6 +137,21 @@ def test_a_disk_that_is_full_costs_the_waveform_and_not_the_report(
     assert leftovers() == []
 
 
+def test_a_disk_that_takes_no_report_does_not_keep_the_summary_back(
+    toy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("fiberscope.report.files.os.replace", full)
+    assert cli.run(["sim", toy, SMALL, "--json", "out.json"]) == 2
+    out, err = capsys.readouterr()
+    assert err == "fiberscope: out.json: cannot write it: No space left on device\n"
+    assert "Verified" in out
+    assert "Report:" not in out
+    assert leftovers() == []
+
+
 def test_a_run_that_goes_wrong_is_told_before_its_waveform(
     toy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -281,6 +281,11 @@ def test_dense_arrays_of_numpy_and_matrices_of_matlab(tmp_path):
     assert refused(tmp_path / "e.npy") == ": a tensor of rank 3; a matrix has rank 2"
 
 
+def test_an_npz_of_dense_arrays_holds_no_sparse_matrix(tmp_path):
+    np.savez(tmp_path / "a.npz", a=np.eye(2))
+    assert refused(tmp_path / "a.npz") == ": it holds no sparse matrix, as scipy.sparse.save_npz writes one"
+
+
 def test_patterns_of_the_deep_learning_collection(tmp_path):
     good = "2, 3, 3\n0 1 3\n2 0 1\n"
     assert read_matrix(put(tmp_path, "a.smtx", good)).toarray().tolist() == [[0, 0, 1], [1, 1, 0]]
@@ -289,5 +294,6 @@ def test_patterns_of_the_deep_learning_collection(tmp_path):
         (good.replace("0 1 3", "0 4 3"), ":2: the row pointers do not rise from 0 to 3"),
         (good.replace("2 0 1", "2 0 3"), ":3: a column is outside 0 to 2"),
         (good.replace("2 0 1", "2 0 x"), ":3: not a whole number"),
+        (good + "1 1 1\n", ":4: more than three lines"),
     ):
         assert refused(put(tmp_path, "b.smtx", wrong)) == message
