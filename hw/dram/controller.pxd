@@ -22,7 +22,8 @@ cdef class Controller:
     cdef long _opened_bound, _column_bound, _row_bound
     cdef long[::1] _next_row, _held
     cdef readonly RefreshTimer refresh
-    cdef long _kept, _last
+    cdef long _kept, _last, _search
+    cdef long[::1] _spared
     cdef readonly long mode
 
     cdef int enqueue(self, long which, long bank, long row, long line, long request, long cycle) except -1

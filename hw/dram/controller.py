@@ -20,13 +20,7 @@ from __future__ import annotations
 import math
 from array import array
 
-from hw.dram.commands import (
-    CLOSED,
-    NOBODY,
-    OPENED,
-    READS,
-    WRITES,
-)
+from hw.dram.commands import CLOSED, NOBODY, OPENED, READS, WRITES
 from hw.dram.device import Device
 from hw.dram.queues import BurstQueues
 from hw.dram.refresh import RefreshTimer
@@ -71,6 +65,8 @@ class Controller:
         self._held = array("q", bytes(8 * self.device.banks))  # whether an opened burst of the bank waits
         self.refresh = RefreshTimer(specification)
         self._kept = NOBODY  # the bank that is kept from the queues, since its own refresh is due
+        self._search = 0  # number of the present one, or last one
+        self._spared = array("q", bytes(8 * self.device.banks))  # by bank: a search found its row kept
         self._last = -1  # the last cycle carried out
         self.waiting = 0
         self._reset_counts()
@@ -171,10 +167,11 @@ class Controller:
 
     def _bound(self, kind: int) -> int:
         """No command of this kind is ready for the current mode's queue before this cycle."""
+        column_bound = max(self._column_bound, self.device.column_bus)
         if kind == COLUMN:
-            return self._column_bound
+            return column_bound
         row_bound = max(self._row_bound, self.device.row_bus)
-        return row_bound if kind == ROW else min(row_bound, self._column_bound)
+        return row_bound if kind == ROW else min(row_bound, column_bound)
 
     def _choose_mode(self) -> None:
         """Reads first, unless there are none or many writes; writes then go on until few are left."""
@@ -190,6 +187,7 @@ class Controller:
 
     def _first_ready(self, now: int, kind: int) -> int:
         """The oldest burst whose next command is of this kind and ready; else sets the bound."""
+        self._search += 1
         earliest = FAR
         entry = self.queues.heads[self.mode]
         while entry != NOBODY:
@@ -212,11 +210,13 @@ class Controller:
         if self.device.open_row[bank] in (CLOSED, queues.row[entry]):
             return False
         other = queues.heads[self.mode]
-        while other != NOBODY and queues.arrival[other] <= queues.arrival[entry]:
+        while self._spared[bank] != self._search and other != NOBODY:
+            if queues.arrival[other] > queues.arrival[entry]:
+                return False
             if queues.bank[other] == bank and self._hits(other):
-                return True
+                self._spared[bank] = self._search  # from all that are younger too
             other = queues.following[other]
-        return False
+        return self._spared[bank] == self._search
 
     def _ready(self, entry: int, kind: int) -> int:
         """Earliest cycle of a burst's next command, bus apart; ``FAR`` or later if it is of another kind."""
@@ -282,11 +282,10 @@ class Controller:
             self._held[bank] = 0
             if bank != self._kept:
                 self._next_row[bank] = self.device.precharges + bank
-                self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
         else:
             self._column_bound = now + 1
-            if self._keeps_hits:
-                self._row_bound = min(self._row_bound, now + 1)  # it may have kept its row from being closed
+        # It may have kept its row from being closed.
+        self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
 
     def _close_row(self, bank: int, now: int) -> None:
         self.device.precharge(bank, now)

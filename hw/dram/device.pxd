@@ -15,14 +15,15 @@ cdef class Device:
     cdef long _refresh_to_activate, _refresh_to_precharge, _activate_to_bank_refresh
     cdef long _bank_refresh_to_refresh, _bank_refresh_to_activate
     cdef long _bank_refresh_to_other_refresh, _bank_refresh_to_other_activate
-    cdef long _column_other_group, _column_same_group
+    cdef long _column_other_group, _column_same_group, _column_to_column
     cdef long _read_to_write, _read_to_precharge
     cdef long _write_to_read_other_group, _write_to_read_same_group, _write_to_precharge
     cdef readonly long[::1] open_row
     cdef readonly long reads, writes, activates, precharges, never
     cdef readonly long[::1] ready
-    cdef readonly long row_bus
+    cdef readonly long row_bus, column_bus
     cdef long[::1] _precharge_all, _refresh, _any_bank_refresh, _bank_refresh, _open_banks, _window, _oldest
+    cdef long[::1] _column_bus
     cdef readonly long[::1] issued
     cdef readonly long row_command, row_bank, row, column_command, column_bank
 
@@ -35,6 +36,7 @@ cdef class Device:
     cpdef long bank_refresh_ready(self, long bank) noexcept
     cpdef int read(self, long bank, long cycle) except -1
     cpdef int write(self, long bank, long cycle) except -1
+    cdef void _take_column_bus(self, long pseudo, long cycle) noexcept
     cdef void _in_pseudo(self, long command, long pseudo, long until) noexcept
     cdef void _in_group(self, long command, long bank, long until) noexcept
     cdef void _in_bank(self, long command, long bank, long until) noexcept

@@ -37,11 +37,12 @@ class Device:
     """All banks of one channel. Banks are numbered over the channel, as by ``Decoder``.
 
     ``open_row`` is the row that a bank holds open, or ``CLOSED``. ``ready`` is the earliest cycle of a bank's
-    RD, at place ``reads + bank``, WR (``writes + bank``), ACT (``activates + bank``) and PRE
-    (``precharges + bank``), apart from ``row_bus``, the earliest cycle of any row command. At the place
-    ``never`` it is ``FAR``. ``issued`` counts commands, by the numbers of ``commands.py``; ``row_command``,
-    ``row_bank``, ``row``, ``column_command`` and ``column_bank`` are what was issued in the current cycle.
-    ``log`` is None, or a list to which every command is appended.
+    RD, at place ``reads + bank``, WR (``writes + bank``), ACT (``activates + bank``) and PRE (``precharges +
+    bank``), apart from ``row_bus``, the earliest cycle of any row command. At the place ``never`` it is
+    ``FAR``. ``column_bus`` is a cycle before which no bank is ready for a RD or WR. ``issued`` counts
+    commands, by the numbers of ``commands.py``; ``row_command``, ``row_bank``, ``row``, ``column_command``
+    and ``column_bank`` are what was issued in the current cycle. ``log`` is None, or a list to which every
+    command is appended.
     """
 
     def __init__(self, standard: DramStandard) -> None:
@@ -86,6 +87,9 @@ class Device:
         self._write_to_read_other_group = timing.cwl + timing.burst + timing.wtr_s
         self._write_to_read_same_group = timing.cwl + timing.burst + timing.wtr_l
         self._write_to_precharge = timing.cwl + timing.burst + timing.wr
+        self._column_to_column = min(
+            self._column_other_group, self._read_to_write, self._write_to_read_other_group
+        )
 
     def _set_state(self) -> None:
         """Everything closed and ready."""
@@ -94,7 +98,8 @@ class Device:
             command * self.banks for command in range(5)
         )
         self.ready = array("q", [0] * self.never + [FAR])
-        self.row_bus = 0
+        self.row_bus = self.column_bus = 0
+        self._column_bus = _zeros(self.pseudo_channels)
         self._precharge_all = _zeros(self.pseudo_channels)
         self._refresh = _zeros(self.pseudo_channels)
         self._any_bank_refresh = _zeros(self.pseudo_channels)
@@ -137,6 +142,7 @@ class Device:
         self._in_group(self.reads, bank, cycle + self._column_same_group)
         self._in_pseudo(self.writes, pseudo, cycle + self._read_to_write)
         self._hold_open(bank, pseudo, cycle + self._read_to_precharge)
+        self._take_column_bus(pseudo, cycle)
         self._record(READ_COLUMN, pseudo, bank, self.open_row[bank], cycle)
 
     def write(self, bank: int, cycle: int) -> None:
@@ -147,7 +153,14 @@ class Device:
         self._in_pseudo(self.reads, pseudo, cycle + self._write_to_read_other_group)
         self._in_group(self.reads, bank, cycle + self._write_to_read_same_group)
         self._hold_open(bank, pseudo, cycle + self._write_to_precharge)
+        self._take_column_bus(pseudo, cycle)
         self._record(WRITE_COLUMN, pseudo, bank, self.open_row[bank], cycle)
+
+    def _take_column_bus(self, pseudo: int, cycle: int) -> None:
+        """The other pseudo-channels may go on meanwhile."""
+        self._column_bus[pseudo] = self.column_bus = cycle + self._column_to_column
+        for other in range(self.pseudo_channels):
+            self.column_bus = min(self.column_bus, self._column_bus[other])
 
     def _in_pseudo(self, command: int, pseudo: int, until: int) -> None:
         first = command + (pseudo << self._pseudo_shift)
