@@ -21,6 +21,7 @@ ROUND = 5  # of corners
 SWEEPS = 8  # of the ordering; it no longer changes long before
 
 Place = tuple[float, float]
+_Turn = tuple[float, float]  # of a line between two layers: where it comes from above, where it goes on below
 
 
 @dataclass
@@ -172,10 +173,11 @@ def _placed(
     for bundle in bundles:
         start, finish = ends[id(bundle), bundle.upper], ends[id(bundle), bundle.lower]
         lane = lanes.get(id(bundle), finish)
-        first = last = gaps.track(layer[bundle.upper], start, lane)
+        first = last = gaps.add(layer[bundle.upper], start, lane)
         if id(bundle) in lanes:
-            last = gaps.track(layer[bundle.lower] - 1, lane, finish)
+            last = gaps.add(layer[bundle.lower] - 1, lane, finish)
         tracks.append((bundle, start, first, lane, last, finish))
+    gaps.settle()
     tops, lines = gaps.tops(), []
     for bundle, start, first, lane, last, finish in tracks:
         upper, lower = layer[bundle.upper], layer[bundle.lower]
@@ -189,29 +191,56 @@ def _placed(
 
 
 class _Gaps:
-    """The tracks between layers on which lines run sideways: no two on one overlap."""
+    """The lines that run sideways between layers, each on a track: no two on one overlap, and few cross."""
 
     def __init__(self, layers: int) -> None:
-        self._tracks: list[list[list[tuple[float, float]]]] = [[] for _ in range(layers)]
+        self._turns: list[list[_Turn]] = [[] for _ in range(layers)]
+        self._tracks: list[list[int]] = []
 
-    def track(self, gap: int, start: float, end: float) -> int:
-        """The track below layer ``gap`` for a line from ``start`` to ``end``."""
-        low, high = min(start, end) - TRACK, max(start, end) + TRACK
-        tracks = self._tracks[gap]
-        for number, taken in enumerate(tracks):
-            if all(high < left or right < low for left, right in taken):
-                taken.append((low, high))
-                return number
-        tracks.append([(low, high)])
-        return len(tracks) - 1
+    def add(self, gap: int, above: float, below: float) -> int:
+        """The number of one more line below a layer: where it comes from above, and where it goes on."""
+        self._turns[gap].append((above, below))
+        return len(self._turns[gap]) - 1
+
+    def settle(self) -> None:
+        """There are no more lines."""
+        self._tracks = [_tracks(turns) for turns in self._turns]
 
     def tops(self) -> list[float]:
         """The top of each layer."""
         tops = [0.0]
         for tracks in self._tracks[:-1]:
-            tops.append(tops[-1] + HEIGHT + 2 * BETWEEN + TRACK * max(0, len(tracks) - 1))
+            tops.append(tops[-1] + HEIGHT + 2 * BETWEEN + TRACK * max(tracks, default=0))
         return tops
 
-    def height(self, tops: list[float], gap: int, track: int) -> float:
-        """Where a track runs."""
-        return tops[gap] + HEIGHT + BETWEEN + TRACK * track
+    def height(self, tops: list[float], gap: int, number: int) -> float:
+        """Where a line of a gap runs."""
+        return tops[gap] + HEIGHT + BETWEEN + TRACK * self._tracks[gap][number]
+
+
+def _tracks(turns: list[_Turn]) -> list[int]:
+    """The track of each line of a gap, the first at the top: neighbours change places where that helps."""
+    order = list(range(len(turns)))
+    for _ in order:
+        for place in range(len(order) - 1):
+            upper, lower = order[place : place + 2]
+            if _crossings(turns[lower], turns[upper]) < _crossings(turns[upper], turns[lower]):
+                order[place : place + 2] = lower, upper
+    tracks: dict[int, int] = {}
+    for number in order:
+        over = [track for other, track in tracks.items() if _overlap(turns[other], turns[number])]
+        tracks[number] = max(over, default=-1) + 1
+    return [tracks[number] for number in range(len(turns))]
+
+
+def _crossings(upper: _Turn, lower: _Turn) -> int:
+    """How often two lines cross, the one running above the other; to lie on one another is worse."""
+    lies = upper[1] == lower[0]
+    return 9 * lies + (min(lower) < upper[1] < max(lower)) + (min(upper) < lower[0] < max(upper))
+
+
+def _overlap(one: _Turn, other: _Turn) -> bool:
+    """Whether two lines cannot be on one track; one that runs straight down is on none."""
+    if one[0] == one[1] or other[0] == other[1]:
+        return False
+    return max(min(one), min(other)) <= min(max(one), max(other)) + 2 * TRACK

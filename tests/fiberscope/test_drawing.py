@@ -13,7 +13,7 @@ import accelerators
 from fiberscope import cli
 from fiberscope.drawing.graph import Box, Bundle, Graph
 from fiberscope.drawing.layout import HEIGHT, WIDTH, arranged
-from fiberscope.drawing.machine import drawn
+from fiberscope.drawing.machine import drawn, families_of
 from fiberscope.drawing.svg import svg
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -75,6 +75,26 @@ def test_nothing_in_a_drawing_lies_on_another(graph):
     for one, other in combinations(layout.lines, 2):
         assert not any(sideways_clash(a, b) for a in segments(one) for b in segments(other))
     ET.fromstring(svg(graph, layout, "any <graph>"))
+
+
+def crosses(one, other):
+    """Whether two segments, one of them sideways, cross between their ends."""
+    for (a, b), (c, d) in ((one, other), (other, one)):
+        if a[1] == b[1] and c[0] == d[0]:
+            inside = min(a[0], b[0]) < c[0] < max(a[0], b[0])
+            return inside and min(c[1], d[1]) < a[1] < max(c[1], d[1])
+    return False
+
+
+def crossings(name):
+    layout = arranged(families_of(name, {}))
+    pairs = combinations(layout.lines, 2)
+    return sum(crosses(a, b) for one, other in pairs for a in segments(one) for b in segments(other))
+
+
+@pytest.mark.parametrize(("name", "fewest"), [("gamma", 0), ("extensor", 7)])
+def test_lines_cross_no_more_often_than_the_places_of_the_boxes_ask_for(name, fewest):
+    assert crossings(name) == fewest
 
 
 def test_info_draws(tmp_path, capsys):
