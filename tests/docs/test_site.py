@@ -11,6 +11,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"((?:https?:)?//[^\"]+)\"")
+PICTURE = re.compile(r"<img\b[^>]*\bsrc=\"([^\":]+)\"")
 IMPORTED = re.compile(r"@import[^;]*;|url\(\s*[\"']?(?:https?:)?//[^)]*\)")
 
 
@@ -78,6 +79,26 @@ def test_the_api_page_has_the_docstrings(site: Path) -> None:
         "Solve a problem on an accelerator, A times B on most of them, verify the answer and report." in text
     )
     assert text.count("Raises:") > 5
+
+
+def missing_pictures(folder: Path) -> list[str]:
+    """The pictures of pages that are not there."""
+    pictures = [
+        (page, name)
+        for page in folder.glob("*.html")
+        for name in PICTURE.findall(page.read_text(encoding="utf-8"))
+    ]
+    return [f"{page.name}: {name}" for page, name in pictures if not (folder / name).is_file()]
+
+
+def test_every_picture_is_there(site: Path) -> None:
+    assert "images/gamma.svg" in PICTURE.findall((site / "readme.html").read_text(encoding="utf-8"))
+    assert missing_pictures(site) == []
+
+
+def test_planted_a_picture_that_is_not_there_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<p><img alt="b" src="b.svg"></p>')
+    assert missing_pictures(tmp_path) == ["a.html: b.svg"]
 
 
 def test_links_between_pages_and_to_what_is_beside_them(site: Path) -> None:
