@@ -3,7 +3,7 @@ cimport cython
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long HALVES, NOTHING, TILE, EMPTY, FIRST_SLOTS, UNKNOWN
+cdef long HALVES, NOTHING, TILE, EMPTY, FIRST_SLOTS, SCATTER, UNKNOWN
 
 @cython.final
 cdef class OutputRow:

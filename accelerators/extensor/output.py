@@ -15,6 +15,7 @@ from sim.component import Component, Input, Output, Signal
 
 EMPTY = -1
 UNKNOWN = -1
+SCATTER = 2654435769  # 2^32 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4)
 FIRST_SLOTS = 64  # of a table that was never used; a power of two, like all sizes
 
 
@@ -62,9 +63,9 @@ class OutputRow:
                 self._grow()
 
     def _place(self, key: int) -> int:
-        """Where an element is, or would be. Neighbours stay neighbours; upper bits are mixed in."""
+        """Where an element is, or would be. Neighbours are far apart: dense parts of a row made clusters."""
         mask = self.mask
-        place = (key ^ (key >> 17) * 31) & mask
+        place = (key * SCATTER >> 15) & mask
         while self.keys[place] != EMPTY and self.keys[place] != key:
             place = (place + 1) & mask
         return place
