@@ -7,6 +7,7 @@ imported inside the commands, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -67,6 +68,7 @@ def main() -> NoReturn:
 def _settle() -> None:
     """Spare the process of one command some percent of its time; before numpy is imported."""
     gc.set_threshold(YOUNG_OBJECTS)
+    atexit.register(gc.freeze)  # what is left at the end goes with the process, unsearched
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would spin without work
 
 

@@ -188,12 +188,12 @@ class Dispatcher(Component):
     def _step(self, lane: int, now: int) -> bool:
         """One cycle of an intersector; says whether it did anything."""
         both = self.lanes[lane]
+        if both.met:
+            return self._deliver(lane, now)
         if both.ended():
             if self.row == self.last_row:
                 return False
             self._assign(lane)
-        if both.met:
-            return self._deliver(lane, now)
         if both.run(1):
             self._visit(lane)
             self._deliver(lane, now)
@@ -226,10 +226,13 @@ class Dispatcher(Component):
 
     def _deliver(self, lane: int, now: int) -> bool:
         """Give the product at the heads to a processing element, if one has space."""
+        if self.all_full:
+            return False
         both = self.lanes[lane]
         a, b = both.a, both.b
         element = self._element_for(a, now)
         if element < 0:
+            self.all_full = True
             return False
         tasks = self.tasks[element]
         tasks.push(self.half, a, b)
@@ -257,8 +260,6 @@ class Dispatcher(Component):
 
         One that has a long product comes last.
         """
-        if self.all_full:
-            return -1
         last = -1
         element = microtile % self.elements
         for _ in range(self.elements):
@@ -270,7 +271,6 @@ class Dispatcher(Component):
             element += 1
             if element == self.elements:
                 element = 0
-        self.all_full = last < 0
         return last
 
     def _note_work(self, element: int, work: int, now: int) -> None:

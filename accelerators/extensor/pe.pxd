@@ -6,7 +6,7 @@ from hw.fibers.intersection cimport FiberIntersection
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long NO_MICROTILE, NOTHING, HALVES, TO_THE_MATCH
+cdef long NO_MICROTILE, NOTHING, HALVES
 
 cdef class MicrotileBuffer(Component):
     cdef TiledOperand a

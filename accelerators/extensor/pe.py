@@ -5,7 +5,7 @@ from __future__ import annotations
 from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT
 from accelerators.extensor.operand import TiledOperand
 from accelerators.extensor.output import PartialSlot
-from hw.fibers.intersection import TO_THE_MATCH, FiberIntersection
+from hw.fibers.intersection import FiberIntersection
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
@@ -154,7 +154,7 @@ class IntersectingCore(Component):
         super().__init__(name)
         self.a = a
         self.b = b
-        self.intersection = FiberIntersection(a.element_k, b.element_k, skip=skip)
+        self.intersection = FiberIntersection(a.element_k, b.element_k, a.values, b.values, skip=skip)
         self.slots = slots
         self.slot_count = len(slots)
         self.first_slot = first_slot
@@ -231,13 +231,9 @@ class IntersectingCore(Component):
         first_a, first_b = self.a.fiber_elements[fiber_a], self.b.fiber_elements[fiber_b]
         both.begin(first_a, self.a.fiber_elements[fiber_a + 1], first_b, self.b.fiber_elements[fiber_b + 1])
         before = both.steps
-        matches = 0
-        total = 0.0
-        while both.run(TO_THE_MATCH):
-            total += self.a.values[both.a] * self.b.values[both.b]
-            matches += 1
-        if matches > 0:
+        total = both.dot()
+        if both.matches > 0:
             self.partial.append(key, total)
-            self.multiply += matches
-            self.add += matches - 1
+            self.multiply += both.matches
+            self.add += both.matches - 1
         return both.steps - before

@@ -45,12 +45,8 @@ class StoredProduct:
             Elements that memory held in the visited microtiles, and those that it did not hold.
         """
         keys = keys.astype(self.key_type)
-        held, old = self.rows.get(place, (np.zeros(0, self.key_type), np.zeros(0)))
-        merged = np.concatenate([held, keys[~_among(keys, held)]])
-        merged.sort(kind="stable")  # merges the two
-        sums = np.zeros(len(merged))
-        sums[np.searchsorted(merged, held)] = old
-        sums[np.searchsorted(merged, keys)] += values
+        held, old = self.rows.get(place, (keys[:0], values[:0]))
+        merged, sums = _sum(held, old, keys, values) if len(held) else (keys, values)
         self.rows[place] = merged, sums
         new = len(merged) - len(held)
         self.nonzeros += new
@@ -95,10 +91,18 @@ class StoredProduct:
         return rows, columns, values
 
 
+def _sum(held: Integers, old: Values, keys: Integers, values: Values) -> tuple[Integers, Values]:
+    """Two lists of elements as one, equal keys added up; all are sorted by key."""
+    merged = np.concatenate([held, keys[~_among(keys, held)]])
+    merged.sort(kind="stable")  # merges the two
+    sums = np.zeros(len(merged))
+    sums[np.searchsorted(merged, held)] = old
+    sums[np.searchsorted(merged, keys)] += values
+    return merged, sums
+
+
 def _among(keys: Integers, others: Integers) -> npt.NDArray[np.bool_]:
-    """Which keys are among others; both are sorted."""
-    if len(others) == 0:
-        return np.zeros(len(keys), dtype=bool)
+    """Which keys are among others, of which there are some; both are sorted."""
     places = np.searchsorted(others, keys)
     found: npt.NDArray[np.bool_] = others.take(places, mode="clip") == keys
     return found

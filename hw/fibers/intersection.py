@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+NO_VALUES = memoryview(bytearray()).cast("d")
 TO_THE_MATCH = 1 << 62  # steps: as many as it takes
 
 
@@ -20,19 +21,29 @@ class FiberIntersection:
 
     Args:
         coordinates_a, coordinates_b: all coordinates of the operands, fiber behind fiber.
+        values_a, values_b: of these coordinates; only ``dot`` needs them.
         skip: whether the head behind skips.
     """
 
     def __init__(
-        self, coordinates_a: memoryview[int], coordinates_b: memoryview[int], *, skip: bool = True
+        self,
+        coordinates_a: memoryview[int],
+        coordinates_b: memoryview[int],
+        values_a: memoryview[float] = NO_VALUES,
+        values_b: memoryview[float] = NO_VALUES,
+        *,
+        skip: bool = True,
     ) -> None:
         self.coordinates_a = coordinates_a
         self.coordinates_b = coordinates_b
+        self.values_a = values_a
+        self.values_b = values_b
         self.skip = skip
         self.a = self.end_a = 0
         self.b = self.end_b = 0
         self.met = False
         self.steps = 0
+        self.matches = 0  # of the two fibers worked out last
 
     def begin(self, a: int, end_a: int, b: int, end_b: int) -> None:
         """Turn to the fibers that lie from ``a`` to ``end_a`` and from ``b`` to ``end_b``."""
@@ -68,6 +79,15 @@ class FiberIntersection:
         self.met = met
         self.steps += steps
         return met
+
+    def dot(self) -> float:
+        """Work the fibers out: the sum of the products where they meet, ``matches`` of them."""
+        total = 0.0
+        self.matches = 0
+        while self.run(TO_THE_MATCH):
+            total += self.values_a[self.a] * self.values_b[self.b]
+            self.matches += 1
+        return total
 
     def take(self) -> None:
         """Go on behind two heads that met, without a step."""

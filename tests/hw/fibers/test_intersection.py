@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.fibers.arrays import integers_of
-from hw.fibers.intersection import TO_THE_MATCH, FiberIntersection
+from hw.fibers.arrays import integers_of, values_of
+from hw.fibers.intersection import FiberIntersection
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.stream import DATA, STOP
 from sim.testing import run_block
+
+TO_THE_MATCH = 1 << 62  # steps
 
 fibers = st.one_of(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 5000), max_size=40)).map(sorted)
 
@@ -58,6 +60,18 @@ def by_arrays(pairs, *, skip, most):
 )
 def test_makes_the_steps_of_the_blocks(pairs, skip, most):
     assert by_arrays(pairs, skip=skip, most=most) == by_block(pairs, skip=skip)
+
+
+@settings(max_examples=80, deadline=None)
+@given(a=fibers, b=fibers, skip=st.booleans())
+def test_adds_up_the_products_of_values_that_meet(a, b, skip):
+    coordinates, values = (integers_of(a), integers_of(b)), (values_of(a), values_of([2 * c for c in b]))
+    both = FiberIntersection(*coordinates, *values, skip=skip)
+    both.begin(0, len(a), 0, len(b))
+    common = set(a) & set(b)
+    assert both.dot() == sum(2.0 * c * c for c in common)
+    assert both.matches == len(common)
+    assert both.steps == by_arrays([(a, b)], skip=skip, most=TO_THE_MATCH)[0]
 
 
 def test_stops_at_the_match_and_at_the_last_step():
