@@ -33,6 +33,8 @@ PYTHONIC = {
     "Device._set_delays",
     "Device._set_state",
     "HighRadixMerger._lay_out",
+    "Adapter._attach",
+    "Adapter._channel",
 }
 
 _CLASS = re.compile(r"^cdef class (\w+)(?:\((\w+)\))?:")

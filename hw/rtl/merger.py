@@ -10,14 +10,12 @@ import pyrtl
 from hw.merge import COORDINATE_BITS, RADIX, HighRadixMerger, nodes_of
 from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
-from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token, streams
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
 from hw.rtl.kit.smallest import Candidate, smallest
 from hw.rtl.kit.trees import all_up_to, any_of
 from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
-from hw.stream import DATA, STOP
 from sim.channel import Channel
 
 WAYS = (RADIX[0], 64)  # of the component's, those up to which a module is tried
@@ -205,43 +203,29 @@ class MergerStandIn(Adapter):
     """Stands in for a ``HighRadixMerger``; the module's ports are those of ``hw.rtl.merger``."""
 
     PORTS = HighRadixMerger.PORTS
+    QUIET = OBSERVED = ("tasks",)
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._way = {stream.label: stream.port[1] for stream in interface.streams if stream.port[0] == "ways"}
-        self._stopped: set[int] = set()  # ways whose stop has been taken
-        self._fan_in = 0
-        self._merges = self._merged_elements = 0
+    def elaborate(self) -> None:
+        """Number the ways."""
+        super().elaborate()
+        self._ways = [end for end in self.ends if end.stream.port[0] == "ways"]
+        self._fibers = [0] * len(self._ways)  # that the tasks say of each
 
     def observe(self, moved: Mapping[str, Token]) -> None:
-        """Follow the tasks from their ways to ``merged``."""
-        if "tasks" in moved:
-            self._stopped.clear()
-            self._fan_in = moved["tasks"].coordinate
-            self._merges += 1
-        for label, token in moved.items():
-            if label in self._way and token.control == STOP:
-                self._stopped.add(self._way[label])
-        merged = moved.get("merged")
-        if merged is not None and merged.control == DATA:
-            self._merged_elements += 1
+        """A task begins: each of its ways has one fiber more."""
+        for way in range(moved["tasks"].coordinate):
+            self._fibers[way] += 1
 
-    def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
-        """Busy when a token leaves a way or the merger; else waiting for space, or for the first way."""
-        if self.status.get(PENDING):
-            self.wake_at(now + 1)
-        if moved.keys() - {"tasks"}:
-            return self.busy(now + 1)
-        if blocked is not None:
-            return self.wait_output(blocked)
-        for way, channel in enumerate(self.channels("ways")[: self._fan_in]):
-            if way not in self._stopped and not channel.can_pop():
-                return self.wait_input(channel)
-        return self.busy(now + 1) if self.status.get(PENDING) else self.idle()
+    def awaited(self) -> Channel | None:
+        """The first way whose fiber has not ended and that shows no token."""
+        held_up = (
+            way.waits_at() for way, fibers in zip(self._ways, self._fibers, strict=True) if way.stops < fibers
+        )
+        return next((channel for channel in held_up if channel is not None), None)
 
     def counters(self) -> dict[str, int]:
         """Merges begun and elements merged."""
-        return {"merges": self._merges, "merged_elements": self._merged_elements}
+        return {"merges": self.end("tasks").tokens, "merged_elements": self.end("merged").elements}
 
 
 BLOCK = RtlBlock(

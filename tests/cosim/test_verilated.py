@@ -6,26 +6,27 @@ from scenarios import SCENARIOS
 
 from fiberscope import cli
 from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.interface import Interface, Stream
+from hw.rtl.kit.interface import Bundle, Interface
+from hw.rtl.kit.words import Words
 from hw.rtl.tools.hdl import HdlError, find
 from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from sim import SimulationError
 
 WIDE = """
 module wide (input clk, input rst, input in_valid, input [99:0] in_coordinate, output in_ready,
-    output out_valid, output [99:0] out_coordinate, input out_ready, output [6:0] out_control);
+    output out_valid, output [4:0] out_control, output [99:0] out_coordinate, input out_ready);
     reg [99:0] held;
     always @(posedge clk) if (rst) held <= 100'd7; else if (in_valid) held <= in_coordinate;
     always @(posedge clk) if (in_valid && in_coordinate == 100'd13) $stop;
     assign in_ready = out_ready; assign out_valid = 1'b1;
-    assign out_coordinate = held; assign out_control = 7'd5;
+    assign out_coordinate = held; assign out_control = 5'd21;
 endmodule
 """
 INTERFACE = Interface(
     "wide",
     (
-        Stream("in", "in", "input", {"coordinate": 100}),
-        Stream("out", "out", "output", {"coordinate": 100, "control": 7}),
+        Bundle("in", "in", "input", {"coordinate": 20}, 5),
+        Bundle("out", "out", "output", {"control": 1, "coordinate": 20}, 5),
     ),
 )
 
@@ -42,27 +43,43 @@ def wide(tmp_path_factory):
     return VerilatedModule([folder / "wide.v"], INTERFACE, folder)
 
 
+def cycled(backend, **inputs):
+    """The outputs in a cycle in which these inputs are not as before."""
+    backend.words.drive(inputs)
+    backend.cycle()
+    return backend.words.seen()
+
+
 def test_ports_of_any_width_arrive_and_inputs_stay_until_they_change(wide):
     backend = VerilatedBackend(wide)
     number = (1 << 99) | (5 << 64) | 3
-    assert backend.cycle({"out_ready": 1})["out_coordinate"] == 7
-    assert backend.cycle({"in_valid": 1, "in_coordinate": number})["in_ready"] == 1
-    seen = backend.cycle({"in_valid": 0})
-    assert seen == {"in_ready": 1, "out_valid": 1, "out_coordinate": number, "out_control": 5}
+    assert cycled(backend, out_ready=1)["out_coordinate"] == 7
+    assert cycled(backend, in_valid=1, in_coordinate=number)["in_ready"] == 1
+    seen = cycled(backend, in_valid=0)
+    assert seen == {"in_ready": 1, "out_valid": 1, "out_coordinate": number, "out_control": 21}
+
+
+def test_each_field_of_a_bundle_has_a_word(wide):
+    words = Words(INTERFACE)
+    assert [piece.low for piece in words.layout["output"]] == [0, 0, *range(5), *range(0, 100, 20)]
+    backend = VerilatedBackend(wide)
+    cycled(backend, in_valid=1, in_coordinate=0xABCDE << 60 | 0x12345)
+    cycled(backend, in_valid=0)
+    assert list(backend.words.outputs) == [0, 1, 1, 0, 1, 0, 1, 0x12345, 0, 0, 0xABCDE, 0]
 
 
 def test_instances_of_one_library_do_not_meet(wide):
     one, other = VerilatedBackend(wide), VerilatedBackend(wide)
-    one.cycle({"in_valid": 1, "in_coordinate": 9})
-    assert one.cycle({})["out_coordinate"] == 9
-    assert other.cycle({})["out_coordinate"] == 7
+    cycled(one, in_valid=1, in_coordinate=9)
+    assert cycled(one)["out_coordinate"] == 9
+    assert cycled(other)["out_coordinate"] == 7
 
 
 def test_a_module_that_stops_is_an_error_and_not_the_end_of_the_process(wide):
     backend = VerilatedBackend(wide)
-    backend.cycle({"in_valid": 1, "in_coordinate": 13})
+    cycled(backend, in_valid=1, in_coordinate=13)
     with pytest.raises(SimulationError, match=r"\$stop"):
-        backend.cycle({})  # the edge that ends the cycle before
+        backend.cycle()  # the edge that ends the cycle before
 
 
 def test_the_ports_are_checked_first(tmp_path):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import compress
+from typing import TYPE_CHECKING, ClassVar
 
 from hw.rtl.kit import waves
-from hw.rtl.kit.backend import Backend
+from hw.rtl.kit.ends import End, Lane
 from hw.rtl.kit.exercise import Exercise
 from hw.rtl.kit.interface import Interface, Stream, Token
 from hw.rtl.kit.shadow import Shadow
@@ -16,74 +16,10 @@ from sim.channel import Channel
 from sim.component import Component, Signal
 from sim.errors import SimulationError
 
-HIDDEN = -1  # an input stream shows no token
+if TYPE_CHECKING:
+    from hw.rtl.kit.backend import Backend
 
-
-class _Input:
-    """A stream of tokens to the module, and their channel; ``head`` numbers the one that is shown."""
-
-    def __init__(self, stream: Stream, channel: Channel) -> None:
-        self.stream = stream
-        self.channel = channel
-        self.head = HIDDEN
-        self.answer = stream.wire("ready")
-        self._valid = stream.wire("valid")
-        self._hidden = dict.fromkeys([self._valid, *map(stream.wire, stream.widths)], 0)
-        self._token: Token | None = None
-
-    def show(self, head: int) -> Mapping[str, int]:
-        """The module's inputs when this token is at the head of the channel."""
-        self.head = head
-        if head == HIDDEN:
-            self._token = None
-            return self._hidden
-        self._token = self.stream.seen(Token(*self.channel.token(0)))
-        return {self._valid: 1, **dict(self.stream.encode(self._token))}
-
-    def moved(self, _outputs: Mapping[str, int]) -> Token | None:
-        """The head, in the fields that the module has, once it is ready."""
-        return self._token
-
-    def move(self, _token: Token) -> None:
-        """Pop it."""
-        self.channel.pop()
-
-    def stalls(self) -> tuple[int, int]:
-        """The accounting states of who waits for a token here, or at any port of the array."""
-        return self.channel.reader_state, self.channel.any_reader_state
-
-
-class _Output:
-    """A stream of tokens from the module, and their channel; ``room`` is whether it has space."""
-
-    def __init__(self, stream: Stream, channel: Channel) -> None:
-        self.stream = stream
-        self.channel = channel
-        self.room = False
-        self.answer = stream.wire("valid")
-        self._ready = stream.wire("ready")
-
-    def has_room(self) -> bool:
-        """Whether the channel has space for a token of this lane."""
-        lane = self.stream.lane
-        return self.channel.space() > lane if lane else self.channel.can_push()
-
-    def show(self, room: bool) -> Mapping[str, int]:
-        """The module's inputs when there is space, or none."""
-        self.room = room
-        return {self._ready: int(room)}
-
-    def moved(self, outputs: Mapping[str, int]) -> Token | None:
-        """What the module offers, if there is space."""
-        return self.stream.decode(outputs) if self.room else None
-
-    def move(self, token: Token) -> None:
-        """Push it."""
-        self.channel.push(*token)
-
-    def stalls(self) -> tuple[int, int]:
-        """The accounting states of who waits for space here, or at any port of the array."""
-        return self.channel.writer_state, self.channel.any_writer_state
+PENDING = "pending"  # status of a module that may act while nothing at its ports changes
 
 
 class Adapter(Component):
@@ -97,11 +33,18 @@ class Adapter(Component):
 
     Timing: the kernel may let the component sleep while nothing at its ports changes; the cycles slept
     through are run when it wakes, before the one it wakes in. A module that acts on its own while its ports
-    stand still, such as a pipeline that empties itself, says for how long by ``drain``.
+    stand still, such as a pipeline that empties itself, says so by its status ``pending``, or for how long by
+    ``drain``.
 
-    Subclasses declare ``PORTS``, those of the component that the module stands in for, and may refine
-    ``observe`` (to count), ``account`` (to say what a cycle counts as) and ``counters``; ``status`` are the
-    module's status outputs in this cycle.
+    Accounting, by what is seen at the ports: busy if a token moves; else waiting for space at an output at
+    which the module offers one; else for input where one is ``awaited``; else busy while the module says that
+    it is ``pending``; else idle.
+
+    Subclasses declare ``PORTS``, those of the component that the module stands in for, and what else is
+    special to that: ``QUIET`` ports, whose tokens alone do not keep it busy; ``awaited``, the input that it
+    waits for; ``counters``, mostly from ``end``, which has the tokens and elements that moved at a stream.
+    Where that is not enough, ``observe`` sees the tokens of each cycle, or those of the ``OBSERVED`` streams
+    alone, and ``account`` says what a cycle counts as; ``status`` are the module's status outputs in it.
 
     Args:
         name: instance name.
@@ -119,98 +62,153 @@ class Adapter(Component):
             module's wires, or the module moves one while it should have nothing to do.
     """
 
+    QUIET: ClassVar[tuple[str, ...]] = ()
+    OBSERVED: ClassVar[tuple[str, ...] | None] = None  # None for all
+
     def __init__(self, name: str, interface: Interface, backend: Backend, *, drain: int = 0) -> None:
         super().__init__(name)
         self.interface = interface
         self.drain = drain
         self._backend = backend
-        self._inputs: list[_Input] = []
-        self._outputs: list[_Output] = []
-        self._answers: dict[str, _Input | _Output] = {}  # by the module's output that lets a token move
-        self._ends: dict[str, _Input | _Output] = {}  # by label
+        self._words = backend.words
+        self.ends: list[End] = []
+        self._by_label: dict[str, End] = {}
+        self._watched: set[str] = set()  # labels of the streams whose tokens somebody sees
+        self._observes = False  # in every cycle, whether or not one moves there
         self.shadow: Callable[[], Component] | None = None
         self._shadow: Shadow | None = None
-        self.status: dict[str, bool] = {}
-        self._tokens: Counter[str] = Counter()  # moved, by label
+        self.status: dict[str, int] = {}
+        self._status = {wire: self._words.place("output", wire) for wire in interface.status}
+        self._outputs = self._words.outputs
         self._entered: Counter[int] = Counter()  # how many times, by accounting state
         self._before = -1  # the state of the tick before
         self._next = 0  # the cycle to run next
         self._last_change = -1  # the last cycle in which a token moved, or an input was not as before
+        self.moving = 0  # streams at which tokens move in this cycle, but for quiet ones
 
     def elaborate(self) -> None:
         """Fetch the channel of every stream."""
         for stream in self.interface.streams:
-            port, index = stream.port
-            channels = self.channels(port)
-            if index >= len(channels):
-                self._check_optional(stream)
-                continue
-            if channels[index].capacity <= stream.lane:
-                raise SimulationError(
-                    f"{channels[index].name}: a capacity of {channels[index].capacity} is too small for "
-                    f"{self.name}, which sends {stream.lane + 1} tokens in one cycle"
-                )
-            self._attach(stream, channels[index])
+            channels = [self._channel(stream, *port) for port in stream.ports]
+            found = [channel for channel in channels if channel is not None]
+            if found:
+                self._attach(stream, found)
         connected = sum(map(len, self.connected.values()))
-        served = len({end.stream.port for end in self._ends.values()})
+        served = len({port for end in self.ends for port in end.stream.ports})
         if connected > served:
             raise SimulationError(
                 f"{self.name}: {connected} channels are connected, but the module has {served} streams"
             )
+        kind = type(self)
+        if kind.observe is not Adapter.observe or kind.account is not Adapter.account:
+            self._watched = set(self._by_label if self.OBSERVED is None else self.OBSERVED)
+            self._observes = self.OBSERVED is None
         if self.shadow is not None:
-            self._shadow = Shadow(self.shadow, [(end.stream, end.channel) for end in self._ends.values()])
+            self._watched = set(self._by_label)
+            self._shadow = Shadow(self.shadow, [(end.stream, end.lanes[0].channel) for end in self.ends])
 
-    def _check_optional(self, stream: Stream) -> None:
-        """A stream may be left open where the component's port may; its wires stay 0."""
-        port = stream.port[0]
-        if not any(port == declared.name and declared.optional for declared in self.PORTS):
-            raise SimulationError(f"{self.name}: the module has {stream.label}, which is not connected")
+    def _channel(self, stream: Stream, port: str, index: int) -> Channel | None:
+        """The channel at a port of a stream; None where that may be left open: its wires stay 0."""
+        channels = self.channels(port)
+        if index >= len(channels):
+            if not any(port == declared.name and declared.optional for declared in self.PORTS):
+                raise SimulationError(f"{self.name}: the module has {stream.label}, which is not connected")
+            return None
+        if channels[index].capacity <= stream.lane:
+            raise SimulationError(
+                f"{channels[index].name}: a capacity of {channels[index].capacity} is too small for "
+                f"{self.name}, which sends {stream.lane + 1} tokens in one cycle"
+            )
+        return channels[index]
 
-    def _attach(self, stream: Stream, channel: Channel) -> None:
-        end = _Input(stream, channel) if stream.direction == "input" else _Output(stream, channel)
-        if isinstance(end, _Input):
-            self._inputs.append(end)
-        else:
-            self._outputs.append(end)
-        self._answers[end.answer] = self._ends[stream.label] = end
+    def _attach(self, stream: Stream, channels: list[Channel]) -> None:
+        lanes = [Lane(channel, stream, i, self._words) for i, channel in enumerate(channels)]
+        end = End(stream, lanes, self._words)
+        end.is_quiet = stream.port[0] in self.QUIET
+        self.ends.append(end)
+        self._by_label[stream.label] = end
 
     def tick(self, now: int) -> int:
         """Run the cycles slept through, then this one."""
         while self._next < now:
             self._sleep_through(now)
-        changed = self._changed()
-        outputs = self._backend.cycle(changed)
-        if self.interface.status:
-            self.status = {name: bool(outputs[name]) for name in self.interface.status}
-        moved = self._moved(outputs)
+        changed = self._update()
+        self._backend.cycle()
+        if self._status:
+            self.status = {name: self._outputs[word] for name, word in self._status.items()}
+        moved = self._moved()
         if self._shadow is not None:
             self._shadow.cycle(now, moved)
-        for label, token in moved.items():
-            self._ends[label].move(token)
-            self._tokens[label] += 1
-        if moved or changed:
-            self._last_change = now
-        self._next = now + 1
-        self.observe(moved)
-        wake = self.account(now, moved, self._blocked(outputs))
-        if moved or now < self._last_change + self.drain:
+        blocked = self._blocked()
+        if self._move():
             self.wake_at(now + 1)
+            changed = True
+        if changed:
+            self._last_change = now
+        if now < self._last_change + self.drain:
+            self.wake_at(now + 1)
+        self._next = now + 1
+        if moved or self._observes:
+            self.observe(moved)
+        wake = self.account(now, moved, blocked)
         if self.state != self._before:
             self._before = self.state
             self._entered[self.state] += 1
         return wake
 
+    def _update(self) -> bool:
+        """Say to the module what it sees in this cycle; gives whether that has changed."""
+        changed = False
+        for end in self.ends:
+            changed = end.update() or changed
+        return changed
+
+    def _moved(self) -> dict[str, Token]:
+        """The tokens that move in this cycle, of the streams that are watched."""
+        moved: dict[str, Token] = {}
+        if self._watched:
+            for end in self.ends:
+                if end.moves() and end.stream.label in self._watched:
+                    moved[end.stream.label] = end.token()
+        return moved
+
+    def _blocked(self) -> Channel | None:
+        """A channel for which the module has a token but which has no space, if there is one."""
+        for end in self.ends:
+            if end.is_blocked():
+                return end.waits_at()
+        return None
+
+    def _move(self) -> bool:
+        """Move all tokens for which valid and ready are both high; gives whether there are any."""
+        moved = False
+        self.moving = 0
+        for end in self.ends:
+            if end.moves():
+                end.move()
+                moved = True
+                if not end.is_quiet:
+                    self.moving += 1
+        return moved
+
+    def end(self, label: str) -> End:
+        """What has moved at a stream, and whether one can; by ``tasks`` or ``ways[3]``."""
+        return self._by_label[label]
+
     def exercise(self) -> Exercise:
         """What the module has done so far."""
         stalls = {
-            label: sum(self._entered[state] for state in end.stalls())
-            for label, end in self._ends.items()
+            end.stream.label: sum(self._entered[state] for state in end.stalls())
+            for end in self.ends
             if not end.stream.lane
         }
-        return Exercise({label: self._tokens[label] for label in self._ends}, stalls)
+        return Exercise({end.stream.label: end.tokens for end in self.ends}, stalls)
 
     def observe(self, moved: Mapping[str, Token]) -> None:
-        """See the tokens that moved in this cycle, by port; for counters. Called once a tick."""
+        """See the tokens that moved in this cycle, by port; called once a tick.
+
+        Where ``OBSERVED`` names streams, only in cycles in which a token moves at one of them.
+        """
 
     def signals(self) -> tuple[Signal, ...]:
         """``differs``, what the component beside the module shows, and the wires within the module."""
@@ -232,50 +230,31 @@ class Adapter(Component):
 
         Args:
             now: the cycle.
-            moved: the tokens that moved in it, by port.
+            moved: the tokens that moved in it, by port, of the observed streams.
             blocked: a channel for which the module has a token but which has no space, if there is one.
         """
-        if moved:
+        pending = self.status.get(PENDING, 0)
+        if pending:
+            self.wake_at(now + 1)
+        if self.moving:
             return self.busy(now + 1)
-        return self.idle() if blocked is None else self.wait_output(blocked)
+        if blocked is not None:
+            return self.wait_output(blocked)
+        awaited = self.awaited()
+        if awaited is not None:
+            return self.wait_input(awaited)
+        return self.busy(now + 1) if pending else self.idle()
 
-    def _changed(self) -> dict[str, int]:
-        """The module's inputs that are not as in the cycle before: few of them, mostly."""
-        changed: dict[str, int] = {}
-        for end in self._inputs:
-            channel = end.channel
-            if end.head == channel.pops:
-                continue  # what is shown is so until it is popped
-            head = channel.pops if channel.occupancy and channel.can_pop() else HIDDEN
-            if head != end.head:
-                changed.update(end.show(head))
-        for output in self._outputs:
-            room = output.has_room()
-            if room != output.room:
-                changed.update(output.show(room))
-        return changed
-
-    def _moved(self, outputs: Mapping[str, int]) -> dict[str, Token]:
-        """The tokens for which valid and ready are both high, by port."""
-        moved: dict[str, Token] = {}
-        for answer in compress(self._answers, map(outputs.__getitem__, self._answers)):
-            end = self._answers[answer]
-            token = end.moved(outputs)
-            if token is not None:
-                moved[end.stream.label] = token
-        return moved
-
-    def _blocked(self, outputs: Mapping[str, int]) -> Channel | None:
-        return next((end.channel for end in self._outputs if outputs[end.answer] and not end.room), None)
+    def awaited(self) -> Channel | None:
+        """The channel that the module waits for when nothing moves."""
+        return None
 
     def _sleep_through(self, until: int) -> None:
         """Run cycles in which nothing at the ports has changed, up to one in which the outputs have."""
-        ran, outputs = self._backend.idle(until - self._next)
-        self._next += ran - 1
-        moved = self._moved(outputs)
+        self._next += self._backend.idle(until - self._next)
+        moved = [end.stream.label for end in self.ends if end.moves()]
         if moved:
             raise SimulationError(
-                f"{self.name}: at cycle {self._next} the module moves {', '.join(moved)}, though nothing at "
-                f"its ports has changed since cycle {self._last_change}; raise drain above {self.drain}"
+                f"{self.name}: at cycle {self._next - 1} the module moves {', '.join(moved)}, though nothing "
+                f"at its ports has changed since cycle {self._last_change}; raise drain above {self.drain}"
             )
-        self._next += 1

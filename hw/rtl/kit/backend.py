@@ -8,33 +8,34 @@ from typing import Protocol
 
 import pyrtl
 
-from hw.rtl.kit.interface import CLOCKING
 from hw.rtl.kit.twin import DataRegister, Twin
 from hw.rtl.kit.waves import is_shown
+from hw.rtl.kit.words import Words
 
 
 class Backend(Protocol):
-    """A module in a simulator, freshly reset."""
+    """A module in a simulator, freshly reset.
 
-    def cycle(self, changed: Mapping[str, int]) -> Mapping[str, int]:
+    ``words`` are its ports.
+    """
+
+    words: Words
+
+    def cycle(self) -> None:
         """Run one clock cycle.
 
-        Args:
-            changed: the bits at those inputs of the module that are not as in the cycle before; all are 0
-                before the first. Clock and reset are the backend's.
-
-        Returns:
-            The bits at every output as they are just before the rising edge that ends the cycle.
+        ``words.inputs`` are the bits at the module's inputs, ``words.outputs`` become those at its outputs,
+        as they are just before the rising edge that ends the cycle. Clock and reset are the backend's.
         """
         ...
 
-    def idle(self, cycles: int) -> tuple[int, Mapping[str, int]]:
+    def idle(self, cycles: int) -> int:
         """Run as many clock cycles, at least 1, with the inputs of the cycle before.
 
         It may come back sooner, behind a cycle whose outputs are not those of the one before it.
 
         Returns:
-            How many it ran, and the bits at the outputs in the last of them.
+            How many it ran.
         """
         ...
 
@@ -82,19 +83,18 @@ class PyrtlBackend:
             self._simulation = pyrtl.FastSimulation(
                 held, memory_value_map=contents, tracer=watch, block=twin.block
             )
-        wires = [wire for wire in twin.interface.wires() if wire.name not in CLOCKING]
-        self._inputs = {wire.name: 0 for wire in wires if wire.direction == "input"}
-        self._outputs = [wire.name for wire in wires if wire.direction == "output"]
+        self.words = Words(twin.interface)
+        self._outputs = list(self.words.seen())
 
-    def cycle(self, changed: Mapping[str, int]) -> Mapping[str, int]:
+    def cycle(self) -> None:
         """Run one clock cycle; see ``Backend``."""
-        self._inputs.update(changed)
-        self._simulation.step(self._inputs)
-        return {name: self._simulation.inspect(name) for name in self._outputs}
+        self._simulation.step(self.words.driven())
+        self.words.show({name: self._simulation.inspect(name) for name in self._outputs})
 
-    def idle(self, _cycles: int) -> tuple[int, Mapping[str, int]]:
+    def idle(self, _cycles: int) -> int:
         """Run one cycle; see ``Backend``."""
-        return 1, self.cycle({})
+        self.cycle()
+        return 1
 
     def signals(self) -> Mapping[str, int]:
         """See ``Backend``."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
+from hw.rtl.kit.codec import Codec
 from sim.errors import SimulationError
 
 Direction = Literal["input", "output"]
 CLOCKING = ("clk", "rst")  # inputs of every module
-FIELDS = ("control", "coordinate", "reference", "value")
-FLOATS = {32: ("<f", "<I"), 64: ("<d", "<Q")}  # formats of a value and of its bits, by width
+FIELDS = ("control", "coordinate", "reference", "value")  # of a token, and what each is in a module
+KINDS = {"control": "unsigned", "coordinate": "unsigned", "reference": "signed", "value": "float"}
 
 _LABEL = re.compile(r"(?P<name>\w+)(\[(?P<index>\d+)\])?(\.(?P<lane>\d+))?")
 
@@ -41,6 +43,35 @@ class Wire:
 
 
 @dataclass(frozen=True)
+class Field:
+    """A field of a module's stream, where it is not one of a token under the same name.
+
+    Args:
+        part: the field of the token that it carries: ``coordinate``, say.
+        width: bits, 1 to 64.
+        kind: how these carry a number, one of ``hw.rtl.kit.codec.KINDS``.
+
+    Raises:
+        ValueError: if there is no such field.
+    """
+
+    part: str
+    width: int
+    kind: str
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if self.part not in FIELDS:
+            raise ValueError(f"a token has no {self.part}; it has {', '.join(FIELDS)}")
+        Codec(self.width, self.kind)
+
+    @cached_property
+    def codec(self) -> Codec:
+        """Its bits as numbers."""
+        return Codec(self.width, self.kind)
+
+
+@dataclass(frozen=True)
 class Stream:
     """The wires of one channel: ``valid``, ``ready``, and those fields of a token that the module needs.
 
@@ -55,7 +86,7 @@ class Stream:
         label: the component's port, ``tasks`` or ``ways[3]``, and the lane where it is not the first.
         prefix: what its wires' names begin with, ``tasks`` or ``ways_03``.
         direction: as the module sees it.
-        widths: bits by field; a field that is not there reads as 0.
+        content: its fields by name: bits of one of a token, or a ``Field``; what is not there reads as 0.
 
     Raises:
         ValueError: if an input has a lane but the first, for only the head of a channel is seen.
@@ -64,18 +95,36 @@ class Stream:
     label: str
     prefix: str
     direction: Direction
-    widths: Mapping[str, int]
+    content: Mapping[str, int | Field]
 
     def __post_init__(self) -> None:
         """Refuse a stream that no channel could serve."""
         if self.direction == "input" and self.lane:
             raise ValueError(f"{self.label}: an input shows one token a cycle; only outputs have lanes")
 
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        """Its fields."""
+        return {
+            name: field if isinstance(field, Field) else Field(name, field, KINDS[name])
+            for name, field in self.content.items()
+        }
+
+    @cached_property
+    def widths(self) -> dict[str, int]:
+        """Bits by field."""
+        return {name: field.width for name, field in self.fields.items()}
+
     @property
     def port(self) -> tuple[str, int]:
         """The component's port and the index within it, 0 where it is no array."""
         match = self._match()
         return match["name"], int(match["index"] or 0)
+
+    @property
+    def ports(self) -> list[tuple[str, int]]:
+        """Port and index of each token of a transfer: of one."""
+        return [self.port]
 
     @property
     def lane(self) -> int:
@@ -100,6 +149,10 @@ class Stream:
             yield Wire(self.wire(field), self.direction, width)
         yield Wire(self.wire("ready"), back, 1)
 
+    def packed(self) -> Iterator[tuple[str, int]]:
+        """The wires that hold a field several times over, side by side, and its bits: none."""
+        return iter(())
+
     def moves(self, wires: Mapping[str, int]) -> bool:
         """Whether valid and ready are both high."""
         return bool(wires[self.wire("valid")] and wires[self.wire("ready")])
@@ -110,52 +163,76 @@ class Stream:
         Raises:
             SimulationError: if a field does not fit its wire.
         """
-        for field, width in self.widths.items():
-            bits, wire = _encode(field, getattr(token, field), width), f"{self.prefix}_{field}"
-            if bits is None:
-                raise SimulationError(f"{wire}: {getattr(token, field)} does not fit its {width} bits")
-            yield wire, bits
-
-    def seen(self, token: Token) -> Token:
-        """What the module has of a token: the fields that are not there read as 0."""
-        if len(self.widths) == len(FIELDS):
-            return token
-        return Token(*(part if field in self.widths else 0 for field, part in token._asdict().items()))
+        for name, field in self.fields.items():
+            given = getattr(token, field.part)
+            number = float_bits(given) if field.part == "value" else given
+            if not field.codec.fits(number):
+                raise misfit(self, name, given)
+            yield self.wire(name), field.codec.encode(number)
 
     def decode(self, wires: Mapping[str, int]) -> Token:
         """The token that these wires carry."""
-        prefix, widths = self.prefix, self.widths
-        control, coordinate, reference, value = (
-            _decode(field, wires[f"{prefix}_{field}"], widths[field]) if field in widths else 0
-            for field in FIELDS
-        )
-        return Token(int(control), int(coordinate), int(reference), float(value))
+        numbers = dict.fromkeys(FIELDS, 0)
+        for name, field in self.fields.items():
+            numbers[field.part] = field.codec.decode(wires[self.wire(name)])
+        value = numbers.pop("value")
+        return Token(**numbers, value=float_of(value))
 
 
-def _encode(field: str, number: float, width: int) -> int | None:
-    if field == "value":
-        return _float_bits(number, width)
-    low, high = (-(1 << (width - 1)), 1 << (width - 1)) if field == "reference" else (0, 1 << width)
-    return int(number) & ((1 << width) - 1) if low <= number < high else None
+@dataclass(frozen=True)
+class Bundle(Stream):
+    """The wires of several channels whose tokens move together: one ``valid``, one ``ready``, fields by lane.
+
+    Lane n is the channel at index n of an array of ports. A wire has a field of all lanes, that of lane 0
+    lowest. All lanes move in one cycle: an input is valid while every channel shows a token, an output is
+    ready while every one has space.
+
+    Args:
+        label: the component's array of ports.
+        prefix, direction, content: as of a stream.
+        lanes: channels, at least 1.
+
+    Raises:
+        ValueError: if there is no lane, or the label is that of a single port.
+    """
+
+    lanes: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what is no array of ports."""
+        super().__post_init__()
+        if self.lanes < 1 or not self.label.isidentifier():
+            raise ValueError(f"{self.label}: a bundle is an array of ports, of at least one lane")
+
+    @property
+    def ports(self) -> list[tuple[str, int]]:
+        """Port and index of each lane."""
+        return [(self.label, lane) for lane in range(self.lanes)]
+
+    def wires(self) -> Iterator[Wire]:
+        """Its wires, in the order of the module's ports."""
+        for wire in super().wires():
+            lanes = 1 if wire.name in (self.wire("valid"), self.wire("ready")) else self.lanes
+            yield replace(wire, width=lanes * wire.width)
+
+    def packed(self) -> Iterator[tuple[str, int]]:
+        """Each field's wire, and the bits of one lane."""
+        return ((self.wire(name), width) for name, width in self.widths.items())
 
 
-def _decode(field: str, bits: int, width: int) -> float:
-    if field == "value":
-        number, raw = FLOATS[width]
-        return float(struct.unpack(number, struct.pack(raw, bits))[0])
-    negative = field == "reference" and bits >> (width - 1)
-    return bits - (1 << width) if negative else bits
+def misfit(stream: Stream, field: str, given: float) -> SimulationError:
+    """What is said of a number that a field cannot carry."""
+    return SimulationError(f"{stream.wire(field)}: {given} does not fit its {stream.widths[field]} bits")
 
 
-def _float_bits(number: float, width: int) -> int | None:
-    """The bits of a float, or None if so few cannot hold it exactly."""
-    form, raw = FLOATS[width]
-    try:
-        packed = struct.pack(form, number)
-    except OverflowError:
-        return None
-    exact = struct.unpack(form, packed)[0] == number or number != number  # noqa: PLR0124  (a NaN stays one)
-    return int(struct.unpack(raw, packed)[0]) if exact else None
+def float_bits(number: float) -> int:
+    """The bits of a double, as a signed number."""
+    return int(struct.unpack("<q", struct.pack("<d", number))[0])
+
+
+def float_of(bits: int) -> float:
+    """The double that has these bits."""
+    return float(struct.unpack("<d", struct.pack("<q", bits))[0])
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from cocotb.utils import get_sim_time
 
 from hw.rtl.kit.interface import Interface, Stream
 from hw.rtl.kit.waves import is_shown
+from hw.rtl.kit.words import Words
 from sim.errors import SimulationError
 
 CYCLE = 1000  # ps of the simulator's time; cycle n of every module is from there on
@@ -54,21 +55,24 @@ class CocotbBackend:
         self._handles = {wire.name: getattr(dut, prefix + wire.name) for wire in wires}
         self._streams = interface.streams
         self._status = interface.status
-        self._inputs = [
-            wire.name for wire in wires if wire.direction == "input" and wire.name not in ("clk", "rst")
-        ]
+        self.words = Words(interface)
+        self._driven = self.words.driven()
         self._within = {} if within is None else dict(sorted(_wires("", within)))
         self._signals = {name: len(handle) for name, handle in self._within.items()}
         self._begin = 0  # ps: of the next cycle
-        resume(self._settled)({"rst": 1, "clk": 0} | dict.fromkeys(self._inputs, 0))
+        resume(self._settled)({"rst": 1, "clk": 0} | self._driven)
 
-    def cycle(self, changed: Mapping[str, int]) -> Mapping[str, int]:
+    def cycle(self) -> None:
         """Run one clock cycle; see ``Backend``."""
-        return resume(self._cycle)(changed)
+        driven = self.words.driven()
+        changed = {name: bits for name, bits in driven.items() if bits != self._driven[name]}
+        self._driven = driven
+        self.words.show(resume(self._cycle)(changed))
 
-    def idle(self, _cycles: int) -> tuple[int, Mapping[str, int]]:
+    def idle(self, _cycles: int) -> int:
         """Run one clock cycle; see ``Backend``."""
-        return 1, self.cycle({})
+        self.cycle()
+        return 1
 
     def signals(self) -> Mapping[str, int]:
         """See ``Backend``; memories are not among them."""

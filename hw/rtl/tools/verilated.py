@@ -1,7 +1,8 @@
 """A module compiled by Verilator into a library of this process: the fastest way to run Verilog here.
 
 Verilator writes the module in C++; a wrapper of our own gives it one function a clock cycle, called through
-ctypes with all ports in one array each way. No HDL simulator runs, and so no bench of cocotb.
+ctypes with the words of all ports in one array each way (``hw.rtl.kit.words``). No HDL simulator runs, and so
+no bench of cocotb.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
-from hw.rtl.kit.interface import CLOCKING, Interface, Wire, check_ports
+from hw.rtl.kit.codec import WORD
+from hw.rtl.kit.interface import Interface, Wire, check_ports
 from hw.rtl.kit.waves import is_shown
+from hw.rtl.kit.words import Piece, Words, joined, pieces
 from hw.rtl.tools.simulator import compiled, include_folders
 from hw.rtl.tools.verilator import Verilator, root
 from sim.errors import SimulationError
 
-WORD = 64  # bits of an entry of the arrays; a port takes as many whole ones as it needs
 FLAGS = ("-std=c++20", "-fPIC", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
 SLOW = "__Slow"  # in the names of Verilator's files that run once, at the beginning
 OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # Verilator's own end the process
@@ -47,12 +51,24 @@ struct Instance {
     bool due = false;  // the edge that ends the cycle run last
     std::string fault;
 };
-void words_into(uint32_t* port, int count, const uint64_t* words) {
-    for (int i = 0; i < count; ++i) port[i] = static_cast<uint32_t>(words[i / 2] >> (32 * (i %% 2)));
+constexpr uint64_t ones(int width) { return ~uint64_t{0} >> (64 - width); }
+void put(uint32_t* port, int low, int width, uint64_t word) {  // so many bits, from this one on
+    for (int done = 0; done < width;) {
+        int at = (low + done) %% 32, bits = width - done < 32 - at ? width - done : 32 - at;
+        uint32_t mask = ones(bits) << at;
+        port[(low + done) / 32] &= ~mask;
+        port[(low + done) / 32] |= word >> done << at & mask;
+        done += bits;
+    }
 }
-void words_from(const uint32_t* port, int count, uint64_t* words) {
-    for (int i = 0; i < count; i += 2)
-        words[i / 2] = port[i] | (i + 1 < count ? static_cast<uint64_t>(port[i + 1]) << 32 : 0);
+uint64_t get(const uint32_t* port, int low, int width) {
+    uint64_t word = 0;
+    for (int done = 0; done < width;) {
+        int at = (low + done) %% 32;
+        word |= static_cast<uint64_t>(port[(low + done) / 32] >> at) << done;
+        done += 32 - at;
+    }
+    return word & ones(width);
 }
 void edge(Instance& it) {
     if (it.due) {
@@ -141,8 +157,6 @@ class VerilatedModule:
     ) -> None:
         check_ports(interface, Verilator().ports(sources, interface.module, folder))
         self.interface = interface
-        self.inputs = _places(_ports(interface, "input"))
-        self.outputs = _places(_ports(interface, "output"))
         self.watched = watched
         self.inner: dict[str, Wire] = {}  # by the name of each in C++
         path = _compile(sources, self, folder.resolve() / f"verilated_{interface.module}")
@@ -164,46 +178,35 @@ class VerilatedBackend:
     """One instance of a verilated module, reset when made; see ``hw.rtl.kit.backend.Backend``."""
 
     def __init__(self, module: VerilatedModule) -> None:
+        self.words = Words(module.interface)
         self._library = module.library
+        self._run = module.library.module_cycle
         self._handle = module.library.module_new()
-        self._places = module.inputs
-        self._names = list(module.outputs)
-        self._within = _places(list(module.inner.values()))
+        self._within = pieces(module.inner.values(), {})
         self._signals = {wire.name: wire.width for wire in module.inner.values()}
-        self._sampled = array("Q", bytes(8 * _length(self._within)))
-        self._wide = {name: words for name, words in module.outputs.items() if len(words) > 1}
-        self._in = array("Q", bytes(8 * _length(module.inputs)))
-        self._out = array("Q", bytes(8 * _length(module.outputs)))
-        self._before = array("Q", self._out)
-        self._firsts = [words.start for words in module.outputs.values()] if self._wide else None
-        self._arrays = self._in.buffer_info()[0], self._out.buffer_info()[0]
-        self._run(1)
+        self._sampled = array("Q", bytes(8 * len(self._within)))
+        self._before = array("Q", self.words.outputs)
+        self._arrays = self.words.inputs.buffer_info()[0], self.words.outputs.buffer_info()[0]
+        if self._run(self._handle, 1, *self._arrays):
+            self._fail()
 
     def __del__(self) -> None:
         """Free the instance."""
         self._library.module_delete(self._handle)
 
-    def cycle(self, changed: Mapping[str, int]) -> Mapping[str, int]:
+    def cycle(self) -> None:
         """Run one clock cycle; see ``Backend``."""
-        for name, bits in changed.items():
-            for i, word in enumerate(self._places[name]):
-                self._in[word] = bits >> (WORD * i) & (1 << WORD) - 1
-        self._run(0)
-        return self._outputs()
+        if self._run(self._handle, 0, *self._arrays):
+            self._fail()
 
-    def idle(self, cycles: int) -> tuple[int, Mapping[str, int]]:
+    def idle(self, cycles: int) -> int:
         """Run cycles with unchanged inputs; see ``Backend``."""
-        ran = self._library.module_idle(self._handle, cycles, self._arrays[1], self._before.buffer_info()[0])
-        self._require(ran == 0)
-        return ran, self._outputs()
-
-    def _outputs(self) -> dict[str, int]:
-        if self._firsts is None:
-            return dict(zip(self._names, self._out, strict=True))
-        outputs = dict(zip(self._names, map(self._out.__getitem__, self._firsts), strict=True))
-        for name, words in self._wide.items():
-            outputs[name] = _number(self._out, words)
-        return outputs
+        ran: int = self._library.module_idle(
+            self._handle, cycles, self._arrays[1], self._before.buffer_info()[0]
+        )
+        if ran == 0:
+            self._fail()
+        return ran
 
     def signals(self) -> Mapping[str, int]:
         """See ``Backend``."""
@@ -212,35 +215,10 @@ class VerilatedBackend:
     def sample(self) -> Sequence[int]:
         """See ``Backend``."""
         self._library.module_sample(self._handle, self._sampled.buffer_info()[0])
-        return [_number(self._sampled, words) for words in self._within.values()]
+        return list(joined(self._within, self._sampled).values())
 
-    def _run(self, reset: int) -> None:
-        self._require(self._library.module_cycle(self._handle, reset, *self._arrays))
-
-    def _require(self, failed: int) -> None:
-        if failed:
-            raise SimulationError(self._library.module_fault(self._handle).decode(errors="replace"))
-
-
-def _ports(interface: Interface, direction: str) -> list[Wire]:
-    return [wire for wire in interface.wires() if wire.direction == direction and wire.name not in CLOCKING]
-
-
-def _number(words: array[int], place: range) -> int:
-    return sum(words[word] << (WORD * i) for i, word in enumerate(place))
-
-
-def _places(wires: Sequence[Wire]) -> dict[str, range]:
-    """The entries of the array that hold each port."""
-    places: dict[str, range] = {}
-    for wire in wires:
-        first = _length(places)
-        places[wire.name] = range(first, first - (-wire.width // WORD))
-    return places
-
-
-def _length(places: Mapping[str, range]) -> int:
-    return max((words.stop for words in places.values()), default=0)
+    def _fail(self) -> NoReturn:
+        raise SimulationError(self._library.module_fault(self._handle).decode(errors="replace"))
 
 
 def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> Path:
@@ -301,11 +279,12 @@ def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
     """One file of C++ with what runs in a cycle, since most of the compiler's time goes into headers."""
     includes = ["Vtop.h", "Vtop___024root.h", "verilated.h", *(part.name for part in parts)]
     wires = {wire.name: wire for wire in module.interface.wires()}
+    layout = Words(module.interface).layout
     return _WRAPPER % {
         "includes": _included(includes),
-        "inputs": "\n".join(_assignments(module.inputs, wires, "in")),
-        "outputs": "\n".join(_assignments(module.outputs, wires, "out")),
-        "bytes": str(8 * _length(module.outputs)),
+        "inputs": "\n".join(_driven(layout["input"], wires)),
+        "outputs": "\n".join(_read("top.", layout["output"], wires, "out")),
+        "bytes": str(8 * len(layout["output"])),
         "inner": "\n".join(_samples(module.inner)),
     }
 
@@ -322,22 +301,30 @@ def _within(header: str) -> dict[str, Wire]:
 
 
 def _samples(inner: Mapping[str, Wire]) -> Iterator[str]:
-    places = _places(list(inner.values()))
-    for name, wire in inner.items():
-        words, first = -(-wire.width // 32), places[wire.name].start
-        if wire.width > WORD:
-            yield f"    words_from(&root.{name}[0], {words}, inner + {first});"
-        else:
-            yield f"    inner[{first}] = root.{name};"
+    """Lines that read the wires within, which stand by the order of their pieces."""
+    by_name = {name: replace(wire, name=name) for name, wire in inner.items()}
+    return _read("root.", pieces(by_name.values(), {}), by_name, "inner")
 
 
-def _assignments(places: Mapping[str, range], wires: Mapping[str, Wire], words: str) -> Iterator[str]:
-    for name, place in places.items():
-        first = place.start
-        if len(place) > 1:
-            function = "words_into" if words == "in" else "words_from"
-            yield f"        {function}(&top.{name}[0], {-(-wires[name].width // 32)}, {words} + {first});"
-        elif words == "in":
-            yield f"        top.{name} = {words}[{first}];"
+def _driven(plan: Sequence[Piece], wires: Mapping[str, Wire]) -> Iterator[str]:
+    """Lines that write words into the inputs, those of several pieces from the lowest on."""
+    for i, piece in enumerate(plan):
+        port, word = f"top.{piece.wire}", f"in[{i}]"
+        if wires[piece.wire].width > WORD:
+            yield f"        put(&{port}[0], {piece.low}, {piece.width}, {word});"
+        elif piece.low:
+            yield f"        {port} |= {word} << {piece.low};"
         else:
-            yield f"        {words}[{first}] = top.{name};"
+            yield f"        {port} = {word};"
+
+
+def _read(scope: str, plan: Sequence[Piece], wires: Mapping[str, Wire], words: str) -> Iterator[str]:
+    """Lines that read words from wires."""
+    for i, piece in enumerate(plan):
+        port, width = f"{scope}{piece.wire}", wires[piece.wire].width
+        if width > WORD:
+            yield f"        {words}[{i}] = get(&{port}[0], {piece.low}, {piece.width});"
+        elif piece.width < width:
+            yield f"        {words}[{i}] = {port} >> {piece.low} & {(1 << piece.width) - 1}ull;"
+        else:
+            yield f"        {words}[{i}] = {port};"

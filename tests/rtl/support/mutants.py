@@ -152,13 +152,28 @@ MUTANTS = {
              "kept = side.skipping & 0"),
         ),
         *faults_of(
-            "kit/interface.py", "merger channel two_finger",
-            ("values-without-minus-zero", "struct.pack(form, number)", "struct.pack(form, number + 0.0)"),
-            ("references-unsigned", 'negative = field == "reference" and', 'negative = field == "" and'),
+            "kit/codec.py", "merger channel two_finger",
+            ("values-without-minus-zero", "if number < 0 else magnitude",
+             "if number < 0 < magnitude else magnitude"),
+            ("references-unsigned", '0 if kind == "unsigned" else',
+             '0 if kind in ("unsigned", "signed") else'),
         ),
         *faults_of(
-            "kit/adapter.py", "bank",
-            ("adapter-lanes-without-room", "self.channel.space() > lane if", "self.channel.can_push() if"),
+            "kit/ends.py", "bank",
+            ("ends-lanes-without-room", "self.first.channel.space() > self._ahead",
+             "self.first.channel.can_push()"),
+        ),
+        *faults_of(
+            "kit/ends.py", "merger two_finger",
+            ("ends-head-that-is-gone", "self._inputs[self._said] = self.is_open",
+             "self._inputs[self._said] = 1"),
+            ("ends-stops-are-elements", "self.elements += self.within", "self.elements += 1"),
+        ),
+        *faults_of(
+            "kit/adapter.py", "merger",
+            ("adapter-busy-with-tasks", "if not end.is_quiet:", "if end.is_quiet or True:"),
+            ("adapter-sleeps-with-tokens", "if pending:\n            self.wake",
+             "if 0:\n            self.wake"),
         ),
         *faults_of(
             "merge_tree.py", "merge_tree",

@@ -9,6 +9,7 @@ difference if it is found, 1 if it survives. ``tests/rtl/test_mutants.py`` does 
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -93,6 +94,8 @@ def _pairs(blocks: tuple[str, ...]) -> Iterator[object]:
 
 def difference(mutant: Mutant) -> str | None:
     """What finds the fault; None if it survives. Only once in a process, and before its file is imported."""
+    import sim  # noqa: F401  (puts its own finder first, which would find the file without the fault)
+
     sys.meta_path.insert(0, _Finder(mutant))
     import pairs
     from pairs import check_pair
@@ -111,6 +114,9 @@ if __name__ == "__main__":
     sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
     from mutants import MUTANTS
 
-    found = difference(MUTANTS[sys.argv[1]])
+    planted = MUTANTS[sys.argv[1]]
+    if planted.path.with_suffix(".pxd").is_file():  # as source, and so all that is compiled with it
+        os.environ["FIBERSCOPE_UNCOMPILED"] = "1"
+    found = difference(planted)
     print(found or f"{sys.argv[1]} survives")
     sys.exit(found is None)

@@ -1,0 +1,221 @@
+"""Where a module's streams meet channels: tokens become words of its ports, and words become tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hw.rtl.kit.codec import Codec
+from hw.rtl.kit.interface import FIELDS, Stream, Token, misfit
+from hw.rtl.kit.words import Words
+from sim.channel import Channel
+
+CONTROL, COORDINATE, REFERENCE, VALUE = range(len(FIELDS))
+NOTHING = -1  # an input shows no token
+
+
+class Cell:
+    """A field of a lane: the part of a token that it carries, how, and in which word."""
+
+    def __init__(self, codec: Codec, part: int, word: int, name: str) -> None:
+        self.codec = codec
+        self.part = part
+        self.word = word
+        self.name = name
+
+
+class Lane:
+    """A channel at a module, and the fields of its tokens.
+
+    Args:
+        channel: which.
+        stream: that it belongs to,
+        number: as which of its lanes.
+        words: the module's ports.
+    """
+
+    def __init__(self, channel: Channel, stream: Stream, number: int, words: Words) -> None:
+        self.channel = channel
+        self.stream = stream
+        self.cells = [
+            Cell(
+                field.codec,
+                FIELDS.index(field.part),
+                words.place(stream.direction, stream.wire(name), number * field.width),
+                name,
+            )
+            for name, field in stream.fields.items()
+        ]
+        self._stopped_by = [cell for cell in self.cells if cell.part == CONTROL]
+        self._words = words.inputs if stream.direction == "input" else words.outputs
+        same = memoryview(bytearray(8))
+        self._bits, self._values = (
+            same.cast("q"),
+            same.cast("d"),
+        )  # the same memory, so that a value keeps its bits
+
+    def show(self) -> None:
+        """Write the head of the channel into the words."""
+        for cell in self.cells:
+            number = self._part(cell.part)
+            if not cell.codec.fits(number):
+                raise self._misfit(cell, number)
+            self._words[cell.word] = cell.codec.encode(number)
+
+    def hide(self) -> None:
+        """Write zeros."""
+        for cell in self.cells:
+            self._words[cell.word] = 0
+
+    def push(self) -> None:
+        """Push the token that stands in the words."""
+        control = coordinate = reference = 0
+        self._bits[0] = 0
+        for cell in self.cells:
+            number = cell.codec.decode(self._words[cell.word])
+            if cell.part == CONTROL:
+                control = number
+            elif cell.part == COORDINATE:
+                coordinate = number
+            elif cell.part == REFERENCE:
+                reference = number
+            else:
+                self._bits[0] = number
+        self.channel.push(control, coordinate, reference, self._values[0])
+
+    def is_stop(self) -> bool:
+        """Whether the token in the words is none of an element; one without control always is."""
+        for cell in self._stopped_by:
+            return self._words[cell.word] != 0
+        return False
+
+    def token(self) -> Token:
+        """The token that stands in the words; what has no field there is 0."""
+        numbers = dict.fromkeys(FIELDS, 0)
+        for cell in self.cells:
+            numbers[FIELDS[cell.part]] = cell.codec.decode(self._words[cell.word])
+        self._bits[0] = numbers.pop("value")
+        return Token(**numbers, value=self._values[0])
+
+    def _part(self, part: int) -> int:
+        """A part of the head, a value by its bits."""
+        if part == CONTROL:
+            return self.channel.control()
+        if part == COORDINATE:
+            return self.channel.coordinate()
+        if part == REFERENCE:
+            return self.channel.reference()
+        self._values[0] = self.channel.value()
+        return self._bits[0]
+
+    def _misfit(self, cell: Cell, number: int) -> Exception:
+        if cell.part == VALUE:
+            return misfit(self.stream, cell.name, self.channel.value())
+        return misfit(self.stream, cell.name, number)
+
+
+class End:
+    """A stream of a module and the channels of its lanes.
+
+    ``tokens`` counts those that moved, ``elements`` those of them that were no stops; ``within`` is whether
+    the last one was an element. ``is_open`` is whether the machine's side would let a token move in this
+    cycle: an input shows one, an output has space.
+    """
+
+    def __init__(self, stream: Stream, lanes: Sequence[Lane], words: Words) -> None:
+        self.stream = stream
+        self.lanes = list(lanes)
+        self.first = lanes[0]
+        self.is_input = stream.direction == "input"
+        self.is_open = False
+        self.is_quiet = False  # its tokens alone do not keep the module busy
+        self.within = False
+        self.tokens = 0
+        self.elements = 0
+        self._head = NOTHING  # of an input: which token of the first channel is shown
+        said, answered = ("valid", "ready") if self.is_input else ("ready", "valid")
+        self._said = words.place("input", stream.wire(said))
+        self._answered = words.place("output", stream.wire(answered))
+        self._ahead = stream.lane  # tokens that other streams send into the channel before this one
+        self._inputs, self._outputs = words.inputs, words.outputs
+
+    @property
+    def stops(self) -> int:
+        """The stops that moved: so many fibers have ended."""
+        return self.tokens - self.elements
+
+    def update(self) -> bool:
+        """Say to the module what it sees in this cycle; gives whether that has changed."""
+        return self._show_head() if self.is_input else self._show_room()
+
+    def _show_head(self) -> bool:
+        channel = self.first.channel
+        if self._head == channel.pops:
+            return False  # what is shown is so until it is popped
+        head = channel.pops if self.waits_at() is None else NOTHING
+        if head == self._head:
+            return False
+        self._head = head
+        self.is_open = head != NOTHING
+        self._inputs[self._said] = self.is_open
+        for lane in self.lanes:
+            if self.is_open:
+                lane.show()
+            else:
+                lane.hide()
+        return True
+
+    def _show_room(self) -> bool:
+        room = self._has_room()
+        if room == self.is_open:
+            return False
+        self.is_open = room
+        self._inputs[self._said] = room
+        return True
+
+    def _has_room(self) -> bool:
+        if self._ahead > 0:
+            return self.first.channel.space() > self._ahead
+        return self.waits_at() is None
+
+    def moves(self) -> bool:
+        """Whether a token moves at the end of this cycle."""
+        return self.is_open and self._outputs[self._answered] != 0
+
+    def is_blocked(self) -> bool:
+        """Whether the module offers a token for which there is no space."""
+        return not self.is_input and not self.is_open and self._outputs[self._answered] != 0
+
+    def move(self) -> None:
+        """Let it move."""
+        for lane in self.lanes:
+            self.within = not lane.is_stop()
+            self.tokens += 1
+            self.elements += self.within
+            if self.is_input:
+                lane.channel.pop()
+            else:
+                lane.push()
+
+    def waits_at(self) -> Channel | None:
+        """The first channel that holds it up: that shows no token, or has no space."""
+        for lane in self.lanes:
+            open_ = lane.channel.can_pop() if self.is_input else lane.channel.can_push()
+            if not open_:
+                return lane.channel
+        return None
+
+    def token(self) -> Token:
+        """What moves."""
+        return self.first.token()
+
+    def stalls(self) -> tuple[int, ...]:
+        """The accounting states of who waits here, or at any port of the array."""
+        states: list[int] = []
+        for lane in self.lanes:
+            channel = lane.channel
+            states += (
+                (channel.reader_state, channel.any_reader_state)
+                if self.is_input
+                else (channel.writer_state, channel.any_writer_state)
+            )
+        return tuple(dict.fromkeys(states))

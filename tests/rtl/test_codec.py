@@ -1,0 +1,105 @@
+"""Numbers in the bits of a field: what fits comes back to the last bit, what does not is refused."""
+
+import math
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hw.rtl.kit.codec import Codec
+from hw.rtl.kit.interface import float_bits
+
+IEEE = {16: ("<e", "<H"), 32: ("<f", "<I")}
+FLOATS = [("float", 16), ("float", 32), ("float", 64), ("bfloat", 16)]
+DOUBLES = st.integers(-(1 << 63), (1 << 63) - 1)  # every pattern of bits, NaNs among them
+
+
+@given(st.integers(1, 64), st.sampled_from(["unsigned", "signed"]), DOUBLES)
+def test_an_integer_fits_if_it_is_in_the_range(width, kind, number):
+    codec = Codec(width, kind)
+    low, high = (0, 1 << width) if kind == "unsigned" else (-(1 << (width - 1)), 1 << (width - 1))
+    assert codec.fits(number) == (low <= number < high)
+    if codec.fits(number):
+        assert codec.encode(number) == number % (1 << width)
+        assert codec.decode(codec.encode(number)) == number
+
+
+@pytest.mark.parametrize(("kind", "width"), FLOATS)
+@given(bits=st.integers(0, (1 << 64) - 1))
+def test_every_pattern_of_bits_comes_back(kind, width, bits):
+    codec = Codec(width, kind)
+    bits >>= 64 - width
+    assert codec.fits(codec.decode(bits))
+    assert codec.encode(codec.decode(bits)) == bits
+
+
+@pytest.mark.parametrize(("kind", "width"), FLOATS)
+@given(number=DOUBLES)
+def test_what_fits_is_the_same_number_again(kind, width, number):
+    codec = Codec(width, kind)
+    if codec.fits(number):
+        assert codec.decode(codec.encode(number)) == number
+
+
+@pytest.mark.parametrize("width", IEEE)
+@given(drawn=st.data())
+def test_narrow_floats_are_those_of_ieee(width, drawn):
+    codec, (form, raw) = Codec(width, "float"), IEEE[width]
+    narrow = drawn.draw(st.floats(width=width, allow_nan=False))
+    assert codec.encode(float_bits(narrow)) == struct.unpack(raw, struct.pack(form, narrow))[0]
+    wide = drawn.draw(st.floats(allow_nan=False))
+    try:
+        exact = struct.unpack(form, struct.pack(form, wide))[0] == wide
+    except OverflowError:
+        exact = False
+    assert codec.fits(float_bits(wide)) == exact
+
+
+@given(st.integers(0, 0xFFFF))
+def test_a_bfloat_is_the_upper_half_of_a_float(bits):
+    assert Codec(16, "bfloat").decode(bits) == Codec(32, "float").decode(bits << 16)
+
+
+@pytest.mark.parametrize(
+    ("bits", "fits"),
+    [
+        (0x7FF8000000000000, True),  # quiet
+        (0x7FF4000000000000, True),  # signalling
+        (0x7FF0000020000000, True),  # the least payload that a float of 32 bits has
+        (0x7FF0000000000001, False),  # which would be infinite in so few
+        (0xFFF8000000000001 - (1 << 64), False),
+    ],
+)
+def test_what_a_nan_carries_is_kept_or_refused(bits, fits):
+    codec = Codec(32, "float")
+    assert codec.fits(bits) == fits
+    if fits:
+        assert codec.decode(codec.encode(bits)) == bits
+
+
+def test_the_smallest_and_the_largest():
+    half = Codec(16, "float")
+    for number, fits in (
+        (2.0**-24, True),
+        (2.0**-25, False),
+        (65504.0, True),
+        (65536.0, False),
+        (-0.0, True),
+    ):
+        assert half.fits(float_bits(number)) == fits
+    assert half.encode(float_bits(-math.inf)) == 0xFC00
+
+
+@pytest.mark.parametrize(
+    ("width", "kind", "message"),
+    [
+        (0, "unsigned", "a field has 1 to 64 bits, not 0"),
+        (65, "signed", "a field has 1 to 64 bits, not 65"),
+        (24, "float", "there is no float of 24 bits"),
+        (8, "fixed", "no kind fixed; known: unsigned, signed, float, bfloat"),
+    ],
+)
+def test_what_no_field_can_be_is_refused(width, kind, message):
+    with pytest.raises(ValueError, match=message):
+        Codec(width, kind)
