@@ -60,13 +60,13 @@ def _run_file(path: Path) -> ModuleType:
     sys.modules[spec.name] = module  # for what looks itself up there, as pydantic's models do
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         line = _line_in(path, error)
         raise ConfigurationError(f"{path}:{line}: {type(error).__name__}: {error}") from error
     return module
 
 
-def _line_in(path: Path, error: Exception) -> int:
+def _line_in(path: Path, error: BaseException) -> int:
     """The line of a file at which running it failed."""
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return error.lineno

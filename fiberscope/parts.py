@@ -13,7 +13,7 @@ from typing import Any
 
 from accelerators.composition import PartFactory
 from fiberscope.errors import InputError
-from sim import Component
+from sim import Component, SimulationError
 from workloads.errors import nearest
 
 __all__ = ["checked", "origin", "parse_parts"]
@@ -43,11 +43,8 @@ def _load(text: str, module: str, attribute: str) -> PartFactory:
     try:
         with _current_folder():
             loaded = importlib.import_module(module)
-    except Exception as error:  # whatever the user's module raises
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        line = "" if "importlib" in where.filename else f" ({where.filename}:{where.lineno})"
-        fault = f"{type(error).__name__}: {error}{line}"
-        raise InputError(f"--part {text}: cannot import {module}: {fault}") from error
+    except (Exception, SystemExit) as error:  # whatever the user's module raises
+        raise InputError(f"--part {text}: cannot import {module}: {_fault(error)}") from error
     found = getattr(loaded, attribute, None)
     if not callable(found):
         classes = [name for name, value in vars(loaded).items() if inspect.isclass(value)]
@@ -55,6 +52,13 @@ def _load(text: str, module: str, attribute: str) -> PartFactory:
         raise InputError(f"--part {text}: {module} has no class {attribute}; {advice}")
     factory: PartFactory = found
     return factory
+
+
+def _fault(error: BaseException) -> str:
+    """What an error in a user's code says, and where that is."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    line = "" if "importlib" in where.filename else f" ({where.filename}:{where.lineno})"
+    return f"{type(error).__name__}: {error}{line}"
 
 
 @contextmanager
@@ -78,7 +82,12 @@ def _checked(part: str, make: PartFactory) -> PartFactory:
         fault = _misfit(make, arguments, options)
         if fault:
             raise InputError(f"the part {part}: {origin(make)} is not made as the machine makes it: {fault}")
-        made: object = make(*arguments, **options)
+        try:
+            made: object = make(*arguments, **options)
+        except SimulationError:  # what the machine refuses
+            raise
+        except Exception as error:
+            raise InputError(f"the part {part}: {origin(make)} cannot be made: {_fault(error)}") from error
         if not isinstance(made, Component):
             raise InputError(f"the part {part}: {origin(make)} made {made!r}, which is no sim.Component")
         return made

@@ -56,11 +56,6 @@ class TaskTable(TaskInputs):
         self.output_lengths = _zeros(self.count)
         self.row_lengths = _zeros(tasks.product_rows)
 
-    @property
-    def partial_inputs(self) -> int:
-        """Partial fibers that are written and read back."""
-        return int((np.asarray(self.inputs) < 0).sum())
-
 
 def _zeros(length: int) -> array[int]:
     return array("q", bytes(8 * length))

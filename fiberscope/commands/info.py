@@ -56,8 +56,12 @@ def info(
       fiberscope info gamma --json gamma.json
       fiberscope info gamma --draw -o gamma.svg
     """
-    if draw or output is not None or settings:
-        _draw(name, output or Path(f"{name}.svg"), settings or [])
+    strange = {"a parameter": parameter, "--json": json} if draw else {"--output": output, "--set": settings}
+    for what, given in strange.items():
+        if given:
+            raise InputError(f"{what} goes {'without' if draw else 'with'} --draw")
+    if draw:
+        _draw(name, output, settings or [])
         return
     if json is not None:
         check_writable(json)
@@ -68,10 +72,14 @@ def info(
         described.show()
 
 
-def _draw(name: str, output: Path, settings: list[str]) -> None:
+def _draw(name: str, output: Path | None, settings: list[str]) -> None:
+    import accelerators
     from accelerators.configuration import parse_settings
     from fiberscope.drawing.machine import drawn
 
+    output = output or Path(f"{accelerators.find(name).name}.svg")
+    if output != STANDARD_OUTPUT and output.suffix.lower() != ".svg":
+        raise InputError(f"{output}: drawings are .svg files")
     if output != STANDARD_OUTPUT:
         check_writable(output)
     write_text(output, drawn(name, parse_settings(settings)))

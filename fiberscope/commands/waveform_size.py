@@ -17,7 +17,10 @@ KNOWN_SHARE = 0.05  # of the run: before it, header and first values count for m
 
 
 def sized(tell: Progress | None, waveform: Waveform | None) -> Progress | None:
-    """The progress, which also says once how large the waveform will be if it goes on growing as it did."""
+    """The progress, which also says how large the waveform will be if it goes on growing as it did.
+
+    It says so again when twice as much is to be expected as it said before.
+    """
     if tell is None or waveform is None or waveform.window or waveform.cycles:
         return tell
     return _SizeWatch(tell, waveform)
@@ -31,7 +34,7 @@ class _SizeWatch:
 
         self._tell, self._path, self._making = tell, waveform.path, partial(waveform.path)
         self._stage = Stage(SIMULATING, 0)
-        self._said = False
+        self._said = 0.0  # bytes
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         self._tell(stage, done, total)
@@ -42,13 +45,13 @@ class _SizeWatch:
             self._look()
 
     def _look(self) -> None:
-        if self._said or not self._stage.share or not self._making.exists():
+        if not self._stage.share or not self._making.exists():
             return
         size = self._making.stat().st_size
         expected = size / self._stage.share
         begun = self._stage.share >= KNOWN_SHARE or size >= LARGE_BYTES
-        if begun and expected >= LARGE_BYTES:
-            self._said = True
+        if begun and expected >= max(LARGE_BYTES, 2 * self._said):
+            self._said = expected
             print(
                 f"fiberscope: the waveform {self._path} will be about {expected / 2**20:,.0f} MiB; "
                 "--vcd-window START:END, --vcd-cycles N or --vcd-scope PATTERN keep it small",

@@ -37,6 +37,7 @@ def test_a_file_is_read_anew_each_time(tmp_path: Path) -> None:
         ("x = 1\n", "{file}: it should have an Accelerator, called ACCELERATOR"),
         ("ACCELERATOR = 'gamma'\n", "{file}: it should have an Accelerator, called ACCELERATOR"),
         ("x = 1\n\ny = x / 0\n", "{file}:3: ZeroDivisionError: division by zero"),
+        ("\nraise SystemExit(5)\n", "{file}:2: SystemExit: 5"),
         ("x = 1\nclass A\n", "{file}:2: SyntaxError: expected ':' (machine.py, line 2)"),
         (
             "import nothing_of_the_kind\n",

@@ -105,11 +105,24 @@ def test_info_draws(tmp_path, capsys):
     assert "pe x2" in capsys.readouterr().out
 
 
+def test_the_drawing_of_a_machine_in_a_file_has_its_name_and_lies_here(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    machine = IMAGES.parents[1] / "examples" / "inner_product" / "machine.py"
+    assert cli.run(["info", str(machine), "--draw"]) == 0
+    assert capsys.readouterr().out == "Drawing: inner_product.svg\n"
+    assert 'aria-label="inner_product: ' in Path("inner_product.svg").read_text(encoding="utf-8")
+
+
 def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path, capsys):
     for arguments, line in (
         (["info", "gama", "--draw"], "gamma?"),
         (["info", "gamma", "--draw", "--set", "pe.cout=2"], "did you mean pe.count"),
         (["info", "gamma", "--draw", "-o", str(tmp_path / "none" / "x.svg")], "none"),
+        (["info", "gamma", "--draw", "-o", str(tmp_path / "x.png")], "x.png: drawings are .svg files"),
+        (["info", "gamma", "pe.count", "--draw"], "a parameter goes without --draw"),
+        (["info", "gamma", "--draw", "--json", "x.json"], "--json goes without --draw"),
+        (["info", "gamma", "--set", "pe.count=2"], "--set goes with --draw"),
+        (["info", "gamma", "-o", "x.svg"], "--output goes with --draw"),
     ):
         assert cli.run(arguments) == 2
         shown = capsys.readouterr().err

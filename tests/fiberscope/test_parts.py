@@ -21,6 +21,9 @@ def nothing(name, radix, stages):
 
 def few(name):
     return HighRadixMerger(name, 4)
+
+def broken(name, radix, stages):
+    return radix / 0
 """
 
 
@@ -29,6 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("own_blocks.py").write_text(MODULE)
     Path("broken_of_a_test.py").write_text("x = 1 / 0\n")
+    Path("leaving_of_a_test.py").write_text("raise SystemExit(5)\n")
 
 
 @pytest.mark.parametrize("command", ["sim", "ablate"])
@@ -72,6 +76,18 @@ def test_a_part_is_named_on_the_command_line(command: str, capsys: pytest.Captur
 def test_a_part_that_cannot_be_costs_a_line(part: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["sim", "gamma", *TINY, "--part", part]) == 2
     assert capsys.readouterr().err == f"fiberscope: {says}\n"
+
+
+def test_a_part_that_breaks_as_it_is_made_is_named_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["sim", "gamma", *TINY, "--part", "merger=own_blocks:broken"]) == 2
+    err = capsys.readouterr().err
+    assert "own_blocks.broken cannot be made: ZeroDivisionError: division by zero (" in err
+    assert err.endswith("own_blocks.py:14)\n")
+
+
+def test_a_module_that_ends_the_process_is_named_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["sim", "gamma", *TINY, "--part", "merger=leaving_of_a_test:Mine"]) == 2
+    assert "leaving_of_a_test.py:1)\n" in capsys.readouterr().err
 
 
 def test_a_module_that_breaks_is_named_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:

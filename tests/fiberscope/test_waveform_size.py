@@ -1,4 +1,4 @@
-"""A waveform that will be large is announced while it is written, once, and only if its length is open."""
+"""A waveform that will be large is announced while it is written, and only if its length is open."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def grow(path: Path, size: int) -> None:
         file.truncate(size)
 
 
-def test_said_once_from_how_the_file_grows(path, capsys):
+def test_said_from_how_the_file_grows_and_again_only_when_that_doubles(path, capsys):
     told = []
     progress = sized(lambda *news: told.append(news), Waveform(path))
 
@@ -40,6 +40,9 @@ def test_said_once_from_how_the_file_grows(path, capsys):
     assert said.count("\n") == 1
     assert reach(11) == ""
     assert told[-2:] == [("simulating", 11, 100), ("cycles", 77, 0)]
+    grow(path, 160 * MIB)
+    assert "will be about 400 MiB" in reach(40)  # it grows faster than it did
+    assert reach(41) == ""
 
 
 def test_a_limit_of_cycles_bounds_it(path, capsys):
