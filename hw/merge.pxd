@@ -27,7 +27,7 @@ cdef class HighRadixMerger(Component):
     cdef short[::1] lacking
     cdef long[::1] heads
     cdef signed char[::1] held
-    cdef signed char[::1] oldest
+    cdef short[::1] front
     cdef long[::1] words
     cdef double[::1] values
     cdef short[::1] ready
@@ -61,10 +61,10 @@ cdef class HighRadixMerger(Component):
     @cython.locals(way=Channel, place=long)
     cdef bint _sees_all(self, long node) noexcept
     @cython.final
-    cdef void _lack_less(self, long node) noexcept
+    cdef inline void _lack_less(self, long node) noexcept
     @cython.final
     @cython.locals(end=long)
-    cdef void _make_ready(self, long node) noexcept
+    cdef inline void _make_ready(self, long node) noexcept
     @cython.final
     @cython.locals(node=long, left=bint)
     cdef bint _pass_on_all(self) except -1
@@ -73,13 +73,13 @@ cdef class HighRadixMerger(Component):
     cdef int _pass_on(self, long node) except -1
     @cython.final
     @cython.locals(smallest=long, coordinate=long, place=long)
-    cdef long _smallest(self, long node) noexcept
+    cdef inline long _smallest(self, long node) noexcept
     @cython.final
     @cython.locals(way=Channel)
     cdef int _pass_from_way(self, long node, long place) except -1
     @cython.final
     @cython.locals(at=long)
-    cdef int _pass_from_buffer(self, long node, long behind) except -1
+    cdef inline int _pass_from_buffer(self, long node, long behind) except -1
     @cython.final
     @cython.locals(place=long)
     cdef int _pass_stop(self, long node) except -1
@@ -87,15 +87,14 @@ cdef class HighRadixMerger(Component):
     @cython.locals(way=long)
     cdef int _end(self, long node) except -1
     @cython.final
-    cdef void _take(self, long node, long behind) noexcept
+    cdef inline void _take(self, long node, long behind) noexcept
     @cython.final
-    @cython.locals(slot=long)
-    cdef void _show(self, long node) noexcept
+    cdef inline void _show(self, long node) noexcept
     @cython.final
-    cdef int _push(self, long node, long coordinate, long reference, double value) except -1
+    cdef inline int _push(self, long node, long coordinate, long reference, double value) except -1
     @cython.final
     @cython.locals(at=long)
-    cdef void _store(self, long node, long coordinate, long reference, double value) noexcept
+    cdef inline void _store(self, long node, long coordinate, long reference, double value) noexcept
     @cython.final
     cdef int _emit(self, long coordinate, long reference, double value) except -1
     @cython.final

@@ -15,11 +15,11 @@ from sim.protocol import Protocol
 MERGE_TASK = Protocol("merge task", coordinate="fan_in", reference="task")
 RADIX = (2, 256)  # least and most ways of a merger
 COORDINATE_BITS = 55  # of an element's coordinate, at the most
-# Words of a token in a buffer side by side, so that one cache line holds it.
+# Words of a token in a buffer side by side; one is spare, so that a buffer fills a line of the host's cache.
 COORDINATE = 0
 REFERENCE = 1
 VALUE = 2
-WORDS = 3
+WORDS = 4
 SLOTS = 2  # of the buffer behind a node: a token in and one out in every cycle
 NEW = -1  # instead of a coordinate: a way whose first head has not been seen
 ENDED = 1 << 62  # the same of a stop, which comes behind all elements
@@ -136,7 +136,8 @@ class HighRadixMerger(Component):
         self.lacking = array("h", [1 if first < self.radix else ways for first, ways in nodes])
         self.heads = array("q", [NEW] * (self.radix + count))  # coordinates, also of those that left last
         self.held = array("b", bytes(count))  # tokens in the buffer behind a node
-        self.oldest = array("b", bytes(count))  # the slot of the first of them
+        # Where in ``words`` the first of them begins; the other slot's place differs in the bit ``WORDS``.
+        self.front = array("h", [SLOTS * WORDS * node for node in range(count)])
         tokens = memoryview(bytearray(8 * WORDS * SLOTS * count))
         self.words, self.values = tokens.cast("q"), tokens.cast("d")  # the same memory
         self.ready = array("h", bytes(2 * count))  # a ring of the nodes that lack nothing
@@ -287,7 +288,7 @@ class HighRadixMerger(Component):
         self._watch(node, place, 1)
 
     def _pass_from_buffer(self, node: int, behind: int) -> None:
-        at = WORDS * (SLOTS * behind + self.oldest[behind])
+        at = self.front[behind]
         self._push(node, self.words[at + COORDINATE], self.words[at + REFERENCE], self.values[at + VALUE])
         self._take(node, behind)
 
@@ -312,7 +313,7 @@ class HighRadixMerger(Component):
         if self.held[behind] == SLOTS:
             self._lack_less(behind)
         self.held[behind] -= 1
-        self.oldest[behind] ^= 1
+        self.front[behind] ^= WORDS
         if self.held[behind] > 0:
             self._show(behind)
         else:
@@ -320,8 +321,7 @@ class HighRadixMerger(Component):
 
     def _show(self, node: int) -> None:
         """Show the parent of a node the first token in the buffer behind it."""
-        slot = SLOTS * node + self.oldest[node]
-        self.heads[self.radix + node] = self.words[WORDS * slot + COORDINATE]
+        self.heads[self.radix + node] = self.words[self.front[node] + COORDINATE]
 
     def _push(self, node: int, coordinate: int, reference: int, value: float) -> None:
         """Put a token behind a node, whose parent may have waited for it."""
@@ -331,7 +331,7 @@ class HighRadixMerger(Component):
             self._store(node, coordinate, reference, value)
 
     def _store(self, node: int, coordinate: int, reference: int, value: float) -> None:
-        at = WORDS * (SLOTS * node + (self.oldest[node] ^ self.held[node]))
+        at = self.front[node] ^ WORDS * self.held[node]
         self.words[at + COORDINATE] = coordinate
         self.words[at + REFERENCE] = reference
         self.values[at + VALUE] = value

@@ -25,9 +25,9 @@ cdef class Crossbar(Component):
     @cython.locals(source=Channel)
     cdef long _arbitrate(self) except -1
     @cython.final
-    cdef void _contend(self, long output, long index) noexcept
+    cdef inline void _contend(self, long output, long index) noexcept
     @cython.final
-    cdef long _goal(self, Channel source) except -1
+    cdef inline long _goal(self, Channel source) except -1
     @cython.final
     cdef int _grant(self, long output) except -1
     @cython.final

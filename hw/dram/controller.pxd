@@ -33,14 +33,14 @@ cdef class Controller:
     cdef long wake(self, long now) noexcept
     cdef bint _serve_opened(self, long now) except -1
     cdef bint _serve_queue(self, long now, long kind) except -1
-    cdef long _bound(self, long kind) noexcept
-    cdef void _choose_mode(self) noexcept
+    cdef inline long _bound(self, long kind) noexcept
+    cdef inline void _choose_mode(self) noexcept
     cdef long _first_ready(self, long now, long kind) noexcept
     cdef bint _preempts_hit(self, long entry) noexcept
-    cdef long _ready(self, long entry, long kind) noexcept
-    cdef long _hits(self, long entry) noexcept
-    cdef long _row_ready(self, long entry) noexcept
-    cdef long _column_ready(self, long entry) noexcept
+    cdef inline long _ready(self, long entry, long kind) noexcept
+    cdef inline long _hits(self, long entry) noexcept
+    cdef inline long _row_ready(self, long entry) noexcept
+    cdef inline long _column_ready(self, long entry) noexcept
     cdef int _advance(self, long entry, long now) except -1
     cdef void _count(self, long entry, long open_row) noexcept
     cdef int _issue_column(self, long which, long entry, long now) except -1
@@ -50,10 +50,10 @@ cdef class Controller:
     cdef long _next_refresh_step(self) noexcept
     cdef void _fall_due(self, long now) noexcept
     cdef void _keep_bank(self) noexcept
-    cdef bint _all_wait(self) noexcept
+    cdef inline bint _all_wait(self) noexcept
     cdef long _refresh_ready(self) noexcept
     cdef long _bank_refresh_ready(self, long bank) noexcept
     cdef bint _serve_refresh(self, long now) except -1
     cdef int _refresh_bank(self, long bank, long now) except -1
     cdef int _refresh_all(self, long pseudo, long now) except -1
-    cdef void _row_closed(self, long bank) noexcept
+    cdef inline void _row_closed(self, long bank) noexcept

@@ -53,14 +53,14 @@ cdef class FiberReader(Component):
     @cython.final
     cdef bint _ask(self) except -1
     @cython.final
-    cdef long _line_end(self, long way) noexcept
+    cdef inline long _line_end(self, long way) noexcept
     @cython.final
     @cython.locals(channel=Channel)
-    cdef bint _has_room(self, long way) except -1
+    cdef inline bint _has_room(self, long way) except -1
     @cython.final
     cdef int _ask_line(self, long way) except -1
     @cython.final
-    cdef int _request(self, long entry, long offset) except -1
+    cdef inline int _request(self, long entry, long offset) except -1
     @cython.final
     cdef bint _receive(self) except -1
     @cython.final
