@@ -1,20 +1,29 @@
 cimport cython
 
 from hw.misses cimport MissTable
-from hw.tags cimport TagStore
+from hw.pipeline cimport Pipeline
+from hw.tags cimport Sets, TagStore
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long READ, WRITE, FETCH, CONSUME, WRITE_THROUGH, PORT_SHIFT, TAG_MASK
+cdef long READ, WRITE, FETCH, CONSUME, WRITE_THROUGH, PORT_SHIFT, TAG_MASK, NONE
 
 cdef class FiberCacheBank(Component):
     cdef readonly object specification
     cdef readonly long line_bytes
-    cdef readonly long banks
     cdef readonly long tag_base
     cdef readonly TagStore tags
+    cdef readonly Sets sets
     cdef readonly MissTable misses
     cdef long answering
+    cdef readonly Pipeline pipeline
+    cdef long[::1] operations
+    cdef long[::1] request_tags
+    cdef long[::1] addresses
+    cdef long[::1] set_indices
+    cdef long[::1] places
+    cdef signed char[::1] present
+    cdef long slot
     cdef readonly long read_hits, read_joins, read_misses
     cdef readonly long fetch_hits, fetch_misses
     cdef readonly long write_hits, write_misses
@@ -25,13 +34,20 @@ cdef class FiberCacheBank(Component):
     cdef public Channel memory_requests
     cdef public Channel memory_replies
 
+    @cython.locals(pipeline=Pipeline, blocked=Channel, stood=bint, line_has_turn=bint, may_enter=bint, moves=bint, enters=bint, takes=bint)
     cpdef long tick(self, long now) except? -2
     @cython.final
-    cdef int _fill(self) except -1
+    cdef long _wait(self, Channel blocked) except? -2
     @cython.final
-    cdef long _answer(self, long now) except? -2
+    cdef bint _may_enter(self) noexcept
     @cython.final
-    cdef Channel _serve(self)
+    cdef int _enter(self, long slot) except -1
+    @cython.final
+    cdef int _take_line(self) except -1
+    @cython.final
+    cdef Channel _answer(self)
+    @cython.final
+    cdef Channel _decide(self)
     @cython.final
     cdef Channel _pass_write(self)
     @cython.final
@@ -41,9 +57,13 @@ cdef class FiberCacheBank(Component):
     @cython.final
     cdef Channel _join(self, long operation, long place)
     @cython.final
-    cdef Channel _allocate(self, long operation, long line, long set_index)
+    cdef bint _comes(self, long miss) noexcept
     @cython.final
-    cdef Channel _miss(self, long operation, long line, long set_index)
+    cdef Channel _allocate(self, long operation, long place)
+    @cython.final
+    cdef long _line(self) noexcept
+    @cython.final
+    cdef Channel _miss(self, long operation, long place)
     @cython.final
     cdef int _ask(self, long operation, long miss) except -1
     @cython.final

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from array import array
 
+from hw.cache_geometry import HASHED, FiberCacheSpecification
 from hw.memory import (
     CONSUME,
     FETCH,
@@ -17,61 +18,17 @@ from hw.memory import (
     WRITE_UNREAD,
 )
 from hw.misses import MissTable
-from hw.tags import TagStore
+from hw.pipeline import Pipeline
+from hw.tags import Sets, TagStore
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
 
-# The least and the most of each number of a specification.
-LIMITS = {
-    "banks": (1, 4096),
-    "sets": (1, 1 << 22),
-    "ways": (1, 1024),
-    "line_bytes": (2, 4096),
-    "misses": (1, 4096),
-    "targets": (1, 65536),
-    "priority_limit": (0, (1 << 16) - 1),
-    "reuse_limit": (1, (1 << 8) - 1),
-}
-
-
-@dataclass(frozen=True)
-class FiberCacheSpecification:
-    """A FiberCache's geometry and policies, per bank where not said otherwise.
-
-    Args:
-        banks: banks of the whole cache; lines are interleaved over them.
-        sets: sets of one bank.
-        ways: ways of a set.
-        line_bytes: bytes of a line.
-        misses: misses in flight (miss status holding registers).
-        targets: reads that wait for lines in flight.
-        priority_limit: where a line's count of reads to come saturates; 0 for SRRIP alone.
-        reuse_limit: largest re-reference prediction value of SRRIP, 3 for its two bits.
-
-    Raises:
-        ValueError: if a number is out of its ``LIMITS``.
-    """
-
-    banks: int
-    sets: int
-    ways: int
-    line_bytes: int = 64
-    misses: int = 16
-    targets: int = 64
-    priority_limit: int = 15
-    reuse_limit: int = 3
-
-    def __post_init__(self) -> None:
-        """Refuse what no cache can have."""
-        for name, (least, most) in LIMITS.items():
-            number = getattr(self, name)
-            if not least <= number <= most:
-                raise ValueError(f"FiberCache: {name} must be from {least} to {most}, not {number}")
+NONE = -1
 
 
 class FiberCacheBank(Component):
-    """One bank; serves one request or one fill a cycle.
+    """One bank, a pipeline; decides about one request, or takes one fill, a cycle.
 
     Interface: requests come in on ``requests`` and are answered on ``replies`` (protocol in ``hw.memory``);
     line reads and write-backs leave on ``memory_requests``, lines come back on ``memory_replies``.
@@ -81,7 +38,8 @@ class FiberCacheBank(Component):
     - ``WRITE`` puts a whole line into the cache without fetching it, and acknowledges. The line
       awaits one read: its priority is one.
     - ``WRITE_UNREAD`` is a write of a line that awaits no read; its priority is zero.
-    - ``CONSUME`` reads for the last time: the line is dropped and never written back.
+    - ``CONSUME`` reads for the last time: the line is dropped and never written back, from one in flight
+      on its arrival.
     - ``WRITE_THROUGH`` passes a whole line on to memory; a copy in the cache stays as it is.
 
     A miss does not block later requests while a register for misses in flight, a target and a way are to be
@@ -89,13 +47,18 @@ class FiberCacheBank(Component):
     one before a dirty one, which would cost a write as well, and by SRRIP among equals. A dirty victim is
     written back.
 
-    Timing: a hit is answered in the cycle in which it is seen; the bank's latency is the latency of the
-    channel at ``replies``. A fill takes the cycle in which the line comes back and answers one waiting
-    request a cycle, the first in that same cycle. Lines are taken before requests are served, and only a full
-    channel at ``replies`` holds them up: a requester must take its replies in the end.
+    Timing: tags are in synchronous memories, so a request is decided about ``stages`` cycles after it was
+    taken: a hit is answered then, and the latency of the channel at ``replies`` comes on top. One is taken a
+    cycle, and the stages move in step, see ``hw.pipeline``; but one behind another to the same set waits
+    until that has been decided, and one to a set whose ways are all in flight until a line comes.
 
-    Source: Gamma (ASPLOS 2021) for operations, priorities and SRRIP; line size, misses in flight and the
-    widths of the counts are choices of this model.
+    A line that comes is taken from memory in one cycle and has the turn of the next, and one more for each
+    further request that it answers, in which no request is decided about; the last of these may take the
+    next line. Only a full channel at ``replies`` holds lines up: a requester must take its replies in the
+    end.
+
+    Source: Gamma (ASPLOS 2021) for operations, priorities and SRRIP; line size, misses in flight, the
+    stages and the widths of the counts are choices of this model.
 
     Args:
         name: instance name.
@@ -148,13 +111,22 @@ class FiberCacheBank(Component):
         super().__init__(name)
         self.specification = specification
         self.line_bytes = specification.line_bytes
-        self.banks = specification.banks
         self.tag_base = port << PORT_SHIFT
         self.tags = TagStore(
             specification.sets, specification.ways, specification.priority_limit, specification.reuse_limit
         )
+        self.sets = Sets(specification.banks, specification.sets, specification.index == HASHED)
         self.misses = MissTable(specification.misses, specification.targets)
         self.answering = -1  # the miss whose line has come and whose targets are being answered
+        self.pipeline = Pipeline(specification.stages)
+        slots = bytes(8 * specification.stages)  # of the requests in it: their tokens, and what was looked up
+        self.operations = array("q", slots)
+        self.request_tags = array("q", slots)
+        self.addresses = array("q", slots)
+        self.set_indices = array("q", [NONE] * specification.stages)
+        self.places = array("q", slots)  # where the line is, or the victim's place; -1: neither is wanted
+        self.present = array("b", bytes(specification.stages))  # whether the line is there
+        self.slot = 0  # of the request that is decided about
         self.read_hits = self.read_joins = self.read_misses = 0
         self.fetch_hits = self.fetch_misses = 0
         self.write_hits = self.write_misses = 0
@@ -171,74 +143,110 @@ class FiberCacheBank(Component):
             )
 
     def tick(self, now: int) -> int:
-        """Answer a target of a line that came, take a line or serve a request."""
-        if self.answering < 0 and self.memory_replies.can_pop():
-            self._fill()
-            if self.answering < 0:
-                return self.busy(now + 1)
-        if self.answering >= 0:
-            return self._answer(now)
-        if not self.requests.can_pop():
-            return self.wait_input(self.memory_replies) if self.misses.used > 0 else self.idle()
-        blocked = self._serve()
-        if blocked is None:
-            self.requests.pop()
+        """Decide about a request, take one, answer for the line that came, take a line, as each may."""
+        pipeline = self.pipeline
+        stood, line_has_turn = pipeline.stands(now), self.answering >= 0
+        may_enter = self._may_enter()
+        blocked: Channel | None = None
+        moves = not stood
+        if stood and not line_has_turn:
+            blocked = self._decide()
+            moves = blocked is None
+            if moves:
+                self.set_indices[pipeline.leave(now)] = NONE
+        enters = may_enter and moves
+        if enters:
+            self._enter(pipeline.enter(now))
+        if line_has_turn:
+            blocked = self._answer()
+        takes = self.answering < 0 and self.memory_replies.can_pop()
+        if takes:
+            self._take_line()
+        if enters or takes or (stood and moves) or (line_has_turn and blocked is None):
             return self.busy(now + 1)
-        if blocked is self.memory_replies:
-            return self.wait_input(blocked)
+        if pipeline.filled > 0 and moves:
+            return self.busy(pipeline.due())
+        return self._wait(blocked)
+
+    def _wait(self, blocked: Channel | None) -> int:
+        """Nothing moves: wait for the channel that is known, or for a line."""
+        if blocked is None and self.misses.used == 0:
+            return self.idle()
+        if blocked is None or blocked is self.memory_replies:
+            return self.wait_input(self.memory_replies)
         return self.wait_output(blocked)
 
-    def _fill(self) -> None:
+    def _may_enter(self) -> bool:
+        """Whether there is a request, to a set that none in the pipeline is to, with a way not in flight."""
+        if not self.requests.can_pop():
+            return False
+        set_index = self.sets.of(self.requests.reference() // self.line_bytes)
+        for slot in range(self.pipeline.depth):
+            if self.set_indices[slot] == set_index:
+                return False
+        return self.tags.in_flight[set_index] < self.tags.ways
+
+    def _enter(self, slot: int) -> None:
+        """Take the request at the head and look up its line: its set stays so until it is decided about."""
+        operation = self.requests.control()
+        if operation < READ or operation > WRITE_UNREAD:
+            raise SimulationError(f"{self.requests.name}: no operation {operation}; see hw.memory.OPERATIONS")
+        address = self.requests.reference()
+        line = address // self.line_bytes
+        set_index = self.sets.of(line)
+        place = self.tags.find(set_index, line)
+        self.present[slot] = place >= 0
+        if place < 0 and operation not in (CONSUME, WRITE_THROUGH):
+            place = self.tags.victim(set_index)
+        self.operations[slot] = operation
+        self.request_tags[slot] = self.requests.coordinate()
+        self.addresses[slot] = address
+        self.set_indices[slot] = set_index
+        self.places[slot] = place
+        self.requests.pop()
+
+    def _take_line(self) -> None:
         """Take a line from memory; its register stays until its targets are answered."""
         miss = self.memory_replies.coordinate() & TAG_MASK
         if miss >= self.misses.registers or self.misses.lines[miss] < 0:
             raise SimulationError(f"{self.memory_replies.name}: a line that was not asked for (miss {miss})")
         self.memory_replies.pop()
-        place = self.misses.places[miss]
-        if place >= 0:
-            self.tags.pending[place] = -1
-        if self.misses.first[miss] >= 0:
-            self.answering = miss
-        else:
-            self.misses.close(miss)
+        self.answering = miss
 
-    def _answer(self, now: int) -> int:
-        """Answer one of the requests that waited for the line that came."""
-        if not self.replies.can_push():
-            return self.wait_output(self.replies)
+    def _answer(self) -> Channel | None:
+        """Answer one of the requests that waited for the line that came, if any did; done behind the last."""
         miss = self.answering
-        target = self.misses.next_target(miss)
-        address = self.misses.lines[miss] * self.line_bytes
-        self.replies.push(self.misses.operations[target], self.misses.target_tags[target], address)
+        if self.misses.first[miss] >= 0:
+            if not self.replies.can_push():
+                return self.replies
+            target = self.misses.next_target(miss)
+            address = self.misses.lines[miss] * self.line_bytes
+            self.replies.push(self.misses.operations[target], self.misses.target_tags[target], address)
         if self.misses.first[miss] < 0:
-            if self.misses.consumed[miss] and self.misses.places[miss] >= 0:
-                self.tags.drop(self.misses.places[miss])
+            if self.misses.places[miss] >= 0:
+                self.tags.arrive(self.misses.places[miss])
             self.misses.close(miss)
             self.answering = -1
-        return self.busy(now + 1)
+        return None
 
-    def _serve(self) -> Channel | None:
-        """Serve the request at the head; returns the channel it has to wait for, if it cannot be served."""
-        operation = self.requests.control()
+    def _decide(self) -> Channel | None:
+        """Decide about the oldest request; returns the channel it has to wait for, if nothing can be done."""
+        slot = self.slot = self.pipeline.oldest
+        operation, place = self.operations[slot], self.places[slot]
         if operation == WRITE_THROUGH:
             return self._pass_write()
-        if operation < READ or operation > WRITE_UNREAD:
-            raise SimulationError(f"{self.requests.name}: no operation {operation}; see hw.memory.OPERATIONS")
-        line = self.requests.reference() // self.line_bytes
-        set_index = line // self.banks % self.tags.sets
-        place = self.tags.find(set_index, line)
-        if place >= 0 and self.tags.pending[place] >= 0:
+        if self.present[slot] and self.tags.pending[place] >= 0:
             return self._join(operation, place)
-        if place >= 0:
+        if self.present[slot]:
             return self._hit(operation, place)
         if operation in (WRITE, WRITE_UNREAD):
-            return self._allocate(operation, line, set_index)
-        return self._miss(operation, line, set_index)
+            return self._allocate(operation, place)
+        return self._miss(operation, place)
 
     def _pass_write(self) -> Channel | None:
         if not self.memory_requests.can_push():
             return self._wait_for_memory(1)
-        self.memory_requests.push(WRITE, self.tag_base, self.requests.reference())
+        self.memory_requests.push(WRITE, self.tag_base, self.addresses[self.slot])
         self.writes_through += 1
         return None
 
@@ -262,68 +270,70 @@ class FiberCacheBank(Component):
         return None
 
     def _reply(self, operation: int) -> None:
-        self.replies.push(operation, self.requests.coordinate(), self.requests.reference())
+        self.replies.push(operation, self.request_tags[self.slot], self.addresses[self.slot])
 
     def _join(self, operation: int, place: int) -> Channel | None:
-        """A request to a line that is in flight."""
+        """A request to a line that is in flight; one that is taken in this very cycle is joined no more."""
         if operation == FETCH:
             self.tags.note_fetch(place)
             self.fetch_hits += 1
             return None
-        if operation in (WRITE, WRITE_UNREAD) or not self.misses.can_wait():
-            return self.memory_replies
         miss = self.tags.pending[place]
-        self.misses.wait(miss, operation, self.requests.coordinate())
+        if operation in (WRITE, WRITE_UNREAD) or not self.misses.can_wait() or self._comes(miss):
+            return self.memory_replies
+        self.misses.wait(miss, operation, self.request_tags[self.slot])
         if operation == CONSUME:
-            self.misses.consumed[miss] = 1
+            self.tags.drop(place)
+            self.misses.places[miss] = NONE
             self.consume_joins += 1
         else:
             self.tags.note_read(place)
             self.read_joins += 1
         return None
 
-    def _allocate(self, operation: int, line: int, set_index: int) -> Channel | None:
+    def _comes(self, miss: int) -> bool:
+        """Whether the line of a miss shows at ``memory_replies``."""
+        return self.memory_replies.can_pop() and self.memory_replies.coordinate() & TAG_MASK == miss
+
+    def _allocate(self, operation: int, place: int) -> Channel | None:
         """A write to a line that is not here: it takes a place without being fetched."""
-        place = self.tags.victim(set_index)
-        if place < 0:
-            return self.memory_replies
         if not self.replies.can_push():
             return self.replies
         if self.tags.dirty[place] and not self.memory_requests.can_push():
             return self._wait_for_memory(1)
         self._evict(place)
-        self.tags.place_line(place, line, 1 if operation == WRITE else 0)  # the reads that it awaits
+        self.tags.place_line(place, self._line(), 1 if operation == WRITE else 0)  # the reads that it awaits
         self.tags.dirty[place] = 1
         self._reply(operation)
         self.write_misses += 1
         return None
 
-    def _miss(self, operation: int, line: int, set_index: int) -> Channel | None:
-        """A read, fetch or consume of a line that is not here."""
+    def _line(self) -> int:
+        return self.addresses[self.slot] // self.line_bytes
+
+    def _miss(self, operation: int, place: int) -> Channel | None:
+        """A read, fetch or consume of a line that is not here; a consumed one gets no place."""
         if self.misses.full() or (operation != FETCH and not self.misses.can_wait()):
-            return self.memory_replies
-        place = -1 if operation == CONSUME else self.tags.victim(set_index)
-        if place < 0 and operation != CONSUME:
             return self.memory_replies
         slots = 2 if place >= 0 and self.tags.dirty[place] else 1
         if self.memory_requests.space() < slots:
             return self._wait_for_memory(slots)
         if place >= 0:
             self._evict(place)
-            self.tags.place_line(place, line, 1 if operation == FETCH else 0)
-        miss = self.misses.open(line, place)
+            self.tags.place_line(place, self._line(), 1 if operation == FETCH else 0)
+        miss = self.misses.open(self._line(), place)
         if place >= 0:
-            self.tags.pending[place] = miss
+            self.tags.ask(place, miss)
         self._ask(operation, miss)
         return None
 
     def _ask(self, operation: int, miss: int) -> None:
-        """Ask memory for the line of a new miss, whose first target is the request at the head."""
+        """Ask memory for the line of a new miss, whose first target is the request that missed."""
         self.memory_requests.push(READ, self.tag_base | miss, self.misses.lines[miss] * self.line_bytes)
         if operation == FETCH:
             self.fetch_misses += 1
         else:
-            self.misses.wait(miss, operation, self.requests.coordinate())
+            self.misses.wait(miss, operation, self.request_tags[self.slot])
             if operation == CONSUME:
                 self.consume_misses += 1
             else:

@@ -8,11 +8,10 @@ cdef class MissTable:
     cdef readonly long used
     cdef public long[::1] lines
     cdef public long[::1] places
-    cdef public long[::1] consumed
     cdef public long[::1] first
     cdef long[::1] last
-    cdef long[::1] free_register
     cdef long next_register
+    cdef long lowest
     cdef public long[::1] operations
     cdef public long[::1] target_tags
     cdef long[::1] following

@@ -20,39 +20,42 @@ class MissTable:
         self.used = 0
         self.lines = array("q", [NONE] * registers)
         self.places = array("q", [NONE] * registers)  # where in the tags the line will go; -1: nowhere
-        self.consumed = array("q", bytes(8 * registers))  # whether the line is dropped once it was read
         self.first = array("q", [NONE] * registers)
         self.last = array("q", [NONE] * registers)
-        self.free_register = _chain(registers)
-        self.next_register = 0
+        self.next_register = 0  # put by, when another is taken: the lowest that is free
+        self.lowest = 1  # none below is free but that
         self.operations = array("q", bytes(8 * targets))
         self.target_tags = array("q", bytes(8 * targets))
-        self.following = _chain(targets)  # the target behind, or the next free one
+        self.following = array("q", [*range(1, targets), NONE])  # the target behind, or the next free one
         self.free_target = 0
 
     def full(self) -> bool:
         """Whether every register is taken."""
-        return self.next_register == NONE
+        return self.next_register >= self.registers
 
     def can_wait(self) -> bool:
         """Whether there is room for one more target."""
         return self.free_target != NONE
 
     def open(self, line: int, place: int) -> int:
-        """Take a register for a line that is asked of memory; only when not full."""
+        """Take the register that was put by for a line that is asked of memory; only when not full."""
         miss = self.next_register
-        self.next_register = self.free_register[miss]
         self.lines[miss] = line
         self.places[miss] = place
-        self.consumed[miss] = 0
         self.used += 1
+        while self.lowest < self.registers and self.lines[self.lowest] >= 0:
+            self.lowest += 1
+        self.next_register = self.lowest
+        self.lowest += 1
         return miss
 
     def close(self, miss: int) -> None:
         """Give the register back; its targets must have been taken."""
         self.lines[miss] = NONE
-        self.free_register[miss] = self.next_register
-        self.next_register = miss
+        if self.full():
+            self.next_register = miss
+        else:
+            self.lowest = min(miss, self.lowest)
         self.used -= 1
 
     def wait(self, miss: int, operation: int, tag: int) -> None:
@@ -76,8 +79,3 @@ class MissTable:
             self.following[target] = self.free_target
             self.free_target = target
         return target
-
-
-def _chain(length: int) -> array[int]:
-    """A free list that links every entry to the next."""
-    return array("q", [*range(1, length), NONE])

@@ -5,7 +5,7 @@ cdef class Pipeline:
     cdef readonly long depth
     cdef readonly long filled
     cdef readonly long lag
-    cdef long _oldest
+    cdef readonly long oldest
     cdef long[::1] _due
 
     cpdef long due(self) noexcept

@@ -26,30 +26,30 @@ class Pipeline:
         self.depth = depth
         self.filled = 0  # slots in use
         self.lag = 0
-        self._oldest = 0  # slot
+        self.oldest = 0  # its slot
         self._due = array("q", bytes(8 * depth))  # by slot: when it may leave, by the pipeline's own clock
 
     def due(self) -> int:
         """The cycle from which the oldest may leave; only when not empty."""
-        return self._due[self._oldest] + self.lag
+        return self._due[self.oldest] + self.lag
 
     def stands(self, now: int) -> bool:
         """Whether the oldest is in the last stage, so that nothing moves unless it leaves."""
-        return self.filled > 0 and now >= self._due[self._oldest] + self.lag
+        return self.filled > 0 and now >= self._due[self.oldest] + self.lag
 
     def leave(self, now: int) -> int:
         """Take out the oldest, which is due; gives its slot."""
-        slot = self._oldest
+        slot = self.oldest
         self.lag = now - self._due[slot]
-        self._oldest += 1
-        if self._oldest == self.depth:
-            self._oldest = 0
+        self.oldest += 1
+        if self.oldest == self.depth:
+            self.oldest = 0
         self.filled -= 1
         return slot
 
     def enter(self, now: int) -> int:
         """Give a slot to what enters in this cycle; only when the stages move."""
-        slot = self._oldest + self.filled
+        slot = self.oldest + self.filled
         if slot >= self.depth:
             slot -= self.depth
         self._due[slot] = now - self.lag + self.depth

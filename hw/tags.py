@@ -7,6 +7,41 @@ from array import array
 NONE = -1
 
 
+class Sets:
+    """In which set of a bank a line is.
+
+    Banks are interleaved: bank b of B has the lines b, b + B, b + 2B and so on, and those that follow one
+    another are to go to sets that do. Where the sets are a power of two, that takes no division by B = m *
+    2**k, m odd, which Gamma's 48 banks would need: line n * B + b divided by 2**k, which leaves bits out, is
+    n * m + b // 2**k, and as m is odd, that is in the same set for two n exactly if n modulo the sets is.
+    Only their order differs.
+
+    Hashed, all bits above those k choose: sets' worth of them at a time are folded by XOR.
+
+    Args:
+        banks: of the whole cache.
+        sets: of one bank; hashed, a power of two.
+        hashed: whether sets are hashed.
+    """
+
+    def __init__(self, banks: int, sets: int, hashed: bool = False) -> None:
+        self.sets = sets
+        self.hashed = hashed
+        self.divisor = banks if sets & (sets - 1) else banks & -banks
+        self.bits = sets.bit_length() - 1
+
+    def of(self, line: int) -> int:
+        """The set of a line."""
+        rest = line // self.divisor
+        if not self.hashed:
+            return rest % self.sets
+        folded = 0
+        while rest > 0 and self.bits > 0:
+            folded ^= rest & (self.sets - 1)
+            rest >>= self.bits
+        return folded
+
+
 class TagStore:
     """Which lines a bank holds. A place is a set and a way: ``set * ways + way``.
 
@@ -30,6 +65,7 @@ class TagStore:
         self.dirty = array("b", bytes(places))
         self.priorities = array("H", bytes(2 * places))
         self.reuse = array("B", [reuse_limit] * places)  # large: reuse is far away
+        self.in_flight = array("H", bytes(2 * sets))  # by set: lines that are
         self.held = 0
 
     def find(self, set_index: int, line: int) -> int:
@@ -87,6 +123,16 @@ class TagStore:
             if self._equals(place, victim):
                 self.reuse[place] = min(self.reuse[place] + step, self.reuse_limit)
 
+    def ask(self, place: int, miss: int) -> None:
+        """The line that was given the place is in flight, and this miss will bring it."""
+        self.pending[place] = miss
+        self.in_flight[place // self.ways] += 1
+
+    def arrive(self, place: int) -> None:
+        """The line is in flight no more."""
+        self.pending[place] = NONE
+        self.in_flight[place // self.ways] -= 1
+
     def note_fetch(self, place: int) -> None:
         """A fetch of a line that is here or in flight: one more read is to come."""
         self.priorities[place] = min(self.priorities[place] + 1, self.priority_limit)
@@ -98,9 +144,10 @@ class TagStore:
         self.reuse[place] = 0
 
     def drop(self, place: int) -> None:
-        """Forget a line, dirty or not."""
+        """Forget a line, dirty or in flight or not."""
+        if self.pending[place] >= 0:
+            self.arrive(place)
         self.lines[place] = NONE
-        self.pending[place] = NONE
         self.dirty[place] = 0
         self.priorities[place] = 0
         self.reuse[place] = self.reuse_limit

@@ -10,7 +10,7 @@ from accelerators.composition import CompositionParameters, ElementNetwork
 from accelerators.configuration import Bytes, Configuration, within
 from accelerators.gamma.layout import Sizes
 from accelerators.quantities import SIZE
-from hw.cache import LIMITS, FiberCacheSpecification
+from hw.cache_geometry import HASHED, LIMITS, FiberCacheSpecification
 from hw.merge import RADIX
 
 MOST_ENTRIES = 1 << 22  # of one kind in a machine: some hundred bytes each
@@ -44,6 +44,8 @@ class FiberCache(Configuration):
     ways: int = within(LIMITS["ways"])
     line: Bytes = within(LIMITS["line_bytes"])
     latency: int = Field(ge=1, le=1000)
+    stages: int = within(LIMITS["stages"])
+    index: Literal["interleaved", "hashed"]
     misses: int = within(LIMITS["misses"])
     targets: int = within(LIMITS["targets"])
     priority_bits: int = Field(ge=0, le=LIMITS["priority_limit"][1].bit_length())
@@ -66,6 +68,10 @@ class FiberCache(Configuration):
                 f"fibercache.size is {given}, which {self.banks} banks of {self.ways} ways of "
                 f"{self.line}-byte lines do not divide; {' or '.join(near)} would do"
             )
+        if self.index == HASHED and self.sets & (self.sets - 1):
+            raise ValueError(
+                f"fibercache.index is hashed, which takes a power of two of sets, not {self.sets}"
+            )
         return self
 
     def specification(self) -> FiberCacheSpecification:
@@ -79,6 +85,8 @@ class FiberCache(Configuration):
             targets=self.targets,
             priority_limit=(1 << self.priority_bits) - 1,
             reuse_limit=(1 << self.reuse_bits) - 1,
+            stages=self.stages,
+            index=self.index,
         )
 
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 
-from hw.cache import LIMITS, FiberCacheBank, FiberCacheSpecification
+from hw.cache import FiberCacheBank
+from hw.cache_geometry import HASHED, INDEXES, INTERLEAVED, LIMITS, FiberCacheSpecification
 from hw.memory import CONSUME, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from hw.rtl.bank_logic import CONTROL_BITS, READ_LANE, design
+from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token
-from hw.rtl.kit.parameters import Parameters, check_range
+from hw.rtl.kit.parameters import CHOICES, Parameters, check_choice, check_range
 from sim.channel import Channel
 
-STATUS = ("missed", "evicted", "stalled_on_replies", "stalled_on_memory")
+STATUS = ("decided", "missed", "evicted", "working", "stalled_on_replies", "stalled_on_memory", PENDING)
 
 
 # What a module is tried up to, where that is less than the component's limit.
-MOST = {"sets": 1024, "ways": 64, "misses": 256, "targets": 1024}
+MOST = {"sets": 1024, "ways": 64, "misses": 256, "targets": 1024, "stages": 3}
 
 
 @dataclass(frozen=True)
@@ -27,18 +30,20 @@ class BankParameters(FiberCacheSpecification, Parameters):
     """The component's specification, up to ``MOST``, and the widths of its ports. Defaults are Gamma's.
 
     Args:
+        index: as in the component.
         port: the bank's number on the network to memory.
         tag_bits: width of a tag, 33 to 63; ``port`` has those from 32 up.
         address_bits: width of a byte address, 16 to 64; the highest is 0, for addresses are not negative.
 
     Raises:
-        ValueError: for a number out of its range, or lines of no power of two bytes.
+        ValueError: for a number out of its range, or lines or sets of no power of two.
     """
 
     banks: int = 48
     sets: int = 64
     ways: int = 16
     priority_limit: int = 31
+    index: str = field(default=INTERLEAVED, metadata={CHOICES: INDEXES})
     port: int = 0
     tag_bits: int = 48
     address_bits: int = 48
@@ -49,8 +54,16 @@ class BankParameters(FiberCacheSpecification, Parameters):
         widths = {"tag_bits": (PORT_SHIFT + 1, 63), "port": (0, ports), "address_bits": (16, 64)}
         for name, (least, most) in (LIMITS | widths).items():
             check_range("bank", name, getattr(self, name), least, MOST.get(name, most))
-        if self.line_bytes & (self.line_bytes - 1):
-            raise ValueError(f"bank: line_bytes must be a power of two, not {self.line_bytes}")
+        for name in ("line_bytes", "sets"):
+            number = getattr(self, name)
+            if number & (number - 1):
+                raise ValueError(f"bank: {name} must be a power of two, not {number}")
+        check_choice("bank", "index", self.index, INDEXES)
+
+    @property
+    def hashed(self) -> bool:
+        """Whether sets are."""
+        return self.index == HASHED
 
     @property
     def offset_bits(self) -> int:
@@ -64,7 +77,7 @@ def matching(specification: FiberCacheSpecification, port: int) -> BankParameter
 
 
 def _component(name: str, parameters: BankParameters) -> FiberCacheBank:
-    numbers = {field.name: getattr(parameters, field.name) for field in fields(FiberCacheSpecification)}
+    numbers = {known.name: getattr(parameters, known.name) for known in fields(FiberCacheSpecification)}
     return FiberCacheBank(name, FiberCacheSpecification(**numbers), parameters.port)
 
 
@@ -96,37 +109,40 @@ class BankStandIn(Adapter):
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._counts = dict.fromkeys(FiberCacheBank.COUNTERS, 0)
+        self._taken: deque[int] = deque()  # operations that are not decided about yet
         self._in_flight = 0  # lines asked for that have not come
 
     def observe(self, moved: Mapping[str, Token]) -> None:
-        """Count what was served and sent."""
+        """Count what was decided and sent."""
         sent, request = moved.get("memory_requests"), moved.get("requests")
         reads = int(sent is not None and sent.control == READ) + int(READ_LANE in moved)
         self._in_flight += reads - int("memory_replies" in moved)
-        self._counts["evictions"] += self.status["evicted"]
-        if request is None:
-            return
-        if request.control == WRITE_THROUGH:
+        if self.status["decided"]:
+            self._count(self._taken.popleft(), sent, replied="replies" in moved)
+        if request is not None:
+            self._taken.append(request.control)
+
+    def _count(self, operation: int, sent: Token | None, *, replied: bool) -> None:
+        if operation == WRITE_THROUGH:
             self._counts["writes_through"] += 1
             return
+        self._counts["evictions"] += self.status["evicted"]
         self._counts["write_backs"] += int(sent is not None and sent.control == WRITE)
         found = "misses" if self.status["missed"] else "hits"
-        if found == "hits" and request.control in (READ, CONSUME) and "replies" not in moved:
+        if found == "hits" and operation in (READ, CONSUME) and not replied:
             found = "joins"
-        counted = WRITE if request.control == WRITE_UNREAD else request.control
+        counted = WRITE if operation == WRITE_UNREAD else operation
         self._counts[f"{OPERATIONS[counted]}_{found}"] += 1
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
-        """Waiting for space if the module says so, also when it takes a line; else busy if a token moved."""
+        """Busy if anything moves; else waiting for space if the module says so, else for a line."""
+        if moved or self.status["working"]:
+            return self.busy(now + 1)
         if self.status["stalled_on_replies"]:
             return self.wait_output(self.channel("replies"))
         if self.status["stalled_on_memory"]:
             return self.wait_output(self.channel("memory_requests"))
-        if moved:
-            return self.busy(now + 1)
-        if self.channel("requests").can_pop() or self._in_flight:
-            return self.wait_input(self.channel("memory_replies"))
-        return self.idle()
+        return self.wait_input(self.channel("memory_replies")) if self._in_flight else self.idle()
 
     def counters(self) -> dict[str, int]:
         """Those of the component."""

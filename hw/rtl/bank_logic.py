@@ -1,17 +1,24 @@
-"""What is inside a FiberCache bank as RTL: how tags, misses and streams work together in a cycle."""
+"""What is inside a FiberCache bank as RTL: how its stages, tags, misses and streams work together."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 import pyrtl
 
 from hw.memory import CONSUME, FETCH, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
-from hw.rtl.kit.reciprocal import quotient, remainder
-from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named
-from hw.rtl.misses import OPERATION_BITS, MissChanges, MissTable, Queue
-from hw.rtl.tags import TagChanges, Tags
+from hw.rtl.bank_stages import CHOOSE, COMPARE, LOOK_UP, Stages
+from hw.rtl.channel import PENDING
+from hw.rtl.kit.smallest import Candidate
+from hw.rtl.kit.trees import any_of
+from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
+from hw.rtl.misses import OPERATION_BITS, MissChanges, MissTable
+from hw.rtl.tags import State, TagChanges, Tags, Victim, set_of
+from hw.tags import Sets
 
 if TYPE_CHECKING:
     from hw.rtl.bank import BankParameters
@@ -21,47 +28,85 @@ READ_LANE = "memory_requests.1"  # where a line read leaves behind the write-bac
 
 
 @dataclass(frozen=True)
+class _Bank:
+    """The parts of a bank."""
+
+    parameters: BankParameters
+    stages: Stages
+    tags: Tags
+    table: MissTable
+    between: Streams
+
+
+@dataclass(frozen=True)
 class _Request:
-    """Which operation the request at the head is; none while a line is taken or answers who waited for it."""
+    """A request: its token, and whether its set was ever written."""
+
+    control: Signal
+    coordinate: Signal
+    reference: Signal
+    known: Signal
+
+    def behind(self, rank: str, stages: Stages) -> _Request:
+        """The same a stage later."""
+        return _Request(
+            *(stages.behind(rank, name, getattr(self, name)) for name in self.__dataclass_fields__)
+        )
+
+
+@dataclass(frozen=True)
+class _LookedUp:
+    """A request whose set is read, the misses that will bring a line of that, and the ways of these."""
+
+    request: _Request
+    misses: Sequence[Signal]
+    in_flight: Sequence[Signal]
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What the set says: where the line is, the states of all ways, the first free one, and who may leave."""
+
+    request: _Request
+    misses: Sequence[Signal]
+    found: Sequence[Signal]
+    states: Sequence[State]
+    free: Sequence[Signal]
+    candidates: Sequence[Candidate]
+
+
+@dataclass(frozen=True)
+class _Operation:
+    """Which operation a request is."""
 
     read: Signal
+    waits: Signal  # a read or a consume: for a line, if that is not here
     write: Signal  # of either kind
     unread: Signal
     fetch: Signal
     consume: Signal
     through: Signal
 
-    @property
-    def of_line(self) -> Signal:
-        """Whether it is one for a line of the cache."""
-        return self.read | self.write | self.fetch | self.consume
-
 
 @dataclass(frozen=True)
-class _Cycle:
-    """What a cycle is about: one line, come from memory or requested, and what the memories say of it."""
+class _Chosen:
+    """A request that is to be decided about, and the miss that will bring its line, if any."""
 
-    parameters: BankParameters
-    head: InputStream
     request: _Request
-    coming: Signal  # a line comes, or has come and answers who waited for it
-    arrived: Signal  # the first cycle of that
-    placed: Signal  # whether a line that comes has a place in the tags
-    line: Signal
-    tags: Tags
-    table: MissTable
-    queue: Queue
-    answering: Signal  # register: it will answer in the next cycle
-    answered_miss: Signal  # register: the targets of this miss
-    miss: Signal
+    operation: _Operation
+    found: Sequence[Signal]
+    states: Sequence[State]
+    victim: Victim
+    evicts_dirty: Signal
+    present: Signal
+    brings: Sequence[Signal]
 
 
 @dataclass(frozen=True)
 class _Wish:
-    """What is done in the cycle, the last six if there is space for what they send."""
+    """What is to be done with the request, all but ``joins`` if there is space for what they send."""
 
     joins: Signal  # a line that is in flight
-    answers: Signal  # one that waited for a line
     hits: Signal
     allocates: Signal  # a place for a line to be written
     asks: Signal  # memory for a line
@@ -71,10 +116,8 @@ class _Wish:
 
 @dataclass(frozen=True)
 class _Done:
-    """What is done in the cycle."""
+    """What is done with the request."""
 
-    answered: Signal
-    answered_all: Signal
     hit: Signal
     allocated: Signal
     asked: Signal
@@ -83,74 +126,131 @@ class _Done:
 
 
 def design(parameters: BankParameters, between: Streams) -> None:
-    """A line that comes, an answer to who waited for one, or a request: one a cycle, for one line of one set.
+    """A pipeline for requests, whose last stage gives way to lines that come from memory.
 
-    So every memory is read and written once a cycle. What a request sends leaves all at once or not at all:
-    ``valid`` towards memory waits for ``ready`` of ``replies``, and the other way round. An unknown operation
-    is never taken; that, and lines that were not asked for, are for the sender to avoid.
+    A set is read in the cycle in which its request is taken, its ways are compared in the next, the victim is
+    chosen in the one behind, then it is decided what to do; that is done and written. What a request sends
+    leaves all at once or not at all: ``valid`` towards memory waits for ``ready`` of ``replies``, and the
+    other way round. An unknown operation is never taken; that, and lines that were not asked for, are for the
+    sender to avoid.
     """
-    cycle = _look(parameters, between)
-    wish = _wishes(cycle)
-    done = _send(cycle, wish, between)
-    _change_tags(cycle, wish, done)
-    _change_misses(cycle, wish, done)
-    between.inputs["memory_replies"].accept(~cycle.answering)
-    cycle.head.accept(wish.joins | done.hit | done.allocated | done.asked | done.passed)
-    cycle.answering.next <<= wish.answers & ~done.answered_all
-    cycle.answered_miss.next <<= cycle.miss
-    between.show("missed", done.asked | done.allocated)
-    between.show("evicted", done.placed & cycle.tags.evicts)
-
-
-def _look(parameters: BankParameters, between: Streams) -> _Cycle:
-    """Choose the line that the cycle is about, and look it up."""
-    head, arrivals = between.inputs["requests"], between.inputs["memory_replies"]
-    answering: Signal = pyrtl.Register(1, "answering")
-    answered_miss: Signal = DataRegister(index_bits(parameters.misses), "answered_miss")
-    coming = named("coming", answering | arrivals.valid)
-    came = arrivals.fields["coordinate"][: len(answered_miss)]
-    miss = named("miss", pyrtl.select(answering, answered_miss, came))
-
-    requested = head.fields["reference"][parameters.offset_bits :]
-    table = MissTable(parameters.misses, parameters.targets, len(requested), parameters.tag_bits)
-    miss_line, placed = table.line(miss)
-    line = named("line", pyrtl.select(coming, miss_line, requested))
-    tags = Tags(
-        parameters.sets,
-        parameters.ways,
-        parameters.priority_limit,
-        parameters.reuse_limit,
-        len(miss),
-        line,
-        named("set_index", remainder(quotient(line, parameters.banks), parameters.sets)),
-    )
-    queue = table.queue(named("miss_of_queue", pyrtl.select(coming, miss, tags.miss)))
-    arrived = named("arrived", arrivals.valid & ~answering)
-    request = _decode(head, ~coming)
-    return _Cycle(
+    lines = parameters.address_bits - parameters.offset_bits
+    sets, ways = parameters.sets, parameters.ways
+    bank = _Bank(
         parameters,
-        head,
-        request,
-        coming,
-        arrived,
-        placed,
-        line,
-        tags,
-        table,
-        queue,
-        answering,
-        answered_miss,
-        miss,
+        Stages(parameters.stages),
+        Tags(sets, ways, parameters.priority_limit, parameters.reuse_limit, lines),
+        MissTable(parameters.misses, parameters.targets, lines, parameters.tag_bits, sets, ways),
+        between,
+    )
+    _take_line(bank)
+    _decide(bank, _choose(bank, _compare(bank, _look_up(bank, between.inputs["requests"]))))
+
+
+def _take_line(bank: _Bank) -> None:
+    """Take a line that comes, when none is there or the one before is done."""
+    arrivals, replies = bank.between.inputs["memory_replies"], bank.between.outputs["replies"]
+    miss = arrivals.fields["coordinate"][: index_bits(bank.parameters.misses)]
+    arrivals.accept(bank.table.take_line(miss, arrivals.valid, replies.ready))
+
+
+def _look_up(bank: _Bank, head: InputStream) -> _LookedUp:
+    """Take the request at the head, if a way of its set is not in flight, and read the set."""
+    parameters, stages, fields = bank.parameters, bank.stages, head.fields
+    sets = Sets(parameters.banks, parameters.sets, parameters.hashed)
+    set_index = named("set_index", set_of(_line(bank, fields["reference"]), sets))
+    misses = bank.table.in_set(set_index)
+    in_flight = bank.table.ways(misses, parameters.ways)
+    all_in_flight = named("all_in_flight", reduce(and_, in_flight))
+    wanted = named("wanted", head.valid & (fields["control"] < len(OPERATIONS)) & ~all_in_flight)
+    enters = stages.enter(wanted, set_index)
+    head.accept(enters)
+    known = bank.tags.read(set_index, enters)
+    request = _Request(fields["control"], fields["coordinate"], fields["reference"], known)
+    return _LookedUp(
+        request.behind(LOOK_UP, stages),
+        stages.misses_behind(LOOK_UP, "misses", misses, bank.table),
+        stages.all_behind(LOOK_UP, "in_flight", in_flight),
     )
 
 
-def _decode(head: InputStream, served: Signal) -> _Request:
-    flags = [
-        named(f"is_{name}", head.valid & served & (head.fields["control"] == number))
-        for number, name in enumerate(OPERATIONS)
-    ]
-    return _Request(
+def _line(bank: _Bank, reference: Signal) -> Signal:
+    return reference[bank.parameters.offset_bits :]
+
+
+def _compare(bank: _Bank, looked_up: _LookedUp) -> _Compared:
+    """Look for the line in its set, and for one to leave in each group of ways."""
+    stages, tags, request = bank.stages, bank.tags, looked_up.request
+    found = tags.compare(_line(bank, request.reference), request.known)
+    states = tags.states()
+    candidates = tags.candidates(states, looked_up.in_flight)
+    return _Compared(
+        request.behind(COMPARE, stages),
+        stages.misses_behind(COMPARE, "misses", looked_up.misses, bank.table),
+        stages.all_behind(COMPARE, "found", found),
+        [_state_behind(stages, COMPARE, i, state) for i, state in enumerate(states)],
+        stages.all_behind(COMPARE, "free", tags.free()),
+        [_candidate_behind(stages, i, candidate) for i, candidate in enumerate(candidates)],
+    )
+
+
+def _state_behind(stages: Stages, rank: str, way: int, state: State) -> State:
+    return State(*(stages.behind(rank, f"way_{way:02}_{name}", wire) for name, wire in vars(state).items()))
+
+
+def _candidate_behind(stages: Stages, number: int, candidate: Candidate) -> Candidate:
+    def behind(name: str, wire: Signal) -> Signal:
+        return stages.behind(COMPARE, f"candidate_{number:02}_{name}", wire)
+
+    fields = {name: behind(name, wire) for name, wire in candidate.fields.items()}
+    return Candidate(behind("present", candidate.present), fields, behind("way", candidate.way))
+
+
+def _choose(bank: _Bank, compared: _Compared) -> _Chosen:
+    """Choose the victim, and find the miss that will bring the line."""
+    stages = bank.stages
+    operation = _decode(compared.request.control)
+    victim = bank.tags.victim(compared.candidates, compared.free)
+    brings = bank.table.bringing(compared.misses, compared.found)
+    return _Chosen(
+        compared.request.behind(CHOOSE, stages),
+        _Operation(*(stages.behind(CHOOSE, f"is_{name}", wire) for name, wire in vars(operation).items())),
+        stages.all_behind(CHOOSE, "found", compared.found),
+        [_state_behind(stages, CHOOSE, i, state) for i, state in enumerate(compared.states)],
+        Victim(
+            stages.all_behind(CHOOSE, "victim", victim.chosen),
+            **{
+                name: stages.behind(CHOOSE, f"victim_{name}", getattr(victim, name))
+                for name in ("leaves", "rank", "reuse", "line")
+            },
+        ),
+        stages.behind(CHOOSE, "evicts_dirty", victim.leaves_dirty),
+        stages.behind(CHOOSE, "present", any_of("present", compared.found)),
+        stages.misses_behind(CHOOSE, "brings", brings, bank.table),
+    )
+
+
+def _decide(bank: _Bank, chosen: _Chosen) -> None:
+    """Decide about the request in the last stage, and do it."""
+    between, table = bank.between, bank.table
+    wish = _wishes(bank, chosen)
+    done = _send(bank, chosen, wish)
+    decided = named("is_decided", wish.joins | done.hit | done.allocated | done.asked | done.passed)
+    any_within = named("any_within", bank.stages.leave(decided))
+    _change_tags(bank, chosen, wish, done)
+    _change_misses(bank, chosen, wish, done)
+    between.show("decided", decided)
+    between.show("missed", done.asked | done.allocated)
+    between.show("evicted", done.placed & chosen.victim.leaves)
+    between.show("working", (any_within & bank.stages.move) | table.closes)
+    between.show(PENDING, any_within | table.answering)
+
+
+def _decode(control: Signal) -> _Operation:
+    flags = [named(f"is_{name}", control == number) for number, name in enumerate(OPERATIONS)]
+    return _Operation(
         read=flags[READ],
+        waits=flags[READ] | flags[CONSUME],
         write=flags[WRITE] | flags[WRITE_UNREAD],
         unread=flags[WRITE_UNREAD],
         fetch=flags[FETCH],
@@ -159,83 +259,86 @@ def _decode(head: InputStream, served: Signal) -> _Request:
     )
 
 
-def _wishes(cycle: _Cycle) -> _Wish:
-    request, tags, table = cycle.request, cycle.tags, cycle.table
-    absent = named("absent", request.of_line & ~tags.present)
-    can_wait = named("can_wait", request.fetch | (~request.write & table.can_wait))
-    allocates = named("allocates", absent & request.write & tags.has_victim)
-    asks = absent & ~request.write & table.available & can_wait & (request.consume | tags.has_victim)
+def _wishes(bank: _Bank, chosen: _Chosen) -> _Wish:
+    """What is to be done with the request in the last stage, unless a line has the turn."""
+    table, operation = bank.table, chosen.operation
+    turn = named("requests_turn", bank.stages.last_full & ~table.answering)
+    under_way = any_of("under_way", chosen.brings)
+    waits = named("may_wait", operation.waits & table.can_wait)
+    can_join = ~table.comes(bank.between.inputs["memory_replies"].valid, chosen.brings)
+    here = chosen.present & ~under_way & ~operation.through
+    allocates = named("allocates", turn & operation.write & ~chosen.present)
+    asks = named("asks", turn & ~chosen.present & table.available & (operation.fetch | waits))
     return _Wish(
-        joins=named("joins", request.of_line & tags.under_way & can_wait),
-        answers=named("answers", cycle.coming & cycle.queue.waiting),
-        hits=named("hits", request.of_line & tags.present & ~tags.under_way),
+        joins=named("joins", turn & under_way & (operation.fetch | (waits & can_join))),
+        hits=named("hits", turn & here),
         allocates=allocates,
-        asks=named("asks", asks),
-        passes=request.through,
-        writes_back=named("writes_back", (allocates | (asks & ~request.consume)) & tags.evicts_dirty),
+        asks=asks,
+        passes=named("passes", turn & operation.through),
+        writes_back=named("writes_back", chosen.evicts_dirty & ~operation.consume & (allocates | asks)),
     )
 
 
-def _send(cycle: _Cycle, wish: _Wish, between: Streams) -> _Done:
-    """Send all that the cycle wishes to, if there is space for all of it."""
+def _send(bank: _Bank, chosen: _Chosen, wish: _Wish) -> _Done:
+    """Send all that is wished, if there is space for all of it."""
+    between, operation = bank.between, chosen.operation
     replies, memory, behind = (between.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
-    replying = named("replying", wish.answers | (wish.hits & ~cycle.request.fetch) | wish.allocates)
+    replying = named("replying", (wish.hits & ~operation.fetch) | wish.allocates)
     evicting = named("evicting", wish.allocates & wish.writes_back)
     room_to_reply = named("room_to_reply", replies.ready & (~evicting | memory.ready))
     room_to_ask = named("room_to_ask", memory.ready & (~wish.writes_back | behind.ready))
-    _send_reply(cycle, wish, between, replying & (~evicting | memory.ready))
-    _send_to_memory(cycle, wish, between, evicting)
-    between.show("stalled_on_replies", replying & ~replies.ready)
+    answers = named("answers", bank.table.answering & bank.table.waiting)
+    _send_reply(bank, chosen, answers, replying & (~evicting | memory.ready))
+    _send_to_memory(bank, chosen, wish, evicting)
+    between.show("stalled_on_replies", (replying | answers) & ~replies.ready)
     evicting_only = evicting & replies.ready & ~memory.ready
     between.show(
         "stalled_on_memory", evicting_only | (wish.passes & ~memory.ready) | (wish.asks & ~room_to_ask)
     )
     asked = named("asked", wish.asks & room_to_ask)
     allocated = named("allocated", wish.allocates & room_to_reply)
-    answered = named("answered", wish.answers & room_to_reply)
     return _Done(
-        answered=answered,
-        answered_all=named("answered_all", answered & cycle.queue.only),
-        hit=named("hit", wish.hits & (room_to_reply | cycle.request.fetch)),
+        hit=named("hit", wish.hits & (replies.ready | operation.fetch)),
         allocated=allocated,
         asked=asked,
         passed=named("passed", wish.passes & memory.ready),
-        placed=named("takes_place", allocated | (asked & ~cycle.request.consume)),
+        placed=named("takes_place", allocated | (asked & ~operation.consume)),
     )
 
 
-def _send_reply(cycle: _Cycle, wish: _Wish, between: Streams, valid: Signal) -> None:
-    """The head's reply, or that of the oldest target, which has the address of its line."""
-    fields, queue = cycle.head.fields, cycle.queue
+def _send_reply(bank: _Bank, chosen: _Chosen, answers: Signal, replies: Signal) -> None:
+    """The request's reply, or that of the oldest target, which has the address of its line."""
+    table, request = bank.table, chosen.request
     answer = {
-        "control": queue.operation.zero_extended(CONTROL_BITS),
-        "coordinate": queue.tag,
-        "reference": _address(cycle, cycle.line),
+        "control": table.operation.zero_extended(CONTROL_BITS),
+        "coordinate": table.tag,
+        "reference": _address(bank, table.line),
     }
-    between.outputs["replies"].send(
-        valid, {field: pyrtl.select(wish.answers, answer[field], fields[field]) for field in answer}
+    bank.between.outputs["replies"].send(
+        answers | replies,
+        {field: pyrtl.select(table.answering, answer[field], getattr(request, field)) for field in answer},
     )
 
 
-def _send_to_memory(cycle: _Cycle, wish: _Wish, between: Streams, evicting: Signal) -> None:
+def _send_to_memory(bank: _Bank, chosen: _Chosen, wish: _Wish, evicting: Signal) -> None:
     """A write-back or a write to pass on, or a line read; a line read behind its victim's write-back."""
-    memory, behind = between.outputs["memory_requests"], between.outputs[READ_LANE]
-    port = pyrtl.Const(cycle.parameters.port, cycle.parameters.tag_bits - PORT_SHIFT)
-    miss = cycle.table.next.zero_extended(PORT_SHIFT)
+    outputs, parameters = bank.between.outputs, bank.parameters
+    memory, behind = outputs["memory_requests"], outputs[READ_LANE]
+    port = pyrtl.Const(parameters.port, parameters.tag_bits - PORT_SHIFT)
+    miss = bank.table.next.zero_extended(PORT_SHIFT)
     asks_alone = named("asks_alone", wish.asks & ~wish.writes_back)
-    write_address = pyrtl.select(
-        wish.passes, cycle.head.fields["reference"], _address(cycle, cycle.tags.victim_line)
-    )
+    asked = _address(bank, _line(bank, chosen.request.reference))
+    written = pyrtl.select(wish.passes, chosen.request.reference, _address(bank, chosen.victim.line))
     memory.send(
         wish.passes
-        | (evicting & between.outputs["replies"].ready)
+        | (evicting & outputs["replies"].ready)
         | (wish.asks & (~wish.writes_back | behind.ready)),
         {
             "control": pyrtl.select(
                 asks_alone, pyrtl.Const(READ, CONTROL_BITS), pyrtl.Const(WRITE, CONTROL_BITS)
             ),
             "coordinate": pyrtl.concat(port, pyrtl.select(asks_alone, miss, pyrtl.Const(0, PORT_SHIFT))),
-            "reference": pyrtl.select(asks_alone, _address(cycle, cycle.line), write_address),
+            "reference": pyrtl.select(asks_alone, asked, written),
         },
     )
     behind.send(
@@ -243,45 +346,50 @@ def _send_to_memory(cycle: _Cycle, wish: _Wish, between: Streams, evicting: Sign
         {
             "control": pyrtl.Const(READ, CONTROL_BITS),
             "coordinate": pyrtl.concat(port, miss),
-            "reference": _address(cycle, cycle.line),
+            "reference": asked,
         },
     )
 
 
-def _address(cycle: _Cycle, line: Signal) -> Signal:
-    return pyrtl.concat(line, pyrtl.Const(0, cycle.parameters.offset_bits))
+def _address(bank: _Bank, line: Signal) -> Signal:
+    return pyrtl.concat(line, pyrtl.Const(0, bank.parameters.offset_bits))
 
 
-def _change_tags(cycle: _Cycle, wish: _Wish, done: _Done) -> None:
-    request = cycle.request
-    last_read = done.answered_all & cycle.placed & cycle.queue.consumed
-    cycle.tags.update(
-        TagChanges(
-            place=done.placed,
-            fetch=named("fetched", request.fetch & (done.hit | wish.joins | done.asked)),
-            read=named("was_read", request.read & (done.hit | wish.joins)),
-            write=named("written", request.write & (done.hit | done.allocated)),
-            unread=request.unread,
-            arrive=named("line_arrived", cycle.arrived & cycle.placed),
-            drop=named("dropped", (request.consume & done.hit) | last_read),
-            miss=cycle.table.next,
-        )
+def _change_tags(bank: _Bank, chosen: _Chosen, wish: _Wish, done: _Done) -> None:
+    operation = chosen.operation
+    changes = TagChanges(
+        place=done.placed,
+        fetch=named("fetched", operation.fetch & (done.hit | wish.joins | done.asked)),
+        read=named("was_read", operation.read & (done.hit | wish.joins)),
+        write=named("written", operation.write & (done.hit | done.allocated)),
+        unread=operation.unread,
+        drop=named("dropped", operation.consume & (done.hit | wish.joins)),
+    )
+    request = chosen.request
+    bank.tags.update(
+        changes,
+        bank.stages.set_index,
+        _line(bank, request.reference),
+        request.known,
+        chosen.found,
+        chosen.states,
+        chosen.victim,
     )
 
 
-def _change_misses(cycle: _Cycle, wish: _Wish, done: _Done) -> None:
-    request = cycle.request
-    cycle.table.update(
+def _change_misses(bank: _Bank, chosen: _Chosen, wish: _Wish, done: _Done) -> None:
+    request, operation = chosen.request, chosen.operation
+    bank.table.update(
         MissChanges(
             opened=done.asked,
             joined=wish.joins,
-            answered=done.answered,
-            closed=named("closed", done.answered_all | (cycle.arrived & ~cycle.queue.waiting)),
-            placed=~request.consume,
-            line=cycle.line,
-            waits=~request.fetch,
-            consume=request.consume,
-            operation=cycle.head.fields["control"][:OPERATION_BITS],
-            tag=cycle.head.fields["coordinate"],
+            brings=chosen.brings,
+            waits=~operation.fetch,
+            consumed=operation.consume,
+            line=_line(bank, request.reference),
+            set_index=bank.stages.set_index,
+            way=chosen.victim.way,
+            operation=request.control[:OPERATION_BITS],
+            tag=request.coordinate,
         )
     )

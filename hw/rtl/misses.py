@@ -2,93 +2,107 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 import pyrtl
 
-from hw.rtl.kit.twin import Signal, index_bits, named
+from hw.rtl.kit.sram import Sram
+from hw.rtl.kit.trees import all_up_to, any_of
+from hw.rtl.kit.twin import DataRegister, Signal, index_bits, named
 
 OPERATION_BITS = 2  # of what waits for a line: a read or a consume
 
 
-def memory(name: str, bits: int, entries: int, *, reads: int = 1) -> Signal:
-    """A memory that is read in the cycle of its address and has one port to write; never reset."""
-    return pyrtl.MemBlock(
-        bits, index_bits(entries), name, max_read_ports=reads, max_write_ports=1, asynchronous=True
-    )
+def one_hot(name: str, index: Signal, count: int) -> list[Signal]:
+    """A flag for each of so many numbers: whether it is this one."""
+    return [named(f"{name}_{number:02}", index == number) for number in range(count)]
 
 
-def write(block: Signal, address: Signal, data: Signal, enable: Signal) -> None:
-    """Write at the end of the cycle if enabled."""
-    block[address] <<= pyrtl.MemBlock.EnabledWrite(data, enable)
+def number_of(flags: Sequence[Signal]) -> Signal:
+    """Which flag is set; 0 if none is, no more than one may be."""
+    bits = range(index_bits(len(flags)))
+    ones = [[flag for number, flag in enumerate(flags) if number >> bit & 1] for bit in bits]
+    return pyrtl.concat_list([reduce(or_, found) if found else pyrtl.Const(0, 1) for found in ones])
 
 
-class FreeList:
-    """Numbers below a count, to take and to give back; the one given back last is the next to take.
+def chosen(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
+    """The wire whose flag is set, zeros if none is; no more than one may be."""
+    gated = [pyrtl.select(flag, wire, 0) for flag, wire in zip(flags, wires, strict=True)]
+    while len(gated) > 1:
+        gated = [reduce(or_, gated[i : i + 2]) for i in range(0, len(gated), 2)]
+    return gated[0]
 
-    At first they go out in their order. So that no memory needs contents after a reset, those never taken
-    are a counter, and those given back a stack upon them.
+
+class FreeNumbers:
+    """Numbers below a count, to take and to give back.
+
+    The next to take is put by, so that it is known from the beginning of a cycle: when one is taken, the
+    lowest that is free then; when there was none, the one that is given back.
 
     ``available`` says whether there is one, ``next`` which.
     """
 
     def __init__(self, name: str, count: int) -> None:
-        bits = count.bit_length()
-        self._name = name
-        self._untaken: Signal = pyrtl.Register(bits, f"untaken_{name}")
-        self._depth: Signal = pyrtl.Register(bits, f"freed_{name}_depth")
-        self._stack = memory(f"freed_{name}", index_bits(count), count)
-        self._index = index_bits(count)
-        self._stacked = named(f"freed_{name}_left", self._depth != 0)
-        self._top = (self._depth - 1)[: self._index]
-        self.available: Signal = named(f"{name}_available", self._stacked | (self._untaken != count))
-        self.next: Signal = named(
-            f"next_of_{name}",
-            pyrtl.select(self._stacked, self._stack[self._top], self._untaken[: self._index]),
-        )
+        self._taken: list[Signal] = [
+            pyrtl.Register(1, f"{name}_taken_{i:02}", reset_value=int(i == 0)) for i in range(count)
+        ]
+        self._none: Signal = pyrtl.Register(1, f"no_{name}")
+        self.next: Signal = pyrtl.Register(index_bits(count), f"next_{name}")
+        self.available: Signal = named(f"{name}_available", ~self._none)
 
     def update(self, take: Signal, give: Signal, given: Signal) -> None:
         """Take ``next``, or give a number back; never both in a cycle."""
-        bits = len(self._depth)
-        again = named(f"{self._name}_taken_again", take & self._stacked)
-        first = named(f"{self._name}_first_taken", take & ~self._stacked)
-        self._untaken.next <<= (self._untaken + first)[:bits]
-        self._depth.next <<= pyrtl.select(give, self._depth + 1, self._depth - again)[:bits]
-        write(self._stack, self._depth[: self._index], given, give)
+        below = all_up_to(self._taken)
+        lowest = [
+            ~taken & before for taken, before in zip(self._taken, [pyrtl.Const(1, 1), *below], strict=False)
+        ]
+        moves = take | self._none
+        found = pyrtl.select(below[-1], given, number_of(lowest))
+        self.next.next <<= pyrtl.select(moves, found, self.next)
+        self._none.next <<= moves & below[-1] & ~give
+        returns = give & ~self._none
+        for number, (taken, first) in enumerate(zip(self._taken, lowest, strict=True)):
+            taken.next <<= (taken | (moves & first)) & ~(returns & (given == number))
 
 
 @dataclass(frozen=True)
-class Queue:
-    """The targets of a miss: whether there are any, whether one consumes the line, the oldest of them."""
+class Miss:
+    """The registers of a miss: whether its line has a place, where, and which targets wait for it, if any."""
 
+    placed: Signal
+    set_index: Signal
+    way: Signal
     waiting: Signal
-    consumed: Signal
     first: Signal
     last: Signal
-    operation: Signal
-    tag: Signal
 
-    @property
-    def only(self) -> Signal:
-        """Whether the oldest is also the last; only if there are any."""
-        return self.first == self.last
+    @classmethod
+    def of(cls, number: int, widths: Sequence[int]) -> Miss:
+        """The registers of one number."""
+        names = [f"miss_{number:02}_{name}" for name in cls.__dataclass_fields__]
+        placed: Signal = pyrtl.Register(1, names[0])
+        return cls(placed, *(DataRegister(bits, name) for bits, name in zip(widths, names[1:], strict=True)))
 
 
 @dataclass(frozen=True)
 class MissChanges:
-    """What happens to the misses in a cycle; at most one of ``opened``, ``joined``, ``answered``, ``closed``.
+    """What the request that is decided about does to the misses; one at the most of the first two.
 
-    Except that the last answer closes. ``waits`` says that the request that opens or joins is a target.
+    ``brings`` are flags, set for the miss that will bring its line. One that ``waits`` becomes a target; one
+    that is ``consumed`` has no place any more.
     """
 
     opened: Signal
     joined: Signal
-    answered: Signal
-    closed: Signal
-    placed: Signal  # of one opened: its line has a place in the tags
-    line: Signal
+    brings: Sequence[Signal]
     waits: Signal
-    consume: Signal
+    consumed: Signal
+    line: Signal
+    set_index: Signal
+    way: Signal
     operation: Signal
     tag: Signal
 
@@ -96,67 +110,148 @@ class MissChanges:
 class MissTable:
     """Lines in flight, and who waits for each, in the order of arrival.
 
-    A miss has a line and whether that has a place in the tags; a queue of targets, linked as in the component
-    (``following``). Each of these memories is read and written once a cycle at the most.
+    What is asked about all misses at once is in registers: which are open, where their lines go, the first
+    and the last of their targets. Lines and targets are in synchronous memories, the targets linked as in the
+    component (``following``), of which the first is read when a line is taken, each other behind the one
+    before.
 
     Args:
         misses: lines in flight at once.
         targets: requests that wait, over all misses.
         line_bits: of a line's number.
         tag_bits: of a request's tag.
+        sets, ways: where lines have places.
+
+    Attributes: ``answering`` says that a line was taken and has the cycle's turn; ``waiting`` that it has a
+    target left to answer, of this ``operation`` and ``tag``, for this ``line``; ``closes`` that it is done in
+    this cycle.
     """
 
-    def __init__(self, misses: int, targets: int, line_bits: int, tag_bits: int) -> None:
-        self.miss_bits, self.target_bits = index_bits(misses), index_bits(targets)
-        self._free_misses = FreeList("misses", misses)
-        self._free_targets = FreeList("targets", targets)
-        self._lines = memory("miss_lines", 1 + line_bits, misses)
-        self._queues = memory("miss_queues", 2 + 2 * self.target_bits, misses)
-        self._targets = memory("targets", OPERATION_BITS + tag_bits, targets)
-        self._following = memory("following", self.target_bits, targets)
-        self.next: Signal = self._free_misses.next
+    def __init__(
+        self, misses: int, targets: int, line_bits: int, tag_bits: int, sets: int, ways: int
+    ) -> None:
+        target_bits = index_bits(targets)
+        widths = (index_bits(sets), index_bits(ways), 1, target_bits, target_bits)
+        self._free_misses = FreeNumbers("miss", misses)
+        self._free_targets = FreeNumbers("target", targets)
+        self._misses = [Miss.of(number, widths) for number in range(misses)]
+        self._lines = Sram("miss_lines", misses, line_bits)
+        self._targets = Sram("targets", targets, OPERATION_BITS + tag_bits)
+        self._following = Sram("following", targets, target_bits)
         self.available: Signal = self._free_misses.available
+        self.next: Signal = self._free_misses.next
         self.can_wait: Signal = self._free_targets.available
+        self.answering: Signal = pyrtl.Register(1, "answering")
+        self.waiting: Signal = DataRegister(1, "target_waits")
+        self._answered: Signal = DataRegister(index_bits(misses), "answered_miss")
+        self._target: Signal = DataRegister(target_bits, "answered_target")
+        self._last: Signal = DataRegister(target_bits, "last_target")
 
-    def line(self, miss: Signal) -> tuple[Signal, Signal]:
-        """The line of a miss, and whether it has a place."""
-        entry = named("miss_line_entry", self._lines[miss])
-        return named("miss_line", entry[1:]), named("miss_placed", entry[0])
+    def in_set(self, set_index: Signal) -> list[Signal]:
+        """A flag for each miss: whether it will bring a line of this set."""
+        return [
+            named(f"miss_{i:02}_in_set", miss.placed & (miss.set_index == set_index))
+            for i, miss in enumerate(self._misses)
+        ]
 
-    def queue(self, miss: Signal) -> Queue:
-        """The targets of a miss; of the one that ``update`` is about, unless it opens one."""
-        bits = self.target_bits
-        entry = named("queue_entry", self._queues[miss])
-        first = named("first_target", entry[2 : 2 + bits])
-        target = named("target_entry", self._targets[first])
-        self._miss = miss
-        self._queue = Queue(
-            waiting=named("targets_wait", entry[0]),
-            consumed=named("line_consumed", entry[1]),
-            first=first,
-            last=named("last_target", entry[2 + bits :]),
-            operation=named("target_operation", target[:OPERATION_BITS]),
-            tag=named("target_tag", target[OPERATION_BITS:]),
+    def ways(self, flags: Sequence[Signal], ways: int) -> list[Signal]:
+        """A flag for each way: whether one of these misses will bring its line."""
+        decoded = [one_hot(f"miss_{i:02}_way", miss.way, ways) for i, miss in enumerate(self._misses)]
+        return [
+            any_of(
+                f"in_flight_{way:02}",
+                [flag & places[way] for flag, places in zip(flags, decoded, strict=True)],
+            )
+            for way in range(ways)
+        ]
+
+    def bringing(self, flags: Sequence[Signal], found: Sequence[Signal]) -> list[Signal]:
+        """A flag for each of these misses: whether the line that it will bring is the one found in a way."""
+        way = named("found_way", number_of(found))
+        present = any_of("found_any", found)
+        return [flag & present & (miss.way == way) for flag, miss in zip(flags, self._misses, strict=True)]
+
+    def take_line(self, arriving: Signal, valid: Signal, room: Signal) -> Signal:
+        """Take a line that comes when there is none, or when the one before is done; says whether one may be.
+
+        Args:
+            arriving: number of the miss whose line shows at the port.
+            valid: whether one does.
+            room: whether an answer can leave.
+        """
+        answered = named("answered", self.answering & self.waiting & room)
+        self._answers = answered
+        last = named("answers_last", answered & (self._target == self._last))
+        self.closes: Signal = named("closes", self.answering & (~self.waiting | last))
+        free = named("line_is_taken", ~self.answering | self.closes)
+        takes = named("takes_line", free & valid)
+        self.arriving = one_hot("arriving", arriving, len(self._misses))
+        self._closing = [
+            named(f"closing_{i:02}", self.closes & flag)
+            for i, flag in enumerate(one_hot("answered_miss_is", self._answered, len(self._misses)))
+        ]
+        self._read(takes, answered, arriving)
+        self.answering.next <<= takes | (self.answering & ~self.closes)
+        return free
+
+    def _read(self, takes: Signal, answered: Signal, arriving: Signal) -> None:
+        """Look up the line that is taken and its first target, or the target behind the one answered."""
+        first, last = (
+            named(f"arriving_{name}", chosen(self.arriving, [getattr(miss, name) for miss in self._misses]))
+            for name in ("first", "last")
         )
-        return self._queue
+        waiting = named("arriving_waits", chosen(self.arriving, [miss.waiting for miss in self._misses]))
+        moves = takes | answered
+        following: Signal = pyrtl.WireVector(len(first), "target_behind")
+        address = named("target_address", pyrtl.select(takes, first, following))
+        following <<= self._following.read(address, moves)[0]
+        (target,) = self._targets.read(address, moves)
+        (self.line,) = self._lines.read(arriving, takes)
+        self.operation: Signal = named("target_operation", target[:OPERATION_BITS])
+        self.tag: Signal = named("target_tag", target[OPERATION_BITS:])
+        self._target.next <<= pyrtl.select(moves, address, self._target)
+        for register, value in ((self._last, last), (self.waiting, waiting), (self._answered, arriving)):
+            register.next <<= pyrtl.select(takes, value, register)
+
+    def still(self, flags: Sequence[Signal]) -> list[Signal]:
+        """These flags of misses without that of the one which is done in this cycle."""
+        return [flag & ~closing for flag, closing in zip(flags, self._closing, strict=True)]
+
+    def comes(self, valid: Signal, flags: Sequence[Signal]) -> Signal:
+        """Whether the line that shows at the port is that of one of these misses."""
+        return valid & any_of("comes", [a & b for a, b in zip(self.arriving, flags, strict=True)])
 
     def update(self, changes: MissChanges) -> None:
         """Change the table at the end of the cycle."""
-        queue, target = self._queue, self._free_targets.next
         added = named("target_added", changes.waits & (changes.opened | changes.joined))
-        behind = named("target_behind", queue.waiting & ~changes.opened)  # there is one to stand behind
-        entry = pyrtl.concat(
-            pyrtl.select(changes.answered, queue.last, target),
-            pyrtl.select(
-                changes.answered, self._following[queue.first], pyrtl.select(behind, queue.first, target)
-            ),
-            (changes.consume & added) | (queue.consumed & ~changes.opened),
-            pyrtl.select(changes.answered, ~queue.only, added | behind),
+        target = self._free_targets.next
+        for i, miss in enumerate(self._misses):
+            opened = named(f"opened_{i:02}", changes.opened & (self.next == i))
+            joined = named(f"joined_{i:02}", changes.joined & changes.brings[i])
+            self._change(miss, opened, joined, self._closing[i], changes)
+        behind = named(
+            "target_behind_another",
+            changes.joined & chosen(changes.brings, [m.waiting for m in self._misses]),
         )
-        at = named("miss_changed", pyrtl.select(changes.opened, self.next, self._miss))
-        write(self._lines, at, pyrtl.concat(changes.line, changes.placed), changes.opened)
-        write(self._queues, at, entry, changes.opened | added | changes.answered)
-        write(self._targets, target, pyrtl.concat(changes.tag, changes.operation), added)
-        write(self._following, queue.last, target, added & behind)
-        self._free_misses.update(changes.opened, changes.closed, self._miss)
-        self._free_targets.update(added, changes.answered, queue.first)
+        last = named("joined_last", chosen(changes.brings, [miss.last for miss in self._misses]))
+        self._lines.write(self.next, [changes.line], [changes.opened])
+        self._targets.write(target, [pyrtl.concat(changes.tag, changes.operation)], [added])
+        self._following.write(last, [target], [added & behind])
+        self._free_misses.update(changes.opened, self.closes, self._answered)
+        self._free_targets.update(added, self._answers, self._target)
+
+    def _change(
+        self, miss: Miss, opened: Signal, joined: Signal, closes: Signal, changes: MissChanges
+    ) -> None:
+        """What becomes of one miss."""
+        target, waits = self._free_targets.next, joined & changes.waits
+        for register, value in (
+            (miss.set_index, changes.set_index),
+            (miss.way, changes.way),
+        ):
+            register.next <<= pyrtl.select(opened, value, register)
+        kept = miss.placed & ~closes & ~(joined & changes.consumed)
+        miss.placed.next <<= pyrtl.select(opened, ~changes.consumed, kept)
+        miss.waiting.next <<= pyrtl.select(opened, changes.waits, miss.waiting | waits)
+        miss.first.next <<= pyrtl.select(opened | (waits & ~miss.waiting), target, miss.first)
+        miss.last.next <<= pyrtl.select(opened | waits, target, miss.last)

@@ -4,37 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import reduce
+from operator import xor
 
 import pyrtl
 
 from hw.rtl.kit.smallest import Candidate, smallest
+from hw.rtl.kit.sram import Sram
+from hw.rtl.kit.trees import any_of
 from hw.rtl.kit.twin import Signal, index_bits, named
-from hw.rtl.misses import memory, write
+from hw.rtl.misses import number_of
+from hw.tags import Sets
+
+GROUP = 4  # ways whose victim is found in the stage that compares, before the one among the groups
+
+
+def set_of(line: Signal, sets: Sets) -> Signal:
+    """The set of a line: bits of its number, or all of them folded; sets are a power of two."""
+    bits = index_bits(sets.sets)
+    rest = line[sets.divisor.bit_length() - 1 :]
+    if sets.sets == 1:
+        return pyrtl.Const(0, 1)
+    if not sets.hashed:
+        return rest[:bits].zero_extended(bits)
+    parts = [rest[i : i + bits].zero_extended(bits) for i in range(0, len(rest), bits)]
+    return reduce(xor, parts)
 
 
 @dataclass(frozen=True)
-class Way:
-    """What one way of the set holds. All but ``valid`` counts only where that is set.
+class State:
+    """What a way holds beside its line; counts only where it has one. ``reuse`` is SRRIP's prediction."""
 
-    ``pending``: in flight, to be brought by ``miss``. ``reuse`` is the prediction of SRRIP.
-    """
-
-    valid: Signal
-    pending: Signal
     dirty: Signal
     priority: Signal
     reuse: Signal
-    miss: Signal
+
+
+@dataclass(frozen=True)
+class Victim:
+    """The way for a new line: ``chosen``, a flag for each; whether a line ``leaves`` it, with what state.
+
+    ``rank`` and ``reuse`` are those of the line that leaves, or would.
+    """
+
+    chosen: Sequence[Signal]
+    leaves: Signal
+    rank: Signal
+    reuse: Signal
     line: Signal
+
+    @property
+    def way(self) -> Signal:
+        """Its number."""
+        return number_of(self.chosen)
+
+    @property
+    def leaves_dirty(self) -> Signal:
+        """Whether a line leaves that must be written back."""
+        return self.leaves & (self.rank[0] ^ (self.rank[1:] == 0))
 
 
 @dataclass(frozen=True)
 class TagChanges:
-    """What happens in the set in a cycle: a line takes the victim's place, or the one found changes.
+    """What the request that is decided about does in its set: its line takes the victim's place, or changes.
 
-    A line that takes a place is ``dirty`` if it was written, and else brought by ``miss``. It awaits a read
-    if it is fetched, or written and not ``unread``.
+    A line that takes a place is ``dirty`` if it was written. It awaits a read if it is fetched, or written
+    and not ``unread``.
     """
 
     place: Signal
@@ -42,191 +77,184 @@ class TagChanges:
     read: Signal
     write: Signal
     unread: Signal
-    arrive: Signal
     drop: Signal
-    miss: Signal
 
     def any(self) -> Signal:
         """Whether anything happens."""
-        return self.place | self.fetch | self.read | self.write | self.arrive | self.drop
+        return self.place | self.fetch | self.read | self.write | self.drop
 
 
 class Tags:
-    """Which lines a bank holds: one set a cycle is looked at for one line, and may be changed.
+    """Which lines a bank holds: a set is read in one cycle, and written when its request is decided about.
 
-    Each way is a memory of as many entries as there are sets. Memories come out of a reset with any contents,
-    so a register says of each set whether it was ever written.
+    Two synchronous memories of an entry a set: the lines, a lane each with a bit that says whether there is
+    one, and the ways' states. They come out of a reset with any contents, so a register says of each set
+    whether it was ever written.
 
     Args:
         sets, ways: of the bank.
         priority_limit, reuse_limit: as in the component.
-        miss_bits: of a miss's number.
-        line: the line looked for.
-        set_index: where.
-
-    Attributes say of the line whether it is ``present`` (``under_way`` at the time, to be brought by
-    ``miss``); whether there is a victim, whether that is a line (``evicts``), dirty at that, and which.
+        line_bits: of a line's number.
     """
 
-    def __init__(
-        self,
-        sets: int,
-        ways: int,
-        priority_limit: int,
-        reuse_limit: int,
-        miss_bits: int,
-        line: Signal,
-        set_index: Signal,
-    ) -> None:
+    def __init__(self, sets: int, ways: int, priority_limit: int, reuse_limit: int, line_bits: int) -> None:
+        self.ways = ways
         self._limits = priority_limit, reuse_limit
-        self._widths = 1, 1, 1, _bits(priority_limit), _bits(reuse_limit), miss_bits, len(line)
-        self._line, self._set_index = line, set_index
-        self._memories = [memory(f"way_{i:02}", sum(self._widths), sets) for i in range(ways)]
+        self._widths = (1, _bits(priority_limit), _bits(reuse_limit))
+        self._lines = Sram("tag_lines", sets, 1 + line_bits, lanes=ways)
+        self._states = Sram("tag_states", sets, ways * sum(self._widths))
         self._written: Signal = pyrtl.Register(sets, "sets_written")
-        self._set = named("set_looked_at", pyrtl.concat_list([set_index == i for i in range(sets)]))
-        known = named("set_known", (self._set & self._written) != 0)
-        self._ways = [self._read(i, known) for i in range(ways)]
 
-        self._found = [
-            named(f"found_{i:02}", way.valid & (way.line == line)) for i, way in enumerate(self._ways)
+    def read(self, set_index: Signal, enable: Signal) -> Signal:
+        """Look at a set; says whether it was ever written."""
+        self._entries = self._lines.read(set_index, enable)
+        (self._state,) = self._states.read(set_index, enable)
+        return named("set_known", (self._written & self._flag(set_index)) != 0)
+
+    def _flag(self, set_index: Signal) -> Signal:
+        """A bit for each set: whether it is this one."""
+        sets = range(len(self._written))
+        return pyrtl.concat_list([set_index == number for number in sets])
+
+    def compare(self, line: Signal, known: Signal) -> list[Signal]:
+        """A flag for each way: whether the line is there; of the set that was read."""
+        self._valid = [named(f"way_{i:02}_valid", entry[0] & known) for i, entry in enumerate(self._entries)]
+        return [
+            named(f"found_{i:02}", valid & (entry[1:] == line))
+            for i, (valid, entry) in enumerate(zip(self._valid, self._entries, strict=True))
         ]
-        self.present: Signal = named("present", _any(self._found))
-        self.miss: Signal = named("found_miss", _chosen(self._found, [way.miss for way in self._ways]))
-        self.under_way: Signal = named(
-            "found_under_way", _chosen(self._found, [way.pending for way in self._ways])
+
+    def states(self) -> list[State]:
+        """Those of all ways in the set that was read."""
+        bits = sum(self._widths)
+        return [self._cut(i, self._state[i * bits : (i + 1) * bits]) for i in range(self.ways)]
+
+    def _cut(self, way: int, entry: Signal) -> State:
+        dirty, priority, _reuse = self._widths
+        return State(
+            named(f"way_{way:02}_dirty", entry[0]),
+            named(f"way_{way:02}_priority", entry[dirty : dirty + priority]),
+            named(f"way_{way:02}_reuse", entry[dirty + priority :]),
         )
-        self._choose()
 
-    def _read(self, number: int, known: Signal) -> Way:
-        """The way's fields in the set; the lowest bits are the first of them."""
-        entry = named(f"way_{number:02}_entry", self._memories[number][self._set_index])
-        ends = list(accumulate(self._widths))
-        fields = {
-            name: entry[end - width : end]
-            for name, width, end in zip(Way.__dataclass_fields__, self._widths, ends, strict=True)
-        }
-        fields["valid"] = fields["valid"] & known
-        return Way(**{name: named(f"way_{number:02}_{name}", wire) for name, wire in fields.items()})
+    def candidates(self, states: Sequence[State], in_flight: Sequence[Signal]) -> list[Candidate]:
+        """The lines that may leave: of each group of ways that of the lowest rank, then by SRRIP."""
+        bits = index_bits(self.ways)
+        lines = [
+            Candidate(
+                valid & ~flies,
+                {"coordinate": pyrtl.concat(_rank(state), ~state.reuse), "line": entry[1:]},
+                pyrtl.Const(i, bits),
+            )
+            for i, (valid, flies, state, entry) in enumerate(
+                zip(self._valid, in_flight, states, self._entries, strict=True)
+            )
+        ]
+        starts = range(0, self.ways, GROUP)
+        return [smallest(lines[start : start + GROUP], f"group_{start:02}") for start in starts]
 
-    def _choose(self) -> None:
-        """The victim: the first free way, or else that of the lowest rank, then by SRRIP."""
-        bits = index_bits(len(self._ways))
-        root = smallest(
+    def free(self) -> list[Signal]:
+        """A flag for each way: whether it is the first that has no line."""
+        free = named("free_ways", pyrtl.concat_list([~valid for valid in self._valid]))
+        first = named("first_free", free & ~(free - 1)[: len(free)])
+        return [first[i] for i in range(self.ways)]
+
+    def victim(self, candidates: Sequence[Candidate], free: Sequence[Signal]) -> Victim:
+        """The first free way, or else that of the lowest of all candidates."""
+        lowest = smallest(candidates, "victim")
+        is_free = any_of("way_is_free", free)
+        key, reuse_bits = lowest.fields["coordinate"], self._widths[-1]
+        return Victim(
             [
-                Candidate(
-                    way.valid & ~way.pending,
-                    {"coordinate": pyrtl.concat(_rank(way), ~way.reuse)},
-                    pyrtl.Const(i, bits),
-                )
-                for i, way in enumerate(self._ways)
-            ]
-        )
-        free = named("free_ways", pyrtl.concat_list([~way.valid for way in self._ways]))
-        first_free = named("first_free", free & ~(free - 1)[: len(free)])
-        self.evicts: Signal = named("evicts", (free == 0) & root.present)
-        self._victim = [
-            named(f"victim_{i:02}", pyrtl.select(free != 0, first_free[i], root.present & (root.way == i)))
-            for i in range(len(self._ways))
-        ]
-        self.has_victim: Signal = named("has_victim", _any(self._victim))
-        key = root.fields["coordinate"]
-        reuse_bits = self._widths[4]
-        self._victim_class = named("victim_class", key[reuse_bits:])  # among which SRRIP decided
-        self._victim_reuse = named("victim_reuse", ~key[:reuse_bits])
-        self.evicts_dirty: Signal = named(
-            "evicts_dirty", self.evicts & (key[reuse_bits] ^ (key[reuse_bits + 1 :] == 0))
-        )
-        self.victim_line: Signal = named(
-            "victim_line", _chosen(self._victim, [way.line for way in self._ways])
+                named(f"victim_{i:02}", pyrtl.select(is_free, free[i], lowest.present & (lowest.way == i)))
+                for i in range(self.ways)
+            ],
+            leaves=named("evicts", ~is_free & lowest.present),
+            rank=named("victim_rank", key[reuse_bits:]),
+            reuse=named("victim_reuse", ~key[:reuse_bits]),
+            line=lowest.fields["line"],
         )
 
-    def update(self, changes: TagChanges) -> None:
-        """Change the set at the end of the cycle."""
-        changed = named("tags_change", changes.any())
-        nothing = pyrtl.Const(0, len(self._set))
-        self._written.next <<= self._written | pyrtl.select(changed, self._set, nothing)
-        for i, way in enumerate(self._ways):
-            ages = named(f"ages_{i:02}", self._ages(way, changes))
-            older = named(f"aged_reuse_{i:02}", self._aged(way, ages))
-            after = self._befallen(way, older, self._found[i], changes)
-            entry = pyrtl.select(changes.place & self._victim[i], self._placed(changes), after)
-            write(self._memories[i], self._set_index, entry, changed)
+    def update(
+        self,
+        changes: TagChanges,
+        set_index: Signal,
+        line: Signal,
+        known: Signal,
+        found: Sequence[Signal],
+        states: Sequence[State],
+        victim: Victim,
+    ) -> None:
+        """Change the set of the request that is decided about at the end of the cycle.
 
-    def _ages(self, way: Way, changes: TagChanges) -> Signal:
+        The first write to a set clears all other ways of it.
+        """
+        unknown = named("set_becomes_known", changes.place & ~known)
+        lines, enables, after = [], [], []
+        for i, state in enumerate(states):
+            takes = named(f"takes_{i:02}", changes.place & victim.chosen[i])
+            lines.append(pyrtl.concat(line, takes))
+            enables.append(named(f"line_written_{i:02}", takes | unknown | (changes.drop & found[i])))
+            older = named(f"aged_reuse_{i:02}", self._aged(state, self._ages(state, changes, victim), victim))
+            kept = self._befallen(state, older, found[i], changes)
+            after.append(_entry(_either(takes, self._placed(changes), kept)))
+        self._lines.write(set_index, lines, enables)
+        self._states.write(set_index, [pyrtl.concat_list(after)], [named("tags_change", changes.any())])
+        self._written.next <<= self._written | pyrtl.select(changes.place, self._flag(set_index), 0)
+
+    def _ages(self, state: State, changes: TagChanges, victim: Victim) -> Signal:
         """Whether a way is among those that the victim was chosen among for its prediction."""
-        equal = _rank(way) == self._victim_class
-        return changes.place & self.evicts & equal
+        return changes.place & victim.leaves & (_rank(state) == victim.rank)
 
-    def _aged(self, way: Way, ages: Signal) -> Signal:
+    def _aged(self, state: State, ages: Signal, victim: Victim) -> Signal:
         """The prediction of a way; one that ages does so by what the victim's lacks to the limit."""
         limit = self._limits[1]
-        older = way.reuse + (limit - self._victim_reuse)[: len(way.reuse)]
-        capped = pyrtl.select(older > limit, pyrtl.Const(limit, len(older)), older)[: len(way.reuse)]
-        return pyrtl.select(ages, capped, way.reuse)
+        older = state.reuse + (limit - victim.reuse)[: len(state.reuse)]
+        capped = pyrtl.select(older > limit, pyrtl.Const(limit, len(older)), older)[: len(state.reuse)]
+        return pyrtl.select(ages, capped, state.reuse)
 
-    def _placed(self, changes: TagChanges) -> Signal:
-        """The entry of a new line."""
+    def _placed(self, changes: TagChanges) -> State:
+        """The state of a new line."""
         priority_limit, reuse_limit = self._limits
-        one = pyrtl.Const(min(1, priority_limit), self._widths[3])
-        return _entry(
-            Way(
-                valid=pyrtl.Const(1, 1),
-                pending=~changes.write,
-                dirty=changes.write,
-                priority=pyrtl.select(
-                    changes.fetch | (changes.write & ~changes.unread), one, pyrtl.Const(0, len(one))
-                ),
-                reuse=pyrtl.Const(reuse_limit - 1, self._widths[4]),
-                miss=changes.miss,
-                line=self._line,
-            )
+        one = pyrtl.Const(min(1, priority_limit), self._widths[1])
+        awaited = changes.fetch | (changes.write & ~changes.unread)
+        return State(
+            dirty=changes.write,
+            priority=pyrtl.select(awaited, one, pyrtl.Const(0, len(one))),
+            reuse=pyrtl.Const(reuse_limit - 1, self._widths[2]),
         )
 
-    def _befallen(self, way: Way, older: Signal, found: Signal, changes: TagChanges) -> Signal:
-        """The entry of a way that keeps its line, or drops it."""
-        limit, width = self._limits[0], self._widths[3]
-        more = pyrtl.select(way.priority == limit, way.priority, (way.priority + 1)[:width])
-        fewer = pyrtl.select(way.priority == 0, way.priority, (way.priority - 1)[:width])
+    def _befallen(self, state: State, older: Signal, found: Signal, changes: TagChanges) -> State:
+        """The state of a way that keeps its line."""
+        limit, width = self._limits[0], self._widths[1]
+        more = pyrtl.select(state.priority == limit, state.priority, (state.priority + 1)[:width])
+        fewer = pyrtl.select(state.priority == 0, state.priority, (state.priority - 1)[:width])
         fetched, was_read = found & changes.fetch, found & changes.read
-        return _entry(
-            Way(
-                valid=way.valid & ~(found & changes.drop),
-                pending=way.pending & ~(found & changes.arrive),
-                dirty=way.dirty | (found & changes.write),
-                priority=pyrtl.select(fetched, more, pyrtl.select(was_read, fewer, way.priority)),
-                reuse=pyrtl.select(fetched | was_read, pyrtl.Const(0, len(older)), older),
-                miss=way.miss,
-                line=way.line,
-            )
+        return State(
+            dirty=state.dirty | (found & changes.write),
+            priority=pyrtl.select(fetched, more, pyrtl.select(was_read, fewer, state.priority)),
+            reuse=pyrtl.select(fetched | was_read, pyrtl.Const(0, len(older)), older),
         )
 
 
-def _entry(way: Way) -> Signal:
-    """A way's fields side by side, the first in the lowest bits."""
-    return pyrtl.concat_list([getattr(way, name) for name in Way.__dataclass_fields__])
+def _either(condition: Signal, one: State, other: State) -> State:
+    return State(*(pyrtl.select(condition, *pair) for pair in zip(_fields(one), _fields(other), strict=True)))
 
 
-def _rank(way: Way) -> Signal:
+def _fields(state: State) -> list[Signal]:
+    return [getattr(state, name) for name in State.__dataclass_fields__]
+
+
+def _entry(state: State) -> Signal:
+    """A way's state, the first field in the lowest bits."""
+    return pyrtl.concat_list(_fields(state))
+
+
+def _rank(state: State) -> Signal:
     """Priority; of equal ones the clean before the dirty, or the other way round where they await no read."""
-    return pyrtl.concat(way.priority, way.dirty ^ (way.priority == 0))
+    return pyrtl.concat(state.priority, state.dirty ^ (state.priority == 0))
 
 
 def _bits(limit: int) -> int:
     """Bits of a number up to a limit."""
     return max(1, limit.bit_length())
-
-
-def _any(flags: Sequence[Signal]) -> Signal:
-    return pyrtl.concat_list(list(flags)) != 0
-
-
-def _chosen(flags: Sequence[Signal], fields: Sequence[Signal]) -> Signal:
-    """The field whose flag is set, zeros if none is; no more than one may be."""
-    gated = [
-        pyrtl.select(flag, field, pyrtl.Const(0, len(field)))
-        for flag, field in zip(flags, fields, strict=True)
-    ]
-    merged = gated[0]
-    for field in gated[1:]:
-        merged = merged | field
-    return merged

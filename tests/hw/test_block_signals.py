@@ -8,7 +8,8 @@ from memory_stub import MemoryStub
 
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
 from hw.buffet import Buffet
-from hw.cache import FiberCacheBank, FiberCacheSpecification
+from hw.cache import FiberCacheBank
+from hw.cache_geometry import FiberCacheSpecification
 from hw.divider import Divider
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.leader_follower import LeaderFollowerIntersector

@@ -1,21 +1,22 @@
 """One FiberCache bank, every hit, victim and cycle predicted by hand.
 
-In the runs cycle by cycle: request n is pushed at n, seen at n + 1; a reply pushed at t is seen by the sink
-at t + 1. A line asked for at t is taken by the memory at t + 1 and, with its latency of 10, comes at t + 12.
+In the runs cycle by cycle: request n is pushed at n and seen at n + 1. One taken at t is decided about at t +
+1 in a bank of one stage, as most here are, and the next to its set taken at t + 2. A reply pushed at t is
+seen by the sink at t + 1. A line asked for at t is taken by the memory at t + 1 and, with its latency of 10,
+comes at t + 12; it is answered from t + 13 on.
 """
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 from cache_bench import run_bank
 from fibers import check_accounting_of
 
-from hw.cache import LIMITS, FiberCacheBank, FiberCacheSpecification
+from hw.cache_geometry import FiberCacheSpecification
 from hw.memory import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
-from sim import SimulationError
-from sim.testing import run_block
 
-TINY = FiberCacheSpecification(banks=1, sets=1, ways=2, misses=4, targets=4)
+TINY = FiberCacheSpecification(banks=1, sets=1, ways=2, misses=4, targets=4, stages=1)
+STAGED = FiberCacheSpecification(banks=1, sets=8, ways=2, misses=16)  # of three stages
 APART = (40,)  # pause that lets each request finish
 
 
@@ -187,55 +188,77 @@ class TestReplacement:
 class TestTiming:
     def test_a_miss_and_a_hit(self):
         outcome = run_bank(TINY, [(READ, 0), (READ, 0)], request_pauses=(20,))
-        assert [cycle for cycle, *_ in outcome.memory] == [2]
-        assert [cycle for cycle, *_ in outcome.replies] == [14, 23]  # the second is pushed at 21
-        # Busy at 1 (miss), 13 (the line comes and is answered), 22 (hit).
-        check_accounting_of(outcome, "bank", busy=3, input_stall={"memory_replies": 11}, output_stall={})
-        assert outcome.run.cycles == 24
+        assert [cycle for cycle, *_ in outcome.memory] == [3]
+        assert [cycle for cycle, *_ in outcome.replies] == [16, 24]  # the second is pushed at 21
+        # Busy at 1 (taken), 2 (miss), 14 (the line comes), 15 (and is answered), 22 (taken), 23 (hit).
+        check_accounting_of(outcome, "bank", busy=6, input_stall={"memory_replies": 11}, output_stall={})
+        assert outcome.run.cycles == 25
 
-    def test_the_latency_is_that_of_the_channels(self):
+    @pytest.mark.parametrize("stages", [1, 2, 3, 7])
+    def test_a_request_is_decided_about_behind_the_stages(self, stages):
+        outcome = run_bank(replace(TINY, stages=stages), [(WRITE, 0)])
+        assert [cycle for cycle, *_ in outcome.replies] == [2 + stages]
+        check_accounting_of(outcome, "bank", busy=1 + stages, input_stall={}, output_stall={})
+
+    def test_the_latency_of_the_channels_comes_on_top(self):
         outcome = run_bank(TINY, [(WRITE, 0)], latency=5)
-        assert [cycle for cycle, *_ in outcome.replies] == [10]
+        assert [cycle for cycle, *_ in outcome.replies] == [11]
 
     def test_hits_are_served_one_a_cycle(self):
-        outcome = run_bank(TINY, [(WRITE, number % 2) for number in range(300)])
-        assert [cycle for cycle, *_ in outcome.replies] == list(range(2, 302))
-        check_accounting_of(outcome, "bank", busy=300, input_stall={}, output_stall={})
+        outcome = run_bank(STAGED, [(WRITE, number % 4) for number in range(300)])
+        assert [cycle for cycle, *_ in outcome.replies] == list(range(5, 305))
+        check_accounting_of(outcome, "bank", busy=303, input_stall={}, output_stall={})
+
+    def test_a_request_waits_for_one_before_it_to_its_set(self):
+        # Lines 0 and 8 share a set. The second is taken when the first has been decided about, at 4.
+        outcome = run_bank(STAGED, [(WRITE, 0), (WRITE, 8), (WRITE, 1), (WRITE, 0)])
+        assert [cycle for cycle, *_ in outcome.replies] == [5, 9, 10, 13]
+
+    def test_lines_share_a_set_if_their_numbers_in_their_bank_do_modulo_the_sets(self):
+        # Of 6 banks, bank 1 has the lines 1, 7, 13, 19 and 25: the last is in the set of the first.
+        specification = FiberCacheSpecification(banks=6, sets=4, ways=1)
+        outcome = run_bank(specification, [(WRITE, line) for line in (1, 7, 13, 19, 25)])
+        assert [cycle for cycle, *_ in outcome.replies] == [5, 6, 7, 8, 9]
+        assert outcome.held.keys() == {7, 13, 19, 25}
 
     def test_writes_through_leave_one_a_cycle(self):
-        outcome = run_bank(TINY, [(WRITE_THROUGH, number) for number in range(300)])
-        assert [cycle for cycle, *_ in outcome.memory] == list(range(2, 302))
+        outcome = run_bank(STAGED, [(WRITE_THROUGH, number) for number in range(300)])
+        assert [cycle for cycle, *_ in outcome.memory] == list(range(5, 305))
 
     def test_misses_leave_one_a_cycle(self):
-        specification = FiberCacheSpecification(banks=1, sets=8, ways=2, misses=16)
-        outcome = run_bank(specification, [(FETCH, line) for line in range(10)])
-        assert [cycle for cycle, *_ in outcome.memory] == list(range(2, 12))
+        outcome = run_bank(STAGED, [(FETCH, line) for line in range(10)])
+        assert [cycle for cycle, *_ in outcome.memory] == list(range(5, 15))
 
-    def test_a_line_that_comes_takes_a_cycle_before_any_request(self):
-        outcome = run_bank(TINY, [(FETCH, 0)] + [(WRITE, 1)] * 20)
-        # Asked for at 1, the line comes at 13, when no write is served.
-        assert [cycle for cycle, *_ in outcome.replies] == [*range(3, 14), *range(15, 24)]
+    def test_a_line_that_comes_has_a_turn_before_any_request(self):
+        outcome = run_bank(STAGED, [(FETCH, 0)] + [(WRITE, 1 + number % 7) for number in range(20)])
+        # Asked for at 4, the line comes at 16 and has the turn at 17, when no write is decided about.
+        assert [cycle for cycle, *_ in outcome.replies] == [*range(6, 18), *range(19, 27)]
+
+    def test_lines_that_come_have_a_turn_a_cycle(self):
+        outcome = run_bank(STAGED, [(READ, line) for line in range(8)])
+        # The first is asked for at 4 and comes at 16.
+        assert [cycle for cycle, *_ in outcome.replies] == list(range(18, 26))
 
     def test_a_full_reply_channel_is_an_output_stall(self):
         outcome = run_bank(TINY, [(WRITE, 0)] * 3, capacity=1, reply_pauses=(3,))
-        # The sink takes a reply every fourth cycle, from 2 on; the slot is free a cycle later: served at 1,
-        # 3 (the sink's 6) and 7 (its 10). The requests are pushed at 0, 2 and 4: 4 to 6 are stalls.
-        assert [cycle for cycle, *_ in outcome.replies] == [2, 6, 10]
-        check_accounting_of(outcome, "bank", busy=3, output_stall={"replies": 2})
+        # The sink takes a reply every fourth cycle, from 3 on; the slot is free a cycle later: taken at 1, 3
+        # and 5, decided about at 2, 4 (the sink's 7) and 8 (its 11): 6 and 7 are stalls.
+        assert [cycle for cycle, *_ in outcome.replies] == [3, 7, 11]
+        check_accounting_of(outcome, "bank", busy=6, output_stall={"replies": 2})
 
 
 class TestLinesUnderWay:
     def test_requests_join_and_are_answered_in_order_one_a_cycle(self):
         outcome = run_bank(TINY, [(READ, 0), (READ, 0), (FETCH, 0), (READ, 0)])
         assert outcome.traffic == [(READ, 0)]
-        assert [(cycle, number) for cycle, _, number, _ in outcome.replies] == [(14, 0), (15, 1), (16, 3)]
+        assert [(cycle, number) for cycle, _, number, _ in outcome.replies] == [(16, 0), (17, 1), (18, 3)]
         assert outcome.counters == {"read_misses": 1, "read_joins": 2, "fetch_hits": 1}
         assert outcome.priorities == {0: 0}  # the miss 0, the join 0, the fetch +1, the join -1
 
     def test_a_read_joins_the_fetch_that_runs_ahead_of_it(self):
         outcome = run_bank(TINY, [(FETCH, 0), (READ, 0)])
         assert outcome.counters == {"fetch_misses": 1, "read_joins": 1}
-        assert [cycle for cycle, *_ in outcome.replies] == [14]
+        assert [cycle for cycle, *_ in outcome.replies] == [16]
         assert outcome.priorities == {0: 0}
 
     def test_a_fetch_that_joins_counts_as_a_hit_and_as_a_read_to_come(self):
@@ -243,11 +266,19 @@ class TestLinesUnderWay:
         assert outcome.counters == {"read_misses": 1, "fetch_hits": 2}
         assert outcome.priorities == {0: 2}
 
-    def test_a_consume_that_joins_drops_the_line_once_all_are_answered(self):
+    def test_a_consume_that_joins_drops_the_line_so_that_a_read_behind_it_asks_again(self):
+        assert run_bank(TINY, [(READ, 0), (CONSUME, 0)]).held == {}
         outcome = run_bank(TINY, [(READ, 0), (CONSUME, 0), (READ, 0)])
-        assert outcome.counters == {"read_misses": 1, "consume_joins": 1, "read_joins": 1}
+        assert outcome.counters == {"read_misses": 2, "consume_joins": 1}
         assert outcome.answered == [(READ, 0), (CONSUME, 0), (READ, 0)]
-        assert outcome.held == {}
+        assert outcome.held == {0: False}
+
+    def test_a_line_that_is_taken_is_joined_no_more(self):
+        # Asked for at 2, the line comes at 14, when the second read is to be decided about: it waits for the
+        # fetch's turn at 15 and hits at 16.
+        outcome = run_bank(TINY, [(FETCH, 0), (READ, 0)], request_pauses=(12,))
+        assert outcome.counters == {"fetch_misses": 1, "read_hits": 1}
+        assert [cycle for cycle, *_ in outcome.replies] == [17]
 
     def test_a_consume_that_misses_holds_no_place_so_that_a_read_behind_it_asks_again(self):
         outcome = run_bank(TINY, [(CONSUME, 0), (READ, 0)])
@@ -263,10 +294,10 @@ class TestLinesUnderWay:
     def test_a_write_waits_for_the_line(self):
         outcome = run_bank(TINY, [(READ, 0), (WRITE, 0)])
         assert outcome.counters == {"read_misses": 1, "write_hits": 1}
-        # The line comes and is answered at 13, the write served at 14.
-        assert [(cycle, operation) for cycle, operation, *_ in outcome.replies] == [(14, READ), (15, WRITE)]
+        # The line comes at 14 and is answered at 15, the write, taken at 3, decided about at 16.
+        assert [(cycle, operation) for cycle, operation, *_ in outcome.replies] == [(16, READ), (17, WRITE)]
         assert outcome.held == {0: True}
-        check_accounting_of(outcome, "bank", busy=3, input_stall={"memory_replies": 11})
+        check_accounting_of(outcome, "bank", busy=6, input_stall={"memory_replies": 10})
 
     def test_a_hit_passes_a_miss(self):
         outcome = run_bank(TINY, [(WRITE, 1), (READ, 0), (READ, 1)])
@@ -275,112 +306,3 @@ class TestLinesUnderWay:
     def test_answers_come_in_the_order_of_memory(self):
         outcome = run_bank(TINY, [(READ, 0), (READ, 1)], memory_latencies=(30, 5))
         assert outcome.answered == [(READ, 1), (READ, 0)]
-
-
-class TestLimits:
-    def test_a_miss_waits_for_a_register(self):
-        outcome = run_bank(replace(TINY, misses=1), [(READ, 0), (READ, 1)])
-        # The first line comes at 13; its register is free at 14.
-        assert [cycle for cycle, *_ in outcome.memory] == [2, 15]
-        check_accounting_of(outcome, "bank", busy=4, input_stall={"memory_replies": 22})
-
-    def test_a_read_waits_for_a_target(self):
-        outcome = run_bank(replace(TINY, targets=1), [(READ, 0), (READ, 0), (READ, 1)])
-        # The line comes at 13; the second read is then a hit at 14, the third a miss at 15.
-        assert outcome.counters == {"read_misses": 2, "read_hits": 1}
-        assert [cycle for cycle, *_ in outcome.replies] == [14, 15, 28]
-        assert [cycle for cycle, *_ in outcome.memory] == [2, 16]
-
-    def test_a_fetch_needs_no_target(self):
-        outcome = run_bank(replace(TINY, targets=1), [(READ, 0), (FETCH, 1)])
-        assert [cycle for cycle, *_ in outcome.memory] == [2, 3]
-
-    @pytest.mark.parametrize("operation", [READ, WRITE, FETCH])
-    def test_a_line_waits_for_a_way_when_all_are_under_way(self, operation):
-        outcome = run_bank(replace(TINY, ways=1), [(READ, 0), (operation, 1)])
-        # The line comes at 13 and is the victim at 14.
-        assert outcome.counters["evictions"] == 1
-        assert outcome.held == {1: operation == WRITE}
-        second = outcome.replies[1][0] if operation == WRITE else outcome.memory[1][0]
-        assert second == 15
-
-    def test_a_consume_that_misses_needs_no_way(self):
-        outcome = run_bank(replace(TINY, ways=1), [(READ, 0), (CONSUME, 1)])
-        assert [cycle for cycle, *_ in outcome.memory] == [2, 3]
-
-    def test_a_miss_with_a_dirty_victim_waits_for_two_slots(self):
-        outcome = run_bank(
-            TINY,
-            [(WRITE, 0), (WRITE, 1), (READ, 2), (READ, 3)],
-            memory_capacity=2,
-            memory_pauses=(20,),
-        )
-        # At 3 the write-back of 0 and the read of 2 fill both slots. Memory takes them at 4 and 25; at 26
-        # the write-back of 1 and the read of 3 leave together.
-        assert outcome.traffic == [(WRITE, 0), (READ, 2), (WRITE, 1), (READ, 3)]
-        assert [cycle for cycle, *_ in outcome.memory] == [4, 25, 46, 67]
-        check_accounting_of(outcome, "bank", output_stall={"memory_requests": 22})  # 4 to 25
-
-    def test_a_miss_with_a_clean_victim_needs_one_slot(self):
-        outcome = run_bank(
-            TINY,
-            [(READ, 0), (READ, 1), (WRITE_THROUGH, 8), (WRITE_THROUGH, 9), (READ, 2)],
-            request_pauses=(40, 40, 0, 0, 0),
-            memory_capacity=2,
-            memory_pauses=(0, 0, 30, 30, 30),
-        )
-        # Memory takes the first write through at 84 and the second at 115; the read leaves beside it at 85.
-        assert [cycle for cycle, *_ in outcome.memory] == [2, 43, 84, 115, 146]
-        check_accounting_of(outcome, "bank", output_stall={})
-
-    def test_a_write_with_a_dirty_victim_waits_for_one_slot(self):
-        requests = [(WRITE, 0), (WRITE, 1), (WRITE_THROUGH, 8), (WRITE_THROUGH, 9), (WRITE, 2)]
-        outcome = run_bank(TINY, requests, memory_capacity=2, memory_pauses=(20,))
-        # The writes through fill both slots at 3 and 4; memory takes them at 4 and 25. The slot of the first
-        # is free at 5, in which the write-back leaves.
-        assert outcome.traffic == [(WRITE, 8), (WRITE, 9), (WRITE, 0)]
-        assert outcome.replies[-1][0] == 6
-
-    def test_lines_are_taken_while_the_memory_queue_is_full(self):
-        requests = [
-            (READ, 0),
-            (WRITE_THROUGH, 7),
-            (WRITE_THROUGH, 8),
-            (WRITE_THROUGH, 9),
-            (WRITE_THROUGH, 10),
-        ]
-        outcome = run_bank(TINY, requests, memory_capacity=2, memory_pauses=(50,))
-        # The fourth write waits for memory, which takes the second request at 53; line 0 comes at 13 all the
-        # same and is answered.
-        assert [cycle for cycle, *_ in outcome.replies] == [14]
-
-
-class TestRefusals:
-    def test_every_number_has_limits(self):
-        assert LIMITS.keys() == {field.name for field in fields(FiberCacheSpecification)}
-        assert {name for name, (least, _most) in LIMITS.items() if least < 1} == {"priority_limit"}
-
-    @pytest.mark.parametrize("name", LIMITS)
-    def test_a_number_beyond_its_limits_is_refused(self, name):
-        least, most = LIMITS[name]
-        for number in (least, most):
-            assert getattr(replace(TINY, **{name: number}), name) == number
-        for number in (least - 1, most + 1):
-            message = f"FiberCache: {name} must be from {least} to {most}, not {number}"
-            with pytest.raises(ValueError, match=message):
-                replace(TINY, **{name: number})
-
-    def test_one_slot_towards_memory_is_too_few(self):
-        with pytest.raises(SimulationError, match=r"memory.requests: .*a capacity of at least 2 .*, not 1"):
-            run_bank(TINY, [], memory_capacity=1)
-
-    @pytest.mark.parametrize("operation", [-1, 6])
-    def test_an_unknown_operation_is_refused(self, operation):
-        with pytest.raises(SimulationError, match=rf"bank.requests: no operation {operation}"):
-            run_bank(TINY, [(operation, 0)])
-
-    @pytest.mark.parametrize("miss", [0, 3, 4, 1000])  # four registers, none in use
-    def test_a_line_that_was_not_asked_for_is_refused(self, miss):
-        inputs = {"requests": [], "memory_replies": [(READ, miss, 0, 0.0)]}
-        with pytest.raises(SimulationError, match=rf"bank.memory_replies: .* not asked for \(miss {miss}\)"):
-            run_block(FiberCacheBank("bank", TINY, 0), inputs, ["replies", "memory_requests"])

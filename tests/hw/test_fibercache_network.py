@@ -27,33 +27,34 @@ def last_cycle(outcome):
 
 
 def test_requesters_at_different_banks_do_not_disturb_each_other():
-    requests = [[(WRITE, bank)] * 100 for bank in range(4)]
+    requests = [[(WRITE, bank + 4 * (number % 4)) for number in range(100)] for bank in range(4)]
     outcome = run_cache(4, requests)
-    # Four channels and four blocks: the first answer is seen at 4, then one a cycle at each requester.
-    assert [[cycle for cycle, *_ in replies] for replies in outcome.replies] == [list(range(4, 104))] * 4
+    # Four channels, four blocks and three stages: the first answer is seen at 7, then one a cycle at each
+    # requester.
+    assert [[cycle for cycle, *_ in replies] for replies in outcome.replies] == [list(range(7, 107))] * 4
     assert outcome.statistics["requests"].counters["conflicts"] == 0
 
 
 def test_requesters_at_one_bank_share_its_one_request_a_cycle():
     requests = [[(WRITE, 4 * number)] * 50 for number in range(4)]
     outcome = run_cache(4, requests)
-    assert last_cycle(outcome) == 203
+    assert last_cycle(outcome) == 206
     # They take turns: after each round all have got as many answers.
-    assert [replies[-1][0] for replies in outcome.replies] == [200, 201, 202, 203]
-    assert outcome.statistics["bank0"].busy == 200
+    assert [replies[-1][0] for replies in outcome.replies] == [203, 204, 205, 206]
+    assert outcome.statistics["bank0"].busy == 203
     assert [outcome.statistics[f"bank{bank}"].idle for bank in (1, 2, 3)] == [outcome.run.cycles] * 3
 
 
 def test_a_slow_bank_holds_up_its_requester_and_nobody_else():
-    # The write to line 0 waits for the line. Two writes behind it fill the queue of the bank, the third heads
-    # its input of the crossbar, where the write to the free bank 1 waits in its turn.
-    slow = [(READ, 0), (WRITE, 0), (WRITE, 2), (WRITE, 2), (WRITE, 2), (WRITE, 1)]
-    outcome = run_cache(2, [slow, [(WRITE, 3)] * 5])
+    # The write to line 0 waits for the line. Two writes behind it are in the bank's stages, two fill its
+    # queue, the next heads its input of the crossbar, where the write to the free bank 1 waits in its turn.
+    slow = [(READ, 0), *((WRITE, line) for line in (0, 2, 4, 6, 8, 10, 1))]
+    outcome = run_cache(2, [slow, [(WRITE, line) for line in (3, 5, 7, 9, 11)]])
     first, second = ({number: cycle for cycle, _, number, _ in replies} for replies in outcome.replies)
-    assert list(second.values()) == [4, 5, 6, 7, 8]
+    assert list(second.values()) == [7, 8, 9, 10, 11]
     assert first[0] > 12  # the latency of memory
-    assert [first[number] - first[0] for number in (1, 2, 3, 4)] == [1, 2, 3, 4]
-    assert first[5] > first[1]
+    assert [first[number] - first[0] for number in range(1, 7)] == [1, 2, 3, 4, 5, 6]
+    assert first[7] > first[1]
     assert outcome.statistics["requests"].output_stall.keys() == {"outputs[0]"}
 
 

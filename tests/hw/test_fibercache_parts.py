@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.misses import MissTable
-from hw.tags import TagStore
+from hw.tags import Sets, TagStore
 
 
 def tags(ways=2, sets=1, priority_limit=3, reuse_limit=3):
@@ -17,6 +17,36 @@ def fill(store, *lines):
     for place, line in enumerate(lines):
         store.place_line(place, line, 0)
     return store
+
+
+class TestSets:
+    @given(
+        st.integers(1, 4096),
+        st.integers(0, 12),
+        st.integers(0, 1 << 40),
+        st.lists(st.integers(0, 4000), max_size=20),
+    )
+    def test_the_lines_of_a_bank_share_sets_as_their_numbers_do_modulo_the_sets(
+        self, banks, bits, bank, numbers
+    ):
+        """The order of the sets is free; for a power of two of them no division by the banks is needed."""
+        sets = Sets(banks, 1 << bits)
+        found = {}
+        for number in numbers:
+            found.setdefault(number % sets.sets, set()).add(sets.of(number * banks + bank % banks))
+        assert all(len(index) == 1 for index in found.values())
+        assert len({index.pop() for index in found.values()}) == len(found)
+
+    @given(st.integers(1, 60), st.sampled_from([3, 5, 6, 100]), st.integers(0, 1 << 40))
+    def test_other_numbers_of_sets_take_the_division(self, banks, sets, line):
+        assert Sets(banks, sets).of(line) == line // banks % sets
+
+    @given(st.integers(1, 6), st.integers(0, 5), st.integers(0, (1 << 50) - 1))
+    def test_hashed_all_bits_are_folded(self, banks, bits, line):
+        digits = f"{line // (banks & -banks):060b}"
+        parts = [digits[end - bits : end] for end in range(60, 0, -bits)] if bits else []
+        ones = [sum(part[place] == "1" for part in parts) % 2 for place in range(bits)]
+        assert Sets(banks, 1 << bits, True).of(line) == int("0" + "".join(map(str, ones)), 2)
 
 
 class TestTags:
@@ -54,6 +84,17 @@ class TestTags:
         store.note_fetch(1)
         assert list(store.reuse) == [6, 0]
 
+    def test_lines_in_flight_are_counted_by_set(self):
+        store = tags(ways=2, sets=2)
+        for place, line in ((2, 5), (3, 6)):
+            store.place_line(place, line, 0)
+            store.ask(place, 7 + place)
+        assert list(store.in_flight) == [0, 2]
+        store.arrive(2)
+        store.drop(3)
+        assert list(store.in_flight) == [0, 0]
+        assert list(store.pending) == [-1] * 4
+
     def test_a_dropped_place_is_free(self):
         store = fill(tags(), 5, 6)
         store.dirty[1] = 1
@@ -74,14 +115,23 @@ class TestMissTable:
         assert table.used == 1
         assert table.open(12, 3) == first
 
-    def test_a_register_opens_unconsumed_and_without_targets(self):
+    def test_the_register_put_by_is_the_next_and_then_the_lowest_that_is_free(self):
+        table = MissTable(4, 1)
+        assert [table.open(line, 0) for line in (10, 11, 12)] == [0, 1, 2]  # and 3 is put by
+        table.close(1)
+        table.close(0)
+        assert [table.open(line, 0) for line in (13, 14, 15)] == [3, 0, 1]
+        table.close(3)  # there was none, so it is put by
+        table.close(2)
+        assert [table.open(line, 0) for line in (16, 17)] == [3, 2]
+        assert table.full()
+
+    def test_a_register_opens_without_targets(self):
         table = MissTable(1, 1)
-        miss = table.open(10, 0)
-        table.consumed[miss] = 1
-        table.close(miss)
-        miss = table.open(11, 0)
-        assert table.consumed[miss] == 0
-        assert table.next_target(miss) == -1
+        table.wait(table.open(10, 0), 0, 0)
+        assert table.next_target(0) == 0
+        table.close(0)
+        assert table.next_target(table.open(11, 0)) == -1
 
     @settings(max_examples=150, deadline=None)
     @given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 1 << 32))

@@ -1,6 +1,5 @@
 """The bank's twin: Gamma's size, twins broken on purpose, division by constants, and what is refused."""
 
-import random
 from dataclasses import replace
 
 import pyrtl
@@ -9,13 +8,13 @@ from memory_stub import MemoryStub
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.cache import FiberCacheSpecification
+from hw.cache_geometry import FiberCacheSpecification
 from hw.rtl.bank import BLOCK, BankParameters, interface
 from hw.rtl.bank_logic import design
 from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.reciprocal import quotient, remainder
+from hw.rtl.kit.sram import Macro, Sram, srams
 from hw.rtl.kit.twin import Streams, build
-from hw.rtl.misses import FreeList
+from hw.rtl.misses import FreeNumbers
 from hw.rtl.tags import Tags
 from sim import Kernel, SimulationError
 from sim.testing import StreamSink, StreamSource
@@ -46,7 +45,8 @@ def designed(parameters):
         {"priority_limit": 0},  # no priority
         {"priority_limit": 1000},  # one that saturates late
         {"reuse_limit": 1},
-        {"banks": 1},
+        {"banks": 32},  # a power of two: lines that share a set do so no more
+        {"stages": 1},
         {"misses": 6},
         {"targets": 8},
     ],
@@ -66,8 +66,8 @@ def test_planted_a_twin_whose_lines_are_never_changed_so_is_found(field, never, 
     monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
     update = Tags.update
 
-    def forgetful(self, changes):
-        update(self, replace(changes, **{field: pyrtl.Const(0, 1)}))
+    def forgetful(self, changes, *others):
+        update(self, replace(changes, **{field: pyrtl.Const(0, 1)}), *others)
 
     monkeypatch.setattr(Tags, "update", forgetful)
     with pytest.raises(AssertionError, match=r"(?s)bank, seed \d+: "):
@@ -76,16 +76,16 @@ def test_planted_a_twin_whose_lines_are_never_changed_so_is_found(field, never, 
 
 def test_planted_a_twin_that_does_not_age_its_lines_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
-    monkeypatch.setattr(Tags, "_aged", lambda _tags, way, _ages: way.reuse)
+    monkeypatch.setattr(Tags, "_aged", lambda _tags, state, _ages, _victim: state.reuse)
     with pytest.raises(AssertionError, match=r"bank, seed \d+: .* differs"):
         check_seeds(designed)
 
 
 def test_planted_a_twin_that_takes_nothing_back_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
-    update = FreeList.update
+    update = FreeNumbers.update
     monkeypatch.setattr(
-        FreeList, "update", lambda free, take, _give, given: update(free, take, pyrtl.Const(0, 1), given)
+        FreeNumbers, "update", lambda free, take, _give, given: update(free, take, pyrtl.Const(0, 1), given)
     )
     with pytest.raises(AssertionError, match=r"(?s)bank, seed \d+: "):
         check_seeds(designed)
@@ -120,36 +120,50 @@ def test_planted_a_twin_with_a_cycle_too_many_is_found(tmp_path, monkeypatch):
         check_seeds(late)
 
 
-def divided(bits, divisor, numbers):
-    """Quotient and remainder of numbers of so many bits, as the hardware has them."""
+def memory_of(lanes):
+    """A memory with its ports as those of a module, and its macro."""
     block = pyrtl.Block()
     with pyrtl.set_working_block(block):
-        number = pyrtl.Input(bits, "number")
-        for name, wire in (("q", quotient(number, divisor)), ("r", remainder(number, divisor))):
-            output = pyrtl.Output(len(wire), name)
-            output <<= wire
+        sram = Sram("slots", 4, 8, lanes=lanes)
+        at, to, enable = pyrtl.Input(2, "at"), pyrtl.Input(2, "to"), pyrtl.Input(1, "enable")
+        read = sram.read(at, enable)
+        written = [pyrtl.Input(8, f"data_{i}") for i in range(lanes)]
+        sram.write(to, written, [pyrtl.Input(1, f"write_{i}") for i in range(lanes)])
+        for i, lane in enumerate(read):
+            output = pyrtl.Output(8, f"read_{i}")
+            output <<= lane
+    return block
+
+
+def stepped(simulation, read, write=None, **data):
+    """What the lanes show in a cycle in which an address is given, if any, and lanes of an entry written."""
+    lanes = [int(name[-1]) for name in data]
+    inputs = {f"data_{i}": data.get(f"lane_{i}", 0) for i in range(2)}
+    inputs |= {f"write_{i}": int(i in lanes) for i in range(2)}
+    simulation.step(inputs | {"at": read or 0, "enable": int(read is not None), "to": write or 0})
+    return simulation.inspect("read_0"), simulation.inspect("read_1")
+
+
+def test_a_synchronous_memory_shows_an_entry_in_the_cycle_behind_its_address():
+    with pyrtl.set_working_block(memory_of(2), no_sanity_check=True):
         simulation = pyrtl.FastSimulation(tracer=None)
-        for number in numbers:
-            simulation.step({"number": number})
-            yield simulation.inspect("q"), simulation.inspect("r")
+    stepped(simulation, None, 2, lane_0=7, lane_1=9)
+    stepped(simulation, 2, 2, lane_1=5)  # in the same cycle: the old contents are read
+    assert stepped(simulation, None, 2, lane_0=8) == (7, 9)
+    assert stepped(simulation, 2) == (7, 9)  # held until another address is given
+    assert stepped(simulation, None) == (8, 5)
 
 
-@pytest.mark.parametrize("divisor", [1, 2, 3, 5, 6, 7, 12, 31, 32, 33, 48, 63, 64, 65, 200])
-def test_division_by_a_constant_is_exact_for_every_small_number(divisor):
-    numbers = range(64)
-    assert list(divided(6, divisor, numbers)) == [divmod(number, divisor) for number in numbers]
-
-
-@pytest.mark.parametrize("divisor", [3, 7, 12, 47, 48, 1023, 4095, 4096])
-@pytest.mark.parametrize("bits", [41, 57, 63])
-def test_division_by_a_constant_is_exact_for_large_numbers(bits, divisor):
-    generator = random.Random(divisor)
-    top = (1 << bits) - 1
-    multiples = [generator.randrange(1 + top // divisor) * divisor for _ in range(50)] + [
-        top // divisor * divisor
-    ]
-    numbers = [top, *multiples, *(multiple - 1 for multiple in multiples if multiple)]
-    assert list(divided(bits, divisor, numbers)) == [divmod(number, divisor) for number in numbers]
+def test_the_memories_of_a_twin_are_listed():
+    listed = srams(BLOCK.twin(BankParameters()))
+    assert {macro.name: (macro.entries, macro.bits, macro.lanes) for macro in listed} == {
+        "tag_lines": (64, 1 + 42, 16),
+        "tag_states": (64, 16 * (1 + 5 + 2), 1),
+        "miss_lines": (16, 42, 1),
+        "targets": (64, 2 + 48, 1),
+        "following": (64, 6, 1),
+    }
+    assert Macro("any", 64, 43, lanes=16).size == 64 * 43 * 16
 
 
 @pytest.mark.parametrize(
@@ -157,6 +171,9 @@ def test_division_by_a_constant_is_exact_for_large_numbers(bits, divisor):
     [
         ({"line_bytes": 48}, "bank: line_bytes must be a power of two, not 48"),
         ({"sets": 0}, "bank: sets must be from 1 to 1024, not 0"),
+        ({"sets": 12}, "bank: sets must be a power of two, not 12"),
+        ({"stages": 4}, "bank: stages must be from 1 to 3, not 4"),
+        ({"index": "folded"}, "bank: index must be one of interleaved, hashed, not folded"),
         ({"port": 4, "tag_bits": 34}, "bank: port must be from 0 to 3, not 4"),
     ],
 )

@@ -17,7 +17,7 @@ from rows import by_lane, rows_of
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
 from hw.buffet import Buffet
 from hw.buffet_protocol import READ, READ_TO_UPDATE
-from hw.cache import FiberCacheSpecification
+from hw.cache_geometry import FiberCacheSpecification
 from hw.divider import Divider
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.leader_follower import LeaderFollowerIntersector

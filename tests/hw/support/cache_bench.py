@@ -90,7 +90,7 @@ def _outcome(run, kernel, bank, sink, memory) -> BankOutcome:
         assert tag >> PORT_SHIFT == MEMORY_PORT, f"a memory request from another port: {tag:#x}"
     places = [place for place, line in enumerate(bank.tags.lines) if line >= 0]
     held = {bank.tags.lines[place]: bool(bank.tags.dirty[place]) for place in places}
-    assert len(held) == len(places) == bank.tags.held, "a line is held twice"
+    assert len(held) == len(places) == bank.tags.held, "a line is held that is not counted"
     return BankOutcome(
         run,
         replies,

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from memory_stub import LINE, MemoryStub
 
-from hw.cache import FiberCacheBank, FiberCacheSpecification
+from hw.cache import FiberCacheBank
+from hw.cache_geometry import FiberCacheSpecification
 from hw.memory import PORT_SHIFT
 from hw.network import Crossbar
 from hw.routes import AddressRoute, PortRoute

@@ -10,7 +10,8 @@ from memory_stub import MemoryStub
 from pairs import End, random_channel
 from scenario import Scenario
 
-from hw.cache import FiberCacheBank, FiberCacheSpecification
+from hw.cache import FiberCacheBank
+from hw.cache_geometry import INDEXES, FiberCacheSpecification
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.rtl.bank import BankParameters
 from sim import Component, Kernel
@@ -36,13 +37,15 @@ def _component(name: str, given: BankParameters) -> FiberCacheBank:
 def _parameters(generator: random.Random) -> BankParameters:
     return BankParameters(
         banks=generator.choice([1, 1, 1, 2, 3, 12, 48]),
-        sets=generator.choice([1, 1, 1, 2, 3, 4]),
+        sets=generator.choice([1, 1, 1, 2, 4]),
         ways=generator.choice([1, 2, 3, 4]),
         line_bytes=generator.choice([2, 64, 128]),
         misses=generator.randint(1, 5),
         targets=generator.randint(1, 6),
         priority_limit=generator.choice([0, 1, 3, 31]),
         reuse_limit=generator.choice([1, 3, 5]),
+        stages=generator.randint(1, 3),
+        index=generator.choice(INDEXES),
         port=generator.randrange(8),
         tag_bits=generator.choice([35, 48]),
         address_bits=generator.choice([24, 48, 64]),
@@ -75,11 +78,13 @@ def _large(generator: random.Random) -> BankParameters:
         return BankParameters(port=generator.randrange(8))
     return BankParameters(
         banks=generator.choice([1, 7, 48]),
-        sets=generator.choice([2, 5, 8, 64]),
+        sets=generator.choice([2, 8, 16, 64]),
         ways=generator.choice([8, 13, 16]),
         misses=generator.choice([9, 16, 20]),
         targets=generator.choice([12, 17, 64]),
         priority_limit=generator.choice([0, 3, 31]),
+        stages=generator.randint(1, 3),
+        index=generator.choice(INDEXES),
         port=generator.randrange(8),
         address_bits=generator.choice([48, 64]),
     )
