@@ -14,6 +14,7 @@ from hw.cache import FiberCacheBank
 from hw.cache_geometry import INDEXES, FiberCacheSpecification
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.rtl.bank import BankParameters
+from hw.tags import Sets
 from sim import Component, Kernel
 from sim.testing import Token, random_stalls
 
@@ -93,11 +94,22 @@ def _large(generator: random.Random) -> BankParameters:
 def _large_inputs(generator: random.Random, given: BankParameters) -> dict[str, list[Token]]:
     """Requests to two sets, each for twice the lines that it holds, alike in their low bits."""
     bank = generator.randrange(given.banks)
-    sets = [set_index * given.banks + bank for set_index in generator.sample(range(given.sets), 2)]
+    firsts = [set_index * given.banks + bank for set_index in generator.sample(range(given.sets), 2)]
+    lines = [line for first in firsts for line in _of_one_set(generator, given, first)]
+    return {"requests": _requests(generator, given, lines, LARGE_REQUESTS)}
+
+
+def _of_one_set(generator: random.Random, given: BankParameters, first: int) -> list[int]:
+    """Twice as many lines of the first one's set as that holds, in the same bank."""
+    sets = Sets(given.banks, given.sets, given.hashed)
     far = given.sets * given.banks << LIKE_BITS
     most = (1 << (given.address_bits - 1)) // given.line_bytes // far
-    lines = [first + far * generator.randrange(most) for first in sets for _ in range(2 * given.ways)]
-    return {"requests": _requests(generator, given, lines, LARGE_REQUESTS)}
+    lines: list[int] = []
+    while len(lines) < 2 * given.ways:
+        line = first + far * generator.randrange(most)
+        if sets.of(line) == sets.of(first):
+            lines.append(line)
+    return lines
 
 
 def _lines(generator: random.Random, given: BankParameters) -> list[int]:
