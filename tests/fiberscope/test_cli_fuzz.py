@@ -14,7 +14,7 @@ from accelerators.configuration import leaf_keys
 from fiberscope import cli
 from sim import mode
 
-EXAMPLES = 150 if mode.compiled() else 10
+EXAMPLES = 75 if mode.compiled() else 10
 KEYS = list(leaf_keys(accelerators.find("gamma").configuration))
 MATRIX = "uniform:rows=4,cols=4,nonzeros=6"
 SMALL = ["--set", "pe.count=2", "--set", "pe.radix=4", "--cycle-limit", "2000", "-q"]
@@ -95,7 +95,8 @@ def test_any_configuration_file(content: bytes) -> None:
 
 
 @fuzzed
-@given(words, words, words)
+@given(st.just("0:9") | words, st.just("gamma") | words, words)
+@example("0:9", "gamma", "a\x00b")
 def test_any_waveform_options(window: str, scope: str, name: str) -> None:
     name = name.replace("/", "")
     check(["sim", "gamma", MATRIX, *SMALL, f"--vcd={name}", f"--vcd-window={window}", f"--vcd-scope={scope}"])
