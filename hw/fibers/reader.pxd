@@ -26,6 +26,7 @@ cdef class FiberReader(Component):
     cdef long[::1] next_element
     cdef long[::1] last_element
     cdef long[::1] next_line
+    cdef long[::1] line_end
     cdef long[::1] source
     cdef long[::1] reserved
     cdef long[::1] oldest
@@ -53,7 +54,7 @@ cdef class FiberReader(Component):
     @cython.final
     cdef bint _ask(self) except -1
     @cython.final
-    cdef inline long _line_end(self, long way) noexcept
+    cdef inline void _turn_to_line(self, long way, long line) noexcept
     @cython.final
     @cython.locals(channel=Channel)
     cdef inline bint _has_room(self, long way) except -1

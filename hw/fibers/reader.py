@@ -92,6 +92,7 @@ class FiberReader(Component):
         )  # by way: first element that no line asked for brings
         self.last_element = array("q", bytes(8 * radix))  # by way: the element behind the fiber's last
         self.next_line = array("q", bytes(8 * radix))
+        self.line_end = array("q", bytes(8 * radix))  # by way: the element behind the last that it completes
         self.source = array("q", bytes(8 * radix))  # by way: as in the task table
         self.reserved = array("q", bytes(8 * radix))  # by way: tokens that lines in flight will bring
         self.oldest = array("q", bytes(8 * radix))  # by way: its first entry
@@ -148,7 +149,7 @@ class FiberReader(Component):
             if table.ends[i] > table.starts[i]:
                 self.next_element[way] = table.starts[i]
                 self.last_element[way] = table.ends[i]
-                self.next_line[way] = table.starts[i] * self.element_bytes // self.line_bytes
+                self._turn_to_line(way, table.starts[i] * self.element_bytes // self.line_bytes)
                 self.source[way] = table.inputs[i]
                 way += 1
         self.fan_in = way
@@ -168,14 +169,15 @@ class FiberReader(Component):
                 way = 0
         return False
 
-    def _line_end(self, way: int) -> int:
-        """The element behind the last one that the way's next line completes."""
-        return min(self.last_element[way], (self.next_line[way] + 1) * self.line_bytes // self.element_bytes)
+    def _turn_to_line(self, way: int, line: int) -> None:
+        """Make a line the next one to ask for."""
+        self.next_line[way] = line
+        self.line_end[way] = min(self.last_element[way], (line + 1) * self.line_bytes // self.element_bytes)
 
     def _has_room(self, way: int) -> bool:
         if self.entries[way] == self.buffer_lines:
             return False
-        needed = self.reserved[way] + self._line_end(way) - self.next_element[way] + 1
+        needed = self.reserved[way] + self.line_end[way] - self.next_element[way] + 1
         channel = self.ways[way]
         if channel.space() >= needed:
             return True
@@ -183,7 +185,7 @@ class FiberReader(Component):
         return False
 
     def _ask_line(self, way: int) -> None:
-        end = self._line_end(way)
+        end = self.line_end[way]
         place = (self.oldest[way] + self.entries[way]) % self.buffer_lines
         entry = way * self.buffer_lines + place
         self.entry_first[entry] = self.next_element[way]
@@ -196,7 +198,7 @@ class FiberReader(Component):
         self.in_flight += 1
         self._request(entry, self.next_line[way] * self.line_bytes)
         self.next_element[way] = end
-        self.next_line[way] += 1
+        self._turn_to_line(way, self.next_line[way] + 1)
         if end == self.last_element[way]:
             self.unasked -= 1
 
