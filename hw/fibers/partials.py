@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Mapping
 from typing import ClassVar
+
+import numpy as np
+
+from hw.fibers.arrays import coordinates_of, values_of
 
 __all__ = ["PartialStore"]
 
@@ -22,8 +25,8 @@ class PartialStore:
 
     def __init__(self, line_bytes: int, element_bytes: int) -> None:
         self.granule = line_bytes // math.gcd(line_bytes, element_bytes)  # elements in whole lines
-        self.coordinates = array("i")
-        self.values = array("d")
+        self.coordinates = coordinates_of([])
+        self.values = values_of([])
         self.used = 0
         self.free: dict[int, list[int]] = {}
         self._grow(self.granule)
@@ -50,9 +53,10 @@ class PartialStore:
         return self.granule * ((granules + step - 1) // step * step)
 
     def _grow(self, elements: int) -> None:
-        coordinates = array("i", bytes(4 * elements))
-        values = array("d", bytes(8 * elements))
-        coordinates[: len(self.coordinates)] = array("i", self.coordinates)
-        values[: len(self.values)] = array("d", self.values)
+        """Room for this many elements; what is never written takes no memory."""
+        coordinates = coordinates_of(np.zeros(elements, np.int32))
+        values = values_of(np.zeros(elements))
+        coordinates[: len(self.coordinates)] = self.coordinates
+        values[: len(self.values)] = self.values
         self.coordinates = coordinates
         self.values = values
