@@ -1,0 +1,62 @@
+"""The caches without sets that the FiberCache is compared with, on requests worked out by hand."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accelerators.gamma.layout import B_BASE, PARTIAL_BASE
+from hw.memory import CONSUME, FETCH, READ, WRITE
+
+LINE = 64
+ROOT = Path(__file__).parents[3]
+
+
+def _load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("fibercache", ROOT / "benchmarks" / "fibercache.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+models = _load()
+
+
+def _requests(uses, *, partials=True):
+    made, lines = np.array(uses).T
+    base = np.where((made == WRITE) | (made == CONSUME), PARTIAL_BASE, B_BASE)
+    return models.Requests(made, base + LINE * lines, LINE, partials=partials)
+
+
+def _fetches(lines):
+    return [(FETCH, line) for line in lines]
+
+
+def test_three_lines_in_turn_never_find_themselves_in_a_cache_of_two():
+    turns = _requests(_fetches([1, 2, 3, 1, 2, 3]))
+    assert models.least_recent(turns, 2) == 6
+    assert models.farthest(turns, 2) == 4  # 3 goes in for 2 and 1 stays; then 3 stays, or 2
+
+
+@pytest.mark.parametrize(("partials", "read"), [(True, 5), (False, 2)])
+def test_a_partial_fiber_takes_room_until_it_is_consumed(partials, read):
+    uses = [*_fetches([1, 2]), (WRITE, 7), *_fetches([1, 2]), (CONSUME, 7), *_fetches([1, 2])]
+    assert models.least_recent(_requests(uses, partials=partials), 2) == read
+
+
+def test_a_read_of_what_was_fetched_is_no_use_of_its_own():
+    assert len(_requests([(FETCH, 1), (READ, 1), (FETCH, 1), (READ, 1)]).lines) == 2
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=200), st.integers(1, 12))
+def test_no_cache_reads_less_than_the_one_that_knows_what_comes(lines, capacity):
+    fetches = _requests(_fetches(lines))
+    once = len(set(lines))
+    assert once <= models.farthest(fetches, capacity) <= models.least_recent(fetches, capacity)
+    assert models.least_recent(fetches, 10) == once
