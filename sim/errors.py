@@ -63,8 +63,10 @@ def _no_cycle_returned(error: Exception) -> bool:
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
-    return (
-        isinstance(error, TypeError)
-        and frame is not None
-        and frame.tb_frame.f_code.co_filename.endswith(("sim/component.py", "sim/kernel.py"))
-    )
+    if frame is None or not isinstance(error, TypeError):
+        return False
+    code = frame.tb_frame.f_code
+    if code.co_filename.endswith(("sim/component.py", "sim/kernel.py")):
+        return True
+    # a compiled block that calls the tick over its own: only compiled frames have names with dots
+    return code.co_name.endswith(".tick") and str(error) == "an integer is required"

@@ -8,6 +8,8 @@ import pytest
 import fiberscope
 from fiberscope import cli
 from fiberscope.errors import InputError
+from hw.merge import HighRadixMerger
+from sim import SimulationError
 
 TINY = ["uniform:rows=20,cols=20,nonzeros=60,seed=5", "--set", "pe.count=2", "--set", "pe.radix=4"]
 MODULE = """
@@ -76,6 +78,15 @@ def test_a_part_is_named_on_the_command_line(command: str, capsys: pytest.Captur
 def test_a_part_that_cannot_be_costs_a_line(part: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["sim", "gamma", *TINY, "--part", part]) == 2
     assert capsys.readouterr().err == f"fiberscope: {says}\n"
+
+
+def test_a_part_over_a_block_whose_tick_gives_no_cycle_is_named() -> None:
+    class Silent(HighRadixMerger):
+        def tick(self, now: int) -> None:  # type: ignore[override]
+            super().tick(now)
+
+    with pytest.raises(SimulationError, match=r"gamma\.pe0\.merger: tick at cycle 0 gave no cycle; end it"):
+        fiberscope.simulate("gamma", TINY[0], parts={"merger": Silent}, pe__count=2, pe__radix=4)
 
 
 def test_a_part_that_breaks_as_it_is_made_is_named_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
