@@ -92,9 +92,12 @@ def _large(generator: random.Random) -> BankParameters:
 
 
 def _large_inputs(generator: random.Random, given: BankParameters) -> dict[str, list[Token]]:
-    """Requests to two sets, each for twice the lines that it holds, alike in their low bits."""
+    """Requests to four sets or all, each for twice the lines that it holds, alike in their low bits."""
     bank = generator.randrange(given.banks)
-    firsts = [set_index * given.banks + bank for set_index in generator.sample(range(given.sets), 2)]
+    firsts = [
+        set_index * given.banks + bank
+        for set_index in generator.sample(range(given.sets), min(given.sets, 4))
+    ]
     lines = [line for first in firsts for line in _of_one_set(generator, given, first)]
     return {"requests": _requests(generator, given, lines, LARGE_REQUESTS)}
 
