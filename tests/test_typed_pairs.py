@@ -35,6 +35,7 @@ PYTHONIC = {
     "HighRadixMerger._lay_out",
     "Adapter._attach",
     "Adapter._channel",
+    "Adapter._first_held_up",
 }
 
 _CLASS = re.compile(r"^cdef class (\w+)(?:\((\w+)\))?:")

@@ -104,13 +104,17 @@ def export(
         str,
         typer.Option(metavar="KIND", help="plain, registered (valid waits for no ready), checked, or axis."),
     ] = "plain",
+    status: Annotated[
+        bool, typer.Option("--status", help="With the status outputs that counters and accounting need.")
+    ] = False,
     core: Annotated[bool, typer.Option("--core", help="Write a FuseSoC core file, BLOCK.core, too.")] = False,
 ) -> None:
     """Write a block as Verilog, as BLOCK.v in the folder.
 
     The same parameters give the same text, byte for byte. With registered ports a channel of two tokens
     stands behind each output; with those of AXI4-Stream too, under its names. Checked ones are registered,
-    and end a simulation in which an offered token changes or goes before it is taken.
+    and end a simulation in which an offered token changes or goes before it is taken. What a component counts
+    and no stream shows is said by status outputs, which --status adds.
 
     \b
     Examples:
@@ -121,19 +125,11 @@ def export(
     """
     chosen = named(block)
     from fiberscope import __version__
-    from hw.rtl.kit.axis import axis
-    from hw.rtl.kit.checks import checked
     from hw.rtl.kit.core_file import core_file
     from hw.rtl.kit.parameters import parse
-    from hw.rtl.kit.registered import registered
     from workloads.errors import nearest
 
-    kinds: dict[str, Callable[[Parameters], str]] = {
-        "plain": chosen.verilog,
-        "registered": registered(chosen).verilog,
-        "checked": partial(checked, chosen),
-        "axis": partial(axis, chosen),
-    }
+    kinds = _kinds_of_ports(chosen, status)
     if ports not in kinds:
         raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
     with one_line():
@@ -143,6 +139,20 @@ def export(
         path = output / f"{chosen.name}.core"
         write_text(path, core_file(chosen.name, chosen.summary, f"{chosen.name}.v", __version__))
         print(f"Core: {path}")
+
+
+def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parameters], str]]:
+    """What writes the Verilog of a block with each kind of ports."""
+    from hw.rtl.kit.axis import axis
+    from hw.rtl.kit.checks import checked
+    from hw.rtl.kit.registered import registered
+
+    return {
+        "plain": partial(block.verilog, status=status),
+        "registered": partial(registered(block).verilog, status=status),
+        "checked": partial(checked, block, status=status),
+        "axis": partial(axis, block),
+    }
 
 
 @rtl.command()
@@ -274,6 +284,8 @@ def _said(outcome: Outcome) -> int:
     for at, exercise in outcome.exercised.items():
         for line in said(at, exercise, outcome.rtl.components[at]):
             print(line)
+    for key in outcome.untold():
+        print(f"NOT compared: {key}, for which the module has no status output")
     different = outcome.differences()
     if not different:
         print(f"identical in all {outcome.entries():,} entries of the report")

@@ -113,11 +113,18 @@ class Outcome:
 
     def entries(self) -> int:
         """How many entries were compared."""
-        return len(_entries(self.component))
+        return len(_entries(self.component)) - len(self.untold())
+
+    def untold(self) -> list[str]:
+        """The counters of the replaced components for which a module of the user's lacks a status output."""
+        told, counters = _entries(self.rtl), tuple(f"components.{at}.counters." for at in self.at)
+        return [key for key in _entries(self.component) if key not in told and key.startswith(counters)]
 
     def differences(self) -> list[str]:
         """One line for each entry that differs."""
         first, second = _entries(self.component), _entries(self.rtl)
+        for key in self.untold():
+            del first[key]
         return [
             f"{key}: {first.get(key, 'absent')} with the component, {second.get(key, 'absent')} with RTL"
             for key in {**first, **second}
@@ -148,6 +155,8 @@ def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
     limited = replace(loop, cycle_limit=2 * component.cycles + 1000)
     at = tuple(place.at for place in places)
     try:
+        if loop.sources:
+            places = _fitted(loop, places, simulator, folder)
         if simulator == PYRTL:
             rtl, exercised = _simulate_in_pyrtl(limited, places)
         elif simulator == Verilator.name:
@@ -185,6 +194,14 @@ def _check_folder(loop: Loop, places: Sequence[Place], folder: Path) -> None:
     for name in (f"{TOP}.v", *twins, *RESULTS, *FILES):
         if (folder / name).exists():
             check_outputs({"a file of --output": folder / name}, loop.inputs)
+
+
+def _fitted(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> tuple[Place, ...]:
+    """The places with the user's module in them, which may lack status outputs."""
+    with _folder(folder):
+        sources = [Path(source) for source in loop.sources]
+        found = {place.module: find(simulator).ports(sources, place.module, folder) for place in places}
+    return tuple(place.fitted(found[place.module]) for place in places)
 
 
 def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import accelerators
 from fiberscope.errors import InputError
 from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.interface import Interface, Wire, check_ports
 from hw.rtl.kit.parameters import Parameters
 from sim import Component
 from workloads.errors import nearest
@@ -27,17 +27,30 @@ class Place:
         block: what it is, a name in the catalogue of RTL.
         parameters: those of the RTL.
         module: the module's name in Verilog.
+        absent: status outputs that it does not have.
     """
 
     at: str
     block: str
     parameters: Parameters
     module: str
+    absent: tuple[str, ...] = ()
 
     @property
     def interface(self) -> Interface:
         """The ports that its module must have."""
-        return replace(BLOCKS[self.block].interface(self.parameters), module=self.module)
+        needed = BLOCKS[self.block].interface(self.parameters)
+        status = {name: bits for name, bits in needed.status_widths.items() if name not in self.absent}
+        return replace(needed, module=self.module, status=status)
+
+    def fitted(self, found: Sequence[Wire]) -> Place:
+        """The place with a module that has these ports.
+
+        Raises:
+            SimulationError: if they are not those that it needs.
+        """
+        there = check_ports(self.interface, found).status
+        return replace(self, absent=tuple(name for name in self.interface.status if name not in there))
 
     @property
     def instance(self) -> str:

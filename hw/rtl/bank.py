@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from typing import ClassVar
 
 from hw.cache import FiberCacheBank
 from hw.cache_geometry import HASHED, INDEXES, INTERLEAVED, LIMITS, FiberCacheSpecification
@@ -105,6 +106,13 @@ class BankStandIn(Adapter):
     """Stands in for a ``FiberCacheBank``; the module's ports are those of ``hw.rtl.bank``."""
 
     PORTS = FiberCacheBank.PORTS
+    COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "decided": FiberCacheBank.COUNTERS,
+        "missed": tuple(
+            name for name in FiberCacheBank.COUNTERS if name.endswith(("_hits", "_misses", "_joins"))
+        ),
+        "evicted": ("evictions",),
+    }
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
@@ -146,7 +154,7 @@ class BankStandIn(Adapter):
 
     def counters(self) -> dict[str, int]:
         """Those of the component."""
-        return dict(self._counts)
+        return self.told(self._counts)
 
 
 BLOCK = RtlBlock(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from typing import ClassVar
 
 import pyrtl
 
@@ -19,10 +20,11 @@ from hw.rtl.kit.interface import Interface, Stream, Token
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
 from hw.rtl.kit.trees import all_up_to
 from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, blank_if_stop, named, unless
-from hw.stream import DATA, FIBER_NUMBERS, STOP
+from hw.stream import DATA, FIBER_NUMBERS
 from sim.channel import Channel
 
 SIDES = ("a", "b")
+_SHOWN = ("shown_a", "shown_b")  # status of the windows
 NUMBER_BITS = (FIBER_NUMBERS - 1).bit_length()
 
 
@@ -78,12 +80,17 @@ def skip_ahead_interface(parameters: SkipAheadParameters) -> Interface:
     """Ports: those of two fingers, ``skips_a`` and ``skips_b``; as status what the windows do.
 
     ``step`` and ``continued`` are high in the cycles that the counters count, ``pending`` while tokens leave
-    windows; ``a_leaves_00`` and on say which tokens leave the window of a, from its head on.
+    windows; ``dropped`` is how many of these leave for no match, ``shown_a`` whether the window of a holds
+    any.
     """
     skip = {"control": 1, "coordinate": parameters.coordinate_bits, "reference": NUMBER_BITS + 1}
     skips = [Stream(f"skips_{side}", f"skips_{side}", "output", skip) for side in SIDES]
-    leaves = [name for side in SIDES for name in _leaves(side, parameters.window)]
-    return Interface("skip_ahead", (*_fibers(parameters), *skips), ("step", "continued", PENDING, *leaves))
+    status = dict.fromkeys(("step", "continued", PENDING, *_SHOWN), 1)
+    return Interface(
+        "skip_ahead",
+        (*_fibers(parameters), *skips),
+        status | {"dropped": parameters.window.bit_length()},
+    )
 
 
 def _fibers(parameters: TwoFingerParameters) -> tuple[Stream, ...]:
@@ -97,10 +104,6 @@ def _fibers(parameters: TwoFingerParameters) -> tuple[Stream, ...]:
         *(Stream(side, side, "input", element) for side in SIDES),
         *(Stream(f"matches_{side}", f"matches_{side}", "output", element) for side in SIDES),
     )
-
-
-def _leaves(side: str, window: int) -> list[str]:
-    return [f"{side}_leaves_{i:02}" for i in range(window)]
 
 
 def two_finger(_parameters: TwoFingerParameters, between: Streams) -> None:
@@ -161,7 +164,7 @@ class _Window:
 
     def advance(self, leaves: Sequence[Signal]) -> Signal:
         """Shift out the tokens that leave, take one in if there was room; gives whether all leave."""
-        count = _ones(leaves, len(self.held))
+        count = self.leaving = _ones(leaves, len(self.held))
         left = named(f"left_{self.side}", (self.held - count)[: len(self.held)])
         room = self.held != len(self.places)
         fills = named(f"fills_{self.side}", room & self.source.valid)
@@ -198,7 +201,7 @@ def _shifted(places: Sequence[dict[str, Signal]], count: Signal) -> Sequence[dic
 
 @dataclass(frozen=True)
 class _Side:
-    """What a side does in a cycle, beside its part in a pair: whether it drops, and has none left then.
+    """What a side does in a cycle, beside its part in a pair: how many it drops, and if none is left then.
 
     ``skipping`` is a register: the skip has emptied the window and goes on.
     """
@@ -206,6 +209,7 @@ class _Side:
     name: str
     head: Mapping[str, Signal]
     drops: Signal
+    dropped: Signal
     empties: Signal
     skipping: Signal
 
@@ -222,7 +226,7 @@ def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
     paired = named("paired", shown & (a.order[0] == b.order[0]) & _ready(between))
     stopped = named("any_stopped", a.head["control"] | b.head["control"])
     sides = [_side(between, own, other, shown, paired) for own, other in ((a, b), (b, a))]
-    dropped = named("dropped", sides[0].drops | sides[1].drops)
+    dropped = named("any_dropped", sides[0].drops | sides[1].drops)
     for side in sides:
         between.outputs[f"matches_{side.name}"].send(paired, blank_if_stop(side.head))
         kept = side.skipping & ~paired & ~dropped
@@ -231,6 +235,7 @@ def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
     between.show("step", ~stopped & (paired | (dropped & ~goes_on)))
     between.show("continued", ~stopped & goes_on)
     between.show(PENDING, dropped | paired)
+    between.show("dropped", sides[0].dropped | sides[1].dropped)
     _tell(between, sides, named("finished", paired & stopped))
 
 
@@ -238,11 +243,11 @@ def _side(between: Streams, own: _Window, other: _Window, shown: Signal, paired:
     """Drop what is below the other's head, or the head alone when it leaves in a pair."""
     below = [shown & passed for passed in own.below(other.order[0])]
     leaves = [below[0] | paired, *below[1:]]
-    for name, bit in zip(_leaves(own.side, len(leaves)), leaves, strict=True):
-        between.show(name, bit)
+    between.show(f"shown_{own.side}", own.present[0])
     drops = named(f"drops_{own.side}", below[0])
     empties = named(f"empties_{own.side}", drops & own.advance(leaves))
-    return _Side(own.side, own.head, drops, empties, pyrtl.Register(1, f"skipping_{own.side}"))
+    dropped = unless(~drops, own.leaving)
+    return _Side(own.side, own.head, drops, dropped, empties, pyrtl.Register(1, f"skipping_{own.side}"))
 
 
 def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
@@ -261,101 +266,87 @@ def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
     told.next <<= told_next
 
 
-class _StandIn(Adapter):
-    """What both stand-ins follow: pairs of fibers, what leaves in pairs and what is dropped."""
-
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._begun = False
-        self._steps = self._matches = self._dropped = self._fibers = 0
-
-    def _see(self, matched: Token | None, dropped: int) -> None:
-        """Follow what a cycle has given: a match, a stop, or elements dropped."""
-        if matched is not None and matched.control == STOP:
-            self._fibers += 1
-            self._begun = False
-            return
-        self._matches += matched is not None
-        self._dropped += dropped
-        self._begun = self._begun or matched is not None or dropped > 0
-
-    def _wait(self, shown_a: bool, shown_b: bool) -> int:
-        """Account for a cycle in which nothing happens."""
-        if shown_a and shown_b:
-            first, second = self.channel("matches_a"), self.channel("matches_b")
-            return self.wait_output(second if first.can_push() else first)
-        if shown_a:
-            return self.wait_input(self.channel("b"))
-        return self.wait_input(self.channel("a")) if shown_b or self._begun else self.idle()
-
-    def counters(self) -> dict[str, int]:
-        """Steps, matches, elements dropped, and pairs of fibers."""
-        return {
-            "intersect": self._steps,
-            "matches": self._matches,
-            "dropped": self._dropped,
-            "fibers": self._fibers,
-        }
-
-
-class TwoFingerStandIn(_StandIn):
+class TwoFingerStandIn(Adapter):
     """Stands in for a ``TwoFingerIntersector``."""
 
     PORTS = TwoFingerIntersector.PORTS
-
-    def observe(self, moved: Mapping[str, Token]) -> None:
-        """Count; a drop is a step if the head that stays is an element."""
-        matched = moved.get("matches_a")
-        if matched is not None:
-            self._see(matched, 0)
-            self._steps += matched.control == DATA
-        for side, other in (("a", "b"), ("b", "a")):
-            if matched is None and side in moved:
-                self._see(None, 1)
-                self._steps += self.channel(other).control() == DATA
-
-    def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
-        """Busy when a token moves; else waiting for a head, or for space."""
-        if moved:
-            return self.busy(now + 1)
-        return self._wait(self.channel("a").can_pop(), self.channel("b").can_pop())
-
-
-class SkipAheadStandIn(_StandIn):
-    """Stands in for a ``SkipAheadIntersector``."""
-
-    PORTS = SkipAheadIntersector.PORTS
+    FIBERS = True
+    TOGETHER = ("matches_a", "matches_b")
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
-        self._held = dict.fromkeys(SIDES, 0)  # tokens in the windows
-        self._working = False
-        self._continued = self._skips = 0
+        self._steps = 0
+
+    def observe(self, moved: Mapping[str, Token]) -> None:
+        """Count steps: a match is one, and so is a drop while the head that stays is an element."""
+        if "matches_a" in moved:
+            self._steps += moved["matches_a"].control == DATA
+        elif moved:
+            self._steps += self.channel("b" if "a" in moved else "a").control() == DATA
+
+    def counters(self) -> dict[str, int]:
+        """Steps, matches, elements dropped, and pairs of fibers."""
+        matches, taken = self.end("matches_a"), sum(self.end(side).elements for side in SIDES)
+        return {
+            "intersect": self._steps,
+            "matches": matches.elements,
+            "dropped": taken - 2 * matches.elements,
+            "fibers": matches.stops,
+        }
+
+
+class SkipAheadStandIn(Adapter):
+    """Stands in for a ``SkipAheadIntersector``: what its windows do is not seen at its ports."""
+
+    PORTS = SkipAheadIntersector.PORTS
+    TOGETHER = ("matches_a", "matches_b")
+    COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "step": ("intersect",),
+        "dropped": ("dropped",),
+        "continued": ("continued",),
+    }
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._begun = False  # some of the two fibers has left the windows
+        self._steps = self._dropped = self._continued = 0
 
     def observe(self, moved: Mapping[str, Token]) -> None:
         """Follow the windows by the module's status."""
-        leaves = {side: self._leaving(side) for side in SIDES}
-        for side in SIDES:
-            self._held[side] += (side in moved) - leaves[side]
-            self._skips += f"skips_{side}" in moved
-        matched = moved.get("matches_a")
-        self._working = bool(moved) or any(leaves.values())
-        self._see(matched, sum(leaves.values()) if matched is None else 0)
+        self._dropped += self.status["dropped"]
         self._steps += self.status["step"]
         self._continued += self.status["continued"]
-
-    def _leaving(self, side: str) -> int:
-        return sum(self.status[name] for name in self.interface.status if name.startswith(f"{side}_leaves"))
+        if self.status[PENDING]:
+            self._begun = self.status["dropped"] > 0 or moved["matches_a"].control == DATA
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
-        """Busy when a token moves or leaves a window; else waiting for a head, or for space."""
-        if self._working:
-            return self.busy(now + 1)
-        return self._wait(self._held["a"] > 0, self._held["b"] > 0)
+        """Busy also when a token leaves a window."""
+        return self.busy(now + 1) if self.status[PENDING] else super().account(now, moved, blocked)
+
+    def complete(self) -> bool:
+        """Whether both windows show a head."""
+        return all(self.status[shown] for shown in _SHOWN)
+
+    def awaited(self) -> Channel | None:
+        """The side whose window is empty, in the midst of fibers or where the other is not."""
+        shown_a, shown_b = (self.status[shown] for shown in _SHOWN)
+        if shown_a:
+            return None if shown_b else self.channel("b")
+        return self.channel("a") if shown_b or self._begun else None
 
     def counters(self) -> dict[str, int]:
         """Those of every intersector, cycles beyond the first of skips, and skips told."""
-        return super().counters() | {"continued": self._continued, "skips": self._skips}
+        matches = self.end("matches_a")
+        return self.told(
+            {
+                "intersect": self._steps,
+                "matches": matches.elements,
+                "dropped": self._dropped,
+                "fibers": matches.stops,
+                "continued": self._continued,
+                "skips": sum(end.tokens for end in self.ends if end.stream.label.startswith("skips")),
+            }
+        )
 
 
 TWO_FINGER = RtlBlock(

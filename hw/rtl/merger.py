@@ -218,10 +218,13 @@ class MergerStandIn(Adapter):
 
     def awaited(self) -> Channel | None:
         """The first way whose fiber has not ended and that shows no token."""
-        held_up = (
-            way.waits_at() for way, fibers in zip(self._ways, self._fibers, strict=True) if way.stops < fibers
+        return self._first_held_up(
+            way for way, fibers in zip(self._ways, self._fibers, strict=True) if way.stops < fibers
         )
-        return next((channel for channel in held_up if channel is not None), None)
+
+    def under_way(self) -> bool:
+        """Whether a task has been taken whose stop has not left."""
+        return self.end("tasks").tokens > self.end("merged").stops
 
     def counters(self) -> dict[str, int]:
         """Merges begun and elements merged."""

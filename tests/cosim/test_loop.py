@@ -53,6 +53,28 @@ def test_the_report_is_the_same_in_every_entry(block, simulator, capsys):
     assert all(Path(f"build/loop/{one}.v").is_file() for one in block.split(","))
 
 
+@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+def test_verilog_without_status_outputs_counts_by_its_ports(simulator, capsys):
+    arguments = own_verilog("module mine", "module mine")
+    assert "pending" not in Path("mine.v").read_text()
+    assert loop(simulator, *arguments) == 0
+    assert "identical in all " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+def test_what_only_a_status_output_says_is_absent_without_it(simulator, capsys):
+    at, settings = BLOCKS["bank"]
+    assert loop(simulator, *settings, block="bank") == 0
+    text = Path("build/loop/bank.v").read_text()
+    Path("mine.v").write_text(re.sub(r"\b(missed|evicted)\b", r"my_\1", text))
+    capsys.readouterr()
+    assert loop(simulator, *settings, "--verilog=mine.v", "--output=own", block="bank") == 0
+    *_, untold, verdict = capsys.readouterr().out.splitlines()
+    assert untold.startswith(f"NOT compared: components.{at}.counters.")
+    assert verdict.startswith("identical in all ")
+    assert f"{at}.counters.evictions" not in Path("own/report.json").read_text()
+
+
 def test_what_is_within_is_shown_as_in_pyrtl(simulator, capsys):
     settings = ["--set=pe.radix=3", "--vcd-plain"]
     assert loop(simulator, *settings, "--vcd=hdl.vcd") == 0

@@ -10,7 +10,11 @@ from intersector_scenario import SKIP_AHEAD, TWO_FINGER, intersector_inputs
 from pairs import check_pair
 
 from hw.rtl import intersector
+from hw.rtl.catalogue import BLOCKS
 from hw.rtl.intersector import SkipAheadParameters
+from hw.rtl.kit.backend import PyrtlBackend
+from sim import Kernel
+from sim.testing import StreamSink, StreamSource
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +86,22 @@ def test_planted_a_source_that_is_told_again_and_again_is_found(monkeypatch):
 
     monkeypatch.setattr(intersector, "_tell", forgets)
     check_found(SKIP_AHEAD, 3, r"skip_ahead, seed 3: block differs: .*'skips': ")
+
+
+def test_without_status_outputs_what_they_count_is_not_told():
+    block, parameters = BLOCKS["skip_ahead"], SkipAheadParameters(window=2)
+    twin = block.twin(parameters, status=False)
+    names = {wire.name for wire in twin.interface.wires()}
+    assert not names & {"step", "continued", "dropped", "pending", "shown_a"}
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    stand_in = kernel.add(block.stand_in("block", twin.interface, PyrtlBackend(twin)))
+    stand_in.drain = 4
+    for side in "ab":
+        kernel.connect(kernel.add(StreamSource(side, fiber([2, 3, 7]))), "out", stand_in, side, capacity=2)
+        kernel.connect(stand_in, f"matches_{side}", kernel.add(StreamSink(f"m{side}")), "in", capacity=2)
+    kernel.run()
+    assert stand_in.counters() == {"matches": 3, "fibers": 1, "skips": 0}
 
 
 def test_planted_a_step_counted_wrongly_is_found(monkeypatch):

@@ -15,7 +15,7 @@ cdef class Adapter(Component):
     cdef bint _observes
     cdef public object shadow
     cdef object _shadow
-    cdef public dict status
+    cdef public object status
     cdef dict _status
     cdef unsigned long[::1] _outputs
     cdef object _entered

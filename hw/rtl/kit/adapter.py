@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -41,10 +41,14 @@ class Adapter(Component):
     it is ``pending``; else idle.
 
     Subclasses declare ``PORTS``, those of the component that the module stands in for, and what else is
-    special to that: ``QUIET`` ports, whose tokens alone do not keep it busy; ``awaited``, the input that it
-    waits for; ``counters``, mostly from ``end``, which has the tokens and elements that moved at a stream.
-    Where that is not enough, ``observe`` sees the tokens of each cycle, or those of the ``OBSERVED`` streams
-    alone, and ``account`` says what a cycle counts as; ``status`` are the module's status outputs in it.
+    special to that: ``QUIET`` ports, whose tokens alone do not keep it busy; whether its inputs are
+    ``FIBERS``, in the midst of which the next token is awaited; outputs that are sent ``TOGETHER``, whose
+    ``valid`` is low until all are ready, though their tokens are ``complete``; ``awaited``, the input that it
+    waits for; ``under_way``, whether something is inside; ``counters``, mostly from ``end``, which has the
+    tokens and elements that moved at a stream. Where that is not enough, ``observe`` sees the tokens of each
+    cycle, or those of the ``OBSERVED`` streams alone, and ``account`` says what a cycle counts as; ``status``
+    are the module's status outputs in it, and ``COUNTED_BY`` the counters that each is needed for, which are
+    not ``told`` without it.
 
     Args:
         name: instance name.
@@ -63,6 +67,9 @@ class Adapter(Component):
     """
 
     QUIET: ClassVar[tuple[str, ...]] = ()
+    FIBERS: ClassVar[bool] = False
+    TOGETHER: ClassVar[tuple[str, ...]] = ()
+    COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     OBSERVED: ClassVar[tuple[str, ...] | None] = None  # None for all
 
     def __init__(self, name: str, interface: Interface, backend: Backend, *, drain: int = 0) -> None:
@@ -77,8 +84,8 @@ class Adapter(Component):
         self._observes = False  # in every cycle, whether or not one moves there
         self.shadow: Callable[[], Component] | None = None
         self._shadow: Shadow | None = None
-        self.status: dict[str, int] = {}
-        self._status = {wire: self._words.place("output", wire) for wire in interface.status}
+        self.status: Counter[str] = Counter()  # what the module does not have reads as 0
+        self._status = {name: self._words.place("output", name) for name in interface.status}
         self._outputs = self._words.outputs
         self._entered: Counter[int] = Counter()  # how many times, by accounting state
         self._before = -1  # the state of the tick before
@@ -134,8 +141,8 @@ class Adapter(Component):
             self._sleep_through(now)
         changed = self._update()
         self._backend.cycle()
-        if self._status:
-            self.status = {name: self._outputs[word] for name, word in self._status.items()}
+        for name, word in self._status.items():
+            self.status[name] = self._outputs[word]
         moved = self._moved()
         if self._shadow is not None:
             self._shadow.cycle(now, moved)
@@ -204,6 +211,16 @@ class Adapter(Component):
         }
         return Exercise({end.stream.label: end.tokens for end in self.ends}, stalls)
 
+    def told(self, counters: dict[str, int]) -> dict[str, int]:
+        """The counters without those for which the module lacks the status output."""
+        lacking = {
+            counter
+            for name, needy in self.COUNTED_BY.items()
+            if name not in self.interface.status
+            for counter in needy
+        }
+        return {name: count for name, count in counters.items() if name not in lacking}
+
     def observe(self, moved: Mapping[str, Token]) -> None:
         """See the tokens that moved in this cycle, by port; called once a tick.
 
@@ -233,21 +250,42 @@ class Adapter(Component):
             moved: the tokens that moved in it, by port, of the observed streams.
             blocked: a channel for which the module has a token but which has no space, if there is one.
         """
-        pending = self.status.get(PENDING, 0)
-        if pending:
+        if self.status[PENDING]:
             self.wake_at(now + 1)
         if self.moving:
             return self.busy(now + 1)
+        if blocked is None and self.TOGETHER and self.complete():
+            blocked = self._first_held_up(map(self.end, self.TOGETHER))
         if blocked is not None:
             return self.wait_output(blocked)
         awaited = self.awaited()
         if awaited is not None:
             return self.wait_input(awaited)
-        return self.busy(now + 1) if pending else self.idle()
+        acts = self.status[PENDING] > 0 or now < self._last_change + self.drain
+        return self.busy(now + 1) if acts and self.under_way() else self.idle()
 
     def awaited(self) -> Channel | None:
-        """The channel that the module waits for when nothing moves."""
+        """The channel that the module waits for when nothing moves.
+
+        That is the first input without a token, if another shows one, or one is in the midst of a fiber.
+        """
+        inputs = [end for end in self.ends if end.is_input]
+        if any(end.is_open or (self.FIBERS and end.within) for end in inputs):
+            return self._first_held_up(inputs)
         return None
+
+    def under_way(self) -> bool:
+        """Whether something is inside that has yet to leave, in a cycle in which the module may act."""
+        return self.status[PENDING] > 0
+
+    def complete(self) -> bool:
+        """Whether all is there of which the tokens that are sent together come: every input shows one."""
+        return all(end.is_open for end in self.ends if end.is_input)
+
+    @staticmethod
+    def _first_held_up(ends: Iterable[End]) -> Channel | None:
+        held_up = (end.waits_at() for end in ends)
+        return next((channel for channel in held_up if channel is not None), None)
 
     def _sleep_through(self, until: int) -> None:
         """Run cycles in which nothing at the ports has changed, up to one in which the outputs have."""

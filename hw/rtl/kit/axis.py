@@ -25,7 +25,7 @@ def axis(block: RtlBlock, parameters: Parameters) -> str:
     interface = inner.interface(parameters)
     core = f"{interface.module}_{CORE}"
     lines = [_head(interface), *_nets(interface), _core(interface, core), "endmodule", ""]
-    return "\n".join([_comment(interface), *lines, inner.modules(parameters, core)])
+    return "\n".join([_comment(interface), *lines, inner.modules(parameters, core, status=False)])
 
 
 def _bytes(stream: Stream) -> int:
@@ -85,7 +85,7 @@ def _range(width: int) -> str:
 
 
 def _core(interface: Interface, module: str) -> str:
-    pins = [".clk(aclk)", ".rst(~aresetn)", *(f".{name}()" for name in interface.status)]
+    pins = [".clk(aclk)", ".rst(~aresetn)"]
     for stream in interface.streams:
         pins += [f".{stream.wire(part)}({stream.prefix}_t{part})" for part in ("valid", "ready")]
         for field, low, width in _fields(stream):

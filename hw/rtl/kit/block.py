@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hw.rtl.kit.adapter import Adapter
@@ -37,16 +37,21 @@ class RtlBlock:
     stand_in: type[Adapter]
     component: Callable[..., Component] | None = None
 
-    def twin(self, parameters: Parameters) -> Twin:
-        """The twin for these parameters."""
-        return build(self.interface(parameters), lambda streams: self.design(parameters, streams))
+    def twin(self, parameters: Parameters, *, status: bool = True) -> Twin:
+        """The twin for these parameters, with status outputs or without."""
+        interface = self.interface(parameters)
+        kept = interface if status else replace(interface, status=())
+        return build(kept, lambda streams: self.design(parameters, streams))
 
-    def verilog(self, parameters: Parameters, module: str | None = None) -> str:
-        """The twin as Verilog, the same text every time; under the block's name if no other is given."""
+    def verilog(self, parameters: Parameters, module: str | None = None, *, status: bool = True) -> str:
+        """The twin as Verilog, the same text every time; under the block's name if no other is given.
+
+        A stand-in needs its status outputs, a design of one's own mostly does not.
+        """
         numbers = " ".join(f"{name}={number}" for name, number in asdict(parameters).items())
-        modules = self.modules(parameters, module or self.interface(parameters).module)
+        modules = self.modules(parameters, module or self.interface(parameters).module, status=status)
         return f"// {self.name}: {self.summary}\n// {numbers}\n\n{modules}"
 
-    def modules(self, parameters: Parameters, module: str) -> str:
+    def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
         """The module, under this name, and those that it consists of."""
-        return verilog(self.twin(parameters), module)
+        return verilog(self.twin(parameters, status=status), module)

@@ -7,6 +7,7 @@ What is ``valid`` stays so, and its fields stay the same, until it is taken. Syn
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream
@@ -19,12 +20,13 @@ __all__ = ["checked", "wrapper"]
 CORE = "unchecked"  # what the name of the module within ends with
 
 
-def checked(block: RtlBlock, parameters: Parameters) -> str:
+def checked(block: RtlBlock, parameters: Parameters, *, status: bool = True) -> str:
     """Verilog of a block with registered outputs under its own name, checked, and what it consists of."""
     inner = registered(block)
     interface = inner.interface(parameters)
     core = f"{interface.module}_{CORE}"
-    return wrapper(interface, core) + "\n" + inner.modules(parameters, core)
+    kept = interface if status else replace(interface, status=())
+    return wrapper(kept, core) + "\n" + inner.modules(parameters, core, status=status)
 
 
 def wrapper(interface: Interface, core: str) -> str:

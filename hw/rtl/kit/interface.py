@@ -242,17 +242,23 @@ class Interface:
     Args:
         module: its name.
         streams: its streams.
-        status: outputs of one bit that say what cannot be seen at the streams, for counters and accounting.
+        status: outputs that say what cannot be seen at the streams, for counters and accounting: names, of
+            one bit each, or the bits of each by name.
     """
 
     module: str
     streams: tuple[Stream, ...]
-    status: tuple[str, ...] = ()
+    status: tuple[str, ...] | Mapping[str, int] = ()
+
+    @property
+    def status_widths(self) -> dict[str, int]:
+        """Bits of each status output."""
+        return dict(self.status) if isinstance(self.status, Mapping) else dict.fromkeys(self.status, 1)
 
     def wires(self) -> list[Wire]:
         """All ports of the module."""
         clocking = [Wire(name, "input", 1) for name in CLOCKING]
-        status = [Wire(name, "output", 1) for name in self.status]
+        status = [Wire(name, "output", width) for name, width in self.status_widths.items()]
         return clocking + [wire for stream in self.streams for wire in stream.wires()] + status
 
 
@@ -262,12 +268,18 @@ def streams(port: str, direction: Direction, widths: Mapping[str, int], count: i
     return [Stream(f"{port}[{i}]", f"{port}_{i:0{digits}}", direction, widths) for i in range(count)]
 
 
-def check_ports(interface: Interface, found: Sequence[Wire]) -> None:
+def check_ports(interface: Interface, found: Sequence[Wire]) -> Interface:
     """Check that a module has the ports that its place needs; it may have more outputs, which nobody reads.
+
+    Returns:
+        The interface with those of its status outputs that the module has.
 
     Raises:
         SimulationError: naming every port that is missing, differs or is too many, with what was found.
     """
+    names = {wire.name for wire in found}
+    status = {name: width for name, width in interface.status_widths.items() if name in names}
+    interface = replace(interface, status=status)
     expected = interface.wires()
     by_name = {wire.name: wire for wire in found}
     known = {wire.name for wire in expected}
@@ -290,3 +302,4 @@ def check_ports(interface: Interface, found: Sequence[Wire]) -> None:
                 ]
             )
         )
+    return interface

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 from collections.abc import Callable, Mapping
@@ -65,13 +66,14 @@ class OutputStream:
 class Streams:
     """What a block is designed between: streams, by the labels of the component's ports, and status.
 
-    ``ports`` are all of their wires.
+    ``ports`` are all of their wires, ``unseen`` what would be shown if the module had the status outputs.
     """
 
     inputs: Mapping[str, InputStream]
     outputs: Mapping[str, OutputStream]
     status: Mapping[str, Signal]
     ports: Ports
+    unseen: list[str] = dataclasses.field(default_factory=list)
 
     @classmethod
     def of(cls, interface: Interface, make: Callable[[Wire], Signal]) -> Streams:
@@ -82,9 +84,12 @@ class Streams:
         return cls(inputs, outputs, {name: ports[name] for name in interface.status}, ports)
 
     def show(self, name: str, condition: Signal) -> None:
-        """Drive a status output."""
-        port = self.status[name]
-        port <<= condition
+        """Drive a status output, if the module has it."""
+        if name in self.status:
+            port = self.status[name]
+            port <<= condition
+        else:
+            self.unseen.append(name)
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,11 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
     with pyrtl.set_working_block(block, no_sanity_check=True):
         pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
         pyrtl.memory._reset_memory_indexer()  # and memories
-        design(Streams.of(interface, _port))
+        between = Streams.of(interface, _port)
+        design(between)
+        if between.unseen:
+            pyrtl.passes._remove_unlistened_nets(block)  # of what they would say
+            pyrtl.passes._remove_unused_wires(block)
     block.sanity_check()
     return Twin(interface, block)
 

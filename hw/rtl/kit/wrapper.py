@@ -22,15 +22,17 @@ from hw.rtl.kit.twin import Signal, Streams, module_head
 
 @dataclass(frozen=True)
 class Part:
-    """A block made for some parameters."""
+    """A block made for some parameters, with its status outputs or without."""
 
     block: RtlBlock
     parameters: Parameters
+    status: bool = True
 
     @cached_property
     def interface(self) -> Interface:
         """Its ports."""
-        return self.block.interface(self.parameters)
+        interface = self.block.interface(self.parameters)
+        return interface if self.status else replace(interface, status=())
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,10 @@ class _Instance:
 class Composition:
     """Parts joined by channels into one module.
 
-    The module's status ``pending`` is high while that of a part is. So that is low only when no token is in a
-    channel nor enters one, and nothing happens inside unless something changes at the ports. A part that acts
-    while nothing at its own ports changes, such as a pipeline, must say so by a status ``pending`` too.
+    The module's status ``pending``, if it has status outputs, is high while that of a part is. So that is low
+    only when no token is in a channel nor enters one, and nothing happens inside unless something changes at
+    the ports. A part that acts while nothing at its own ports changes, such as a pipeline, must say so by a
+    status ``pending`` too.
 
     Args:
         module: its name.
@@ -121,7 +124,15 @@ class Composition:
             replace(self._stream(end), label=label, prefix=self._prefix(label))
             for label, end in self.exports.items()
         )
-        return Interface(self.module, streams, (PENDING,))
+        return Interface(self.module, streams, (PENDING,) if self._has_status else ())
+
+    def without_status(self) -> Composition:
+        """The same without any status output."""
+        return replace(self, parts={name: replace(part, status=False) for name, part in self.parts.items()})
+
+    @property
+    def _has_status(self) -> bool:
+        return all(part.status for part in self.parts.values())
 
     def instances(self) -> list[_Instance]:
         """The parts and the channels between them, with their nets."""
@@ -141,7 +152,8 @@ class Composition:
         """The instance of a channel; its name is that which the engine gives to it."""
         source, target = self._stream(link.source), self._stream(link.target)
         widths = {f"{name}_bits": source.widths.get(name, 0) for name in FIELDS}
-        part = Part(channel.BLOCK, ChannelParameters(link.capacity, link.latency, **widths))
+        parameters = ChannelParameters(link.capacity, link.latency, **widths)
+        part = Part(channel.BLOCK, parameters, self._has_status)
         into, out = part.interface.streams
         nets = _pins(into, _net(link.source, source)) | _pins(out, _net(link.target, target))
         return _Instance(f"channel_at_{_net(link.target, target)}", part, nets)
@@ -240,9 +252,8 @@ def hierarchical(composition: Composition, module: str) -> str:
     """Verilog: the wrapper under this name, and each module that it consists of once."""
     instances = composition.instances()
     modules = _module_names(module, instances)
-    texts = [part.block.modules(part.parameters, name) for part, name in modules]
-    names = dict(modules)
-    return "\n".join([_wrapper(composition, module, instances, names), *texts])
+    texts = [part.block.modules(part.parameters, name, status=part.status) for part, name in modules]
+    return "\n".join([_wrapper(composition, module, instances, dict(modules)), *texts])
 
 
 def _module_names(module: str, instances: list[_Instance]) -> list[tuple[Part, str]]:
@@ -265,9 +276,9 @@ def _wrapper(
         f"    wire {_range(width)}{name};" for name, width in _inner_nets(composition, instances).items()
     ]
     placed = [_instantiation(instance, modules[instance.part]) for instance in instances]
-    pending = f"    assign {PENDING} = {' | '.join(_pending(instances))};"
-    head = module_head(module, composition.interface())
-    return head + "\n".join([*wires, "", *placed, pending, "endmodule", ""])
+    interface = composition.interface()
+    status = [f"    assign {name} = {' | '.join(_pending(instances))};" for name in interface.status]
+    return module_head(module, interface) + "\n".join([*wires, "", *placed, *status, "endmodule", ""])
 
 
 def _range(width: int) -> str:
@@ -292,9 +303,10 @@ class ComposedBlock(RtlBlock):
 
     compose: Callable[[Any], Composition] = field(kw_only=True)
 
-    def modules(self, parameters: Parameters, module: str) -> str:
+    def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
         """The wrapper, under this name, and the modules within."""
-        return hierarchical(self.compose(parameters), module)
+        composition = self.compose(parameters)
+        return hierarchical(composition if status else composition.without_status(), module)
 
 
 def composed(

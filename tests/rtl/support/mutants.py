@@ -187,10 +187,10 @@ MUTANTS = {
             ("ends-stops-are-elements", "self.elements += self.within", "self.elements += 1"),
         ),
         *faults_of(
-            "kit/adapter.py", "merger",
+            "kit/adapter.py", "merger two_finger",
             ("adapter-busy-with-tasks", "if not end.is_quiet:", "if end.is_quiet or True:"),
-            ("adapter-sleeps-with-tokens", "if pending:\n            self.wake",
-             "if 0:\n            self.wake"),
+            ("adapter-sleeps-with-tokens", "if self.status[PENDING]:\n", "if 0:\n"),
+            ("adapter-waits-for-room-without-a-pair", "self.TOGETHER and self.complete()", "self.TOGETHER"),
         ),
         *faults_of(
             "merge_tree.py", "merge_tree",
