@@ -65,7 +65,7 @@ CONTROLLERS = (
     f"{OLD} memory.scheduler=row_hit_first",
     f"{OLD} memory.write_queue=128",
     f"{OLD} memory.read_queue=128 memory.write_queue=128",
-    f"{OLD} memory.write_queue=128 memory.write_low=0",
+    f"{OLD} memory.write_low=0",
     f"{OLD} network.virtual_output_queues=64",
     f"{OLD} memory.address_map=MOP4CLXOR",
     f"{OLD} memory.address_map=RoBaCoBgCh",

@@ -2,7 +2,7 @@
 
     python benchmarks/fibercache.py email-Enron reorder=affinity memory.model=simple
 
-The requests are those of a run, in the order in which the banks served them; a cache with other hits would
+The requests are those of a run, in the order in which the banks took them; a cache with other hits would
 have had others. The models hold as many lines in any place. *Farthest* evicts what is used last in times to
 come (Belady), which no cache can know: less cannot be read for these requests. *Least recent* never evicts a
 partial fiber before it is consumed. Each with the partial fibers in the cache, and as if they took no room.
@@ -28,24 +28,26 @@ from hw.memory import CONSUME, FETCH, READ, TENSOR_SHIFT, WRITE
 NEVER = 1 << 62
 Lines = NDArray[np.integer]
 
-operations = array("b")  # of all requests that the banks served
+operations = array("b")  # of all requests that the banks took
 addresses = array("q")
 lost = array("b")  # 1 for each line of B that was evicted between its fetch and its read
 
 
 class RecordingBank(FiberCacheBank):
-    """A bank that notes what it serves."""
+    """A bank that notes what it takes."""
 
     def tick(self, now: int) -> int:
         """A cycle of the bank, and the request that it took."""
         requests = self.requests
         head = requests.token(0) if requests.occupancy else None
-        served, missed = requests.pops, self.read_misses
+        taken, missed = requests.pops, self.read_misses
         then = super().tick(now)
-        if head is not None and requests.pops > served:
+        if head is not None and requests.pops > taken:
             operations.append(head[0])
             addresses.append(head[2])
-            if self.read_misses > missed and head[2] >> TENSOR_SHIFT == B:
+        if self.read_misses > missed:
+            asked = self.memory_requests.token(self.memory_requests.occupancy - 1)[2]
+            if asked >> TENSOR_SHIFT == B:
                 lost.append(1)
         return then
 
