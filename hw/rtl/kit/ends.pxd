@@ -40,6 +40,7 @@ cdef class End:
     cdef readonly object stream
     cdef readonly list lanes
     cdef Lane first
+    cdef readonly bint is_bundle
     cdef readonly bint is_input
     cdef readonly bint is_open
     cdef public bint is_quiet
@@ -65,6 +66,7 @@ cdef class End:
     cdef int move(self) except -1
     @cython.locals(lane=Lane, open_=bint)
     cpdef Channel waits_at(self)
+    @cython.locals(lane=Lane)
     cpdef object token(self)
     @cython.locals(lane=Lane, channel=Channel)
     cpdef tuple stalls(self)

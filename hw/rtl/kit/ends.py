@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hw.rtl.kit.codec import Codec
-from hw.rtl.kit.interface import FIELDS, Stream, Token, misfit
+from hw.rtl.kit.interface import FIELDS, Bundle, Stream, Token, misfit
 from hw.rtl.kit.words import Words
 from sim.channel import Channel
 
@@ -125,6 +126,7 @@ class End:
         self.stream = stream
         self.lanes = list(lanes)
         self.first = lanes[0]
+        self.is_bundle = isinstance(stream, Bundle)
         self.is_input = stream.direction == "input"
         self.is_open = False
         self.is_quiet = False  # its tokens alone do not keep the module busy
@@ -204,9 +206,11 @@ class End:
                 return lane.channel
         return None
 
-    def token(self) -> Token:
-        """What moves."""
-        return self.first.token()
+    def token(self) -> Any:  # noqa: ANN401  (a Token, or several)
+        """What moves; of a bundle the tokens of all lanes."""
+        if not self.is_bundle:
+            return self.first.token()
+        return tuple([lane.token() for lane in self.lanes])
 
     def stalls(self) -> tuple[int, ...]:
         """The accounting states of who waits here, or at any port of the array."""

@@ -150,7 +150,7 @@ class Stream:
         yield Wire(self.wire("ready"), back, 1)
 
     def packed(self) -> Iterator[tuple[str, int]]:
-        """The wires that hold a field several times over, side by side, and its bits: none."""
+        """Each wire that holds a field of every lane, side by side, and the bits of one."""
         return iter(())
 
     def moves(self, wires: Mapping[str, int]) -> bool:
@@ -216,7 +216,7 @@ class Bundle(Stream):
             yield replace(wire, width=lanes * wire.width)
 
     def packed(self) -> Iterator[tuple[str, int]]:
-        """Each field's wire, and the bits of one lane."""
+        """See ``Stream``: all fields."""
         return ((self.wire(name), width) for name, width in self.widths.items())
 
 

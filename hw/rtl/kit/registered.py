@@ -9,7 +9,7 @@ from __future__ import annotations
 from hw.rtl import channel
 from hw.rtl.channel import ChannelParameters, PendingStandIn
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import FIELDS, Interface, Stream
+from hw.rtl.kit.interface import FIELDS, Bundle, Interface, Stream
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.kit.wrapper import ComposedBlock, Composition, Link, Part, composed
 
@@ -43,6 +43,9 @@ def registered(block: RtlBlock, capacity: int = CAPACITY, *, inputs: bool = Fals
 def _composition(block: RtlBlock, parameters: Parameters, capacity: int, inputs: bool) -> Composition:
     parts = {"block": Part(block, parameters)}
     interface = parts["block"].interface
+    for stream in interface.streams:
+        if isinstance(stream, Bundle):
+            raise ValueError(f"{block.name}: no channel takes {stream.label}, which is a bundle")
     links: list[Link] = []
     exports: dict[str, str] = {}
     for stream in interface.streams:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -33,6 +33,15 @@ class InputStream:
         self.valid: Signal = ports[stream.wire("valid")]
         self.fields: dict[str, Signal] = {field: ports[stream.wire(field)] for field in stream.widths}
         self._ready: Signal = ports[stream.wire("ready")]
+        self._stream = stream
+
+    @property
+    def lanes(self) -> list[dict[str, Signal]]:
+        """The fields of each lane of a bundle."""
+        return [
+            {name: self.fields[name][low : low + width] for name, (low, width) in lane.items()}
+            for lane in _places(self._stream)
+        ]
 
     def accept(self, ready: Signal) -> None:
         """Say when a token that is valid is taken."""
@@ -60,6 +69,16 @@ class OutputStream:
             if len(fields[field]) != len(port):
                 raise ValueError(f"{port.name} has {len(port)} bits, not {len(fields[field])}")
             port <<= fields[field]  # noqa: PLW2901  (PyRTL connects wires by this operator)
+
+    def send_lanes(self, valid: Signal, lanes: Sequence[Mapping[str, Signal]]) -> None:
+        """Offer a row of a bundle while ``valid`` is high: the fields of each lane."""
+        self.send(valid, {name: pyrtl.concat_list([lane[name] for lane in lanes]) for name in self._fields})
+
+
+def _places(stream: Stream) -> list[dict[str, tuple[int, int]]]:
+    """Lowest bit and width of each field in its wire, lane by lane."""
+    lanes = range(len(stream.ports))
+    return [{name: (lane * width, width) for name, width in stream.widths.items()} for lane in lanes]
 
 
 @dataclass(frozen=True)
