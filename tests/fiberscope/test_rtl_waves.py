@@ -94,7 +94,7 @@ def test_a_bank_is_watched_too(capsys):
     assert loop("--vcd=bank.vcd", "--vcd-scope=fibercache.bank00", blocks="bank") == 0
     found = signals("bank.vcd")
     assert [value for _time, value in found["gamma.fibercache.bank00.differs"].changes] == [0]
-    assert len(found["gamma.fibercache.bank00.rtl.line"].changes) > 20
+    assert len(found["gamma.fibercache.bank00.rtl.set_index"].changes) > 20
 
 
 def test_a_wire_wider_than_a_signal_is_several():
