@@ -87,7 +87,6 @@ MUTANTS = {
         ),
         *faults_of(
             "kit/sram.py", "bank",
-            ("sram-reads-in-the-cycle", "return data\n", "return lane[address]\n"),
             ("sram-does-not-hold", "pyrtl.select(enable, lane[address], data)", "lane[address]"),
         ),
         *faults_of(
