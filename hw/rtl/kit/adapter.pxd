@@ -11,6 +11,7 @@ cdef class Adapter(Component):
     cdef object _words
     cdef readonly list ends
     cdef dict _by_label
+    cdef set _observed
     cdef set _watched
     cdef bint _observes
     cdef public object shadow

@@ -80,8 +80,9 @@ class Adapter(Component):
         self._words = backend.words
         self.ends: list[End] = []
         self._by_label: dict[str, End] = {}
-        self._watched: set[str] = set()  # labels of the streams whose tokens somebody sees
+        self._observed: set[str] = set()  # labels of the streams whose tokens the stand-in sees
         self._observes = False  # in every cycle, whether or not one moves there
+        self._watched = self._observed  # those whose tokens it or the shadow sees
         self.shadow: Callable[[], Component] | None = None
         self._shadow: Shadow | None = None
         self.status: Counter[str] = Counter()  # what the module does not have reads as 0
@@ -108,8 +109,9 @@ class Adapter(Component):
             )
         kind = type(self)
         if kind.observe is not Adapter.observe or kind.account is not Adapter.account:
-            self._watched = set(self._by_label if self.OBSERVED is None else self.OBSERVED)
+            self._observed = set(self._by_label if self.OBSERVED is None else self.OBSERVED)
             self._observes = self.OBSERVED is None
+        self._watched = self._observed
         if self.shadow is not None:
             self._watched = set(self._by_label)
             self._shadow = Shadow(self.shadow, [(end.stream, end.lanes[0].channel) for end in self.ends])
@@ -155,9 +157,10 @@ class Adapter(Component):
         if now < self._last_change + self.drain:
             self.wake_at(now + 1)
         self._next = now + 1
-        if moved or self._observes:
-            self.observe(moved)
-        wake = self.account(now, moved, blocked)
+        observed = {label: token for label, token in moved.items() if label in self._observed}
+        if observed or self._observes:
+            self.observe(observed)
+        wake = self.account(now, observed, blocked)
         if self.state != self._before:
             self._before = self.state
             self._entered[self.state] += 1

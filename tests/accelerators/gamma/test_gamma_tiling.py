@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 
 import gamma_model as model
@@ -35,7 +36,7 @@ def test_rows_are_cut_as_in_the_plain_model(pair, tile):
     expected = [
         (row, piece)
         for row in range(a.shape[0])
-        for piece in model.subrows(a, b, row, tile / ELEMENT) or [[]]
+        for piece in model.subrows(a, b, row, Fraction(tile, ELEMENT)) or [[]]
     ]
     pieces, rows = cut(a, b, tile)
     assert list(zip(rows, pieces, strict=True)) == expected

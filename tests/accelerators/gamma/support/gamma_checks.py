@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import gamma_model as model
 from gamma_bench import counted
@@ -23,7 +24,8 @@ def check_product(machine, a, b):
 def tasks_of(machine, a, b):
     """The tasks that the machine should have, whatever the order of A's rows."""
     parameters = machine.parameters
-    tile = parameters.tile / parameters.format.element if parameters.tiling == "selective" else math.inf
+    selective = parameters.tiling == "selective"
+    tile = Fraction(parameters.tile, parameters.format.element) if selective else math.inf
     return model.combinations(a, b, parameters.pe.radix, tile)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class Combination:
         return sum(len(child.output) for child in self.children)
 
 
-def combinations(a: Any, b: Any, radix: int, tile: float = math.inf) -> list[Combination]:
+def combinations(a: Any, b: Any, radix: int, tile: Fraction | float = math.inf) -> list[Combination]:
     """All tasks of A times B: a tree for each row that is not empty, or one a subrow and one over these.
 
     Rows whose fibers have more than ``tile`` elements come in subrows, by tiles of so many elements of B.
@@ -42,7 +43,7 @@ def combinations(a: Any, b: Any, radix: int, tile: float = math.inf) -> list[Com
     return tasks
 
 
-def subrows(a: Any, b: Any, row: int, tile: float) -> list[list[int]]:
+def subrows(a: Any, b: Any, row: int, tile: Fraction | float) -> list[list[int]]:
     """The nonzeros of a row, by subrow."""
     nonzeros = range(a.indptr[row], a.indptr[row + 1])
     starts = [int(b.indptr[k]) for k in a.indices[nonzeros]]
