@@ -74,7 +74,7 @@ def test_the_verilog_is_the_same_in_another_process_and_after_other_blocks() -> 
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
         )
         texts.add(printed.stdout)
-    assert cli.run(["rtl", "export", "merger", "--set", "radix=5"]) == 0
+    assert cli.run(["rtl", "export", "merger", "--set", "radix=5", "--status"]) == 0
     assert texts == {Path("build/merger.v").read_text()}
 
 
