@@ -23,6 +23,7 @@ from pathlib import Path
 from types import ModuleType
 
 from Cython.Build import cythonize
+from Cython.Compiler import Options
 from setuptools import Distribution, Extension
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,6 +47,8 @@ CASES = {  # pipelines, tokens of each, capacity, latency
     "4 components, sparse": (1, 100_000, 1, 20),
     "128 components, sparse": (32, 4_000, 1, 20),
 }
+Options.buffer_max_dims = 2  # of an array's view, as the engine is compiled with
+
 UNCOMPILED_SHARE = 20  # the uncompiled engine is given this part of the tokens
 ROUNDS = 3
 
