@@ -6,7 +6,7 @@ from hw.tags cimport Sets, TagStore
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long READ, WRITE, FETCH, CONSUME, WRITE_THROUGH, PORT_SHIFT, TAG_MASK, NONE
+cdef long READ, WRITE, FETCH, CONSUME, WRITE_THROUGH, WRITE_UNREAD, PORT_SHIFT, TAG_MASK, NONE
 
 cdef class FiberCacheBank(Component):
     cdef readonly object specification
@@ -34,14 +34,14 @@ cdef class FiberCacheBank(Component):
     cdef public Channel memory_requests
     cdef public Channel memory_replies
 
-    @cython.locals(pipeline=Pipeline, blocked=Channel, stood=bint, line_has_turn=bint, may_enter=bint, moves=bint, enters=bint, takes=bint)
+    @cython.locals(pipeline=Pipeline, blocked=Channel, stood=bint, line_has_turn=bint, moves=bint, enters=bint, takes=bint)
     cpdef long tick(self, long now) except? -2
     @cython.final
     cdef long _wait(self, Channel blocked) except? -2
     @cython.final
-    cdef bint _may_enter(self) noexcept
+    cdef long _set_to_enter(self) noexcept
     @cython.final
-    cdef int _enter(self, long slot) except -1
+    cdef int _enter(self, long slot, long set_index) except -1
     @cython.final
     cdef int _take_line(self) except -1
     @cython.final

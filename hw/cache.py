@@ -146,7 +146,7 @@ class FiberCacheBank(Component):
         """Decide about a request, take one, answer for the line that came, take a line, as each may."""
         pipeline = self.pipeline
         stood, line_has_turn = pipeline.stands(now), self.answering >= 0
-        may_enter = self._may_enter()
+        set_index = self._set_to_enter()
         blocked: Channel | None = None
         moves = not stood
         if stood and not line_has_turn:
@@ -154,9 +154,9 @@ class FiberCacheBank(Component):
             moves = blocked is None
             if moves:
                 self.set_indices[pipeline.leave(now)] = NONE
-        enters = may_enter and moves
+        enters = moves and set_index != NONE
         if enters:
-            self._enter(pipeline.enter(now))
+            self._enter(pipeline.enter(now), set_index)
         if line_has_turn:
             blocked = self._answer()
         takes = self.answering < 0 and self.memory_replies.can_pop()
@@ -176,25 +176,23 @@ class FiberCacheBank(Component):
             return self.wait_input(self.memory_replies)
         return self.wait_output(blocked)
 
-    def _may_enter(self) -> bool:
-        """Whether there is a request, to a set that none in the pipeline is to, with a way not in flight."""
+    def _set_to_enter(self) -> int:
+        """The set of the request at the head, if none in the pipeline is to it and a way is not in flight."""
         if not self.requests.can_pop():
-            return False
+            return NONE
         set_index = self.sets.of(self.requests.reference() // self.line_bytes)
         for slot in range(self.pipeline.depth):
             if self.set_indices[slot] == set_index:
-                return False
-        return self.tags.in_flight[set_index] < self.tags.ways
+                return NONE
+        return set_index if self.tags.in_flight[set_index] < self.tags.ways else NONE
 
-    def _enter(self, slot: int) -> None:
+    def _enter(self, slot: int, set_index: int) -> None:
         """Take the request at the head and look up its line: its set stays so until it is decided about."""
         operation = self.requests.control()
         if operation < READ or operation > WRITE_UNREAD:
             raise SimulationError(f"{self.requests.name}: no operation {operation}; see hw.memory.OPERATIONS")
         address = self.requests.reference()
-        line = address // self.line_bytes
-        set_index = self.sets.of(line)
-        place = self.tags.find(set_index, line)
+        place = self.tags.find(set_index, address // self.line_bytes)
         self.present[slot] = place >= 0
         if place < 0 and operation not in (CONSUME, WRITE_THROUGH):
             place = self.tags.victim(set_index)
