@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fiberscope.report.table import Table
+from fiberscope.report.table import Table, trimmed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,10 +40,7 @@ def lay(*parts: RenderableType) -> None:
     if console.is_terminal:
         console.print(*parts, sep="\n")
         return
-    wide = Console(width=PIPE_WIDTH, highlight=False, markup=False)
-    with wide.capture() as captured:
-        wide.print(*parts, sep="\n")
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    print(trimmed(Console(width=PIPE_WIDTH, highlight=False, markup=False), *parts))
 
 
 def shape(entry: Entry) -> str:

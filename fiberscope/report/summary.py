@@ -11,6 +11,7 @@ from rich.text import Text
 
 from fiberscope.report.document import Memory, Operand, Report
 from fiberscope.report.families import Family, families
+from fiberscope.report.table import trimmed
 
 __all__ = ["as_html", "as_text", "show", "summary"]
 
@@ -34,17 +35,13 @@ def show(report: Report, console: Console) -> None:
     if console.is_terminal:
         console.print(parts)
         return
-    with console.capture() as captured:
-        console.print(parts)
-    console.out("\n".join(line.rstrip() for line in captured.get().splitlines()), highlight=False)
+    console.out(trimmed(console, parts), highlight=False)
 
 
 def as_text(report: Report, width: int = WIDTH) -> str:
     """The summary as plain text of so many columns, without a final newline."""
     console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False, markup=False)
-    with console.capture() as captured:
-        show(report, console)
-    return captured.get().rstrip("\n")
+    return trimmed(console, _fitted(report, console))
 
 
 def as_html(report: Report, width: int = WIDTH) -> str:

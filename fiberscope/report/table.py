@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from fiberscope.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
     from rich.table import Table as RichTable
 
-__all__ = ["Table", "percent", "replace_between", "ruled"]
+__all__ = ["Table", "percent", "replace_between", "ruled", "trimmed"]
 
 
 def ruled(*columns: str, numbers: Collection[str] = (), title: str | None = None) -> RichTable:
@@ -25,6 +26,13 @@ def ruled(*columns: str, numbers: Collection[str] = (), title: str | None = None
     for column in columns:
         table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
     return table
+
+
+def trimmed(console: Console, *parts: RenderableType) -> str:
+    """What a console would print, one part below the other, without blanks at the ends of lines."""
+    with console.capture() as captured:
+        console.print(*parts, sep="\n")
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 @dataclass
