@@ -27,6 +27,10 @@ def machine_interface(accelerator: str, settings: Sequence[str]) -> Interface:
         ConfigurationError: a setting that cannot be.
     """
     configured, _maker = _configured(accelerator, settings)
+    return _interface(accelerator, configured)
+
+
+def _interface(accelerator: str, configured: Configuration) -> Interface:
     return memory_interface(accelerator, cast(Any, configured).memory.channels)
 
 
@@ -50,7 +54,7 @@ class MachineModel:
         kind = accelerators.find(accelerator)
         configured, maker = _configured(accelerator, settings)
         self.problem: Problem = maker.load(a, None, exact=False, progress=lambda *_: None)
-        interface = machine_interface(accelerator, settings)
+        interface = _interface(accelerator, configured)
         channels = len(interface.streams) // 2
         asked, told = interface.streams[:channels], interface.streams[channels:]
         numbers = count()

@@ -157,10 +157,11 @@ class Adapter(Component):
         if now < self._last_change + self.drain:
             self.wake_at(now + 1)
         self._next = now + 1
-        observed = {label: token for label, token in moved.items() if label in self._observed}
-        if observed or self._observes:
-            self.observe(observed)
-        wake = self.account(now, observed, blocked)
+        if self._shadow is not None:  # who watches more than the stand-in does
+            moved = {label: token for label, token in moved.items() if label in self._observed}
+        if moved or self._observes:
+            self.observe(moved)
+        wake = self.account(now, moved, blocked)
         if self.state != self._before:
             self._before = self.state
             self._entered[self.state] += 1

@@ -40,9 +40,7 @@ class Codec:
         self.mask = (1 << width) - 1
         self.sign = 0 if kind == "unsigned" else 1 << (width - 1)
         fraction = FRACTIONS.get((kind, width), FRACTION)
-        self._fraction = (
-            fraction if fraction < FRACTION else 0
-        )  # bits of it where it is narrower than a double
+        self._fraction = fraction if fraction < FRACTION else 0  # its bits, where fewer than a double's
         self._bias = (1 << (width - self._fraction - 2)) - 1 if self._fraction else 0
 
     def fits(self, number: int) -> bool:

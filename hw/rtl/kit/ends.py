@@ -49,10 +49,7 @@ class Lane:
         self._stopped_by = [cell for cell in self.cells if cell.part == CONTROL]
         self._words = words.inputs if stream.direction == "input" else words.outputs
         same = memoryview(bytearray(8))
-        self._bits, self._values = (
-            same.cast("q"),
-            same.cast("d"),
-        )  # the same memory, so that a value keeps its bits
+        self._bits, self._values = same.cast("q"), same.cast("d")  # so that a value keeps its bits
 
     def show(self) -> None:
         """Write the head of the channel into the words."""
