@@ -45,6 +45,12 @@ GAMMA = NETWORK | {
     "fibercache.targets": 32,
     "memory.read_queue": 33,
     "memory.write_queue": 34,
+    "memory.write_low": 0.35,
+    "memory.write_high": 0.65,
+    "memory.scheduler": "fcfs",
+    "memory.refresh": "per_bank",
+    "memory.address_map": "MOP4CLXOR",
+    "memory.requests_per_cycle": 36,
 }
 # Of each kind of channel, by the port that reads it: tokens it holds, cycles it takes. A line of 64 bytes
 # touches 5 whole elements of 12 bytes and two parts of others, or one part and their stop: 7.
@@ -138,7 +144,16 @@ GAMMA_UNITS = {
     "pe.writer": {"most_finishing": 29},
     "scheduler": {"stream_lines": 27, "most_tasks": 1 + 17, "most_partial_tasks": 1 + 30},
     "fibercache.bank": {"misses": 31, "targets": 32},
-    "memory.channel": {"read_queue": 33, "write_queue": 34},
+    "memory.channel": {
+        "read_queue": 33,
+        "write_queue": 34,
+        "write_low": 0.35,
+        "write_high": 0.65,
+        "scheduler": "fcfs",
+        "refresh": "per_bank",
+        "address_map": "MOP4CLXOR",
+        "requests_per_cycle": 36,
+    },
 }
 EXTENSOR_UNITS = {
     **{f"stream.{name}": {"lines": 20, "most_jobs": 19} for name in ("a", "b", "po_read", "po_write", "z")},

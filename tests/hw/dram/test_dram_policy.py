@@ -1,6 +1,7 @@
 """The controller's policy in worked examples: write batches, rows kept for hits, what a replay counts."""
 
 import pytest
+from dram_rules import ORACLES
 
 from hw.dram import DramChannel, DramSpecification, ReplayResult, replay
 from hw.dram.trace import ReplySink, Request, TraceSource
@@ -58,6 +59,34 @@ def test_a_row_stays_open_for_the_older_bursts_that_hit_it() -> None:
     plain, kept = run(gather()), run(gather(), scheduler="row_hit_first")
     activates = [sum(command.name == "ACT" for command in result.commands) for result in (plain, kept)]
     assert activates[1] < activates[0]
+    assert kept.last_completion_cycle < plain.last_completion_cycle
+
+
+@pytest.mark.parametrize(
+    ("trace", "address_map", "misses"),
+    [
+        ("rand_read_64B", "RoBaRaCoCh", 41),  # the reference's own, without row_hit_first
+        ("seq_read_64B", "MOP4CLXOR", 58),
+    ],
+)
+def test_a_bank_is_found_closed_once_where_no_row_is_taken_away(
+    trace: str, address_map: str, misses: int
+) -> None:
+    """Of 32 banks, each once; else one whose row was taken away may be found so again."""
+    plain, kept = (
+        replay(
+            ORACLES / f"{trace}.trace.gz",
+            DramSpecification(
+                address_map=address_map,
+                scheduler=scheduler,
+                request_bytes=BURST,
+                interleave_bytes=BURST,
+                refresh="off",
+            ),
+        )
+        for scheduler in ("frfcfs", "row_hit_first")
+    )
+    assert (plain.counters["row_misses"], kept.counters["row_misses"]) == (misses, 32)
     assert kept.last_completion_cycle < plain.last_completion_cycle
 
 
