@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from pydantic import create_model
 from accelerators.configuration import Configuration, ConfigurationError, layers, validated
 from accelerators.machine import Accelerator
 from accelerators.yaml_layer import Entry
-from workloads import Problem, ProblemParameters, Workload, from_scipy
+from workloads import Operand, Problem, ProblemParameters, Workload, WorkloadError, draw, from_scipy, is_gemm
 from workloads import load as load_workload
 from workloads.errors import nearest
 
@@ -67,9 +67,7 @@ class ProblemMaker:
         def tell(done: int, total: int) -> None:
             progress("loading", done, total)
 
-        given = {"A": a} if b is None else {"A": a, "B": b}
-        operands = [_operand(operand, letter, exact, tell) for letter, operand in given.items()]
-        return self._kind(operands, self._parameters.model_dump())
+        return self._kind(_operands(a, b, exact, tell), self._parameters.model_dump())
 
 
 def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:
@@ -95,6 +93,15 @@ def _parameters(kind: type[Problem], entries: Mapping[str, Entry]) -> ProblemPar
     section: Any = create_model("Section", problem=(kind.Parameters, kind.Parameters.model_construct()))
     parameters: ProblemParameters = validated(section, entries, kind.kind).problem
     return parameters
+
+
+def _operands(a: object, b: object, exact: bool, progress: Callable[[int, int], None]) -> Sequence[Operand]:
+    if isinstance(a, str) and is_gemm(a):
+        if b is not None:
+            raise WorkloadError("gemm draws both operands", where=a, fix="give no second one")
+        return draw(a)
+    given = {"A": a} if b is None else {"A": a, "B": b}
+    return [_operand(operand, letter, exact, progress) for letter, operand in given.items()]
 
 
 def _operand(given: object, letter: str, exact: bool, progress: Callable[[int, int], None]) -> Workload:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workloads.canonical import CsrArray
 from workloads.errors import WorkloadError
-from workloads.load import Workload
+from workloads.gemm import Operand
 from workloads.verification import TOLERANCE, Comparison, compare, overflow
 
 __all__ = ["Problem", "ProblemParameters", "Spgemm"]
@@ -49,7 +49,7 @@ class Problem(ABC):
     least: ClassVar[int] = 1
     Parameters: ClassVar[type[ProblemParameters]] = ProblemParameters
 
-    def __init__(self, operands: Sequence[Workload], parameters: Mapping[str, object] | None = None) -> None:
+    def __init__(self, operands: Sequence[Operand], parameters: Mapping[str, object] | None = None) -> None:
         if not self.least <= len(operands) <= len(self.tensors):
             raise WorkloadError(f"{self.kind} takes {self._takes()}, and {len(operands)} were given")
         self.operands = dict(zip(self.tensors, operands, strict=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -13,20 +13,25 @@ from workloads.canonical import CsrArray
 from workloads.errors import WorkloadError, nearest
 from workloads.surrogate import like
 
-__all__ = ["generate", "is_spec"]
+__all__ = ["Size", "Spec", "full_text", "generate", "is_spec", "parsed"]
 
-_Size = Annotated[int, Field(ge=1, le=2**28)]
+Size = Annotated[int, Field(ge=1, le=2**28)]
 _Count = Annotated[int, Field(ge=0, le=2**31)]
 
 
-class _Spec(BaseModel):
+class Spec(BaseModel):
+    """What a generator takes; all have a seed."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
     seed: Annotated[int, Field(ge=0)] = 0
 
 
-class _Shaped(_Spec):
-    rows: _Size
-    cols: _Size
+AnySpec = TypeVar("AnySpec", bound=Spec)
+
+
+class _Shaped(Spec):
+    rows: Size
+    cols: Size
 
 
 class _Uniform(_Shaped):
@@ -39,10 +44,10 @@ class _Banded(_Uniform):
 
 class _Block(_Shaped):
     blocks: _Count
-    size: _Size
+    size: Size
 
 
-class _Rmat(_Spec):
+class _Rmat(Spec):
     scale: Annotated[int, Field(ge=0, le=28)]
     nonzeros: _Count
     a: Annotated[float, Field(ge=0, le=1)] = 0.57
@@ -56,19 +61,19 @@ class _ChungLu(_Uniform):
 
 class _Structured(_Shaped):
     n: _Count
-    m: _Size
+    m: Size
 
 
 class _Runs(_Uniform):
-    length: _Size
+    length: Size
 
 
-class _Surrogate(_Spec):
+class _Surrogate(Spec):
     profile: Annotated[str, Field(min_length=1)]
 
 
 class _Generator(NamedTuple):
-    model: type[_Spec]
+    model: type[Spec]
     build: Callable[..., CsrArray]
 
 
@@ -109,21 +114,36 @@ def generate(text: str) -> tuple[CsrArray, str]:
         WorkloadError: an unknown generator or key (naming the nearest), a wrong type, a value out of
             range.
     """
-    name, _, tail = text.partition(":")
-    name = name.strip().lower()
+    name = text.partition(":")[0].strip().lower()
+    if name == "gemm":
+        raise WorkloadError("gemm draws both operands; it stands alone", where=text)
     if name not in _GENERATORS:
         raise WorkloadError(f"no generator {name!r}", where=text, fix=nearest(name, _GENERATORS))
     model, build = _GENERATORS[name]
+    spec = parsed(text, model)
+    return build(**spec.model_dump()), full_text(name, spec)
+
+
+def parsed(text: str, model: type[AnySpec]) -> AnySpec:
+    """What is written behind the name of a generator.
+
+    Raises:
+        WorkloadError: an unknown key (naming the nearest), a wrong type, a value out of range.
+    """
     try:
-        spec = model.model_validate(_pairs(tail, model, text))
+        return model.model_validate(_pairs(text.partition(":")[2], model, text))
     except ValidationError as error:
         raise WorkloadError(_explained(error), where=text) from None
+
+
+def full_text(name: str, spec: Spec) -> str:
+    """A generator as text, with all that was left to defaults; the seed comes last."""
     arguments = spec.model_dump()
-    full = ",".join(f"{key}={value}" for key, value in arguments.items() if key != "seed")
-    return build(**arguments), f"{name}:{full},seed={arguments['seed']}"
+    seed = arguments.pop("seed")
+    return f"{name}:{','.join(f'{key}={value}' for key, value in arguments.items())},seed={seed}"
 
 
-def _pairs(tail: str, model: type[_Spec], text: str) -> dict[str, str]:
+def _pairs(tail: str, model: type[Spec], text: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in tail.split(","))):
         key, equals, value = (word.strip() for word in part.partition("="))

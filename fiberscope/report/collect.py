@@ -16,7 +16,7 @@ from fiberscope.report import host
 from fiberscope.report.bottleneck import bottleneck
 from fiberscope.report.timeline import Watch
 from sim import Component, ComponentStatistics, Kernel, Run, mode
-from workloads import Problem, Workload
+from workloads import Operand, Problem
 from workloads.verification import Comparison
 
 __all__ = ["Checked", "Timing", "report"]
@@ -118,7 +118,7 @@ def _workload(problem: Problem) -> parts.Workload:
     return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
 
 
-def _operand(given: Workload) -> dict[str, Any]:
+def _operand(given: Operand) -> dict[str, Any]:
     return {
         "name": given.name,
         "source": given.source,

@@ -1,0 +1,116 @@
+"""GEMM as a problem: the product of two matrices as a dense array, by machines that write all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from workloads.canonical import CsrArray
+from workloads.errors import WorkloadError
+from workloads.gemm import SLICE, Sliced, sliced
+from workloads.problem import Problem
+from workloads.verification import TOLERANCE, Comparison
+
+__all__ = ["MOST_ELEMENTS", "Gemm", "accumulate", "exact_kind"]
+
+Dense = npt.NDArray[np.floating[Any]]
+
+MOST_ELEMENTS = 1 << 28  # of a product
+FP32_INTEGERS = 1 << 24  # up to which an FP32 holds all of them
+ELEMENTS_A_BLOCK = 1 << 20
+SPARSE = 0.03  # part of nonzeros below which a multiplication by a sparse matrix is the faster one
+
+
+class Gemm(Problem):
+    """The product of two matrices, Z = A B, of which every element is written, zeros too.
+
+    B is A again if it is not given. Operands may be such as are drawn slice by slice.
+    """
+
+    kind = "gemm"
+    answer = "product"
+    reference = "numpy"
+    tolerance = TOLERANCE
+    tensors = ("A", "B")
+
+    @property
+    def title(self) -> str:
+        """``A times A``, or ``A times B``."""
+        return "A times B" if "B" in self.operands else "A times A"
+
+    def given(self) -> tuple[Sliced, Sliced]:
+        """The two matrices, to be had slice by slice along K."""
+        a = self.operands["A"]
+        return sliced(a, 1), sliced(self.operands.get("B", a), 0)
+
+    def check_operands(self) -> None:
+        """Refuse two matrices that have no product, or one too large to be held.
+
+        Raises:
+            WorkloadError: the inner dimensions differ, or the product has too many elements.
+        """
+        first = self.operands["A"]
+        second = self.operands.get("B", first)
+        a, b = first.shape, second.shape
+        if a[1] != b[0]:
+            what = f"A ({first.name}) is {a[0]} x {a[1]} and B ({second.name}) is {b[0]} x {b[1]}"
+            raise WorkloadError(f"{what}: B should have {a[1]} rows")
+        if a[0] * b[1] > MOST_ELEMENTS:
+            what = f"{self.title} has {a[0]} x {b[1]} elements, each of which is written; at most"
+            raise WorkloadError(f"{what} {MOST_ELEMENTS} are held", fix="give smaller matrices")
+
+    def check(self, answer: Dense) -> Comparison:
+        """Compare with the product of the operands, added up slice by slice in another order."""
+        a, b = self.given()
+        shape = (a.shape[0], b.shape[1])
+        if answer.shape != shape:
+            raise ValueError(f"the product has the shape {answer.shape}, not {shape}")
+        kind = exact_kind(a, b)
+        expected = np.zeros(shape, kind or np.float64)
+        sizes = None if kind else np.zeros(shape)
+        for first in range(0, a.shape[1], SLICE):
+            last = min(first + SLICE, a.shape[1])
+            left, right = a.slice(first, last), b.slice(first, last)
+            accumulate(expected, left, right)
+            if sizes is not None:
+                accumulate(sizes, abs(left), abs(right))
+        return Comparison(_error(answer, expected, sizes), 0, 0)
+
+    def outline(self, answer: Dense) -> tuple[tuple[int, ...], int]:
+        """Shape, and elements that are not zero."""
+        return answer.shape, int(np.count_nonzero(answer))
+
+
+def exact_kind(a: Sliced, b: Sliced) -> type[np.floating[Any]] | None:
+    """The smaller of FP32 and double in which every sum of products is exact, None if none is."""
+    if a.integers is None or b.integers is None:
+        return None
+    largest = a.integers * b.integers * a.shape[1]
+    if largest <= FP32_INTEGERS:
+        return np.float32
+    return np.float64 if largest <= FP32_INTEGERS**2 else None
+
+
+def accumulate(into: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
+    """Add a product to a dense array of its shape, in the array's precision."""
+    dense = right.toarray() if sparse.issparse(right) else right
+    dense = dense.astype(into.dtype, copy=False)
+    factor = left.astype(into.dtype)
+    into += factor @ dense if left.nnz < SPARSE * left.shape[0] * left.shape[1] else factor.toarray() @ dense
+
+
+def _error(answer: Dense, expected: Dense, sizes: Dense | None) -> float:
+    """The largest error of an element against the size of what was added up."""
+    worst, step = 0.0, max(1, ELEMENTS_A_BLOCK // answer.shape[1])
+    for row in range(0, len(answer), step):
+        rows = slice(row, row + step)
+        wrong = np.abs(answer[rows].astype(np.float64) - expected[rows])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = wrong / (np.abs(expected[rows]) if sizes is None else sizes[rows])
+        error[wrong == 0.0] = 0.0
+        error[np.isnan(error)] = np.inf
+        worst = max(worst, float(error.max(initial=0.0)))
+    return worst

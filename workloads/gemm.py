@@ -1,0 +1,239 @@
+"""The operands of a sparse GEMM, drawn slice by slice: ``gemm:m=128,n=2048,k=4096,a=0.2,b=0.9``.
+
+Z (M x N) = A (M x K) times B (K x N). The densities ``a`` and ``b`` are those of nonzeros; their counts are
+exact: round(a M K) and round(b K N) distinct places, all sets equally likely. Both operands are cut along K
+into slices of ``SLICE``, each drawn from a seed of its own, so that one that is too large to hold can be made
+slice by slice, as often as it is needed, and always the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Annotated, Literal, Protocol, TypeAlias
+
+import numpy as np
+from pydantic import Field
+from scipy import sparse
+
+from workloads.canonical import CsrArray, Integers, Values, canonical
+from workloads.errors import WorkloadError
+from workloads.load import Workload
+from workloads.spec import Size, Spec, full_text, parsed
+
+__all__ = ["DrawnOperand", "HeldMatrix", "Operand", "Sliced", "draw", "is_gemm", "sliced"]
+
+KIND = "gemm"
+SLICE = 128  # of K, in which operands are drawn, whatever slices a machine takes
+MOST_PLACES = 10**9 - 1  # of an operand: up to which numpy draws how many nonzeros fall into a slice
+MOST_HELD = 1 << 25  # nonzeros of an operand that is made whole
+LARGEST_INTEGER = 4
+
+_Density = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Gemm(Spec):
+    m: Size
+    n: Size
+    k: Size
+    a: _Density
+    b: _Density
+    values: Literal["integer", "bf16"] = "integer"
+
+
+class Sliced(Protocol):
+    """A matrix that is had slice by slice, along the one rank that it shares with another."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @property
+    def nonzeros(self) -> int:
+        """Stored entries."""
+
+    @property
+    def integers(self) -> int | None:
+        """The largest size of a value if all are integers, else None."""
+
+    def slice(self, first: int, last: int) -> CsrArray:
+        """The coordinates ``first`` to ``last`` - 1 of the shared rank, with all of the other."""
+
+
+class HeldMatrix:
+    """A matrix in memory, sliced.
+
+    Args:
+        matrix: canonical CSR.
+        axis: the shared rank: 0 of rows, 1 of columns.
+    """
+
+    def __init__(self, matrix: CsrArray, axis: int) -> None:
+        self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+        self.nonzeros = int(matrix.nnz)
+        self._axis = axis
+        self._along = matrix.tocsc() if axis else matrix  # a slice is then neighbours in memory
+
+    @cached_property
+    def integers(self) -> int | None:
+        """As of ``Sliced``."""
+        values = self._along.data
+        whole = bool(np.all(values == np.rint(values)))
+        return int(np.max(np.abs(values), initial=0)) if whole else None
+
+    def slice(self, first: int, last: int) -> CsrArray:
+        """As of ``Sliced``; entries are sorted."""
+        if self._axis == 0:
+            return sparse.csr_array(self._along[first:last])
+        part: CsrArray = sparse.csr_array(self._along[:, first:last])
+        part.sort_indices()
+        return part
+
+
+@dataclass(frozen=True)
+class DrawnOperand:
+    """One operand of a drawn GEMM; it stands for a ``Workload``, whose attributes it has.
+
+    Args:
+        name: what it is called.
+        origin: the GEMM in full.
+        shape: rows and columns.
+        nonzeros: exactly so many.
+        axis: the shared rank: 0 of rows, 1 of columns.
+        seed: numbers from which its slices are drawn.
+        values: ``integer`` (1 to 4, of either sign) or ``bf16`` (between 0.5 and 1.5).
+    """
+
+    name: str
+    origin: str
+    shape: tuple[int, int]
+    nonzeros: int
+    axis: int
+    seed: tuple[int, ...]
+    values: str
+    source: Literal["generated"] = "generated"
+    notice: None = None
+
+    @property
+    def digest(self) -> str:
+        """The sha256 over what it is drawn from; the values themselves may be too many to be held."""
+        return hashlib.sha256(f"{self.name} {self.origin}".encode()).hexdigest()
+
+    @property
+    def integers(self) -> int | None:
+        """As of ``Sliced``."""
+        return LARGEST_INTEGER if self.values == "integer" else None
+
+    @cached_property
+    def matrix(self) -> CsrArray:
+        """All of it, in canonical CSR.
+
+        Raises:
+            WorkloadError: it has more nonzeros than ``MOST_HELD``.
+        """
+        if self.nonzeros > MOST_HELD:
+            what = f"{self.name} has {self.nonzeros} nonzeros; at most {MOST_HELD} are held in memory"
+            raise WorkloadError(
+                what, where=self.origin, fix="run it on a machine that takes it in slices: sigma"
+            )
+        return canonical(self.slice(0, self.shape[self.axis]), self.name)
+
+    @cached_property
+    def _counts(self) -> Integers:
+        """Nonzeros of each slice: as many as fall into it when all places are equally likely."""
+        width, length = self.shape[1 - self.axis], self.shape[self.axis]
+        sizes = np.diff(np.append(np.arange(0, length, SLICE), length)) * width
+        rng = np.random.default_rng([*self.seed, len(sizes)])
+        counts: Integers = rng.multivariate_hypergeometric(sizes, self.nonzeros, method="marginals")
+        return counts
+
+    def slice(self, first: int, last: int) -> CsrArray:
+        """As of ``Sliced``; entries are sorted."""
+        parts = [self._part(number, first, last) for number in range(first // SLICE, -(-last // SLICE))]
+        return parts[0] if len(parts) == 1 else _joined(parts, self.axis)
+
+    def _part(self, number: int, first: int, last: int) -> CsrArray:
+        """What a slice as drawn has of these coordinates."""
+        drawn, start = _slice_of(self, number), number * SLICE
+        inside = slice(max(first - start, 0), last - start)
+        if inside.start == 0 and last - start >= drawn.shape[self.axis]:
+            return drawn
+        return drawn[inside] if self.axis == 0 else drawn[:, inside]
+
+    def drawn(self, number: int) -> CsrArray:
+        """One slice as it is drawn."""
+        length = min(SLICE, self.shape[self.axis] - number * SLICE)
+        shape = (length, self.shape[1]) if self.axis == 0 else (self.shape[0], length)
+        rng = np.random.default_rng([*self.seed, number])
+        count = int(self._counts[number])
+        places = np.zeros(shape[0] * shape[1], dtype=bool)
+        places[rng.choice(len(places), count, replace=False, shuffle=False)] = True
+        rows, cols = np.divmod(np.flatnonzero(places), shape[1])
+        starts = np.searchsorted(rows, np.arange(shape[0] + 1))
+        return sparse.csr_array((_VALUES[self.values](rng, count), cols, starts), shape=shape)
+
+
+Operand: TypeAlias = Workload | DrawnOperand
+
+
+@lru_cache(maxsize=2)
+def _slice_of(operand: DrawnOperand, number: int) -> CsrArray:
+    """A slice as drawn, kept for who takes it in narrower ones."""
+    return operand.drawn(number)
+
+
+def _joined(parts: list[CsrArray], axis: int) -> CsrArray:
+    return sparse.csr_array(sparse.vstack(parts) if axis == 0 else sparse.hstack(parts))
+
+
+def _integers(rng: np.random.Generator, count: int) -> Values:
+    """1 to ``LARGEST_INTEGER``, of either sign: sums are exact in any order."""
+    size = rng.integers(1, LARGEST_INTEGER, count, endpoint=True)
+    return np.where(rng.random(count) < 0.5, -size, size).astype(float)
+
+
+def _bf16(rng: np.random.Generator, count: int) -> Values:
+    """Between 0.5 and 1.5, cut to the upper 16 bits of an FP32."""
+    drawn = (0.5 + rng.random(count)).astype(np.float32)
+    return (drawn.view(np.uint32) & 0xFFFF0000).view(np.float32).astype(float)
+
+
+_VALUES: dict[str, Callable[[np.random.Generator, int], Values]] = {"integer": _integers, "bf16": _bf16}
+
+
+def is_gemm(text: object) -> bool:
+    """Whether this is a GEMM written as text, which stands for both operands."""
+    return isinstance(text, str) and text.partition(":")[0].strip().lower() == KIND and ":" in text
+
+
+def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
+    """A and B of a GEMM written as text.
+
+    Raises:
+        WorkloadError: a key that does not exist, a value out of range, or an operand of too many places.
+    """
+    spec = parsed(text, _Gemm)
+    full = full_text(KIND, spec)
+    sides = (("A", (spec.m, spec.k), spec.a, 1), ("B", (spec.k, spec.n), spec.b, 0))
+    drawn = []
+    for name, shape, density, axis in sides:
+        places = shape[0] * shape[1]
+        if places > MOST_PLACES:
+            what = f"{name} is {shape[0]} x {shape[1]}, {places} places; at most {MOST_PLACES}"
+            raise WorkloadError(what, where=text)
+        nonzeros = round(density * places)
+        seed = (spec.seed, axis)
+        drawn.append(DrawnOperand(f"{name} of {full}", full, shape, nonzeros, axis, seed, spec.values))
+    return drawn[0], drawn[1]
+
+
+def sliced(operand: Operand | CsrArray, axis: int) -> Sliced:
+    """An operand to be had slice by slice along its rows (axis 0) or columns (axis 1).
+
+    What is drawn along the other axis, or lies in memory, is held whole.
+    """
+    if isinstance(operand, DrawnOperand) and operand.axis == axis:
+        return operand
+    return HeldMatrix(operand if isinstance(operand, sparse.csr_array) else operand.matrix, axis)
