@@ -9,6 +9,7 @@ STREAM = Protocol("stream", control="kind", coordinate="coordinate", reference="
 
 DATA = 0  # kinds
 STOP = 1
+EMPTY = 2  # of a lane that has nothing, in a row of lanes that move together
 
 # Of ports that tell the source of a fiber what is no longer wanted of it. DATA: the elements below this
 # coordinate; STOP: all that are left. The fiber is its number, counted from 0 and modulo FIBER_NUMBERS, so

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add, or_
 
@@ -13,7 +13,7 @@ from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token, streams
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
-from hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named
+from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named
 from sim import ANY, Input, Output
 from sim.channel import Channel
 
@@ -49,9 +49,7 @@ class ChannelParameters(Parameters):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_range("channel", "capacity", self.capacity, *CAPACITY)
-        check_range("channel", "latency", self.latency, *LATENCY)
-        check_range("channel", "lanes", self.lanes, 1, min(2, self.capacity))
+        _check_size(self)
         check_range("channel", "control_bits", self.control_bits, 0, 32)
         check_range("channel", "coordinate_bits", self.coordinate_bits, 0, 63)
         check_range("channel", "reference_bits", self.reference_bits, 0, 64)
@@ -70,20 +68,61 @@ class ChannelParameters(Parameters):
         }
         return {field: width for field, width in bits.items() if width}
 
+    @property
+    def tokens(self) -> Stream:
+        """The stream that it passes on."""
+        return Stream("out", "out", "output", self.widths)
 
-def interface(parameters: ChannelParameters) -> Interface:
+
+@dataclass(frozen=True)
+class ChannelOf(Parameters):
+    """A channel for what some stream carries, rows of a bundle among it.
+
+    Args:
+        tokens: the stream that it passes on, as ``out``; see ``carrying``.
+        capacity: tokens that it holds, or rows.
+        latency, lanes: as of ``ChannelParameters``.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    tokens: Stream
+    capacity: int = 2
+    latency: int = 1
+    lanes: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        _check_size(self)
+
+
+def carrying(stream: Stream, capacity: int, latency: int = 1, lanes: int = 1) -> ChannelOf:
+    """A channel for what this stream carries, the same one for all that carry the same."""
+    tokens = replace(stream, label="out", prefix="out", direction="output")
+    return ChannelOf(tokens, capacity, latency, lanes)
+
+
+def _check_size(given: ChannelParameters | ChannelOf) -> None:
+    check_range("channel", "capacity", given.capacity, *CAPACITY)
+    check_range("channel", "latency", given.latency, *LATENCY)
+    check_range("channel", "lanes", given.lanes, 1, min(2, given.capacity))
+
+
+def interface(parameters: ChannelParameters | ChannelOf) -> Interface:
     """Ports: ``in``, or ``in[0]`` and ``in[1]``, and ``out``.
 
     ``pending`` is high while a token is inside or enters.
     """
-    widths = parameters.widths
-    sources = [Stream("in", "in", "input", widths)]
+    out = parameters.tokens
     if parameters.lanes > 1:
-        sources = streams("in", "input", widths, parameters.lanes)
-    return Interface("channel", (*sources, Stream("out", "out", "output", widths)), (PENDING,))
+        sources = streams("in", "input", out.content, parameters.lanes)
+    else:
+        sources = [replace(out, label="in", prefix="in", direction="input")]
+    return Interface("channel", (*sources, out), (PENDING,))
 
 
-def design(parameters: ChannelParameters, between: Streams) -> None:
+def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
     """A circular buffer; tokens count as held at once, as shown when their latency is over.
 
     A slot freed in a cycle takes a token from the next on, so that ``ready`` depends on registers alone, as
@@ -110,7 +149,7 @@ def design(parameters: ChannelParameters, between: Streams) -> None:
     store = _stored if len(words) == 1 else _alternating
     for source, room in zip(sources, rooms, strict=True):
         source.accept(room)
-    sink.send(visible, _fields(parameters, store(parameters.capacity, words, pushes, popped)))
+    sink.send(visible, _fields(sources[0], store(parameters.capacity, words, pushes, popped)))
     between.show(PENDING, (held != 0) | reduce(or_, pushes))
 
 
@@ -164,13 +203,13 @@ def _pointer(name: str, capacity: int, advance: Signal) -> Signal:
     return pointer
 
 
-def _fields(parameters: ChannelParameters, word: Signal) -> dict[str, Signal]:
-    """The fields of a word; the first is its lowest bits."""
+def _fields(source: InputStream, word: Signal) -> dict[str, Signal]:
+    """The fields of a word, as wide as those of the source; the first is its lowest bits."""
     fields: dict[str, Signal] = {}
     low = 0
-    for field, width in parameters.widths.items():
-        fields[field] = word[low : low + width]
-        low += width
+    for field, wire in source.fields.items():
+        fields[field] = word[low : low + len(wire)]
+        low += len(wire)
     return fields
 
 
@@ -200,3 +239,4 @@ BLOCK = RtlBlock(
     design,
     ChannelStandIn,
 )
+OF_STREAM = replace(BLOCK, parameters=ChannelOf, matching=ChannelOf)

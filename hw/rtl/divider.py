@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pyrtl
 
 from hw.divider import Divider, depth
 from hw.rows import MAXIMUM_WIDTH
+from hw.rtl.channel import PENDING
+from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Interface, Stream, Token
+from hw.rtl.kit.interface import Bundle, Interface, Stream, tokens_of
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits, payload_widths
-from hw.rtl.kit.rows import LANES, Lane, Row, Rows, RowStandIn, row_interface
+from hw.rtl.kit.rows import LANES, Lane, Row, Rows
 from hw.rtl.kit.twin import DataRegister, Signal, Streams, named
-from sim.channel import Channel
+from hw.stream import DATA
 
 
 @dataclass(frozen=True)
@@ -46,18 +49,22 @@ class DividerParameters(Parameters):
 
 
 def interface(parameters: DividerParameters) -> Interface:
-    """Ports: ``divisors``, ``dividends`` and ``results``, ``stalled`` and ``pending``.
+    """Ports: ``dividends`` and ``results``, rows; ``divisors``; ``pending`` while a row is inside or enters.
 
     The remainder, as a reference is in two's complement, has one bit more than the width, which is always 0.
     """
-    width, value_bits = parameters.width, parameters.value_bits
+    width, lanes = parameters.width, parameters.lanes
     element = {"control": 1, "coordinate": width}
-    return row_interface(
+    value = payload_widths(0, parameters.value_bits)
+    quotient = element | {"reference": width + 1} | value
+    return Interface(
         "divider",
-        ("dividends", element | payload_widths(0, value_bits)),
-        ("results", element | payload_widths(width + 1, value_bits)),
-        parameters.lanes,
-        Stream("divisors", "divisors", "input", {"coordinate": width}),
+        (
+            Bundle("dividends", "dividends", "input", element | value, lanes),
+            Stream("divisors", "divisors", "input", {"coordinate": width}),
+            Bundle("results", "results", "output", quotient, lanes),
+        ),
+        (PENDING,),
     )
 
 
@@ -121,39 +128,30 @@ def _unsigned(lane: Lane) -> Lane:
     return {**lane, "reference": pyrtl.concat(pyrtl.Const(0, 1), lane["reference"])}
 
 
-class DividerStandIn(RowStandIn):
+class DividerStandIn(Adapter):
     """Stands in for a ``Divider``; the module's ports are those of ``hw.rtl.divider``."""
 
     PORTS = Divider.PORTS
-    INPUTS, OUTPUTS = "dividends", "results"
+    FIBERS = True
+    THROUGH = ("dividends", "results")
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._divisor = 0
         self._by_zero = 0
 
-    def observe(self, moved: Mapping[str, Token]) -> None:
-        """Count rows, numbers, and those divided by zero."""
-        if "divisors" in moved:
-            self._divisor = moved["divisors"].coordinate
-        before = self.numbers
-        super().observe(moved)
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count numbers that are divided by zero."""
+        for divisor in tokens_of(moved.get("divisors", ())):
+            self._divisor = divisor.coordinate
         if self._divisor == 0:
-            self._by_zero += self.numbers - before
-
-    def missing(self) -> Channel | None:
-        """The first lane that shows no token; where all do, the divisor."""
-        if all(lane.can_pop() for lane in self.channels("dividends")):
-            return self.channel("divisors")
-        return super().missing()
-
-    def begun(self) -> bool:
-        """Whether lanes are waited for, though none shows a token."""
-        return self.within or self.channel("divisors").can_pop()
+            row = tokens_of(moved.get("dividends", ()))
+            self._by_zero += sum(token.control == DATA for token in row)
 
     def counters(self) -> dict[str, int]:
         """Rows taken, divisions begun, and those of them by zero."""
-        return {"rows": self.rows, "divide": self.numbers, "by_zero": self._by_zero}
+        dividends = self.end("dividends")
+        return {"rows": dividends.rows, "divide": dividends.elements, "by_zero": self._by_zero}
 
 
 def _matching(lanes: int = 1, width: int = 32, bits_per_stage: int = 1) -> DividerParameters:

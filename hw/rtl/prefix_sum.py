@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyrtl
 
 from hw.prefix_sum import FORMS, PARALLEL, Level, PrefixSum, depth, network
 from hw.rows import MAXIMUM_WIDTH
+from hw.rtl.channel import PENDING
+from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.interface import Bundle, Interface
 from hw.rtl.kit.parameters import (
     CHOICES,
     Parameters,
@@ -18,7 +20,7 @@ from hw.rtl.kit.parameters import (
     check_value_bits,
     payload_widths,
 )
-from hw.rtl.kit.rows import LANES, Row, Rows, RowStandIn, row_interface
+from hw.rtl.kit.rows import LANES, Row, Rows
 from hw.rtl.kit.twin import Signal, Streams, unless
 
 
@@ -53,10 +55,13 @@ class PrefixSumParameters(Parameters):
 
 
 def interface(parameters: PrefixSumParameters) -> Interface:
-    """Ports: ``lanes`` and ``sums``, ``stalled`` and ``pending``."""
+    """Ports: ``lanes`` and ``sums``, rows; ``pending`` while a row is inside or enters."""
     element = {"control": 1, "coordinate": parameters.width}
     element |= payload_widths(parameters.reference_bits, parameters.value_bits)
-    return row_interface("prefix_sum", ("lanes", element), ("sums", element), parameters.lanes)
+    numbers = Bundle("lanes", "lanes", "input", element, parameters.lanes)
+    return Interface(
+        "prefix_sum", (numbers, replace(numbers, label="sums", prefix="sums", direction="output")), (PENDING,)
+    )
 
 
 def design(parameters: PrefixSumParameters, between: Streams) -> None:
@@ -97,15 +102,17 @@ def _sum(left: Signal, right: Signal) -> Signal:
     return (left + right)[: len(left)]
 
 
-class PrefixSumStandIn(RowStandIn):
+class PrefixSumStandIn(Adapter):
     """Stands in for a ``PrefixSum``; the module's ports are those of ``hw.rtl.prefix_sum``."""
 
     PORTS = PrefixSum.PORTS
-    INPUTS, OUTPUTS = "lanes", "sums"
+    FIBERS = True
+    THROUGH = ("lanes", "sums")
 
     def counters(self) -> dict[str, int]:
         """Rows taken, and numbers in them."""
-        return {"rows": self.rows, "numbers": self.numbers}
+        lanes = self.end("lanes")
+        return {"rows": lanes.rows, "numbers": lanes.elements}
 
 
 def _matching(form: str, lanes: int, width: int = 32) -> PrefixSumParameters:

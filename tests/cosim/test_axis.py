@@ -44,7 +44,8 @@ def test_every_block_has_such_ports(block, simulator, tmp_path):
     for stream in interface.streams:
         if not stream.lane:
             assert ports[f"{stream.prefix}_tvalid"].direction == stream.direction
-            assert ports[f"{stream.prefix}_tdata"].width == -(-sum(stream.widths.values()) // 8) * 8
+            lane = -(-sum(stream.widths.values()) // 8) * 8
+            assert ports[f"{stream.prefix}_tdata"].width == lane * len(stream.ports)
     assert {"aclk", "aresetn"} <= ports.keys()
 
 

@@ -35,20 +35,14 @@ class PositionsStandIn(PendingStandIn):
 
 def positions(form):
     """The composition for a form."""
-    sums, dividends = (
-        [f"prefix_sum.sums[{i}]" for i in range(LANES)],
-        [f"divider.dividends[{i}]" for i in range(LANES)],
-    )
     return Composition(
         "positions",
         {
             "prefix_sum": Part(prefix_sum.BLOCK, PrefixSumParameters(form, LANES, 20, value_bits=32)),
             "divider": Part(divider.BLOCK, DividerParameters(LANES, 20, 3, value_bits=32)),
         },
-        tuple(Link(*ends, capacity=2, latency=1) for ends in zip(sums, dividends, strict=True)),
-        {f"lanes[{i}]": f"prefix_sum.lanes[{i}]" for i in range(LANES)}
-        | {"divisors": "divider.divisors"}
-        | {f"results[{i}]": f"divider.results[{i}]" for i in range(LANES)},
+        (Link("prefix_sum.sums", "divider.dividends", capacity=2, latency=1),),
+        {"lanes": "prefix_sum.lanes", "divisors": "divider.divisors", "results": "divider.results"},
     )
 
 

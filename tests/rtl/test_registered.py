@@ -3,19 +3,38 @@
 from dataclasses import replace
 
 import pytest
-from channel_scenario import PassOn
 from pairs import check_pair
 from scenarios import SCENARIOS
 
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.kit.backend import PyrtlBackend
 from hw.rtl.kit.registered import registered
+from sim import ANY, Component, Input, Output
+from sim.testing import head
 
 CAPACITY = 3
 OF_MEMORY = ("memory_requests", "memory_replies")  # ports around which the scenario puts a memory
 
 
-def behind_channels(scenario, pair, parameters):
+class PassRow(Component):
+    """A wire a lane: a row leaves in the cycle in which all of it is there, if all lanes have space."""
+
+    PORTS = (Input("in", ANY, array=True), Output("out", ANY, array=True))
+
+    def tick(self, now):
+        sources, sinks = self.channels("in"), self.channels("out")
+        full = [sink for sink in sinks if not sink.can_push()]
+        if not all(source.can_pop() for source in sources):
+            return self.idle()
+        if full:
+            return self.wait_output(full[0])
+        for source, sink in zip(sources, sinks, strict=True):
+            sink.push(*head(source))
+            source.pop()
+        return self.busy(now + 1)
+
+
+def behind_channels(scenario, pair, interface, parameters):
     """The component, or those that are composed, each output with a wire behind a channel."""
 
     def add(kernel, scope):
@@ -24,10 +43,12 @@ def behind_channels(scenario, pair, parameters):
         ends = {port: inner.get(port, (block, port)) for port in (*pair.inputs, *pair.outputs)}
         if block:
             ends |= {port.name: (block, port.name) for port in block.PORTS if port.name in OF_MEMORY}
-        for port in (*pair.outputs, *(port for port in ends if port == "memory_requests")):
-            wire = kernel.add(PassOn(f"{scope}.wire_{port}"))
-            kernel.connect(*ends[port], wire, "in", capacity=CAPACITY)
-            ends[port] = (wire, "out")
+        for stream in interface.streams:
+            if stream.direction == "output" and not stream.lane:
+                wire = kernel.add(PassRow(f"{scope}.wire_{stream.prefix}"))
+                for i, port in enumerate(stream.labels):
+                    kernel.connect(*ends[port], wire, f"in[{i}]", capacity=CAPACITY)
+                    ends[port] = (wire, f"out[{i}]")
         return ends
 
     return add
@@ -42,7 +63,7 @@ def test_it_is_the_component_and_a_channel_behind_each_output(name, seed):
     interface, twin = block.interface(parameters), block.twin(parameters)
     pair = scenario.pair(seed)
     rtl = lambda name: block.stand_in(name, interface, PyrtlBackend(twin, seed))  # noqa: E731
-    composed = behind_channels(scenario, pair, parameters)
+    composed = behind_channels(scenario, pair, interface, parameters)
     assert check_pair(replace(pair, rtl=rtl, composed=composed)) > 60
 
 

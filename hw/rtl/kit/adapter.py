@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hw.rtl.kit import waves
 from hw.rtl.kit.ends import End, Lane
 from hw.rtl.kit.exercise import Exercise
-from hw.rtl.kit.interface import Interface, Stream, Token
+from hw.rtl.kit.interface import Interface, Stream, Transfer
 from hw.rtl.kit.shadow import Shadow
 from sim.channel import Channel
 from sim.component import Component, Signal
@@ -42,13 +42,14 @@ class Adapter(Component):
 
     Subclasses declare ``PORTS``, those of the component that the module stands in for, and what else is
     special to that: ``QUIET`` ports, whose tokens alone do not keep it busy; whether its inputs are
-    ``FIBERS``, in the midst of which the next token is awaited; outputs that are sent ``TOGETHER``, whose
-    ``valid`` is low until all are ready, though their tokens are ``complete``; ``awaited``, the input that it
-    waits for; ``under_way``, whether something is inside; ``counters``, mostly from ``end``, which has the
-    tokens and elements that moved at a stream. Where that is not enough, ``observe`` sees the tokens of each
-    cycle, or those of the ``OBSERVED`` streams alone, and ``account`` says what a cycle counts as; ``status``
-    are the module's status outputs in it, and ``COUNTED_BY`` the counters that each is needed for, which are
-    not ``told`` without it.
+    ``FIBERS``, in the midst of which the next token is awaited; whether it is a pipeline, where what comes in
+    at the first of ``THROUGH`` leaves at the second, and is busy while something is inside; outputs that are
+    sent ``TOGETHER``, whose ``valid`` is low until all are ready, though their tokens are ``complete``;
+    ``awaited``, the input that it waits for; ``under_way``, whether something is inside; ``counters``, mostly
+    from ``end``, which has the rows, tokens and elements that moved at a stream. Where that is not enough,
+    ``observe`` sees the tokens of each cycle, or those of the ``OBSERVED`` streams alone, and ``account``
+    says what a cycle counts as; ``status`` are the module's status outputs in it, and ``COUNTED_BY`` the
+    counters that each is needed for, which are not ``told`` without it.
 
     Args:
         name: instance name.
@@ -68,6 +69,7 @@ class Adapter(Component):
 
     QUIET: ClassVar[tuple[str, ...]] = ()
     FIBERS: ClassVar[bool] = False
+    THROUGH: ClassVar[tuple[str, str] | None] = None
     TOGETHER: ClassVar[tuple[str, ...]] = ()
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     OBSERVED: ClassVar[tuple[str, ...] | None] = None  # None for all
@@ -114,7 +116,8 @@ class Adapter(Component):
         self._watched = self._observed
         if self.shadow is not None:
             self._watched = set(self._by_label)
-            self._shadow = Shadow(self.shadow, [(end.stream, end.lanes[0].channel) for end in self.ends])
+            ends = [(end.stream, [lane.channel for lane in end.lanes]) for end in self.ends]
+            self._shadow = Shadow(self.shadow, ends)
 
     def _channel(self, stream: Stream, port: str, index: int) -> Channel | None:
         """The channel at a port of a stream; None where that may be left open: its wires stay 0."""
@@ -174,9 +177,9 @@ class Adapter(Component):
             changed = end.update() or changed
         return changed
 
-    def _moved(self) -> dict[str, Token]:
+    def _moved(self) -> dict[str, Transfer]:
         """The tokens that move in this cycle, of the streams that are watched."""
-        moved: dict[str, Token] = {}
+        moved: dict[str, Transfer] = {}
         if self._watched:
             for end in self.ends:
                 if end.moves() and end.stream.label in self._watched:
@@ -225,8 +228,8 @@ class Adapter(Component):
         }
         return {name: count for name, count in counters.items() if name not in lacking}
 
-    def observe(self, moved: Mapping[str, Token]) -> None:
-        """See the tokens that moved in this cycle, by port; called once a tick.
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """See what moved in this cycle, by port: a token, or of a bundle one a lane; called once a tick.
 
         Where ``OBSERVED`` names streams, only in cycles in which a token moves at one of them.
         """
@@ -246,7 +249,7 @@ class Adapter(Component):
             return tuple(inner)
         return (int(self._shadow.parted), *self._shadow.component.sample(), *inner)
 
-    def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
         """Say what this cycle counts as, as ``tick`` of any component does.
 
         Args:
@@ -274,12 +277,17 @@ class Adapter(Component):
         That is the first input without a token, if another shows one, or one is in the midst of a fiber.
         """
         inputs = [end for end in self.ends if end.is_input]
-        if any(end.is_open or (self.FIBERS and end.within) for end in inputs):
+        if self.THROUGH and self.under_way():
+            return None
+        if any(end.is_begun() or (self.FIBERS and end.within) for end in inputs):
             return self._first_held_up(inputs)
         return None
 
     def under_way(self) -> bool:
         """Whether something is inside that has yet to leave, in a cycle in which the module may act."""
+        if self.THROUGH:
+            first, last = map(self.end, self.THROUGH)
+            return first.rows > last.rows
         return self.status[PENDING] > 0
 
     def complete(self) -> bool:

@@ -1,8 +1,10 @@
 """A block with the ports of AXI4-Stream (ARM IHI 0051A): ``tdata``, ``tvalid``, ``tready``, ``tlast``.
 
 The outputs are registered (``hw.rtl.kit.registered``), so that ``tvalid`` waits for no ``tready``. The fields
-of a token lie side by side in ``tdata``, the first lowest, filled up to whole bytes. Where a stream has a
-control field, ``tlast`` is its lowest bit, so that a fiber with its stop is a packet.
+of a token lie side by side in ``tdata``, the first lowest, filled up to whole bytes; the lanes of a bundle
+behind one another, lane 0 lowest. Where there is a mask, ``tkeep`` has it for each byte, and a lane of which
+not all bytes are kept is empty. Where a stream has a control field, ``tlast`` is its lowest bit, that of the
+last lane, so that a fiber with its stop is a packet.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Interface, Stream
+from hw.rtl.kit.interface import MASK, Interface, Stream
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.kit.registered import registered
 
@@ -28,23 +30,35 @@ def axis(block: RtlBlock, parameters: Parameters) -> str:
     return "\n".join([_comment(interface), *lines, inner.modules(parameters, core, status=False)])
 
 
+def _lane_bytes(stream: Stream) -> int:
+    """Bytes of a lane."""
+    return -(-sum(width for _name, width in _content(stream)) // 8)
+
+
 def _bytes(stream: Stream) -> int:
-    return -(-sum(stream.widths.values()) // 8)
+    return _lane_bytes(stream) * len(stream.ports)
+
+
+def _content(stream: Stream) -> list[tuple[str, int]]:
+    """Name and width of each field of a lane that is in ``tdata``."""
+    return [(name, width) for name, width in stream.widths.items() if name != MASK]
 
 
 def _comment(interface: Interface) -> str:
     """Where each field is."""
     lines = [f"// {interface.module} with ports of AXI4-Stream; the fields of tdata:"]
     for stream in interface.streams:
-        fields = (f"{field} {low + width - 1}:{low}" for field, low, width in _fields(stream))
-        lines.append(f"//   {stream.prefix}: {', '.join(fields)}")
+        fields = (f"{field} {low + width - 1}:{low}" for field, low, width in _places(stream))
+        lanes = len(stream.ports)
+        more = f", in each of {lanes} lanes of {_lane_bytes(stream)} bytes" if lanes > 1 else ""
+        lines.append(f"//   {stream.prefix}: {', '.join(fields)}{more}")
     return "\n".join(lines)
 
 
-def _fields(stream: Stream) -> Iterator[tuple[str, int, int]]:
-    """Name, lowest bit in ``tdata`` and width of each field."""
-    low = 0
-    for field, width in stream.widths.items():
+def _places(stream: Stream, lane: int = 0) -> Iterator[tuple[str, int, int]]:
+    """Name, lowest bit in ``tdata`` and width of each field of a lane."""
+    low = 8 * _lane_bytes(stream) * lane
+    for field, width in _content(stream):
         yield field, low, width
         low += width
 
@@ -54,6 +68,8 @@ def _head(interface: Interface) -> str:
     for stream in interface.streams:
         there, back = ("input", "output") if stream.direction == "input" else ("output", "input")
         ports.append(f"{there} [{8 * _bytes(stream) - 1}:0] {stream.prefix}_tdata")
+        if MASK in stream.widths:
+            ports.append(f"{there} {_range(_bytes(stream))}{stream.prefix}_tkeep")
         ports += [f"{there} {stream.prefix}_tvalid", f"{back} {stream.prefix}_tready"]
         if "control" in stream.widths:
             ports.append(f"{there} {stream.prefix}_tlast")
@@ -65,19 +81,36 @@ def _nets(interface: Interface) -> Iterator[str]:
     for stream in interface.streams:
         if stream.direction == "input":
             continue
-        fields = list(_fields(stream))
-        yield from (f"    wire {_range(width)}{stream.wire(field)};" for field, _low, width in fields)
-        padding = 8 * _bytes(stream) - sum(stream.widths.values())
-        parts = [f"{padding}'d0"] if padding else []
-        parts += [stream.wire(field) for field, _low, _width in reversed(fields)]
+        lanes = len(stream.ports)
+        for field, width in stream.widths.items():
+            yield f"    wire {_range(width * lanes)}{stream.wire(field)};"
+        parts = [part for lane in reversed(range(lanes)) for part in _lane(stream, lane)]
         yield f"    assign {stream.prefix}_tdata = {{{', '.join(parts)}}};"
+        if MASK in stream.widths:
+            kept = [f"{{{_lane_bytes(stream)}{{{_part(stream, MASK, i)}}}}}" for i in reversed(range(lanes))]
+            yield f"    assign {stream.prefix}_tkeep = {{{', '.join(kept)}}};"
         if "control" in stream.widths:
-            yield f"    assign {stream.prefix}_tlast = {stream.wire('control')}{_bit(stream)};"
+            last = stream.widths["control"] * (lanes - 1)
+            index = f"[{last}]" if stream.widths["control"] * lanes > 1 else ""
+            yield f"    assign {stream.prefix}_tlast = {stream.wire('control')}{index};"
 
 
-def _bit(stream: Stream) -> str:
-    """The lowest bit of a vector; a wire of one bit has no index."""
-    return "[0]" if stream.widths["control"] > 1 else ""
+def _lane(stream: Stream, lane: int) -> Iterator[str]:
+    """The fields of a lane, the last first, as Verilog concatenates them."""
+    padding = 8 * _lane_bytes(stream) - sum(width for _name, width in _content(stream))
+    if padding:
+        yield f"{padding}'d0"
+    for field, _width in reversed(_content(stream)):
+        yield _part(stream, field, lane)
+
+
+def _part(stream: Stream, field: str, lane: int) -> str:
+    """The wire of a field, or the bits of it that are a lane's."""
+    width = stream.widths[field]
+    if len(stream.ports) == 1:
+        return stream.wire(field)
+    last, first = width * (lane + 1) - 1, width * lane
+    return f"{stream.wire(field)}[{first if width == 1 else f'{last}:{first}'}]"
 
 
 def _range(width: int) -> str:
@@ -88,9 +121,19 @@ def _core(interface: Interface, module: str) -> str:
     pins = [".clk(aclk)", ".rst(~aresetn)"]
     for stream in interface.streams:
         pins += [f".{stream.wire(part)}({stream.prefix}_t{part})" for part in ("valid", "ready")]
-        for field, low, width in _fields(stream):
-            given = f"{stream.prefix}_tdata[{low + width - 1}:{low}]"
-            pins.append(
-                f".{stream.wire(field)}({given if stream.direction == 'input' else stream.wire(field)})"
-            )
+        given = _given(stream) if stream.direction == "input" else {}
+        pins += [f".{stream.wire(field)}({given.get(field, stream.wire(field))})" for field in stream.widths]
     return f"    {module} core (\n        " + ",\n        ".join(pins) + "\n    );"
+
+
+def _given(stream: Stream) -> dict[str, str]:
+    """What each field of an input is, all lanes of it, the last first."""
+    parts: dict[str, list[str]] = {}
+    size = _lane_bytes(stream)
+    for lane in reversed(range(len(stream.ports))):
+        for field, low, width in _places(stream, lane):
+            parts.setdefault(field, []).append(f"{stream.prefix}_tdata[{low + width - 1}:{low}]")
+        if MASK in stream.widths:
+            kept = f"&{stream.prefix}_tkeep[{size * (lane + 1) - 1}:{size * lane}]"
+            parts.setdefault(MASK, []).append(kept)
+    return {field: all_[0] if len(all_) == 1 else f"{{{', '.join(all_)}}}" for field, all_ in parts.items()}

@@ -44,7 +44,7 @@ def _check(module: str, stream: Stream) -> Iterator[str]:
     valid, ready, held, was = (stream.wire(part) for part in ("valid", "ready", "held", "was"))
     fields = f"{{{', '.join(map(stream.wire, stream.widths))}}}"
     yield f"    reg {held};"
-    yield f"    reg [{sum(stream.widths.values()) - 1}:0] {was};"
+    yield f"    reg [{sum(stream.widths.values()) * len(stream.ports) - 1}:0] {was};"
     yield "    always @(posedge clk) begin"
     yield f"        if (!rst && {held} && !{valid})"
     yield f'            $fatal(1, "{module}: {valid} fell before the token was taken");'

@@ -3,7 +3,7 @@ cimport cython
 from hw.rtl.kit.codec cimport Codec
 from sim.channel cimport Channel
 
-cdef long CONTROL, COORDINATE, REFERENCE, VALUE, NOTHING
+cdef long CONTROL, COORDINATE, REFERENCE, VALUE, NOTHING, NO_MASK, EMPTY
 
 @cython.final
 cdef class Cell:
@@ -17,17 +17,23 @@ cdef class Lane:
     cdef readonly Channel channel
     cdef object stream
     cdef list cells
+    cdef long _mask
     cdef list _stopped_by
     cdef unsigned long[::1] _words
     cdef long[::1] _bits
     cdef double[::1] _values
 
-    @cython.locals(cell=Cell, number=long)
+    @cython.locals(has_token=bint)
     cdef int show(self) except -1
-    @cython.locals(cell=Cell)
+    @cython.locals(cell=Cell, number=long)
+    cdef int _show_fields(self) except -1
     cdef void hide(self) noexcept
+    @cython.locals(cell=Cell)
+    cdef void _blank(self) noexcept
     @cython.locals(cell=Cell, control=long, coordinate=long, reference=long, number=long)
+    cdef int _push_fields(self) except -1
     cdef int push(self) except -1
+    cdef bint is_empty(self) noexcept
     @cython.locals(cell=Cell)
     cdef bint is_stop(self) noexcept
     @cython.locals(cell=Cell)
@@ -45,8 +51,10 @@ cdef class End:
     cdef readonly bint is_open
     cdef public bint is_quiet
     cdef readonly bint within
+    cdef readonly long rows
     cdef readonly long tokens
     cdef readonly long elements
+    cdef bint _has_stops
     cdef long _head
     cdef long _said
     cdef long _answered
@@ -62,8 +70,10 @@ cdef class End:
     cdef bint _has_room(self) except? -1
     cpdef bint moves(self) noexcept
     cdef bint is_blocked(self) noexcept
-    @cython.locals(lane=Lane)
+    @cython.locals(lane=Lane, is_element=bint)
     cdef int move(self) except -1
+    @cython.locals(lane=Lane)
+    cpdef bint is_begun(self) noexcept
     @cython.locals(lane=Lane, open_=bint)
     cpdef Channel waits_at(self)
     @cython.locals(lane=Lane)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from hw.rtl.kit.codec import Codec
-from hw.rtl.kit.interface import FIELDS, Bundle, Stream, Token, misfit
+from hw.rtl.kit.interface import FIELDS, MASK, Bundle, Stream, Token, Transfer, misfit
 from hw.rtl.kit.words import Words
+from hw.stream import EMPTY
 from sim.channel import Channel
 
 CONTROL, COORDINATE, REFERENCE, VALUE = range(len(FIELDS))
 NOTHING = -1  # an input shows no token
+NO_MASK = -1  # no word has one
 
 
 class Cell:
@@ -46,6 +47,9 @@ class Lane:
             )
             for name, field in stream.fields.items()
         ]
+        self._mask = (
+            words.place(stream.direction, stream.wire(MASK), number) if MASK in stream.widths else NO_MASK
+        )
         self._stopped_by = [cell for cell in self.cells if cell.part == CONTROL]
         self._words = words.inputs if stream.direction == "input" else words.outputs
         same = memoryview(bytearray(8))
@@ -53,6 +57,15 @@ class Lane:
 
     def show(self) -> None:
         """Write the head of the channel into the words."""
+        has_token = self._mask == NO_MASK or self.channel.control() != EMPTY
+        if self._mask != NO_MASK:
+            self._words[self._mask] = has_token
+        if has_token:
+            self._show_fields()
+        else:
+            self._blank()
+
+    def _show_fields(self) -> None:
         for cell in self.cells:
             number = self._part(cell.part)
             if not cell.codec.fits(number):
@@ -61,11 +74,23 @@ class Lane:
 
     def hide(self) -> None:
         """Write zeros."""
+        if self._mask != NO_MASK:
+            self._words[self._mask] = 0
+        self._blank()
+
+    def _blank(self) -> None:
+        """Zeros in all fields."""
         for cell in self.cells:
             self._words[cell.word] = 0
 
     def push(self) -> None:
         """Push the token that stands in the words."""
+        if self.is_empty():
+            self.channel.push(EMPTY)
+        else:
+            self._push_fields()
+
+    def _push_fields(self) -> None:
         control = coordinate = reference = 0
         self._bits[0] = 0
         for cell in self.cells:
@@ -80,6 +105,10 @@ class Lane:
                 self._bits[0] = number
         self.channel.push(control, coordinate, reference, self._values[0])
 
+    def is_empty(self) -> bool:
+        """Whether the mask says that the lane has nothing."""
+        return self._mask != NO_MASK and self._words[self._mask] == 0
+
     def is_stop(self) -> bool:
         """Whether the token in the words is none of an element; one without control always is."""
         for cell in self._stopped_by:
@@ -88,6 +117,8 @@ class Lane:
 
     def token(self) -> Token:
         """The token that stands in the words; what has no field there is 0."""
+        if self.is_empty():
+            return Token(EMPTY, 0, 0, 0.0)
         numbers = dict.fromkeys(FIELDS, 0)
         for cell in self.cells:
             numbers[FIELDS[cell.part]] = cell.codec.decode(self._words[cell.word])
@@ -114,9 +145,9 @@ class Lane:
 class End:
     """A stream of a module and the channels of its lanes.
 
-    ``tokens`` counts those that moved, ``elements`` those of them that were no stops; ``within`` is whether
-    the last one was an element. ``is_open`` is whether the machine's side would let a token move in this
-    cycle: an input shows one, an output has space.
+    ``tokens`` counts those that moved, but for empty lanes, ``elements`` those of them that were no stops and
+    ``rows`` how often any moved; ``within`` is whether the last one was an element of a fiber. ``is_open`` is
+    whether the machine's side would let a token move in this cycle: an input shows one, an output has space.
     """
 
     def __init__(self, stream: Stream, lanes: Sequence[Lane], words: Words) -> None:
@@ -128,8 +159,10 @@ class End:
         self.is_open = False
         self.is_quiet = False  # its tokens alone do not keep the module busy
         self.within = False
+        self.rows = 0
         self.tokens = 0
         self.elements = 0
+        self._has_stops = any(field.part == "control" for field in stream.fields.values())
         self._head = NOTHING  # of an input: which token of the first channel is shown
         said, answered = ("valid", "ready") if self.is_input else ("ready", "valid")
         self._said = words.place("input", stream.wire(said))
@@ -186,14 +219,24 @@ class End:
 
     def move(self) -> None:
         """Let it move."""
+        self.rows += 1
         for lane in self.lanes:
-            self.within = not lane.is_stop()
-            self.tokens += 1
-            self.elements += self.within
+            if not lane.is_empty():
+                is_element = not lane.is_stop()
+                self.tokens += 1
+                self.elements += is_element
+                self.within = is_element and self._has_stops
             if self.is_input:
                 lane.channel.pop()
             else:
                 lane.push()
+
+    def is_begun(self) -> bool:
+        """Whether an input shows a token in any lane."""
+        for lane in self.lanes:  # noqa: SIM110  (compiled)
+            if lane.channel.can_pop():
+                return True
+        return False
 
     def waits_at(self) -> Channel | None:
         """The first channel that holds it up: that shows no token, or has no space."""
@@ -203,8 +246,8 @@ class End:
                 return lane.channel
         return None
 
-    def token(self) -> Any:  # noqa: ANN401  (a Token, or several)
-        """What moves; of a bundle the tokens of all lanes."""
+    def token(self) -> Transfer:
+        """What moves."""
         if not self.is_bundle:
             return self.first.token()
         return tuple([lane.token() for lane in self.lanes])

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from hw.rtl.kit.codec import Codec
+from hw.stream import EMPTY
 from sim.errors import SimulationError
 
 Direction = Literal["input", "output"]
 CLOCKING = ("clk", "rst")  # inputs of every module
 FIELDS = ("control", "coordinate", "reference", "value")  # of a token, and what each is in a module
+MASK = "mask"  # of a bundle that has one: the lanes that carry something
 KINDS = {"control": "unsigned", "coordinate": "unsigned", "reference": "signed", "value": "float"}
 
 _LABEL = re.compile(r"(?P<name>\w+)(\[(?P<index>\d+)\])?(\.(?P<lane>\d+))?")
@@ -27,6 +30,14 @@ class Token(NamedTuple):
     coordinate: int
     reference: int
     value: float
+
+
+Transfer: TypeAlias = Token | tuple[Token, ...]  # what moves at a stream; of a bundle a token for each lane
+
+
+def tokens_of(transfer: Transfer) -> tuple[Token, ...]:
+    """The tokens, one for each port."""
+    return (transfer,) if isinstance(transfer, Token) else transfer
 
 
 @dataclass(frozen=True)
@@ -95,7 +106,7 @@ class Stream:
     label: str
     prefix: str
     direction: Direction
-    content: Mapping[str, int | Field]
+    content: Mapping[str, int | Field] = dataclasses.field(hash=False)  # equal streams have equal ones
 
     def __post_init__(self) -> None:
         """Refuse a stream that no channel could serve."""
@@ -125,6 +136,11 @@ class Stream:
     def ports(self) -> list[tuple[str, int]]:
         """Port and index of each token of a transfer: of one."""
         return [self.port]
+
+    @property
+    def labels(self) -> list[str]:
+        """The component's port for each token of a transfer."""
+        return [self.label]
 
     @property
     def lane(self) -> int:
@@ -157,24 +173,40 @@ class Stream:
         """Whether valid and ready are both high."""
         return bool(wires[self.wire("valid")] and wires[self.wire("ready")])
 
-    def encode(self, token: Token) -> Iterator[tuple[str, int]]:
-        """Name and bits of each field of a token.
+    def encode(self, *tokens: Token) -> Iterator[tuple[str, int]]:
+        """Name and bits of each field of a transfer, which has a token for each of ``ports``.
 
         Raises:
             SimulationError: if a field does not fit its wire.
         """
+        lanes = [self._bits(token) for token in tokens]
+        for name, width in self.widths.items():
+            yield self.wire(name), sum(bits[name] << width * lane for lane, bits in enumerate(lanes))
+
+    def _bits(self, token: Token) -> dict[str, int]:
+        """The bits of a token by field."""
+        bits: dict[str, int] = {}
         for name, field in self.fields.items():
             given = getattr(token, field.part)
             number = float_bits(given) if field.part == "value" else given
             if not field.codec.fits(number):
                 raise misfit(self, name, given)
-            yield self.wire(name), field.codec.encode(number)
+            bits[name] = field.codec.encode(number)
+        return bits
 
-    def decode(self, wires: Mapping[str, int]) -> Token:
-        """The token that these wires carry."""
+    def decode(self, wires: Mapping[str, int], lane: int = 0) -> Token:
+        """The token that these wires carry, in one of the lanes of a bundle."""
+        return self._token(
+            {
+                name: wires[self.wire(name)] >> width * lane & (1 << width) - 1
+                for name, width in self.widths.items()
+            }
+        )
+
+    def _token(self, bits: Mapping[str, int]) -> Token:
         numbers = dict.fromkeys(FIELDS, 0)
         for name, field in self.fields.items():
-            numbers[field.part] = field.codec.decode(wires[self.wire(name)])
+            numbers[field.part] = field.codec.decode(bits[name])
         value = numbers.pop("value")
         return Token(**numbers, value=float_of(value))
 
@@ -185,29 +217,44 @@ class Bundle(Stream):
 
     Lane n is the channel at index n of an array of ports. A wire has a field of all lanes, that of lane 0
     lowest. All lanes move in one cycle: an input is valid while every channel shows a token, an output is
-    ready while every one has space.
+    ready while every one has space. So rows stay rows. A lane that has nothing in a row carries a token of
+    kind ``EMPTY``, and its bit of the wire ``mask`` is low; what its fields are then is nobody's business.
 
     Args:
         label: the component's array of ports.
         prefix, direction, content: as of a stream.
         lanes: channels, at least 1.
+        mask: whether there is a mask; without, no lane may be empty.
 
     Raises:
-        ValueError: if there is no lane, or the label is that of a single port.
+        ValueError: if there is no lane, the label is that of a single port, or a field is called as the mask.
     """
 
     lanes: int = 1
+    mask: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no array of ports."""
         super().__post_init__()
         if self.lanes < 1 or not self.label.isidentifier():
             raise ValueError(f"{self.label}: a bundle is an array of ports, of at least one lane")
+        if self.mask and MASK in self.content:
+            raise ValueError(f"{self.label}: call a field otherwise than {MASK}, which the bundle has")
+
+    @cached_property
+    def widths(self) -> dict[str, int]:
+        """Bits by field, of a lane; the mask is one."""
+        return ({MASK: 1} if self.mask else {}) | {name: field.width for name, field in self.fields.items()}
 
     @property
     def ports(self) -> list[tuple[str, int]]:
         """Port and index of each lane."""
         return [(self.label, lane) for lane in range(self.lanes)]
+
+    @property
+    def labels(self) -> list[str]:
+        """The component's port of each lane."""
+        return [f"{self.label}[{lane}]" for lane in range(self.lanes)]
 
     def wires(self) -> Iterator[Wire]:
         """Its wires, in the order of the module's ports."""
@@ -218,6 +265,14 @@ class Bundle(Stream):
     def packed(self) -> Iterator[tuple[str, int]]:
         """See ``Stream``: all fields."""
         return ((self.wire(name), width) for name, width in self.widths.items())
+
+    def _bits(self, token: Token) -> dict[str, int]:
+        if not self.mask:
+            return super()._bits(token)
+        return dict.fromkeys(self.widths, 0) if token.control == EMPTY else {MASK: 1, **super()._bits(token)}
+
+    def _token(self, bits: Mapping[str, int]) -> Token:
+        return Token(EMPTY, 0, 0, 0.0) if self.mask and not bits[MASK] else super()._token(bits)
 
 
 def misfit(stream: Stream, field: str, given: float) -> SimulationError:
@@ -262,7 +317,7 @@ class Interface:
         return clocking + [wire for stream in self.streams for wire in stream.wires()] + status
 
 
-def streams(port: str, direction: Direction, widths: Mapping[str, int], count: int) -> list[Stream]:
+def streams(port: str, direction: Direction, widths: Mapping[str, int | Field], count: int) -> list[Stream]:
     """The streams of an array of ports, their numbers padded so that names sort as numbers do."""
     digits = len(str(count - 1))
     return [Stream(f"{port}[{i}]", f"{port}_{i:0{digits}}", direction, widths) for i in range(count)]

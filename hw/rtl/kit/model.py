@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
 
 from hw.rtl.kit.interface import Interface, Stream, Token
 from hw.rtl.kit.registered import CAPACITY
 from hw.rtl.kit.twin import module_head
 from sim import ANY, Component, Input, Kernel, Output
+from sim.channel import Channel
 
 DRIVEN = "driven_"  # what the names of a shell's registers begin with, one for each output
 
@@ -56,41 +59,64 @@ class Model:
     """
 
     def __init__(self, streams: Sequence[Stream], component: Callable[[str], Component]) -> None:
-        self._into = [stream for stream in streams if stream.direction == "input"]
-        self._out = [stream for stream in streams if stream.direction == "output"]
         self._kernel = Kernel()
         self._kernel.clock("core", 10**9)
         self._pins = self._kernel.add(Pins("pins"))
-        block = self._kernel.add(component("block"))
-        connect = self._kernel.connect
-        self._sources = [
-            connect(self._pins, f"into[{i}]", block, stream.label, capacity=CAPACITY)
-            for i, stream in enumerate(self._into)
-        ]
-        self._sinks = [
-            connect(block, stream.label, self._pins, f"out[{i}]", capacity=CAPACITY)
-            for i, stream in enumerate(self._out)
+        self._block = self._kernel.add(component("block"))
+        numbers = {"input": count(), "output": count()}
+        self._ends = [
+            _End(
+                stream,
+                [self._connect(stream, label, next(numbers[stream.direction])) for label in stream.labels],
+            )
+            for stream in streams
         ]
         self._kernel.build()
 
+    def _connect(self, stream: Stream, label: str, number: int) -> tuple[int, Channel]:
+        """A channel between a port of the block and the pins, and its number among theirs."""
+        connect, pins, block = self._kernel.connect, self._pins, self._block
+        if stream.direction == "input":
+            return number, connect(pins, f"into[{number}]", block, label, capacity=CAPACITY)
+        return number, connect(block, label, pins, f"out[{number}]", capacity=CAPACITY)
+
     def outputs(self) -> dict[str, int]:
         """The bits of every stream in the cycle to come; the fields of no token are 0."""
-        bits = {
-            stream.wire("ready"): int(source.occupancy < source.capacity)
-            for stream, source in zip(self._into, self._sources, strict=True)
-        }
-        for stream, sink in zip(self._out, self._sinks, strict=True):
-            bits[stream.wire("valid")] = int(sink.occupancy > 0)
-            bits.update(dict.fromkeys(map(stream.wire, stream.widths), 0))
-            if sink.occupancy:
-                token = Token(sink.control(), sink.coordinate(), sink.reference(), sink.value())
-                bits.update(stream.encode(token))
-        return bits
+        return {wire: bits for end in self._ends for wire, bits in end.outputs()}
 
     def clock(self, wires: Mapping[str, int]) -> None:
         """Run the cycle in which all wires were so."""
-        self._pins.given = {
-            i: stream.decode(wires) for i, stream in enumerate(self._into) if stream.moves(wires)
-        }
-        self._pins.taken = {i for i, stream in enumerate(self._out) if stream.moves(wires)}
+        self._pins.given, self._pins.taken = {}, set()
+        for end in self._ends:
+            if not end.stream.moves(wires):
+                continue
+            if end.stream.direction == "input":
+                self._pins.given.update(end.given(wires))
+            else:
+                self._pins.taken.update(number for number, _channel in end.lanes)
         self._kernel.step()
+
+
+@dataclass(frozen=True)
+class _End:
+    """A stream at the pins, and for each of its lanes the number of the channel there, and that."""
+
+    stream: Stream
+    lanes: Sequence[tuple[int, Channel]]
+
+    def outputs(self) -> Iterator[tuple[str, int]]:
+        """The bits of what the block drives there in the cycle to come."""
+        stream, channels = self.stream, [channel for _number, channel in self.lanes]
+        if stream.direction == "input":
+            yield stream.wire("ready"), int(all(channel.occupancy < channel.capacity for channel in channels))
+            return
+        valid = all(channel.occupancy for channel in channels)
+        yield stream.wire("valid"), int(valid)
+        if valid:
+            yield from stream.encode(*(Token(*channel.token(0)) for channel in channels))
+        else:
+            yield from dict.fromkeys(map(stream.wire, stream.widths), 0).items()
+
+    def given(self, wires: Mapping[str, int]) -> Iterator[tuple[int, Token]]:
+        """The tokens that the wires carry, by the number of their channel."""
+        return ((number, self.stream.decode(wires, i)) for i, (number, _channel) in enumerate(self.lanes))

@@ -7,9 +7,9 @@ was written for the one runs on the other (``hw.rtl.kit.model``).
 from __future__ import annotations
 
 from hw.rtl import channel
-from hw.rtl.channel import ChannelParameters, PendingStandIn
+from hw.rtl.channel import PendingStandIn, carrying
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import FIELDS, Bundle, Interface, Stream
+from hw.rtl.kit.interface import Interface, Stream
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.kit.wrapper import ComposedBlock, Composition, Link, Part, composed
 
@@ -43,15 +43,12 @@ def registered(block: RtlBlock, capacity: int = CAPACITY, *, inputs: bool = Fals
 def _composition(block: RtlBlock, parameters: Parameters, capacity: int, inputs: bool) -> Composition:
     parts = {"block": Part(block, parameters)}
     interface = parts["block"].interface
-    for stream in interface.streams:
-        if isinstance(stream, Bundle):
-            raise ValueError(f"{block.name}: no channel takes {stream.label}, which is a bundle")
     links: list[Link] = []
     exports: dict[str, str] = {}
     for stream in interface.streams:
         if stream.direction == "input" and inputs:
             name = f"before_{stream.prefix}"
-            parts[name] = Part(channel.BLOCK, _channel(stream, capacity, 1))
+            parts[name] = Part(channel.OF_STREAM, carrying(stream, capacity))
             links.append(Link(f"{name}.out", f"block.{stream.label}", capacity=0))
             exports[stream.label] = f"{name}.in"
         elif stream.direction == "input":
@@ -59,7 +56,7 @@ def _composition(block: RtlBlock, parameters: Parameters, capacity: int, inputs:
         elif not stream.lane:
             lanes = _lanes(interface, stream)
             name = f"behind_{stream.prefix}"
-            parts[name] = Part(channel.BLOCK, _channel(stream, capacity, len(lanes)))
+            parts[name] = Part(channel.OF_STREAM, carrying(stream, capacity, lanes=len(lanes)))
             sources = [end for end in parts[name].interface.streams if end.direction == "input"]
             links += [
                 Link(f"block.{lane.label}", f"{name}.{source.label}", capacity=0)
@@ -72,8 +69,3 @@ def _composition(block: RtlBlock, parameters: Parameters, capacity: int, inputs:
 def _lanes(interface: Interface, first: Stream) -> list[Stream]:
     """The streams of a port, that of the first lane first."""
     return [stream for stream in interface.streams if stream.port == first.port]
-
-
-def _channel(stream: Stream, capacity: int, lanes: int) -> ChannelParameters:
-    widths = {f"{field}_bits": stream.widths.get(field, 0) for field in FIELDS}
-    return ChannelParameters(capacity, 1, **widths, lanes=lanes)

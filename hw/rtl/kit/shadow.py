@@ -6,9 +6,10 @@ brought to where those of the module are: a clock twice as fast stands half a cy
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from hw.rtl.kit.interface import Stream, Token
+from hw.rtl.kit.interface import Stream, Token, Transfer, tokens_of
 from sim import ANY, Component, Input, Kernel, Output
 from sim.channel import Channel
 
@@ -46,34 +47,36 @@ class Shadow:
 
     Args:
         component: makes it.
-        ends: the module's streams and the channel of each.
+        ends: the module's streams and the channels of each, one a lane.
 
     ``parted`` says whether it has done otherwise; it stands still from then on.
     """
 
-    def __init__(self, component: Callable[[], Component], ends: Sequence[tuple[Stream, Channel]]) -> None:
+    def __init__(
+        self, component: Callable[[], Component], ends: Sequence[tuple[Stream, Sequence[Channel]]]
+    ) -> None:
         self.component = component()
         self.parted = False
-        self._streams = [stream for stream, _channel in ends]
-        self._heads = [(s.label, channel) for s, channel in ends if s.direction == "input"]
-        self._sinks = [(s.label, channel) for s, channel in ends if s.direction == "output" and not s.lane]
+        self._streams = {stream.label: stream for stream, _channels in ends}
+        self._heads = _ports(end for end in ends if end[0].direction == "input")
+        self._sinks = _ports(end for end in ends if end[0].direction == "output" and not end[0].lane)
         self._kernel = Kernel()
         core = self._kernel.clock("core", 10**9)
         self._feeder = self._kernel.add(Feeder(), self._kernel.clock("feeder", 2 * 10**9))
         self._kernel.add(self.component, core)
-        self._into = [self._connect_input(i, label) for i, (label, _) in enumerate(self._heads)]
-        self._out = [self._connect_output(i, *sink) for i, sink in enumerate(self._sinks)]
+        self._into = [self._connect_input(i, head.label) for i, head in enumerate(self._heads)]
+        self._out = [self._connect_output(i, sink) for i, sink in enumerate(self._sinks)]
         self._kernel.build()
 
     def _connect_input(self, i: int, label: str) -> Channel:
         return self._kernel.connect(self._feeder, f"into[{i}]", self.component, label, capacity=HEAD)
 
-    def _connect_output(self, i: int, label: str, channel: Channel) -> Channel:
+    def _connect_output(self, i: int, sink: _Port) -> Channel:
         return self._kernel.connect(
-            self.component, label, self._feeder, f"out[{i}]", capacity=channel.capacity
+            self.component, sink.label, self._feeder, f"out[{i}]", capacity=sink.channel.capacity
         )
 
-    def cycle(self, now: int, moved: Mapping[str, Token]) -> None:
+    def cycle(self, now: int, moved: Mapping[str, Transfer]) -> None:
         """Run cycle ``now``, in which the module moves these tokens, before they leave their channels."""
         if self.parted:
             return
@@ -83,34 +86,56 @@ class Shadow:
         self._feed()
         while self._kernel.time < 2 * now:
             self._kernel.step()
-        self.parted = self._bits(self._moved(into, out)) != self._bits(moved)
+        self.parted = self._moved(into, out) != self._by_port(moved)
 
     def _feed(self) -> None:
-        for i, (_label, channel) in enumerate(self._heads):
-            if channel.can_pop() and not self._into[i].occupancy:
-                self._feeder.heads[i] = Token(*channel.token(0))
-        for i, (_label, channel) in enumerate(self._sinks):
-            taken = self._out[i].occupancy - (channel.capacity - channel.space())
+        for i, head in enumerate(self._heads):
+            if head.channel.can_pop() and not self._into[i].occupancy:
+                self._feeder.heads[i] = Token(*head.channel.token(0))
+        for i, sink in enumerate(self._sinks):
+            taken = self._out[i].occupancy - (sink.channel.capacity - sink.channel.space())
             if taken:
                 self._feeder.room[i] = taken
 
-    def _moved(self, pops: Sequence[int], pushes: Sequence[int]) -> dict[str, Token]:
-        """What the component has moved, given the counts of before, by the labels of streams."""
+    def _moved(self, pops: Sequence[int], pushes: Sequence[int]) -> dict[str, list[int]]:
+        """What the component has moved, given the counts of before, by port and as bits."""
         moved = {
-            label: Token(*real.token(0))
-            for (label, real), channel, before in zip(self._heads, self._into, pops, strict=True)
+            head.label: _bits(head.stream, Token(*head.channel.token(0)))
+            for head, channel, before in zip(self._heads, self._into, pops, strict=True)
             if channel.pops > before
         }
-        for (label, _real), channel, before in zip(self._sinks, self._out, pushes, strict=True):
+        for sink, channel, before in zip(self._sinks, self._out, pushes, strict=True):
             count = channel.pushes - before
             for lane in range(count):
-                name = f"{label}.{lane}" if lane else label
-                moved[name] = Token(*channel.token(channel.occupancy - count + lane))
+                name = f"{sink.label}.{lane}" if lane else sink.label
+                moved[name] = _bits(sink.stream, Token(*channel.token(channel.occupancy - count + lane)))
         return moved
 
-    def _bits(self, moved: Mapping[str, Token]) -> dict[str, dict[str, int]]:
-        """Tokens as the module's wires have them: by those -0.0 is not 0.0."""
-        streams = {stream.label: stream for stream in self._streams}
+    def _by_port(self, moved: Mapping[str, Transfer]) -> dict[str, list[int]]:
+        """What the module has moved, in the same way."""
         return {
-            label: dict(streams[label].encode(token)) for label, token in moved.items() if label in streams
+            port: _bits(self._streams[label], token)
+            for label, transfer in moved.items()
+            for port, token in zip(self._streams[label].labels, tokens_of(transfer), strict=True)
         }
+
+
+class _Port(NamedTuple):
+    """A port of the component, the stream that it belongs to, and the channel at the module."""
+
+    stream: Stream
+    label: str
+    channel: Channel
+
+
+def _ports(ends: Iterable[tuple[Stream, Sequence[Channel]]]) -> list[_Port]:
+    return [
+        _Port(stream, label, channel)
+        for stream, channels in ends
+        for label, channel in zip(stream.labels, channels, strict=True)
+    ]
+
+
+def _bits(stream: Stream, token: Token) -> list[int]:
+    """A token as the module's wires have it: by those -0.0 is not 0.0."""
+    return [bits for _wire, bits in stream.encode(token)]

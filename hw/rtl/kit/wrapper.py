@@ -12,10 +12,10 @@ from typing import Any
 import pyrtl
 
 from hw.rtl import channel
-from hw.rtl.channel import PENDING, ChannelParameters
+from hw.rtl.channel import PENDING, carrying
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import CLOCKING, FIELDS, Interface, Stream, Wire
+from hw.rtl.kit.interface import CLOCKING, Interface, Stream, Wire
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.kit.twin import Signal, Streams, module_head
 
@@ -151,9 +151,7 @@ class Composition:
     def _channel(self, link: Link) -> _Instance:
         """The instance of a channel; its name is that which the engine gives to it."""
         source, target = self._stream(link.source), self._stream(link.target)
-        widths = {f"{name}_bits": source.widths.get(name, 0) for name in FIELDS}
-        parameters = ChannelParameters(link.capacity, link.latency, **widths)
-        part = Part(channel.BLOCK, parameters, self._has_status)
+        part = Part(channel.OF_STREAM, carrying(source, link.capacity, link.latency), self._has_status)
         into, out = part.interface.streams
         nets = _pins(into, _net(link.source, source)) | _pins(out, _net(link.target, target))
         return _Instance(f"channel_at_{_net(link.target, target)}", part, nets)
@@ -187,11 +185,13 @@ def _nets(link: Link) -> tuple[str, str]:
 def _mismatch(link: Link, source: Stream, target: Stream) -> Iterator[str]:
     if (source.direction, target.direction) != ("output", "input"):
         yield f"{link.source} to {link.target} is not from an output to an input"
-    if source.widths != target.widths:
+    if source.widths != target.widths or source.fields != target.fields:
         yield (
             f"{link.source} has {dict(source.widths)}, but {link.target} has {dict(target.widths)}: "
             "a channel changes no width"
         )
+    if len(source.ports) != len(target.ports):
+        yield f"{link.source} has {len(source.ports)} lanes, but {link.target} has {len(target.ports)}"
 
 
 def _net(end: str, stream: Stream) -> str:

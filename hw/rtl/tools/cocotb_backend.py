@@ -18,7 +18,7 @@ from cocotb.triggers import Timer
 from cocotb.types import Logic, LogicArray
 from cocotb.utils import get_sim_time
 
-from hw.rtl.kit.interface import Interface, Stream
+from hw.rtl.kit.interface import MASK, Interface, Stream
 from hw.rtl.kit.waves import is_shown
 from hw.rtl.kit.words import Words
 from sim.errors import SimulationError
@@ -109,11 +109,27 @@ class CocotbBackend:
             return {stream.wire("ready"): self._read(stream.wire("ready"))}
         valid = self._read(stream.wire("valid"))
         names = [stream.wire(field) for field in stream.widths]
-        fields = {name: self._read(name) for name in names} if valid else dict.fromkeys(names, 0)
+        fields = dict(self._read_fields(stream)) if valid else dict.fromkeys(names, 0)
         return {stream.wire("valid"): valid, **fields}
 
+    def _read_fields(self, stream: Stream) -> Iterator[tuple[str, int]]:
+        """The bits of each field; those of an empty lane read as 0, whatever they are."""
+        mask = self._read(stream.wire(MASK)) if MASK in stream.widths else -1
+        for field, width in stream.widths.items():
+            name = stream.wire(field)
+            if mask == -1 or field == MASK:
+                yield name, self._read(name)
+                continue
+            kept = "".join(str(mask >> lane & 1) * width for lane in reversed(range(len(stream.ports))))
+            bits = str(self._handles[name].value)
+            masked = "".join(bit if keep == "1" else "0" for bit, keep in zip(bits, kept, strict=True))
+            yield name, self._number(name, LogicArray(masked))
+
     def _read(self, name: str) -> int:
-        value = self._handles[name].value
+        return self._number(name, self._handles[name].value)
+
+    @staticmethod
+    def _number(name: str, value: Logic | LogicArray) -> int:
         if not value.is_resolvable:
             raise SimulationError(f"{name} of the module is {value}: not reset, or driven by nothing")
         return int(value)

@@ -45,12 +45,19 @@ def components_of(composition: Composition, component: Callable[[str, str, Any],
             for name, part in composition.parts.items()
         }
 
-        def end(label: str) -> tuple[Component, str]:
+        def ends(label: str) -> list[tuple[Component, str]]:
             name, _, port = label.partition(".")
-            return parts[name], port
+            interface = composition.parts[name].interface
+            (stream,) = [stream for stream in interface.streams if stream.label == port]
+            return [(parts[name], lane) for lane in stream.labels]
 
         for link in composition.links:
-            kernel.connect(*end(link.source), *end(link.target), capacity=link.capacity, latency=link.latency)
-        return {port: end(label) for port, label in composition.exports.items()}
+            for source, target in zip(ends(link.source), ends(link.target), strict=True):
+                kernel.connect(*source, *target, capacity=link.capacity, latency=link.latency)
+        return {
+            port: end
+            for stream in composition.interface().streams
+            for port, end in zip(stream.labels, ends(composition.exports[stream.label]), strict=True)
+        }
 
     return add

@@ -144,8 +144,8 @@ MUTANTS = {
         ),
         *faults_of(
             "kit/rows.py", "prefix_sum divider",
-            ("rows-move-without-space", "~full[-1] | ready)", "~full[-1] | (ready | 1))"),
-            ("rows-never-stalled", "full[-1] & ~ready", "full[-1] & ~ready & 0"),
+            ("rows-move-without-space", "~full[-1] | self._sink.ready)", "~full[-1] | 1)"),
+            ("rows-never-pending", "reduce(or_, full) | self.taken", "self.taken"),
             ("rows-stop-carries", "blank_if_stop(lane) for lane", "dict(lane) for lane"),
         ),
         *faults_of(
@@ -183,7 +183,7 @@ MUTANTS = {
             "kit/ends.py", "merger two_finger",
             ("ends-head-that-is-gone", "self._inputs[self._said] = self.is_open",
              "self._inputs[self._said] = 1"),
-            ("ends-stops-are-elements", "self.elements += self.within", "self.elements += 1"),
+            ("ends-stops-are-elements", "self.elements += is_element", "self.elements += 1"),
         ),
         *faults_of(
             "kit/adapter.py", "merger two_finger",
