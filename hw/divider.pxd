@@ -1,9 +1,9 @@
 cimport cython
 
-from hw.rows cimport RowPipeline
+from hw.rows cimport ArrayPipeline
 from sim.channel cimport Channel
 
-cdef class Divider(RowPipeline):
+cdef class Divider(ArrayPipeline):
     cdef readonly long bits_per_stage
     cdef readonly long divisor
     cdef readonly long by_zero

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.rows import RowPipeline, check_size
+from hw.rows import ArrayPipeline, check_size
 from hw.stream import STREAM
 from sim.component import Input, Output, Signal
 from sim.errors import SimulationError
@@ -21,7 +21,7 @@ def subtractors(lanes: int, width: int) -> int:
     return lanes * width
 
 
-class Divider(RowPipeline):
+class Divider(ArrayPipeline):
     """Divides the numbers of an array by one divisor, ``lanes`` numbers a cycle: quotient and remainder.
 
     Interface: an array comes in on ``dividends`` and leaves on ``results``, row by row, see ``hw.rows``. It

@@ -1,9 +1,17 @@
 cimport cython
 
-from hw.rows cimport RowPipeline
+from hw.rows cimport ArrayPipeline
 
-cdef class PrefixSum(RowPipeline):
+cdef class PrefixSum(ArrayPipeline):
     cdef readonly str form
+    cdef readonly long total
+
+    cdef int _begin(self) except -1
+    cdef int _compute(self, long number, long reference, long place) except -1
+
+cdef class PrefixPopcount(ArrayPipeline):
+    cdef readonly str form
+    cdef readonly long most
     cdef readonly long total
 
     cdef int _begin(self) except -1

@@ -9,23 +9,19 @@ cdef long DATA, STOP
 cdef class RowPipeline(Component):
     cdef readonly tuple ports
     cdef readonly long lanes
-    cdef readonly long width
-    cdef readonly long largest
     cdef readonly Pipeline pipeline
-    cdef long[::1] lengths
+    cdef long[::1] kinds
     cdef long[::1] coordinates
     cdef long[::1] references
     cdef double[::1] values
-    cdef readonly bint within
     cdef readonly long rows
-    cdef readonly long numbers
     cdef list inputs
     cdef list outputs
 
     cpdef long tick(self, long now) except? -2
-    cdef bint _can_begin(self) noexcept
-    cdef int _begin(self) except -1
-    cdef int _compute(self, long number, long reference, long place) except -1
+    cdef bint _can_take(self) noexcept
+    cdef bint _prepare(self) except -1
+    cdef int _take(self, long place) except -1
     cdef long _wait(self, long shown) except? -2
     @cython.final
     @cython.locals(output=Channel)
@@ -40,7 +36,21 @@ cdef class RowPipeline(Component):
     @cython.locals(source=Channel)
     cdef int _enter(self, long now) except -1
     @cython.final
-    cdef int _check(self, long number, long lane, long length) except -1
-    @cython.final
     @cython.locals(output=Channel)
     cdef int _leave(self, long now) except -1
+
+cdef class ArrayPipeline(RowPipeline):
+    cdef readonly long width
+    cdef readonly long largest
+    cdef readonly bint within
+    cdef readonly long numbers
+
+    cdef bint _can_take(self) noexcept
+    cdef bint _can_begin(self) noexcept
+    cdef int _begin(self) except -1
+    cdef int _compute(self, long number, long reference, long place) except -1
+    cdef long _wait(self, long shown) except? -2
+    @cython.locals(source=Channel)
+    cdef int _take(self, long place) except -1
+    @cython.final
+    cdef int _check(self, long number, long lane, long length) except -1

@@ -1,4 +1,4 @@
-"""A pipeline through which arrays flow, a row of several lanes a cycle: what prefix sum and divider share."""
+"""Pipelines through which rows flow, a token from every lane: what the blocks of several lanes share."""
 
 from __future__ import annotations
 
@@ -15,43 +15,36 @@ MAXIMUM_WIDTH = 62  # a sum of two numbers fits a signed word
 
 
 class RowPipeline(Component):
-    """Takes arrays of unsigned integers row by row, and lets their results out ``depth`` cycles later.
+    """Takes rows, and lets out a row for each ``depth`` cycles later.
 
-    A row is one token from every lane. An array ends with a row in which a lane and all behind it show stops;
-    all lanes do, where its length is a multiple of the lanes. A row is taken when all lanes show their token,
-    and leaves when all outputs have space; the stages move in step, see ``hw.pipeline``.
+    A row is one token from every lane. It is taken when all lanes show their token, and leaves when all
+    outputs have space; the stages move in step, see ``hw.pipeline``.
 
-    Subclasses declare an array of input and of output ports, and compute: ``_begin`` at the first row of an
-    array, ``_compute`` for each number, which is to leave its result at ``place`` in ``coordinates`` and
-    ``references``. What they need beside the rows they say by ``_can_begin`` and ``_wait``.
+    Subclasses declare an array of input and of output ports, and compute: ``_take`` looks at the heads of
+    ``inputs`` and leaves the row that is to come out from ``place`` on in ``kinds``, ``coordinates``,
+    ``references`` and ``values``. What they need beside the rows they say by ``_can_take``
+    and ``_wait``, and take in by ``_prepare``.
 
     Args:
         name: instance name.
         ports: the names of the input and of the output ports.
-        lanes: numbers a cycle, 1 to 256.
-        width: bits of a number, 1 to 62.
+        lanes: tokens a cycle, 1 to 256.
         depth: stages.
 
     Raises:
-        ValueError: for a number out of its range.
-        SimulationError: when built, unless as many ports are connected as there are lanes; in the run, if a
-            number is no unsigned integer of ``width`` bits, or is behind a stop in its row.
+        SimulationError: when built, unless as many ports are connected as there are lanes.
     """
 
-    def __init__(self, name: str, ports: tuple[str, str], lanes: int, width: int, depth: int) -> None:
+    def __init__(self, name: str, ports: tuple[str, str], lanes: int, depth: int) -> None:
         super().__init__(name)
         self.ports = ports
         self.lanes = lanes
-        self.width = width
-        self.largest = (1 << width) - 1
         self.pipeline = Pipeline(depth)
-        self.lengths = array("q", bytes(8 * depth))  # of each row in the pipeline: numbers before the stops
+        self.kinds = array("q", bytes(8 * depth * lanes))
         self.coordinates = array("q", bytes(8 * depth * lanes))
         self.references = array("q", bytes(8 * depth * lanes))
         self.values = array("d", bytes(8 * depth * lanes))
-        self.within = False  # an array
         self.rows = 0
-        self.numbers = 0
 
     def elaborate(self) -> None:
         """Fetch the channels of the lanes."""
@@ -72,28 +65,30 @@ class RowPipeline(Component):
                 return self.wait_output(self.outputs[full])
             self._leave(now)
         shown = self._shown()
-        enters = shown == self.lanes and (self.within or self._can_begin())
+        enters = shown == self.lanes and self._can_take()
         if enters:
             self._enter(now)
-        if leaves or enters:
+        prepares = self._prepare()
+        if leaves or enters or prepares:
             return self.busy(now + 1)
         if pipeline.filled > 0:
             return self.busy(pipeline.due())
         return self._wait(shown)
 
-    def _can_begin(self) -> bool:
-        """Whether all is there that an array needs beside its rows."""
+    def _can_take(self) -> bool:
+        """Whether all is there that a row needs beside its tokens."""
         return True
 
-    def _begin(self) -> None:
-        """Prepare for an array, whose first row is taken in this cycle."""
+    def _prepare(self) -> bool:
+        """Take in what is needed for rows to come; whether there was anything. Not while the stages stand."""
+        return False
 
-    def _compute(self, number: int, reference: int, place: int) -> None:
-        """Leave the result for a number, in the order of the array."""
+    def _take(self, place: int) -> None:
+        """Leave what becomes of the row that shows in the arrays, from ``place`` on."""
 
     def _wait(self, shown: int) -> int:
         """Say for what the empty pipeline waits while this many lanes show a token."""
-        return self.wait_input(self._missing()) if self.within or shown > 0 else self.idle()
+        return self.wait_input(self._missing()) if shown > 0 else self.idle()
 
     def _full(self) -> int:
         """The first output without space, or -1."""
@@ -121,23 +116,79 @@ class RowPipeline(Component):
         return source
 
     def _enter(self, now: int) -> None:
-        """Take a row; its results are known at once, and wait in the pipeline."""
+        """Take a row; what becomes of it is known at once, and waits in the pipeline."""
+        self._take(self.pipeline.enter(now) * self.lanes)
+        for source in self.inputs:
+            source.pop()
+        self.rows += 1
+
+    def _leave(self, now: int) -> None:
+        first = self.pipeline.leave(now) * self.lanes
+        for lane in range(self.lanes):
+            place = first + lane
+            output = self.outputs[lane]
+            if self.kinds[place] == DATA:
+                output.push(DATA, self.coordinates[place], self.references[place], self.values[place])
+            else:
+                output.push(STOP)
+
+
+class ArrayPipeline(RowPipeline):
+    """Takes arrays of unsigned integers row by row.
+
+    An array ends with a row in which a lane and all behind it show stops; all lanes do, where its length is a
+    multiple of the lanes.
+
+    Subclasses compute: ``_begin`` at the first row of an array, ``_compute`` for each number, which is to
+    leave its result at ``place`` in ``coordinates`` and ``references``. What an array needs beside its rows
+    they say by ``_can_begin``.
+
+    Args:
+        name, ports, lanes, depth: as of a ``RowPipeline``.
+        width: bits of a number, 1 to 62.
+
+    Raises:
+        ValueError: for a number out of its range.
+        SimulationError: when built, unless as many ports are connected as there are lanes; in the run, if a
+            number is no unsigned integer of ``width`` bits, or is behind a stop in its row.
+    """
+
+    def __init__(self, name: str, ports: tuple[str, str], lanes: int, width: int, depth: int) -> None:
+        super().__init__(name, ports, lanes, depth)
+        self.width = width
+        self.largest = (1 << width) - 1
+        self.within = False  # an array
+        self.numbers = 0
+
+    def _can_take(self) -> bool:
+        return self.within or self._can_begin()
+
+    def _can_begin(self) -> bool:
+        """Whether all is there that an array needs beside its rows."""
+        return True
+
+    def _begin(self) -> None:
+        """Prepare for an array, whose first row is taken in this cycle."""
+
+    def _compute(self, number: int, reference: int, place: int) -> None:
+        """Leave the result for a number, in the order of the array."""
+
+    def _wait(self, shown: int) -> int:
+        return self.wait_input(self._missing()) if self.within or shown > 0 else self.idle()
+
+    def _take(self, place: int) -> None:
         if not self.within:
             self._begin()
-        slot = self.pipeline.enter(now)
         length = 0
         for lane in range(self.lanes):
             source = self.inputs[lane]
+            self.kinds[place + lane] = source.control()
             if source.control() == DATA:
                 self._check(source.coordinate(), lane, length)
-                place = slot * self.lanes + lane
-                self._compute(source.coordinate(), source.reference(), place)
-                self.values[place] = source.value()
+                self._compute(source.coordinate(), source.reference(), place + lane)
+                self.values[place + lane] = source.value()
                 length += 1
-            source.pop()
-        self.lengths[slot] = length
         self.within = length == self.lanes
-        self.rows += 1
         self.numbers += length
 
     def _check(self, number: int, lane: int, length: int) -> None:
@@ -152,17 +203,6 @@ class RowPipeline(Component):
                 f"{self.name}: {number} at {self.ports[0]}[{lane}] is no unsigned integer "
                 f"of {self.width} bits"
             )
-
-    def _leave(self, now: int) -> None:
-        slot = self.pipeline.leave(now)
-        length = self.lengths[slot]
-        for lane in range(self.lanes):
-            place = slot * self.lanes + lane
-            output = self.outputs[lane]
-            if lane < length:
-                output.push(DATA, self.coordinates[place], self.references[place], self.values[place])
-            else:
-                output.push(STOP)
 
 
 def check_size(name: str, lanes: int, width: int) -> None:

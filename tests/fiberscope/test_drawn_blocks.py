@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from fiberscope.drawing.block import drawn_block
+from hw.adder_network import AdderNetwork
+from hw.allocator import BumpAllocator, NodeWriter
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
+from hw.benes import BenesNetwork
+from hw.bitmap import Regor
 from hw.buffet import Buffet
 from hw.cache import FiberCacheBank
 from hw.divider import Divider
@@ -16,8 +20,9 @@ from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.leader_follower import LeaderFollowerIntersector
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
-from hw.prefix_sum import PrefixSum
+from hw.prefix_sum import PrefixPopcount, PrefixSum
 from hw.scanner import LevelScanner
+from hw.sorted_head import SortedHeadUnit
 from sim.component import Input
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -25,7 +30,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 LETTERS = re.compile(r"[\u2500-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
 BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
-    *(SkipAheadIntersector, LeaderFollowerIntersector, PrefixSum, Divider, Crossbar, FiberCacheBank, Buffet),
+    *(SkipAheadIntersector, LeaderFollowerIntersector, PrefixSum, Divider, AdderNetwork, BenesNetwork, Regor),
+    *(PrefixPopcount, SortedHeadUnit, BumpAllocator, NodeWriter, Crossbar, FiberCacheBank, Buffet),
 )
 
 

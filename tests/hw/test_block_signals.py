@@ -6,7 +6,11 @@ import pytest
 from fibers import fiber_tokens
 from memory_stub import MemoryStub
 
+from hw.adder_network import AdderNetwork
+from hw.allocator import BumpAllocator, NodeWriter
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
+from hw.benes import DOUBLE, BenesNetwork
+from hw.bitmap import Regor
 from hw.buffet import Buffet
 from hw.cache import FiberCacheBank
 from hw.cache_geometry import FiberCacheSpecification
@@ -17,9 +21,10 @@ from hw.level import Level
 from hw.memory import READ, WRITE
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar, QueuedCrossbar
-from hw.prefix_sum import PrefixSum
+from hw.prefix_sum import PrefixPopcount, PrefixSum
 from hw.routes import PortRoute
 from hw.scanner import LevelScanner
+from hw.sorted_head import SortedHeadUnit
 from sim import Kernel
 from sim.testing import StreamSink, StreamSource
 
@@ -84,6 +89,45 @@ CASES = {
         ["results[0]"],
         (0, 5, 2),
     ),
+    "prefix_popcount": (
+        lambda: PrefixPopcount("block", "serial", 1),
+        {"words[0]": ELEMENTS[:2] * 3},
+        ["counts[0]"],
+        (0, 6, 6),
+    ),
+    "adder_network": (
+        lambda: AdderNetwork("block", 2),
+        {"leaves[0]": ELEMENTS[:1] * 3, "leaves[1]": ELEMENTS[:1] * 3},
+        ["sums[0]", "sums[1]"],
+        (0, 3, 3),
+    ),
+    "benes": (
+        lambda: BenesNetwork("block", DOUBLE, 2),
+        {"tasks": [(0, 4, 0, 0.0)]}
+        | {f"settings[{row}]": [(0, 0, 0, 0.0)] for row in range(2)}
+        | {f"inputs[{lane}]": ELEMENTS[:2] for lane in range(2)},
+        ["outputs[0]", "outputs[1]"],
+        (0, 2, 2),
+    ),
+    "regor": (
+        lambda: Regor("block", 1, 4),
+        {"streaming[0]": ELEMENTS, "stationary[0]": [(0, 7, 0, 0.0)]},
+        ["kept[0]"],
+        (1, 2, 1),
+    ),
+    "sorted_head": (
+        lambda: SortedHeadUnit("block", 4),
+        {"tasks": [(0, 2, 8, 0.0)], "elements": [(0, 5, 0, 1.0), (0, 3, 1, 1.0), (1, 0, 1, 0.0)]},
+        ["merged", "successors"],
+        (1, 8, 1, 2),
+    ),
+    "allocator": (
+        lambda: BumpAllocator("block", 9),
+        {"requests": [(0, 5, 0, 0.0), (0, 5, 0, 0.0)]},
+        ["grants"],
+        (5, 1),
+    ),
+    "node_writer": (lambda: NodeWriter("block", 4), {"nodes": [(1, 3, 64, 0.0)]}, ["headers"], (3, 1)),
     "crossbar": (
         lambda: Crossbar("block", PortRoute()),
         {"inputs[0]": [(0, 0, 0, 0.0)] * 3},

@@ -12,9 +12,13 @@ from itertools import accumulate
 from buffet_bench import run_buffet
 from cache_bench import run_bank
 from cache_network import run_cache
+from merge_rows import inputs_of as merge_inputs
 from rows import by_lane, rows_of
 
+from hw.adder_network import AdderNetwork
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
+from hw.benes import DOUBLE, BenesNetwork
+from hw.benes_router import MulticastRouter
 from hw.buffet import Buffet
 from hw.buffet_protocol import READ, READ_TO_UPDATE
 from hw.cache_geometry import FiberCacheSpecification
@@ -25,9 +29,10 @@ from hw.level import Level
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.merge import HighRadixMerger
 from hw.network import Crossbar
-from hw.prefix_sum import FORMS, PrefixSum
+from hw.prefix_sum import FORMS, PrefixPopcount, PrefixSum
 from hw.routes import PortRoute
 from hw.scanner import LevelScanner
+from hw.sorted_head import SEQUENTIAL, SortedHeadUnit
 from hw.stream import DATA, STOP
 from sim import mode
 from sim.testing import run_block
@@ -147,6 +152,50 @@ def _prefix_sum(generator):
     return run_block(PrefixSum("block", FORMS[1], 3, 20), lanes, [f"sums[{i}]" for i in range(3)], seed=7)
 
 
+def _prefix_popcount(generator):
+    lanes = by_lane("words", 3, rows_of(3, _arrays(generator)))
+    return run_block(
+        PrefixPopcount("block", FORMS[0], 3, 20), lanes, [f"counts[{i}]" for i in range(3)], seed=9
+    )
+
+
+def _adder_network(generator):
+    rows = [
+        [(int(generator.random() < 0.1), i // 3, 0, generator.random()) for i in range(8)] for _ in range(40)
+    ]
+    outputs = [f"sums[{i}]" for i in range(8)]
+    return run_block(AdderNetwork("block", 8), by_lane("leaves", 8, rows), outputs, seed=10)
+
+
+def _benes(generator):
+    patterns = [generator.choices(range(8), k=8) for _ in range(6)]
+    settings = [[(0, bits, 0, 0.0) for bits in MulticastRouter(8).route(pattern)] for pattern in patterns]
+    vectors = [
+        [(0, generator.getrandbits(9), lane, generator.random()) for lane in range(8)] for _ in range(30)
+    ]
+    inputs = (
+        {"tasks": [(0, 5, 0, 0.0)] * 6} | by_lane("settings", 8, settings) | by_lane("inputs", 8, vectors)
+    )
+    return run_block(
+        BenesNetwork("block", DOUBLE, 8, 2), inputs, [f"outputs[{i}]" for i in range(8)], seed=11
+    )
+
+
+def _sorted_head(generator):
+    rows = [
+        [
+            [
+                (column, generator.random())
+                for column in sorted(generator.sample(range(30), k=generator.randint(1, 9)))
+            ]
+            for _ in range(generator.randrange(9))
+        ]
+        for _ in range(12)
+    ]
+    block = SortedHeadUnit("block", 8, SEQUENTIAL)
+    return run_block(block, merge_inputs(rows), ["merged", "successors"], seed=12)
+
+
 def _divider(generator):
     inputs = {"divisors": [(0, generator.randrange(6), 0, 0.0) for _ in range(20)]}
     inputs |= by_lane("dividends", 3, rows_of(3, _arrays(generator)))
@@ -170,6 +219,7 @@ def outcomes():
     """Every scenario's outcome by its name."""
     scenarios = (_multiplier, _pair_multiplier, _accumulator, _merger, _crossbar, _bank, _cache, _buffet)
     scenarios += (_two_finger, _skip_ahead, _scanner, _leader_follower, _prefix_sum, _divider)
+    scenarios += (_prefix_popcount, _adder_network, _benes, _sorted_head)
     return {scenario.__name__[1:]: _plain(scenario(random.Random(5))) for scenario in scenarios}
 
 
