@@ -4,6 +4,8 @@ from hw.routes cimport Route
 from sim.channel cimport Channel
 from sim.component cimport Component
 
+cdef long UNKNOWN
+
 cdef class Crossbar(Component):
     cdef readonly Route route
     cdef readonly long transfers
@@ -16,6 +18,7 @@ cdef class Crossbar(Component):
     cdef long[::1] winners
     cdef long[::1] contenders
     cdef long[::1] wanted
+    cdef long[::1] goals
 
     @cython.locals(sink=Channel)
     cpdef long tick(self, long now) except? -2
@@ -38,7 +41,6 @@ cdef class QueuedCrossbar(Crossbar):
     cdef readonly long held
     cdef long[::1] counts
     cdef long[::1] order
-    cdef long[::1] goals
     cdef long[::1] controls
     cdef long[::1] coordinates
     cdef long[::1] references

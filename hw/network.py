@@ -11,6 +11,8 @@ from sim.component import Component, Input, Output, Signal
 from sim.errors import SimulationError
 from sim.protocol import ANY
 
+UNKNOWN = -1
+
 
 class Crossbar(Component):
     """Moves tokens from any input to any output: one a cycle from each input, one a cycle to each output.
@@ -53,6 +55,9 @@ class Crossbar(Component):
         self.winners = array("q", [-1] * self.output_count)
         self.contenders = array("q", bytes(8 * self.output_count))
         self.wanted = array("q", bytes(8 * self.output_count))  # outputs that a head wants in this cycle
+        self.goals = array(
+            "q", [UNKNOWN] * self.input_count
+        )  # the output of each input's head, once asked for
 
     def tick(self, now: int) -> int:
         """Move every head that wins its output."""
@@ -83,7 +88,9 @@ class Crossbar(Component):
             source = self.inputs[index]
             if not source.can_pop():
                 continue
-            output = self._goal(source)
+            if self.goals[index] == UNKNOWN:
+                self.goals[index] = self._goal(source)
+            output = self.goals[index]
             if self.winners[output] < 0:
                 self.wanted[count] = output
                 self.contenders[output] = 0
@@ -109,6 +116,7 @@ class Crossbar(Component):
     def _grant(self, output: int) -> None:
         winner = self.winners[output]
         self._move(self.inputs[winner], self.outputs[output])
+        self.goals[winner] = UNKNOWN
         self.turns[output] = winner + 1
         self.conflicts += self.contenders[output]
 
@@ -157,7 +165,7 @@ class QueuedCrossbar(Crossbar):
         self.counts = array("q", bytes(8 * self.input_count))  # by input: tokens in its queues
         # By input: its slots, those of its tokens first, in the order in which they came.
         self.order = array("q", range(slots))
-        self.goals = array("q", bytes(8 * slots))
+        self.goals = array("q", bytes(8 * slots))  # by slot
         self.controls = array("q", bytes(8 * slots))
         self.coordinates = array("q", bytes(8 * slots))
         self.references = array("q", bytes(8 * slots))

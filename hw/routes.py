@@ -10,7 +10,7 @@ class Route:
     """What a network asks where a token goes. A subclass says by what; a plain Python one will do."""
 
     def output(self, head: Channel, outputs: int) -> int:
-        """The output for the token at the head of a channel, of so many."""
+        """The output for the token at the head of a channel, of so many; asked once for each token."""
         raise NotImplementedError(f"{type(self).__name__} does not define output")
 
 

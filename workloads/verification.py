@@ -58,20 +58,33 @@ def compare(a: CsrArray, b: CsrArray, product: CsrArray) -> Comparison:
     if product.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"the product has the shape {product.shape}, not {(a.shape[0], b.shape[1])}")
     error, missing, extra = 0.0, 0, 0
-    structure, magnitude = _with_values(b, np.ones_like(b.data)), _sizes(b)
-    negative = min(np.min(matrix.data, initial=0.0) for matrix in (a, b)) < 0  # else the sizes are the values
+    reference_of = _positive_reference if _stays_positive(a, b) else _any_reference
     for rows in _blocks(a, b):
-        block = a[rows]
-        expected = _sorted(_with_values(block, np.ones_like(block.data)) @ structure)
-        reference = _on(expected, block @ b)
-        scale = _on(expected, _sizes(block) @ magnitude) if negative else reference
-        part = _compare_entries(expected, reference, scale, _sorted(product[rows]))
+        part = _compare_entries(*reference_of(a[rows], b), _sorted(product[rows]))
         error, missing, extra = (
             max(error, part.max_relative_error),
             missing + part.missing,
             extra + part.extra,
         )
     return Comparison(error, missing, extra)
+
+
+def _stays_positive(a: CsrArray, b: CsrArray) -> bool:
+    """Whether every product of two values is above 0, so that no sum of them is 0."""
+    least = [float(np.min(matrix.data, initial=1.0)) for matrix in (a, b)]
+    return min(least) > 0 and least[0] * least[1] > 0
+
+
+def _positive_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers, Numbers]:
+    """Entries of a block's product, their values, and the sizes of what was added up: the values again."""
+    expected = _sorted(block @ b)
+    return expected, expected.data, expected.data
+
+
+def _any_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers, Numbers]:
+    """The same where sums may be 0, which scipy leaves out: of ones none is."""
+    expected = _sorted(_with_values(block, np.ones_like(block.data)) @ _with_values(b, np.ones_like(b.data)))
+    return expected, _on(expected, block @ b), _on(expected, _sizes(block) @ _sizes(b))
 
 
 def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
@@ -132,8 +145,8 @@ def _with_values(matrix: CsrArray, values: Numbers) -> CsrArray:
 
 
 def _sorted(matrix: CsrArray) -> CsrArray:
-    matrix.sort_indices()
-    return matrix
+    """The same with the entries of each row in order: there and back by columns, which is linear."""
+    return matrix if matrix.has_sorted_indices else matrix.tocsc().tocsr()
 
 
 def _places(matrix: CsrArray) -> Numbers:

@@ -212,16 +212,17 @@ class IntersectingCore(Component):
 
     def _multiply(self, a: int, b: int) -> int:
         """All pairs of fibers of two microtiles, their sums into the slot; returns the steps."""
-        microtile = self.microtile
+        side = self.microtile
         first_a, last_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
         first_b, last_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
-        self.row = self.a.fiber_coordinates[first_a] // microtile % self.rows
-        column = self.b.fiber_coordinates[first_b] // microtile % self.columns
+        row, column = self.a.fiber_coordinates[first_a] // side, self.b.fiber_coordinates[first_b] // side
+        self.row = row % self.rows
+        first_key = (column % self.columns * side - row * side) * side - column * side
         steps = 0
         for fiber_a in range(first_a, last_a):
-            key = (column * microtile + self.a.fiber_coordinates[fiber_a] % microtile) * microtile
+            key = first_key + self.a.fiber_coordinates[fiber_a] * side  # of B's coordinate 0
             for fiber_b in range(first_b, last_b):
-                steps += self._dot(fiber_a, fiber_b, key + self.b.fiber_coordinates[fiber_b] % microtile)
+                steps += self._dot(fiber_a, fiber_b, key + self.b.fiber_coordinates[fiber_b])
         self.fiber_pairs += (last_a - first_a) * (last_b - first_b)
         return steps
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from workloads.canonical import CsrArray, Integers, Values
+
+ShortIntegers: TypeAlias = npt.NDArray[np.uint16]
 
 
 class StoredProduct:
@@ -65,12 +68,12 @@ class StoredProduct:
         lengths = np.zeros(self.shape[0], np.int64)
         done = 0
         for m1, places in groupby(sorted(self.rows), key=lambda place: place[0]):
-            rows, parts, found = self._points(m1, list(places))
-            order = np.lexsort((parts, rows))
+            rows, parts, found = self._points(list(places))
+            order = np.argsort(rows, kind="stable")  # within a row they stand by N2 and column
             here = slice(done, done + len(rows))
             columns[here], values[here] = parts[order], found[order]
             first = m1 * self.microtile
-            counts = np.bincount(rows - first, minlength=1)
+            counts = np.bincount(rows, minlength=1)
             lengths[first : first + len(counts)] = counts
             done = here.stop
         pointers = np.concatenate([[0], np.cumsum(lengths)])
@@ -78,14 +81,17 @@ class StoredProduct:
             pointers = pointers.astype(columns.dtype)
         return sparse.csr_array((values, columns, pointers), shape=self.shape)
 
-    def _points(self, m1: int, places: list[tuple[int, int]]) -> tuple[Integers, Integers, Values]:
-        """Rows, columns and values of the elements of all rows of microtiles of one M1, which are let go."""
+    def _points(self, places: list[tuple[int, int]]) -> tuple[ShortIntegers, Integers, Values]:
+        """Rows within M1, columns and values of the elements of the rows of microtiles at some places of it.
+
+        These are let go. Rows are short, so that numpy sorts them by digits.
+        """
         side = self.microtile
         points = []
         for place in places:
             keys, values = self.rows.pop(place)
             column, inside = np.divmod(keys, side**2)
-            rows = m1 * side + inside // side
+            rows = (inside // side).astype(np.uint16)
             points.append((rows, (place[1] * self.columns + column) * side + inside % side, values))
         rows, columns, values = (np.concatenate(part) for part in zip(*points, strict=True))
         return rows, columns, values

@@ -239,3 +239,25 @@ def test_planted_a_crossbar_that_favours_input_zero():
 def test_planted_a_crossbar_that_mixes_up_its_outputs():
     with pytest.raises(AssertionError):
         check_conservation(lambda: SwapsOutputs("crossbar", PortRoute()), CONTENTION, 2)
+
+
+class AskedRoute(Route):
+    """To one output of two by turns, whatever the token is."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = 0
+
+    def output(self, head, outputs):
+        self.asked += 1
+        return self.asked % outputs
+
+
+@pytest.mark.parametrize("make", [Crossbar, lambda name, route: QueuedCrossbar(name, route, 2)])
+def test_a_route_is_asked_once_for_each_token(make):
+    """However long it waits: outputs pause, and inputs contend for them."""
+    route = AskedRoute()
+    inputs = [[to(0, 10 * number + place) for place in range(8)] for number in range(3)]
+    outcome = run_crossbar(lambda: make("crossbar", route), inputs, 2, seed=3)
+    assert outcome.statistics["crossbar"].counters["conflicts"] > 0
+    assert route.asked == sum(map(len, inputs))

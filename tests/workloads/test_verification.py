@@ -9,10 +9,16 @@ from scipy import sparse
 from workloads import from_scipy, verification
 from workloads.verification import TOLERANCE, Comparison, compare, overflow
 
+ANY = (-1.5, -1.0, 0.0, 1.0, 2.5)
+POSITIVE = (0.25, 1.0, 2.5)
+TINY = (1e-200, 1.0)  # of which some products are 0
 
-def matrix(rows: int, columns: int, density: float, seed: int) -> sparse.csr_array:
+
+def matrix(
+    rows: int, columns: int, density: float, seed: int, values_of: tuple[float, ...] = ANY
+) -> sparse.csr_array:
     generator = np.random.default_rng(seed)
-    values = generator.choice([-1.5, -1.0, 0.0, 1.0, 2.5], size=(rows, columns))
+    values = generator.choice(values_of, size=(rows, columns))
     return from_scipy(
         sparse.coo_array(np.where(generator.random((rows, columns)) < density, values, 0.0))
     ).matrix
@@ -33,12 +39,27 @@ def plain_product(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((values, (rows, columns)), shape=(a.shape[0], b.shape[1]))
 
 
-@given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.floats(0, 1), st.integers(0, 1000))
-def test_a_plain_product_passes(rows: int, inner: int, columns: int, density: float, seed: int) -> None:
-    a, b = matrix(rows, inner, density, seed), matrix(inner, columns, density, seed + 1)
-    found = compare(a, b, plain_product(a, b))
+@given(
+    st.integers(1, 12),
+    st.integers(1, 12),
+    st.integers(1, 12),
+    st.floats(0, 1),
+    st.integers(0, 1000),
+    st.sampled_from([ANY, POSITIVE, TINY]),
+)
+def test_a_plain_product_passes_and_one_that_lacks_an_entry_does_not(
+    rows: int, inner: int, columns: int, density: float, seed: int, values: tuple[float, ...]
+) -> None:
+    a, b = matrix(rows, inner, density, seed, values), matrix(inner, columns, density, seed + 1, values)
+    product = plain_product(a, b)
+    found = compare(a, b, product)
     assert found.passed
     assert found.max_relative_error < 1e-14
+    if product.nnz:
+        coo = product.tocoo()
+        short = sparse.csr_array((coo.data[1:], (coo.row[1:], coo.col[1:])), shape=product.shape)
+        lacking = compare(a, b, short)
+        assert (lacking.missing, lacking.extra, lacking.passed) == (1, 0, False)
 
 
 @pytest.mark.parametrize("products_a_block", [1, 7, 1000])
