@@ -27,6 +27,7 @@ from fiberscope.report.files import check_outputs, make_folder, write_text
 from fiberscope.rtl.bench_command import bench
 from fiberscope.rtl.choice import in_one_line, known, named, one_line
 from fiberscope.rtl.options import Folder, Numbers, Simulator
+from fiberscope.rtl.power_command import power
 
 if TYPE_CHECKING:
     from fiberscope.rtl.loop import Loop, Outcome
@@ -77,6 +78,7 @@ def _top(context: typer.Context) -> None:
       fiberscope rtl list
       fiberscope rtl export merger --set radix=64 -o build/
       fiberscope rtl area merger --set radix=8
+      fiberscope rtl power merger gamma uniform:rows=60,cols=60,nonzeros=300
       fiberscope rtl loop merger gamma uniform:rows=60,cols=60,nonzeros=300
     """
     if context.invoked_subcommand is None:
@@ -304,4 +306,5 @@ def _write(block: RtlBlock, text: str, folder: Path) -> None:
     print(f"Verilog: {path}")
 
 
+rtl.command()(power)
 rtl.command()(bench)

@@ -34,13 +34,14 @@ from hw.rtl.tools.verilator import Verilator
 from sim import Component, Kernel, SimulationError
 from workloads.errors import nearest
 
-__all__ = ["Loop", "Outcome", "compare", "simulate_in_bench"]
+__all__ = ["Loop", "Outcome", "Recorder", "compare", "simulate_in_bench"]
 
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
 TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
 RESULTS = ("report.json", "fault.txt", "exercised.json")  # of a run in an HDL simulator
 OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
 Run: TypeAlias = "tuple[Report, Mapping[str, Exercise]]"
+Recorder: TypeAlias = "Callable[[Place, Backend], Backend]"
 NOT_COMPARED = (
     "host",
     "parts",
@@ -132,7 +133,7 @@ class Outcome:
         ]
 
 
-def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
+def compare(loop: Loop, simulator: str, folder: Path, recorder: Recorder | None = None) -> Outcome:
     """Run the accelerator as it is and with RTL in it.
 
     RTL that never comes to an end is stopped at twice the cycles that it should take.
@@ -141,6 +142,7 @@ def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
         loop: what to run.
         simulator: ``pyrtl`` or an HDL simulator of ``hw.rtl.tools.hdl``.
         folder: where Verilog, logs and the report of the second run are put.
+        recorder: goes around what runs each module, in this process, with the wires within shown.
 
     Raises:
         InputError: for what the user can put right, the ports of a module among it.
@@ -158,9 +160,9 @@ def compare(loop: Loop, simulator: str, folder: Path) -> Outcome:
         if loop.sources:
             places = _fitted(loop, places, simulator, folder)
         if simulator == PYRTL:
-            rtl, exercised = _simulate_in_pyrtl(limited, places)
+            rtl, exercised = _simulate_in_pyrtl(limited, places, recorder)
         elif simulator == Verilator.name:
-            rtl, exercised = _simulate_verilated(limited, places, folder)
+            rtl, exercised = _simulate_verilated(limited, places, folder, recorder)
         else:
             rtl, exercised = _simulate_in_hdl(limited, places, simulator, folder)
     except FailedRunError as failed:
@@ -235,24 +237,33 @@ def _reported(report: str, fault: str) -> Iterator[None]:
         raise
 
 
-def _simulate_in_pyrtl(loop: Loop, places: Sequence[Place]) -> Run:
+def _simulate_in_pyrtl(loop: Loop, places: Sequence[Place], recorder: Recorder | None) -> Run:
     def backend(place: Place, watched: bool) -> Backend:
-        return PyrtlBackend(BLOCKS[place.block].twin(place.parameters), watched=watched)
+        twin = BLOCKS[place.block].twin(place.parameters)
+        return _recorded(place, PyrtlBackend(twin, watched=watched or recorder is not None), recorder)
 
     return _simulate_with(loop, places, backend)
 
 
-def _simulate_verilated(loop: Loop, places: Sequence[Place], folder: Path) -> Run:
+def _recorded(place: Place, backend: Backend, recorder: Recorder | None) -> Backend:
+    return backend if recorder is None else recorder(place, backend)
+
+
+def _simulate_verilated(loop: Loop, places: Sequence[Place], folder: Path, recorder: Recorder | None) -> Run:
     """With the modules compiled into this process."""
     with _folder(folder):
         sources = _sources(loop, places, folder)
     interfaces = {_key(place): place.interface for place in places}
-    watched = loop.waveform is not None
+    watched = loop.waveform is not None or recorder is not None
     modules = {
         key: VerilatedModule(sources, interface, folder, watched=watched)
         for key, interface in interfaces.items()
     }
-    run = _simulate_with(loop, places, lambda place, _watched: VerilatedBackend(modules[_key(place)]))
+
+    def backend(place: Place, _watched: bool) -> Backend:
+        return _recorded(place, VerilatedBackend(modules[_key(place)]), recorder)
+
+    run = _simulate_with(loop, places, backend)
     run[0].write(folder / "report.json")
     return run
 

@@ -106,6 +106,7 @@ class BankStandIn(Adapter):
     """Stands in for a ``FiberCacheBank``; the module's ports are those of ``hw.rtl.bank``."""
 
     PORTS = FiberCacheBank.PORTS
+    EVENTS = tuple(name for name in FiberCacheBank.COUNTERS if name not in ("evictions", "write_backs"))
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "decided": FiberCacheBank.COUNTERS,
         "missed": tuple(

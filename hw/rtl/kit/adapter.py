@@ -73,6 +73,7 @@ class Adapter(Component):
     TOGETHER: ClassVar[tuple[str, ...]] = ()
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     OBSERVED: ClassVar[tuple[str, ...] | None] = None  # None for all
+    EVENTS: ClassVar[tuple[str, ...]] = ()  # counters, each count of which is one piece of its work
 
     def __init__(self, name: str, interface: Interface, backend: Backend, *, drain: int = 0) -> None:
         super().__init__(name)

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,26 @@ from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.tools.simulator import HdlError
 
-__all__ = ["Area", "Cells", "cells_of", "gates_of", "library", "measure", "require", "version"]
+__all__ = [
+    "MAPPING",
+    "Area",
+    "Cells",
+    "cells_of",
+    "gates_of",
+    "library",
+    "measure",
+    "require",
+    "synthesized",
+    "version",
+]
 
 GATES = ("AND", "OR", "XOR", "MUX", "NOT")  # of two inputs; MUX of three, NOT of one
 
-# Memories stay whole, so that a cache is not counted as flip-flops and multiplexers that nobody would build.
+# Memories stay whole, so that a cache is not counted as flip-flops and multiplexers that nobody would build;
+# registers keep their codes, so that each is one of the RTL's.
 _FRONT = """\
 read_verilog -sv {source}
-synth -flatten -noabc -top {module} -run begin:fine
+synth -flatten -noabc -nofsm -top {module} -run begin:fine
 delete t:$scopeinfo
 opt -fast -full
 techmap
@@ -46,7 +58,7 @@ tee -q -o path.txt ltp -noff t:$mem* %n
 """
 )
 # Cells are sized for the clock; stime is the static timing of abc, with the library's tables and no wires.
-CELLS_SCRIPT = (
+MAPPING = (
     _FRONT
     + """\
 dfflibmap -liberty {liberty}
@@ -54,6 +66,11 @@ opt -fast
 tee -q -o path.txt abc -liberty {liberty} -script \
 +strash;ifraig;scorr;dch,-f;map,-B,0.9;topo;buffer;upsize,-D,{picoseconds};dnsize,-D,{picoseconds};stime,-p
 opt_clean
+"""
+)
+CELLS_SCRIPT = (
+    MAPPING
+    + """\
 memory_unpack
 tee -q -o cells.json stat -liberty {liberty} -json
 """
@@ -166,7 +183,8 @@ def gates_of(verilog: str, module: str) -> Area:
     Raises:
         HdlError: if Yosys is missing, or does not accept the Verilog.
     """
-    return _area(*_synthesized(verilog, module, SCRIPT))
+    found, path = synthesized(verilog, module, SCRIPT, ("cells.json", "path.txt"))
+    return _area(json.loads(found)["design"], path)
 
 
 def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
@@ -175,7 +193,8 @@ def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
     Raises:
         HdlError: if Yosys is missing, or does not accept the Verilog or the library.
     """
-    found, said = _synthesized(verilog, module, CELLS_SCRIPT, liberty)
+    told, said = synthesized(verilog, module, CELLS_SCRIPT, ("cells.json", "path.txt"), liberty)
+    found = json.loads(told)["design"]
     delays = [float(match["picoseconds"]) for match in _DELAY.finditer(said)]
     return Cells(
         area=found["area"],
@@ -185,12 +204,22 @@ def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
     )
 
 
-def _synthesized(
-    verilog: str, module: str, script: str, liberty: Path | None = None
-) -> tuple[Mapping[str, Any], str]:
-    """What Yosys found of a module, and what it wrote of its paths.
+def synthesized(
+    verilog: str, module: str, script: str, wanted: Sequence[str], liberty: Path | None = None
+) -> list[str]:
+    """The files that a script of Yosys writes about a module.
 
     Yosys runs in a process of its own, for it ends its process when it meets an error.
+
+    Args:
+        verilog: the module, and those that it instantiates.
+        module: its name.
+        script: what Yosys does, with ``{source}``, ``{module}``, ``{liberty}`` and ``{picoseconds}`` in it.
+        wanted: names of files that it leaves.
+        liberty: the library of cells.
+
+    Raises:
+        HdlError: if Yosys is missing, or does not accept the Verilog or the library.
     """
     require()
     with tempfile.TemporaryDirectory(prefix="fiberscope-area-") as name:
@@ -202,8 +231,7 @@ def _synthesized(
         outcome = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if outcome.returncode:
             raise HdlError(f"Yosys does not accept module {module}: {_complaint(outcome)}")
-        found = json.loads((folder / "cells.json").read_text(encoding="utf-8"))["design"]
-        return found, (folder / "path.txt").read_text(encoding="utf-8")
+        return [(folder / file).read_text(encoding="utf-8") for file in wanted]
 
 
 def _area(found: Mapping[str, Any], path: str) -> Area:

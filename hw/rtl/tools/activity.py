@@ -1,0 +1,168 @@
+"""What a run toggles in the cells of a module: they are computed for thousands of cycles at once.
+
+A run notes what the registers and inputs of the RTL hold in every cycle. All else in the cells follows from
+these: each net is a long integer with a bit for a cycle, and a cell one operation on such integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.rtl.kit.backend import Backend
+from hw.rtl.kit.words import joined
+from hw.rtl.tools.netlist import Netlist
+from hw.rtl.tools.simulator import HdlError
+
+__all__ = ["Activity", "DifferentNetlistError", "RecordingBackend"]
+
+CHUNK = 4096  # cycles that are computed at once
+_CONSTANTS: Mapping[int | str, int] = {"0": 0, "1": -1, "x": 0}
+
+
+class DifferentNetlistError(Exception):
+    """A register of the cells would not have become what that of the RTL did."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """How often each net changed, and in how many cycles it was high, of so many ``cycles``."""
+
+    cycles: int
+    toggles: Mapping[int, int]
+    high: Mapping[int, int]
+
+
+class RecordingBackend:
+    """A backend around another, which counts what every cycle toggles in the cells.
+
+    The registers are compared on the way: each must become what its cells say.
+
+    Args:
+        backend: what runs the RTL, with the wires within shown.
+        netlist: the same RTL in cells.
+
+    Raises:
+        HdlError: when made, if a register or an input of the cells is no wire of the RTL.
+    """
+
+    def __init__(self, backend: Backend, netlist: Netlist) -> None:
+        self.words = backend.words
+        self._backend = backend
+        self._netlist = netlist
+        self._rows: list[tuple[int, ...]] = []
+        widths = dict.fromkeys((piece.wire for piece in self.words.layout["input"]), 0)
+        for piece in self.words.layout["input"]:
+            widths[piece.wire] += piece.width
+        self._columns = [*widths.items(), *backend.signals().items(), ("rst", 1)]
+        self._places = self._find({**netlist.inputs, **_register_nets(netlist)})
+        self._cycles = 0
+        self._toggles: dict[int, int] = {}
+        self._high: dict[int, int] = {}
+        self._last: dict[int, int] = {}  # bits of the last cycle that was computed, by net
+        self._due: dict[str, int] = {}  # what each register is to become in the cycle behind it
+
+    def _find(self, nets: Mapping[str, int]) -> list[tuple[int, int, int]]:
+        """The column, the bit in it, and the net, for each of the nets by the name of its bit."""
+        bits = {
+            name: (column, bit)
+            for column, (wire, width) in enumerate(self._columns)
+            for bit in range(width)
+            for name in ((wire,) if width == 1 else (f"{wire}_{bit}_",))
+        }
+        unknown = [name for name in nets if name not in bits]
+        if unknown:
+            raise HdlError(f"{self._netlist.module}: {unknown[0]} of the cells is no wire of the RTL")
+        return [(*bits[name], net) for name, net in nets.items()]
+
+    def cycle(self) -> None:
+        """Run one clock cycle; see ``Backend``."""
+        self._backend.cycle()
+        inputs = joined(self.words.layout["input"], self.words.inputs)
+        self._rows.append((*inputs.values(), *self._backend.sample(), 0))  # out of reset
+        if len(self._rows) == CHUNK:
+            self._compute()
+
+    def idle(self, _cycles: int) -> int:
+        """Run one cycle; see ``Backend``."""
+        self.cycle()
+        return 1
+
+    def signals(self) -> Mapping[str, int]:
+        """See ``Backend``."""
+        return self._backend.signals()
+
+    def sample(self) -> Sequence[int]:
+        """See ``Backend``."""
+        return self._backend.sample()
+
+    def activity(self) -> Activity:
+        """What was counted since the reset."""
+        if self._rows:
+            self._compute()
+        return Activity(self._cycles, self._toggles, self._high)
+
+    def _compute(self) -> None:
+        """Work out all nets in the cycles noted, and count."""
+        count = len(self._rows)
+        columns = list(zip(*self._rows, strict=True))
+        self._rows.clear()
+        nets = dict(_CONSTANTS)
+        planes: dict[int, list[int]] = {}
+        for column, bit, net in self._places:
+            if column not in planes:
+                planes[column] = list(_planes(columns[column], self._columns[column][1]))
+            nets[net] = planes[column][bit]
+        for cell in self._netlist.logic:
+            pins = {pin: nets[net] for pin, net in cell.nets.items() if pin not in cell.kind.outputs}
+            for target, gate, sources in cell.kind.gates:
+                pins[target] = gate(*(pins[source] for source in sources))
+            for pin in cell.kind.outputs:
+                nets[cell.nets[pin]] = pins[pin]
+        self._compare(nets, count)
+        self._count(nets, count)
+
+    def _compare(self, nets: Mapping[int | str, int], count: int) -> None:
+        """Hold the registers to what their cells say."""
+        ones = (1 << count) - 1
+        for cell in self._netlist.registers:
+            assert cell.kind.data is not None
+            due = nets[cell.nets[cell.kind.data]] & ones
+            held = nets[cell.nets[cell.kind.outputs[0]]] & ones
+            first = self._due.get(cell.name, held & 1)
+            if held != (due << 1 | first) & ones:
+                name = self._netlist.names[cell.name]
+                raise DifferentNetlistError(f"{self._netlist.module}: {name} differs from that of the RTL")
+            self._due[cell.name] = due >> count - 1
+
+    def _count(self, nets: Mapping[int | str, int], count: int) -> None:
+        ones = (1 << count) - 1
+        for net, bits in nets.items():
+            if isinstance(net, str):
+                continue
+            levels = bits & ones
+            before = (levels << 1 | self._last.get(net, levels & 1)) & ones
+            self._toggles[net] = self._toggles.get(net, 0) + (levels ^ before).bit_count()
+            self._high[net] = self._high.get(net, 0) + levels.bit_count()
+            self._last[net] = levels >> count - 1
+        self._cycles += count
+
+
+def _register_nets(netlist: Netlist) -> dict[str, int]:
+    """The net of each flip-flop, by the name of its bit."""
+    unnamed = [cell.name for cell in netlist.registers if cell.name not in netlist.names]
+    if unnamed:
+        raise HdlError(f"{netlist.module}: {len(unnamed)} flip-flops of the cells are no wire of the RTL")
+    return {netlist.names[cell.name]: cell.nets[cell.kind.outputs[0]] for cell in netlist.registers}
+
+
+def _planes(column: Sequence[int], width: int) -> Iterator[int]:
+    """For each bit of a column an integer of it, with a bit for a cycle, the first lowest."""
+    for low in range(0, width, 64):
+        words = np.array([number >> low & (1 << 64) - 1 for number in column], dtype="<u8")
+        bits = np.unpackbits(words.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+        packed = np.packbits(bits, axis=0, bitorder="little")
+        for bit in range(min(64, width - low)):
+            yield int.from_bytes(packed[:, bit].tobytes(), "little")

@@ -1,0 +1,178 @@
+"""OpenSTA: the clock that a module in cells allows, and the power that a run's toggles take."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.rtl.tools.activity import Activity
+from hw.rtl.tools.netlist import Netlist
+from hw.rtl.tools.simulator import HdlError
+
+__all__ = ["Power", "power_of", "require", "version"]
+
+PROGRAM = "sta"
+SERIES = "2.0."  # of its versions: how it takes activities is no part of its documented commands
+STAND_IN = "input_"  # the names of the registers that stand in for inputs begin so
+RUN = "run:"  # stands between the two powers
+PERIOD_NS = 10.0  # under which energy is worked out, in which it cancels out but for leakage
+
+_CLOCK = """\
+read_liberty {liberty}
+read_verilog netlist.v
+link_design {module}
+create_clock -name clk -period {period} [get_ports clk]
+"""
+_TIMING = (
+    _CLOCK
+    + """\
+set inputs [list]
+foreach port [all_inputs] {{ if {{[get_property $port full_name] ne "clk"}} {{ lappend inputs $port }} }}
+set_input_delay 0 -clock clk $inputs
+set_output_delay 0 -clock clk [all_outputs]
+report_checks -path_delay max -format full -digits 6
+"""
+)
+_POWER = (
+    _CLOCK
+    + f"""\
+source idle.tcl
+report_power -digits 9
+report_power -instances [get_cells {STAND_IN}*] -digits 9
+puts {RUN}
+source run.tcl
+report_power -digits 9
+report_power -instances [get_cells {STAND_IN}*] -digits 9
+"""
+)
+_SLACK = re.compile(r"^ +(?P<ns>-?[0-9.]+)   slack", re.MULTILINE)
+_ROW = re.compile(  # of a report of power, in W
+    rf"^(?:Total| ) *\S+ +\S+ +(?P<leakage>\S+) +(?P<total>\S+) +(?P<name>100\.0%|{STAND_IN}\d+)",
+    re.MULTILINE,
+)
+_HEAD = re.compile(r"module \w+\([^;]*\);\n|^ *(?:in|out)put \w+;\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Power:
+    """What a module takes in a library's cells, without wires and memories.
+
+    Args:
+        path_ns: the clock that it allows, in ns: from register to register, with what these take themselves.
+        idle_pj: energy of a cycle in which nothing toggles but the clock, in pJ.
+        run_pj: mean energy of a cycle of the run, in pJ.
+        leakage_uw: the part of that which is leakage, in uW.
+    """
+
+    path_ns: float
+    idle_pj: float
+    run_pj: float
+    leakage_uw: float
+
+
+def require() -> None:
+    """Make sure that OpenSTA is there.
+
+    Raises:
+        HdlError: saying how to get it, or that it is of another series.
+    """
+    if shutil.which(PROGRAM) is None:
+        raise HdlError("OpenSTA is not installed, which power needs (on Debian: apt install opensta)")
+    if not version().startswith(SERIES):
+        raise HdlError(f"OpenSTA {version()} takes activities in another way than {SERIES}x, that of Debian")
+
+
+def version() -> str:
+    """The version of OpenSTA."""
+    said = subprocess.run([PROGRAM, "-version"], capture_output=True, text=True, check=False)
+    return said.stdout.strip()
+
+
+def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
+    """The clock that a module allows, and the energy of a run.
+
+    Raises:
+        HdlError: if OpenSTA is missing or does not accept the cells.
+    """
+    require()
+    given = {"liberty": liberty, "module": netlist.module, "period": PERIOD_NS}
+    still = Activity(activity.cycles, dict.fromkeys(activity.toggles, 0), activity.high)
+    files = {name: "".join(_activities(netlist, of)) for name, of in (("idle", still), ("run", activity))}
+    timing = _told(netlist, _TIMING.format(**given), {"netlist.v": netlist.verilog})
+    slack = _SLACK.search(timing)
+    power = _told(
+        netlist,
+        _POWER.format(**given),
+        {"netlist.v": _cut(netlist), **{f"{name}.tcl": text for name, text in files.items()}},
+    )
+    (idle, _), (run, leakage) = (_sum(report, netlist) for report in power.split(RUN))
+    return Power(PERIOD_NS - float(slack["ns"]) if slack else 0.0, idle, run, leakage)
+
+
+def _told(netlist: Netlist, script: str, files: Mapping[str, str]) -> str:
+    """What OpenSTA says to a script."""
+    with tempfile.TemporaryDirectory(prefix="fiberscope-power-") as name:
+        for file, text in {**files, "script.tcl": script}.items():
+            (Path(name) / file).write_text(text, encoding="utf-8")
+        command = [PROGRAM, "-exit", "-no_splash", "script.tcl"]
+        outcome = subprocess.run(command, cwd=name, capture_output=True, text=True, check=False)
+    said = outcome.stdout + outcome.stderr
+    complaint = next((line for line in said.splitlines() if "Error" in line), None)
+    if outcome.returncode or complaint is not None:
+        raise HdlError(f"OpenSTA does not accept module {netlist.module}: {complaint or outcome.returncode}")
+    return said
+
+
+def _cut(netlist: Netlist) -> str:
+    """The cells with a register in the place of each input.
+
+    OpenSTA guesses the activity of whatever follows from inputs without a register between, and takes that of
+    pins for it which are behind registers. What the registers in their places take is taken off again.
+    """
+    if not netlist.registers:
+        raise HdlError(f"{netlist.module} has no register, without which OpenSTA knows no activity")
+    kind = netlist.registers[0].kind
+    pins = f".{kind.data}({{0}}), .{kind.outputs[0]}({{0}})"
+    stand_ins = "".join(
+        f"  {kind.name} {STAND_IN}{i} (.{kind.clock}(clk), {pins.format(name)});\n"
+        for i, name in enumerate(netlist.inputs)
+    )
+    body = _HEAD.sub("", netlist.verilog)
+    head = f"module {netlist.module}(clk);\n  input clk;\n"
+    start = body.index("  ")
+    return head + body[start:].replace("endmodule", f"{stand_ins}endmodule")
+
+
+def _activities(netlist: Netlist, activity: Activity) -> Iterator[str]:
+    """Commands that say of every pin but the clock's how often it changes, and how long it is high."""
+    cycles = activity.cycles
+    numbers = {
+        net: f"{toggles / cycles:.9f} {activity.high[net] / cycles:.9f}"
+        for net, toggles in activity.toggles.items()
+    }
+    kind = netlist.registers[0].kind
+    for i, net in enumerate(netlist.inputs.values()):
+        for pin in (kind.data, kind.outputs[0]):
+            yield f"sta::set_power_pin_activity [get_pins {STAND_IN}{i}/{pin}] {numbers[net]}\n"
+    for cell in (*netlist.registers, *netlist.logic):
+        for pin, net in cell.nets.items():
+            if net in numbers:
+                yield f"sta::set_power_pin_activity [get_pins {cell.name}/{pin}] {numbers[net]}\n"
+
+
+def _sum(report: str, netlist: Netlist) -> tuple[float, float]:
+    """The energy of a cycle in pJ and the leakage in uW, without those of the registers for inputs."""
+    rows = list(_ROW.finditer(report))
+    if len(rows) != 1 + len(netlist.inputs):
+        raise HdlError(f"OpenSTA reports no power of module {netlist.module}")
+    signs = [1 if row["name"].startswith("100") else -1 for row in rows]
+    total, leakage = (
+        sum(sign * float(row[name]) for sign, row in zip(signs, rows, strict=True))
+        for name in ("total", "leakage")
+    )
+    return total * PERIOD_NS * 1e3, leakage * 1e6
