@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.rtl import bank, channel, divider, intersector, merge_tree, merger, prefix_sum
+from hw.rtl import bank, bitmap_intersector, channel, divider, intersector, merge_tree, merger, prefix_sum
 from hw.rtl.kit.block import RtlBlock
 
 BLOCKS: Mapping[str, RtlBlock] = {
@@ -18,5 +18,6 @@ BLOCKS: Mapping[str, RtlBlock] = {
         divider.BLOCK,
         intersector.TWO_FINGER,
         intersector.SKIP_AHEAD,
+        bitmap_intersector.BLOCK,
     )
 }

@@ -12,7 +12,7 @@ import pyrtl
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token, streams
-from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
+from hw.rtl.kit.parameters import Parameters, check_range, number, one_of
 from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named
 from sim import ANY, Input, Output
 from sim.channel import Channel
@@ -41,19 +41,16 @@ class ChannelParameters(Parameters):
 
     capacity: int = 2
     latency: int = 1
-    control_bits: int = 1
-    coordinate_bits: int = 32
-    reference_bits: int = 64
-    value_bits: int = 64
+    control_bits: int = number(1, 0, 32)
+    coordinate_bits: int = number(32, 0, 63)
+    reference_bits: int = number(64, 0, 64)
+    value_bits: int = one_of(64, 0, 32, 64)
     lanes: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
+        super().__post_init__()
         _check_size(self)
-        check_range("channel", "control_bits", self.control_bits, 0, 32)
-        check_range("channel", "coordinate_bits", self.coordinate_bits, 0, 63)
-        check_range("channel", "reference_bits", self.reference_bits, 0, 64)
-        check_value_bits("channel", self.value_bits, optional=True)
         if not self.widths:
             raise ValueError("channel: a token needs a field, so not all widths can be 0")
 

@@ -15,7 +15,7 @@ from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Bundle, Interface, Stream, tokens_of
-from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits, payload_widths
+from hw.rtl.kit.parameters import Parameters, check_range, number, one_of, payload_widths
 from hw.rtl.kit.rows import LANES, Lane, Row, Rows
 from hw.rtl.kit.twin import DataRegister, Signal, Streams, named
 from hw.stream import DATA
@@ -35,17 +35,15 @@ class DividerParameters(Parameters):
         ValueError: for a number out of its range.
     """
 
-    lanes: int = 1
-    width: int = 32
+    lanes: int = number(1, *LANES)
+    width: int = number(32, 1, MAXIMUM_WIDTH)
     bits_per_stage: int = 1
-    value_bits: int = 0
+    value_bits: int = one_of(0, 0, 32, 64)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_range("divider", "lanes", self.lanes, *LANES)
-        check_range("divider", "width", self.width, 1, MAXIMUM_WIDTH)
+        super().__post_init__()
         check_range("divider", "bits_per_stage", self.bits_per_stage, 1, self.width)
-        check_value_bits("divider", self.value_bits, optional=True)
 
 
 def interface(parameters: DividerParameters) -> Interface:
@@ -87,9 +85,9 @@ def design(parameters: DividerParameters, between: Streams) -> None:
 
     row: Row = [{**lane, "reference": pyrtl.Const(0, parameters.width)} for lane in rows.entering]
     *first_stages, last_stage = _bits_by_stage(parameters)
-    for number, bits in enumerate(first_stages):
-        row = rows.stage(number, _found(row, divisor, bits, f"stage{number:02}"))
-        divisor = rows.register(f"stage{number:02}_divisor", divisor)
+    for stage, bits in enumerate(first_stages):
+        row = rows.stage(stage, _found(row, divisor, bits, f"stage{stage:02}"))
+        divisor = rows.register(f"stage{stage:02}_divisor", divisor)
     rows.leave([_unsigned(lane) for lane in _found(row, divisor, last_stage, "last")])
 
 
@@ -101,8 +99,8 @@ def _bits_by_stage(parameters: DividerParameters) -> list[int]:
 
 def _found(row: Row, divisor: Signal, bits: int, stage: str) -> Row:
     """The row with so many more bits of its quotients found."""
-    for number in range(bits):
-        row = [_one_bit(lane, divisor, f"{stage}_lane{i:02}_bit{number:02}") for i, lane in enumerate(row)]
+    for bit in range(bits):
+        row = [_one_bit(lane, divisor, f"{stage}_lane{i:02}_bit{bit:02}") for i, lane in enumerate(row)]
     return row
 
 

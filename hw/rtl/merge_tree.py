@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hw.merge import MERGE_TASK
 from hw.rtl import merger
 from hw.rtl.channel import CAPACITY, LATENCY, PendingStandIn
-from hw.rtl.kit.parameters import Parameters, check_range
+from hw.rtl.kit.parameters import Parameters, number
 from hw.rtl.kit.wrapper import Composition, Link, Part, composed
 from hw.rtl.merger import WAYS, MergerParameters
 from hw.stream import STREAM
@@ -32,20 +32,17 @@ class MergeTreeParameters(Parameters):
         ValueError: for a number out of its range.
     """
 
-    radix: int = 4
-    leaves: int = 2
-    capacity: int = 2
-    latency: int = 1
+    radix: int = number(4, *WAYS)
+    leaves: int = number(2, *WAYS)
+    capacity: int = number(2, *CAPACITY)
+    latency: int = number(1, *LATENCY)
     coordinate_bits: int = 32
     reference_bits: int = 64
     value_bits: int = 64
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_range("merge_tree", "radix", self.radix, *WAYS)
-        check_range("merge_tree", "leaves", self.leaves, *WAYS)
-        check_range("merge_tree", "capacity", self.capacity, *CAPACITY)
-        check_range("merge_tree", "latency", self.latency, *LATENCY)
+        super().__post_init__()
         self.merger(self.radix)
 
     def merger(self, radix: int) -> MergerParameters:

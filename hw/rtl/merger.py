@@ -12,7 +12,7 @@ from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token, streams
-from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
+from hw.rtl.kit.parameters import Parameters, number, one_of
 from hw.rtl.kit.smallest import Candidate, smallest
 from hw.rtl.kit.trees import all_up_to, any_of
 from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
@@ -37,19 +37,11 @@ class MergerParameters(Parameters):
         ValueError: for a number out of its range.
     """
 
-    radix: int = 64
-    coordinate_bits: int = 32
-    reference_bits: int = 64
-    value_bits: int = 64
-    stages: int = 6
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        check_range("merger", "radix", self.radix, *WAYS)
-        check_range("merger", "coordinate_bits", self.coordinate_bits, 1, COORDINATE_BITS)
-        check_range("merger", "reference_bits", self.reference_bits, 1, 64)
-        check_value_bits("merger", self.value_bits)
-        check_range("merger", "stages", self.stages, 1, STAGES)
+    radix: int = number(64, *WAYS)
+    coordinate_bits: int = number(32, 1, COORDINATE_BITS)
+    reference_bits: int = number(64, 1, 64)
+    value_bits: int = one_of(64, 32, 64)
+    stages: int = number(6, 1, STAGES)
 
 
 def interface(parameters: MergerParameters) -> Interface:
@@ -118,19 +110,19 @@ def design(parameters: MergerParameters, between: Streams) -> None:
     begins, parts = _task(tasks, merging, parameters.radix)
     going_on: list[Signal] = []
     entering = []
-    for number, (first, ways) in enumerate(nodes):
-        inputs, name = heads[first : first + ways], f"node{number:02}"
-        if number < len(running):
-            active = named(f"{name}_active", running[number] | begins)
+    for index, (first, ways) in enumerate(nodes):
+        inputs, name = heads[first : first + ways], f"node{index:02}"
+        if index < len(running):
+            active = named(f"{name}_active", running[index] | begins)
             node = _node(name, inputs, active, parts[first : first + ways])
             entering.append(node.sent)
             ended = node.sent & ~node.smallest.present
             going_on.append(named(f"{name}_goes_on", active & ~ended))
-            running[number].next <<= going_on[-1]
+            running[index].next <<= going_on[-1]
         else:
             always = pyrtl.Const(1, 1)
             node = _node(name, inputs, always, [always] * ways)
-        if number < len(nodes) - 1:
+        if index < len(nodes) - 1:
             heads.append(_buffer(name, node))
         else:
             stop = ~node.smallest.present

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pyrtl
 
@@ -12,14 +12,7 @@ from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Bundle, Interface
-from hw.rtl.kit.parameters import (
-    CHOICES,
-    Parameters,
-    check_choice,
-    check_range,
-    check_value_bits,
-    payload_widths,
-)
+from hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
 from hw.rtl.kit.rows import LANES, Row, Rows
 from hw.rtl.kit.twin import Signal, Streams, unless
 
@@ -39,19 +32,11 @@ class PrefixSumParameters(Parameters):
         ValueError: for what cannot be built.
     """
 
-    form: str = field(default=PARALLEL, metadata={CHOICES: FORMS})
-    lanes: int = 32
-    width: int = 32
-    reference_bits: int = 0
-    value_bits: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        check_choice("prefix_sum", "form", self.form, FORMS)
-        check_range("prefix_sum", "lanes", self.lanes, *LANES)
-        check_range("prefix_sum", "width", self.width, 1, MAXIMUM_WIDTH)
-        check_range("prefix_sum", "reference_bits", self.reference_bits, 0, 64)
-        check_value_bits("prefix_sum", self.value_bits, optional=True)
+    form: str = choice(PARALLEL, FORMS)
+    lanes: int = number(32, *LANES)
+    width: int = number(32, 1, MAXIMUM_WIDTH)
+    reference_bits: int = number(0, 0, 64)
+    value_bits: int = one_of(0, 0, 32, 64)
 
 
 def interface(parameters: PrefixSumParameters) -> Interface:
@@ -72,8 +57,8 @@ def design(parameters: PrefixSumParameters, between: Streams) -> None:
     """
     rows = Rows(between, "lanes", "sums", depth(parameters.form, parameters.lanes))
     row = rows.entering
-    for number, level in enumerate(network(parameters.form, parameters.lanes)):
-        row = rows.stage(number, _added(row, level))
+    for stage, level in enumerate(network(parameters.form, parameters.lanes)):
+        row = rows.stage(stage, _added(row, level))
     rows.leave(_offset(rows, row))
 
 

@@ -28,6 +28,7 @@ SMALLEST = {
     "divider": {"width": 1},
     "two_finger": NARROW,
     "skip_ahead": {"window": 1, **NARROW},
+    "bitmap_intersector": {"width": 2, "coordinate_bits": 6, "reference_bits": 7},
 }
 COMPLAINT = re.compile(r"^%Warning-(\w+): \S+ (.*)$", re.MULTILINE)
 PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"

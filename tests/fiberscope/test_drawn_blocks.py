@@ -13,6 +13,7 @@ from hw.allocator import BumpAllocator, NodeWriter
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
 from hw.benes import BenesNetwork
 from hw.bitmap import Regor
+from hw.bitmap_intersect import BitmapIntersector
 from hw.buffet import Buffet
 from hw.cache import FiberCacheBank
 from hw.divider import Divider
@@ -30,8 +31,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 LETTERS = re.compile(r"[\u2500-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
 BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
-    *(SkipAheadIntersector, LeaderFollowerIntersector, PrefixSum, Divider, AdderNetwork, BenesNetwork, Regor),
-    *(PrefixPopcount, SortedHeadUnit, BumpAllocator, NodeWriter, Crossbar, FiberCacheBank, Buffet),
+    *(SkipAheadIntersector, LeaderFollowerIntersector, BitmapIntersector, PrefixSum, Divider, AdderNetwork),
+    *(BenesNetwork, Regor, PrefixPopcount, SortedHeadUnit, BumpAllocator, NodeWriter, Crossbar),
+    *(FiberCacheBank, Buffet),
 )
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 FILES = sorted((Path(__file__).parents[2] / "hw" / "rtl").glob("*.py"))
-BOUND = re.compile(r'check_range\("\w+", "(\w+)", [\w.]+, (\d+, \d+)\)')
+BOUND = re.compile(r"(\w+): int = number\(\d+, (\d+, \d+)\)")
 WIDTHS = ("control_bits", "coordinate_bits", "reference_bits")  # of the port, each block's own
 
 
@@ -20,5 +20,5 @@ def test_no_bound_of_a_twin_is_written_twice() -> None:
 
 
 def test_planted_a_bound_that_is_written_twice_is_found() -> None:
-    line = 'check_range("channel", "capacity", self.capacity, 1, 1024)\n'
-    assert repeated([line, line.replace("channel", "merge_tree")]) == {"capacity"}
+    line = "    capacity: int = number(2, 1, 1024)\n"
+    assert repeated([line, line]) == {"capacity"}

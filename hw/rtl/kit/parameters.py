@@ -3,21 +3,57 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypeVar
 
 from sim.names import nearest
 
-CHOICES = "choices"  # key in a field's metadata: the names of which the parameter is one
+CHOICES = "choices"  # keys in a field's metadata: the names of which the parameter is one,
+BOUNDS = "bounds"  # the least and the most number that it may be,
+NUMBERS = "numbers"  # the numbers of which it is one
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base of the parameters of every block: dataclasses with defaults.
+    """Base of the parameters of every block: dataclasses with defaults, called as the block.
 
     A parameter is a number; or one of several names, which its field lists under ``CHOICES`` in its metadata.
+
+    Raises:
+        ValueError: for one that is not as its ``number``, ``one_of`` or ``choice`` says.
     """
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        block = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__.removesuffix("Parameters")).lower()
+        for known in fields(self):
+            value = getattr(self, known.name)
+            if BOUNDS in known.metadata:
+                check_range(block, known.name, value, *known.metadata[BOUNDS])
+            if NUMBERS in known.metadata:
+                _check_number(block, known.name, value, known.metadata[NUMBERS])
+            if CHOICES in known.metadata:
+                check_choice(block, known.name, value, known.metadata[CHOICES])
+
+
+def number(default: int, least: int, most: int) -> int:
+    """A parameter between two bounds."""
+    given: int = field(default=default, metadata={BOUNDS: (least, most)})
+    return given
+
+
+def one_of(default: int, *numbers: int) -> int:
+    """A parameter that is one of some numbers."""
+    given: int = field(default=default, metadata={NUMBERS: numbers})
+    return given
+
+
+def choice(default: str, names: Sequence[str]) -> str:
+    """A parameter that is one of some names."""
+    given: str = field(default=default, metadata={CHOICES: names})
+    return given
 
 
 Kind = TypeVar("Kind", bound=Parameters)
@@ -33,15 +69,19 @@ def check_range(block: str, name: str, number: int, least: int, most: int) -> No
         raise ValueError(f"{block}: {name} must be from {least} to {most}, not {number}")
 
 
+def _check_number(block: str, name: str, given: int, numbers: Sequence[int]) -> None:
+    if given not in numbers:
+        *others, last = map(str, numbers)
+        raise ValueError(f"{block}: {name} must be {', '.join(others)} or {last}, not {given}")
+
+
 def check_value_bits(block: str, bits: int, *, optional: bool = False) -> None:
     """Refuse a width that no IEEE float has; 0, for no values, passes where they are optional.
 
     Raises:
         ValueError: naming the block.
     """
-    if bits not in (32, 64) and not (optional and bits == 0):
-        widths = "0, 32 or 64" if optional else "32 or 64"
-        raise ValueError(f"{block}: value_bits must be {widths}, not {bits}")
+    _check_number(block, "value_bits", bits, (0, 32, 64) if optional else (32, 64))
 
 
 def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> None:
@@ -56,17 +96,17 @@ def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> 
 
 def described(kind: type[Parameters]) -> list[str]:
     """Lines that list the parameters with their defaults, and the choices of each that is no number."""
-    known = fields(kind)
-    defaults = " ".join(f"{field.name}={field.default}" for field in known)
+    listed = fields(kind)
+    defaults = " ".join(f"{known.name}={known.default}" for known in listed)
     return [defaults] + [
-        f"{field.name}: {', '.join(field.metadata[CHOICES])}" for field in known if CHOICES in field.metadata
+        f"{known.name}: {', '.join(known.metadata[CHOICES])}" for known in listed if CHOICES in known.metadata
     ]
 
 
 def payload_widths(reference_bits: int, value_bits: int) -> dict[str, int]:
     """Fields of a stream for a reference and a value that may be left out, which 0 bits says."""
     widths = {"reference": reference_bits, "value": value_bits}
-    return {field: bits for field, bits in widths.items() if bits}
+    return {name: bits for name, bits in widths.items() if bits}
 
 
 def parse(block: str, kind: type[Kind], settings: Sequence[str]) -> Kind:
@@ -97,7 +137,7 @@ def combinations(block: str, kind: type[Kind], settings: Sequence[str]) -> list[
 
 def _given(block: str, kind: type[Parameters], settings: Sequence[str]) -> dict[str, list[int | str]]:
     """The values of each parameter that is set."""
-    known = {field.name: field for field in fields(kind)}
+    known = {one.name: one for one in fields(kind)}
     given: dict[str, list[int | str]] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")

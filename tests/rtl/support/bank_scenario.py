@@ -10,8 +10,7 @@ from memory_stub import MemoryStub
 from pairs import End, random_channel
 from scenario import Scenario
 
-from hw.cache import FiberCacheBank
-from hw.cache_geometry import INDEXES, FiberCacheSpecification
+from hw.cache_geometry import INDEXES
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.rtl.bank import BankParameters
 from hw.tags import Sets
@@ -28,11 +27,6 @@ MIXES = (
     (1, 1, 1, 1, 1, 1),
 )  # weights of the operations
 REQUESTER = 5 << PORT_SHIFT
-
-
-def _component(name: str, given: BankParameters) -> FiberCacheBank:
-    numbers = {field: getattr(given, field) for field in FiberCacheSpecification.__dataclass_fields__}
-    return FiberCacheBank(name, FiberCacheSpecification(**numbers), given.port)
 
 
 def _parameters(generator: random.Random) -> BankParameters:
@@ -139,5 +133,5 @@ def _around(
     return (memory,)
 
 
-SCENARIO = Scenario("bank", _component, _parameters, _inputs, ("replies",), _around)
+SCENARIO = Scenario("bank", _parameters, _inputs, ("replies",), _around)
 LARGE = replace(SCENARIO, draw=_large, inputs=_large_inputs)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import replace
 
-from composed_scenario import ComposedScenario, no_component
+from composed_scenario import ComposedScenario
 from pairs import Composed
 from rows_scenario import random_value
 
@@ -71,5 +71,5 @@ def _token(generator: random.Random, given: ChannelParameters) -> Token:
     )
 
 
-SCENARIO = ComposedScenario("channel", no_component, _parameters, _inputs, ("out",), composed=_composed)
+SCENARIO = ComposedScenario("channel", _parameters, _inputs, ("out",), composed=_composed)
 LARGE = replace(SCENARIO, draw=_large)

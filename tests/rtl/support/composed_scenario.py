@@ -13,11 +13,6 @@ from hw.rtl.kit.wrapper import Composition
 from sim import Component, Kernel
 
 
-def no_component(name: str, _given: Any) -> Component:
-    """What such a block has in the place of one component."""
-    raise AssertionError(f"{name} is several components")
-
-
 @dataclass(frozen=True)
 class ComposedScenario(Scenario):
     """A scenario whose components are added to a kernel, for given parameters, by ``composed``."""

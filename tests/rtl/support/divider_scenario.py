@@ -16,7 +16,6 @@ from rows_scenario import (
     random_value,
 )
 
-from hw.divider import Divider
 from hw.rtl.divider import DividerParameters
 from sim.testing import Token
 
@@ -49,7 +48,6 @@ def _inputs(generator: random.Random, given: DividerParameters, rows: int = ROWS
 
 SCENARIO = LanedScenario(
     "divider",
-    lambda name, given: Divider(name, given.lanes, given.width, given.bits_per_stage),
     _parameters,
     _inputs,
     ("results",),

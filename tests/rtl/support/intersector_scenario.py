@@ -9,7 +9,6 @@ from typing import Any
 from fiber_streams import STOP_TOKEN, Fiber, random_float
 from scenario import Scenario
 
-from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.rtl.intersector import SkipAheadParameters, TwoFingerParameters
 from sim.testing import Token
 
@@ -73,14 +72,12 @@ def _fiber(generator: random.Random, coordinates: list[int], reference_bits: int
 
 TWO_FINGER = Scenario(
     "two_finger",
-    lambda name, _given: TwoFingerIntersector(name),
     lambda generator: TwoFingerParameters(**_widths(generator)),
     intersector_inputs,
     MATCHES,
 )
 SKIP_AHEAD = Scenario(
     "skip_ahead",
-    lambda name, given: SkipAheadIntersector(name, given.window),
     lambda generator: SkipAheadParameters(**_widths(generator), window=generator.choice(WINDOWS)),
     intersector_inputs,
     (*MATCHES, "skips_a", "skips_b"),

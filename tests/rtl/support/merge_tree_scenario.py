@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from composed_scenario import ComposedScenario, components_of, no_component
+from composed_scenario import ComposedScenario, components_of
 from fiber_streams import merge_inputs
 from merger_scenario import SCENARIO as MERGER
 from pairs import Composed
@@ -60,5 +60,5 @@ def _inputs(
     return inputs
 
 
-SCENARIO = ComposedScenario("merge_tree", no_component, _parameters, _inputs, ("merged",), composed=_composed)
+SCENARIO = ComposedScenario("merge_tree", _parameters, _inputs, ("merged",), composed=_composed)
 LARGE = replace(SCENARIO, draw=_large, inputs=lambda generator, given: _inputs(generator, given, 4))

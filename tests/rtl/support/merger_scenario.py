@@ -8,7 +8,6 @@ from dataclasses import replace
 from fiber_streams import merge_inputs
 from scenario import Scenario
 
-from hw.merge import HighRadixMerger
 from hw.rtl.merger import MergerParameters
 from sim.testing import Token
 
@@ -39,7 +38,6 @@ def _large_inputs(generator: random.Random, given: MergerParameters) -> dict[str
 
 SCENARIO = Scenario(
     "merger",
-    lambda name, given: HighRadixMerger(name, given.radix, given.stages),
     _merger_parameters,
     _merger_inputs,
     ("merged",),

@@ -129,7 +129,7 @@ MUTANTS = {
         *faults_of(
             "prefix_sum.py", "prefix_sum",
             ("prefix-sum-33-lanes-without-level-6", "_added(row, level)",
-             "_added(row, () if number == 5 and parameters.lanes > 32 else level)"),
+             "_added(row, () if stage == 5 and parameters.lanes > 32 else level)"),
             ("prefix-sum-offset-of-the-array-before", 'unless(row[-1]["control"], sums[-1])', "sums[-1]"),
             ("prefix-sum-offset-at-every-move", "rows.arriving()", "rows.move"),
         ),
@@ -137,7 +137,7 @@ MUTANTS = {
             "divider.py", "divider",
             ("divider-lanes-from-12-on", "pyrtl.select(borrow, before",
              "pyrtl.select(borrow & int(name[12:14] < '12'), before"),
-            ("divider-divisor-of-the-newest", 'rows.register(f"stage{number:02}_divisor", divisor)',
+            ("divider-divisor-of-the-newest", 'rows.register(f"stage{stage:02}_divisor", divisor)',
              "divisor"),
             ("divider-divisor-taken-twice", "accept(rows.taken & ~within)", "accept(rows.taken)"),
             ("divider-by-zero-uncounted", "self._divisor == 0", "self._divisor == 1"),
@@ -168,6 +168,12 @@ MUTANTS = {
              "kept = side.skipping & 0"),
         ),
         *faults_of(
+            "bitmap_intersector.py", "bitmap_intersector",
+            ("bitmap-matches-of-one-side", "both[lane],", "words[lane],"),
+            ("bitmap-position-with-itself", "[pyrtl.Const(0, 1), *counts[:-1]]", "counts"),
+            ("bitmap-fibers-go-on", "unless(clear, _sum(count, more))", "_sum(count, more)"),
+        ),
+        *faults_of(
             "kit/codec.py", "merger channel two_finger",
             ("values-without-minus-zero", "if number < 0 else magnitude",
              "if number < 0 < magnitude else magnitude"),
@@ -184,6 +190,21 @@ MUTANTS = {
             ("ends-head-that-is-gone", "self._inputs[self._said] = self.is_open",
              "self._inputs[self._said] = 1"),
             ("ends-stops-are-elements", "self.elements += is_element", "self.elements += 1"),
+        ),
+        *faults_of(
+            "kit/ends.py", "bitmap_intersector",
+            ("ends-empty-lanes-count", "if not lane.is_empty():\n", "if True:\n"),
+            ("ends-empty-lanes-carry", "        if self.is_empty():\n            self.channel",
+             "        if 0:\n            self.channel"),
+        ),
+        *faults_of(
+            "kit/ends.py", "divider",
+            ("ends-rows-of-some-lanes", "return lane.channel\n        return None",
+             "return lane.channel\n            break\n        return None"),
+        ),
+        *faults_of(
+            "kit/adapter.py", "prefix_sum divider",
+            ("adapter-waits-with-rows-inside", "if self.THROUGH and self.under_way():", "if 0:"),
         ),
         *faults_of(
             "kit/adapter.py", "merger two_finger",

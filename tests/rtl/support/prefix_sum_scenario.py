@@ -15,7 +15,7 @@ from rows_scenario import (
     random_value,
 )
 
-from hw.prefix_sum import FORMS, PARALLEL, SERIAL, WORK_EFFICIENT, PrefixSum
+from hw.prefix_sum import FORMS, PARALLEL, SERIAL, WORK_EFFICIENT
 from hw.rtl.prefix_sum import PrefixSumParameters
 from sim.testing import Token
 
@@ -54,7 +54,6 @@ def _large(generator: random.Random) -> PrefixSumParameters:
 
 SCENARIO = LanedScenario(
     "prefix_sum",
-    lambda name, given: PrefixSum(name, given.form, given.lanes, given.width),
     _parameters,
     prefix_sum_inputs,
     ("sums",),

@@ -20,13 +20,15 @@ MANY_LANES_ROWS = 16
 
 @dataclass(frozen=True)
 class LanedScenario(Scenario):
-    """A scenario whose only outputs are an array of ports, as many as the parameters have lanes."""
+    """A scenario whose only outputs are arrays of ports, each as many as a parameter says."""
+
+    lanes: str = "lanes"
 
     def pair(self, seed: int, parameters: Any = None, *arguments: Any, **options: Any) -> Pair:
         """See ``Scenario``."""
         parameters = parameters or self.drawn(seed)
-        (port,) = self.outputs
-        outputs = tuple(f"{port}[{lane}]" for lane in range(parameters.lanes))
+        lanes = range(getattr(parameters, self.lanes))
+        outputs = tuple(f"{port}[{lane}]" for port in self.outputs for lane in lanes)
         return replace(super().pair(seed, parameters, *arguments, **options), outputs=outputs)
 
 

@@ -24,8 +24,7 @@ class Scenario:
     """How a block is tried.
 
     Args:
-        block: its name in the catalogue.
-        component: makes the component for a name and parameters.
+        block: its name in the catalogue, which says what its component is.
         draw: parameters.
         inputs: tokens by input port.
         outputs: the output ports.
@@ -33,7 +32,6 @@ class Scenario:
     """
 
     block: str
-    component: Callable[[str, Any], Component]
     draw: Callable[[random.Random], Any]
     inputs: Callable[[random.Random, Any], Mapping[str, list[Token]]]
     outputs: tuple[str, ...]
@@ -42,6 +40,12 @@ class Scenario:
     def drawn(self, seed: int) -> Any:
         """The parameters of a seed."""
         return self.draw(random.Random(seed))
+
+    def component(self, name: str, parameters: Any) -> Component:
+        """The component for these parameters."""
+        make = BLOCKS[self.block].component
+        assert make is not None, f"{self.block} is several components"
+        return make(name, parameters)
 
     def pair(
         self,
