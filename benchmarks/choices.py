@@ -1,22 +1,28 @@
-"""How much our own choices of Gamma matter: cycles with one of them changed, for docs/accuracy.md.
+"""How much our own choices of Gamma matter: the tables of docs/accuracy.md, by running Gamma once a cell.
 
-    python benchmarks/choices.py wiki-Vote simple
-    python benchmarks/choices.py p2p-Gnutella31 dram controllers
+    python benchmarks/choices.py --write docs/accuracy.md
+    python benchmarks/choices.py controllers --matrix email-Enron
 
-Which matrix, which memory, and which table: ``choices`` (by default) or ``controllers``. Rows are in affinity
-order, as in the published runs. A choice that a memory does not have has no row there.
+``choices`` (by default) are cycles with one of them changed, with both memories; ``controllers`` those of
+memory controllers, with the DRAM, over the cycles that were published. Rows are in affinity order, as in the
+published runs. A choice that a memory does not have has no cell there.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 
 import accelerators
 import fiberscope
+from fiberscope.report.table import Table, percent, replace_between
 from fiberscope.study.compare import published
 
 Settings = dict[str, str]
+Columns = Sequence[tuple[str, str]]  # matrix and memory
 
 CHOICES = (
     "reorder=none",
@@ -75,30 +81,25 @@ CONTROLLERS = (
     "",
     "memory.refresh=off",
 )
-ONLY = {  # parts of a setting that one memory alone has
-    "simple": ("memory.simple",),
-    "dram": ("scheduler.output_page", "address_map", "memory.scheduler", "refresh", "read_queue"),
+MATRICES = {  # of each table, unless others are asked for
+    "choices": ("p2p-Gnutella31", "wiki-Vote"),
+    "controllers": ("wiki-Vote", "p2p-Gnutella31", "ca-CondMat", "email-Enron"),
+}
+MEMORIES = {"choices": ("simple", "dram"), "controllers": ("dram",)}
+LACKS = {  # parts of a setting that a memory does not have
+    "dram": ("memory.simple",),
+    "simple": ("scheduler.output_page", "address_map", "memory.scheduler", "refresh", "read_queue"),
 }
 
 
-def settings_of(text: str) -> Settings:
-    """A row's settings, the later ones over the earlier."""
-    return dict(part.split("=", 1) for part in text.split())
-
-
-def cycles(matrix: str, memory: str, settings: Settings) -> int:
-    """Of a run in the setting of the published ones, with these settings over it."""
+@cache
+def cycles(matrix: str, memory: str, text: str) -> int:
+    """Of a run in the setting of the published ones, with these settings, the later ones over the earlier."""
     shipped = {"reorder": "affinity", "memory.model": memory}
-    return fiberscope.simulate("gamma", matrix, settings=shipped | settings).cycles
-
-
-def rows(matrix: str, memory: str, texts: Iterable[str], base: float) -> None:
-    """Print the cycles of each setting beside ``base``."""
-    other = ONLY["simple" if memory == "dram" else "dram"]
-    for text in texts:
-        if not any(part in text for part in other):
-            count = cycles(matrix, memory, settings_of(text))
-            print(f"| `{text or 'as shipped'}` | {count:,} | {count / base - 1:+.1%} |", flush=True)
+    settings: Settings = dict(part.split("=", 1) for part in text.split())
+    count = fiberscope.simulate("gamma", matrix, settings=shipped | settings).cycles
+    print(f"{matrix}, {memory}, {text or 'as shipped'}: {count:,} cycles", file=sys.stderr, flush=True)
+    return count
 
 
 def reported(matrix: str) -> float:
@@ -107,22 +108,52 @@ def reported(matrix: str) -> float:
     return next(one.cycles for one in figures if one.matrix == matrix and one.by == "reported")
 
 
+def choices(columns: Columns) -> Table:
+    """Cycles as shipped, and of each choice over them."""
+    heads = [f"{matrix}, {memory}" for matrix, memory in columns]
+    table = Table("Cycles over those of the machine as shipped", ("choice", *heads))
+    table.add("as shipped", *(f"{cycles(*column, ''):,}" for column in columns))
+    for text in CHOICES:
+        table.add(
+            f"`{text}`",
+            *(
+                ""
+                if any(part in text for part in LACKS[column[1]])
+                else percent(cycles(*column, text) / cycles(*column, "") - 1)
+                for column in columns
+            ),
+        )
+    return table
+
+
+def controllers(columns: Columns) -> Table:
+    """Cycles of each controller over those reported, and the mean of their sizes."""
+    table = Table("Cycles over those reported", ("controller", *(matrix for matrix, _ in columns), "mean"))
+    for text in CONTROLLERS:
+        errors = [cycles(*column, text) / reported(column[0]) - 1 for column in columns]
+        mean = sum(map(abs, errors)) / len(errors)
+        table.add(f"`{text or 'as shipped'}`", *map(percent, errors), percent(mean, signed=False))
+    return table
+
+
 def main() -> None:
-    """Print a table."""
+    """Print a table, or write it into a page, between its markers."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("matrix", nargs="?", default="p2p-Gnutella31")
-    parser.add_argument("memory", nargs="?", choices=("simple", "dram"), default="simple")
     parser.add_argument("table", nargs="?", choices=("choices", "controllers"), default="choices")
+    parser.add_argument("--matrix", action="append", help="a column's; repeatable")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="the page that has the table")
     given = parser.parse_args()
-    if given.table == "controllers":
-        print(f"| {given.matrix}, {given.memory} | cycles | over those reported |\n| --- | ---: | ---: |")
-        rows(given.matrix, given.memory, CONTROLLERS, reported(given.matrix))
-        return
-    shipped = cycles(given.matrix, given.memory, {})
-    print(f"| {given.matrix}, {given.memory} | cycles | over {shipped:,} as shipped |\n| --- | ---: | ---: |")
-    rows(given.matrix, given.memory, CHOICES, shipped)
+    matrices = given.matrix or MATRICES[given.table]
+    columns = [(matrix, memory) for matrix in matrices for memory in MEMORIES[given.table]]
+    if given.write:
+        replace_between(given.write, given.table, "")  # refused before the runs
+    text = {"choices": choices, "controllers": controllers}[given.table](columns).markdown()
+    if given.write:
+        given.write.write_text(replace_between(given.write, given.table, f"\n{text}\n"), encoding="utf-8")
+    else:
+        print(text)
 
 
 if __name__ == "__main__":

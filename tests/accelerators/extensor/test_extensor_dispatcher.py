@@ -78,3 +78,22 @@ def test_products_of_equal_length_go_to_their_own_elements():
     given, _released = dispatched(a, b, (0, 0))
     first = [microtile for _cycle, (_half, microtile, *_) in given[0]]
     assert first == [0, 2, 4, 6, 8]
+
+
+def test_the_long_products_of_an_element_add_up():
+    """Of 4, 16 and 64 steps, each longer than all before: the third is the first element's too.
+
+    Both should be done 4 + 64 cycles after the first went out. Short ones follow, one a cycle; until then
+    they go to the second element, as soon as that should be done with its own.
+    """
+    long = {
+        (m, SIDE * block + k): 1.0
+        for block, rows in enumerate((1, 2, 4))
+        for m in range(rows)
+        for k in range(4)
+    }
+    points = long | {(0, SIDE * k): 1.0 for k in range(3, 76)}
+    a, b = csr(points, 4, 304), csr({(k, m): 1.0 for m, k in points}, 304, 4)
+    given, _released = dispatched(a, b, (0, 0))
+    first = [microtile for _cycle, (_half, microtile, *_) in given[0]]
+    assert first == [*range(0, 17, 2), *range(68, 76, 2)]
