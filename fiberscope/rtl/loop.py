@@ -19,7 +19,9 @@ from fiberscope.commands.options import matrices
 from fiberscope.errors import FailedRunError, InputError
 from fiberscope.report.document import Report
 from fiberscope.report.files import check_outputs
+from fiberscope.rtl.beside import Beside, TooLongError
 from fiberscope.rtl.places import Maker, Place, choose, makers
+from fiberscope.solve import Progress
 from fiberscope.waveform import Waveform
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.kit.adapter import Adapter
@@ -134,7 +136,7 @@ class Outcome:
 
 
 def compare(loop: Loop, simulator: str, folder: Path, recorder: Recorder | None = None) -> Outcome:
-    """Run the accelerator as it is and with RTL in it.
+    """Run the accelerator as it is and with RTL in it, where RTL runs in this process both at once.
 
     RTL that never comes to an end is stopped at twice the cycles that it should take.
 
@@ -150,26 +152,38 @@ def compare(loop: Loop, simulator: str, folder: Path, recorder: Recorder | None 
     """
     noted = makers(loop.accelerator, loop.blocks, {})
     _check(loop, simulator)
-    component = _simulate(replace(loop, waveform=None, lock_step=False), noted)
+    plain = replace(loop, waveform=None, lock_step=False)
+    _simulate(replace(plain, cycle_limit=1), noted)  # until the parts are made
     places = choose(loop.accelerator, noted, loop.at, loop.module)
     if simulator != PYRTL:
         _check_folder(loop, places, folder)
-    limited = replace(loop, cycle_limit=2 * component.cycles + 1000)
-    at = tuple(place.at for place in places)
+    with Beside(lambda: _simulate(plain, noted)) as component:
+        try:
+            if loop.sources:
+                places = _fitted(loop, places, simulator, folder)
+            if simulator == PYRTL:
+                rtl, exercised = _limited(loop, component, partial(_simulate_in_pyrtl, places, recorder))
+            elif simulator == Verilator.name:
+                in_library = partial(_simulate_verilated, places, folder, recorder)
+                rtl, exercised = _limited(loop, component, in_library)
+            else:
+                limited = replace(loop, cycle_limit=component.limit)
+                rtl, exercised = _simulate_in_hdl(limited, places, simulator, folder)
+        except FailedRunError as failed:
+            component.report()  # what goes wrong without RTL is none of its faults
+            at = ", ".join(place.at for place in places)
+            raise FailedRunError(f"with RTL at {at}: {failed}", failed.report) from failed
+        except SimulationError as error:
+            raise InputError(str(error)) from error
+        return Outcome(component.report(), rtl, exercised)
+
+
+def _limited(loop: Loop, component: Beside, simulate: Callable[[Loop, Progress | None], Run]) -> Run:
+    """The run with RTL in this process; again up to the limit, if it goes on behind it."""
     try:
-        if loop.sources:
-            places = _fitted(loop, places, simulator, folder)
-        if simulator == PYRTL:
-            rtl, exercised = _simulate_in_pyrtl(limited, places, recorder)
-        elif simulator == Verilator.name:
-            rtl, exercised = _simulate_verilated(limited, places, folder, recorder)
-        else:
-            rtl, exercised = _simulate_in_hdl(limited, places, simulator, folder)
-    except FailedRunError as failed:
-        raise FailedRunError(f"with RTL at {', '.join(at)}: {failed}", failed.report) from failed
-    except SimulationError as error:
-        raise InputError(str(error)) from error
-    return Outcome(component, rtl, exercised)
+        return simulate(loop, component.hold)
+    except TooLongError:
+        return simulate(replace(loop, cycle_limit=component.limit), None)
 
 
 def _check(loop: Loop, simulator: str) -> None:
@@ -237,19 +251,23 @@ def _reported(report: str, fault: str) -> Iterator[None]:
         raise
 
 
-def _simulate_in_pyrtl(loop: Loop, places: Sequence[Place], recorder: Recorder | None) -> Run:
+def _simulate_in_pyrtl(
+    places: Sequence[Place], recorder: Recorder | None, loop: Loop, progress: Progress | None
+) -> Run:
     def backend(place: Place, watched: bool) -> Backend:
         twin = BLOCKS[place.block].twin(place.parameters)
         return _recorded(place, PyrtlBackend(twin, watched=watched or recorder is not None), recorder)
 
-    return _simulate_with(loop, places, backend)
+    return _simulate_with(loop, places, backend, progress)
 
 
 def _recorded(place: Place, backend: Backend, recorder: Recorder | None) -> Backend:
     return backend if recorder is None else recorder(place, backend)
 
 
-def _simulate_verilated(loop: Loop, places: Sequence[Place], folder: Path, recorder: Recorder | None) -> Run:
+def _simulate_verilated(
+    places: Sequence[Place], folder: Path, recorder: Recorder | None, loop: Loop, progress: Progress | None
+) -> Run:
     """With the modules compiled into this process."""
     with _folder(folder):
         sources = _sources(loop, places, folder)
@@ -263,7 +281,7 @@ def _simulate_verilated(loop: Loop, places: Sequence[Place], folder: Path, recor
     def backend(place: Place, _watched: bool) -> Backend:
         return _recorded(place, VerilatedBackend(modules[_key(place)]), recorder)
 
-    run = _simulate_with(loop, places, backend)
+    run = _simulate_with(loop, places, backend, progress)
     run[0].write(folder / "report.json")
     return run
 
@@ -323,7 +341,12 @@ def _sources(loop: Loop, places: Sequence[Place], folder: Path) -> tuple[Path, .
     return (*map(Path, loop.sources), *(folder / name for name in texts))
 
 
-def _simulate_with(loop: Loop, places: Sequence[Place], backend: Callable[[Place, bool], Backend]) -> Run:
+def _simulate_with(
+    loop: Loop,
+    places: Sequence[Place],
+    backend: Callable[[Place, bool], Backend],
+    progress: Progress | None = None,
+) -> Run:
     """The accelerator with RTL at some places; ``backend`` is told whether the RTL is watched."""
     watched = loop.waveform is not None
     adapters: dict[str, Adapter] = {}
@@ -343,11 +366,11 @@ def _simulate_with(loop: Loop, places: Sequence[Place], backend: Callable[[Place
         return make
 
     rtl = {place.at: stand_in(place) for place in places}
-    report = _simulate(loop, makers(loop.accelerator, loop.blocks, rtl))
+    report = _simulate(loop, makers(loop.accelerator, loop.blocks, rtl), progress)
     return report, {place.at: adapters[place.at].exercise() for place in places}
 
 
-def _simulate(loop: Loop, parts: Mapping[str, Maker]) -> Report:
+def _simulate(loop: Loop, parts: Mapping[str, Maker], progress: Progress | None = None) -> Report:
     return simulate(
         loop.model,
         loop.a,
@@ -356,6 +379,7 @@ def _simulate(loop: Loop, parts: Mapping[str, Maker]) -> Report:
         cycle_limit=loop.cycle_limit,
         waveform=loop.waveform,
         parts=parts,
+        progress=progress,
     )
 
 

@@ -1,0 +1,78 @@
+"""The run with the components, in a process of its own beside the one with RTL."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from fiberscope.report.document import Report
+
+__all__ = ["Beside", "TooLongError"]
+
+
+class TooLongError(Exception):
+    """The run with RTL has taken more cycles than it may."""
+
+
+class Beside:
+    """A run in a process that is forked; if it does not end well there, it is run again here, to say why.
+
+    Args:
+        run: what gives the report.
+    """
+
+    def __init__(self, run: Callable[[], Report]) -> None:
+        self._run = run
+        self._folder = tempfile.TemporaryDirectory(prefix="fiberscope-loop-")
+        self._path = Path(self._folder.name) / "report.json"
+        forked = multiprocessing.get_context("fork")
+        self._process = forked.Process(target=_write, args=(run, self._path), daemon=True)
+        self._report: Report | None = None
+
+    def __enter__(self) -> Beside:
+        """Begin to run."""
+        self._process.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop running, if it still does."""
+        self._process.kill()
+        self._process.join()
+        self._folder.cleanup()
+
+    def report(self) -> Report:
+        """The report, when it is there."""
+        if self._report is None:
+            self._process.join()
+            self._report = Report.read(self._path) if self._process.exitcode == 0 else self._run()
+        return self._report
+
+    @property
+    def limit(self) -> int:
+        """The cycle at which RTL is stopped that never comes to an end; waits for the report."""
+        return 2 * self.report().cycles + 1000
+
+    def hold(self, stage: str, cycle: int, _limit: int) -> None:
+        """As the progress of the run with RTL: end it behind the limit, once that is known.
+
+        Raises:
+            TooLongError: it is there.
+        """
+        if stage == "cycles" and not self._process.is_alive() and cycle > self.limit:
+            raise TooLongError
+
+
+def _write(run: Callable[[], Report], path: Path) -> None:
+    """Write the report of a run; without a word if it goes wrong."""
+    code = 1
+    with contextlib.suppress(BaseException):
+        run().write(path)
+        code = 0
+    os._exit(code)
