@@ -131,20 +131,23 @@ class Composition(Generic[AnyParameters]):
         interleave: int,
         latency: int,
         reply_latency: int = 0,
+        group: int = 1,
     ) -> None:
         """Add a crossbar each way between users and servers of requests.
 
         Args:
             name: of the network: its crossbars are ``<name>_requests`` and ``<name>_replies``.
-            users: their places here are the numbers by which replies find them; those that take none last.
+            users: their places here, times ``group``, are the numbers by which replies find them; those that
+                take none last.
             servers: with ports ``requests`` and ``replies``.
             interleave: bytes side by side in one server.
             latency: cycles from a crossbar to a server and to a user.
             reply_latency: cycles from a server to the crossbar, if they are more than the one of any wire.
+            group: numbers that each user has, as a concentrator has one for each requester behind it.
         """
         connect, queue = self.kernel.connect, self.parameters.network.queue
         requests = self._add_crossbar(f"{name}_requests", AddressRoute(interleave))
-        replies = self._add_crossbar(f"{name}_replies", PortRoute())
+        replies = self._add_crossbar(f"{name}_replies", PortRoute(group))
         wire = {"capacity": queue + latency, "latency": latency}
         reply = {"capacity": queue + reply_latency, "latency": max(1, reply_latency)}
         for i, (user, port, reply_port) in enumerate(users):
@@ -160,11 +163,11 @@ class Composition(Generic[AnyParameters]):
         options = {"virtual_output_queues": room} if room else {}  # what stands in for it need not have them
         return self.add("crossbar", f"network.{name}", route, **options)
 
-    def add_memory(self, users: Sequence[User], request_bytes: int) -> None:
+    def add_memory(self, users: Sequence[User], request_bytes: int, group: int = 1) -> None:
         """Add the channels of memory, in a clock of their own, and the network between users and them.
 
         Args:
-            users: as of ``add_network``.
+            users, group: as of ``add_network``.
             request_bytes: bytes of one request.
         """
         memory = self.parameters.memory
@@ -175,7 +178,9 @@ class Composition(Generic[AnyParameters]):
             for name in numbered("channel", memory.channels)
         ]
         latency = self.parameters.network.memory_latency
-        self.add_network("memory", users, self.channels, interleave=memory.interleave, latency=latency)
+        self.add_network(
+            "memory", users, self.channels, interleave=memory.interleave, latency=latency, group=group
+        )
 
     def build(self) -> None:
         """Build the kernel, and find a part without the counters that a report needs before a long run.

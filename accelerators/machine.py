@@ -26,10 +26,16 @@ AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes of one tensor that crossed the pins between the machine and its memory."""
+    """Bytes of one tensor that crossed the pins between the machine and its memory.
+
+    A machine that moves more than it uses, as whole blocks for single elements, may say how many bytes of
+    each it uses; None where it does not count them.
+    """
 
     read_bytes: int
     write_bytes: int
+    useful_read_bytes: int | None = None
+    useful_write_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,11 @@ class MemoryParameters(Configuration):
         """The memory clock at which a channel of this width, at two transfers a cycle, has its bandwidth."""
         return Fraction(self.bandwidth * 8, 2 * self.width)
 
+    @property
+    def burst_bytes(self) -> int:
+        """Bytes of one burst of the standard at this width."""
+        return standard_row(self.standard).with_width(self.width).organisation.burst_bytes
+
     def channel(self, name: str, request_bytes: int) -> MemoryChannel:
         """One channel, to be put in a clock domain of ``hertz``."""
         if self.model == "simple":
@@ -122,6 +127,7 @@ class MemoryParameters(Configuration):
             latency=SimpleSpecification.cycles(Fraction(self.simple_latency, 1000), self.hertz),
             request_bytes=request_bytes,
             queue=self.simple_queue,
+            burst_bytes=min(request_bytes, self.burst_bytes),
         )
 
 

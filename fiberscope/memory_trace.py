@@ -12,18 +12,21 @@ from typing import TextIO
 from fiberscope.errors import InputError
 from fiberscope.report.files import check_writable
 from hw.dram import DramChannel, SimpleMemory
-from hw.memory import READ
+from hw.memory import READ, READ_BURST, WRITE_BURST
 from sim import Kernel
 from sim.partial import partial, remove_abandoned
 
 __all__ = ["MemoryTrace", "tracing"]
 
+LETTERS = {READ: "R", READ_BURST: "RB", WRITE_BURST: "WB"}  # of the operations; of all others W
+
 
 class MemoryTrace:
     """Writes a line for each request that a channel takes; ``fault`` says in the end why it could not.
 
-    A line is ``cycle R|W address``, as of ``hw.dram.replay``. The cycle, of the memory clock, is the one
-    before the channel took the request: in which it would have been made if it had come straight.
+    A line is ``cycle R|W address``, with ``RB`` or ``WB`` of a single burst, as of ``hw.dram.replay``. The
+    cycle, of the memory clock, is the one before the channel took the request: in which it would have been
+    made if it had come straight.
 
     Args:
         path: the file that is being made; compressed if ``compressed``.
@@ -39,7 +42,7 @@ class MemoryTrace:
         """A channel takes a request; what a full disk does not take ends the trace and not the run."""
         if self.fault is None:
             try:
-                self._file.write(f"{max(now - 1, 0)} {'R' if operation == READ else 'W'} {address:#x}\n")
+                self._file.write(f"{max(now - 1, 0)} {LETTERS.get(operation, 'W')} {address:#x}\n")
             except OSError as error:
                 self.fault = error
 

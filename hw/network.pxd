@@ -4,7 +4,7 @@ from hw.routes cimport Route
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long UNKNOWN
+cdef long UNKNOWN, PORT_SHIFT, TAG_MASK
 
 cdef class Crossbar(Component):
     cdef readonly Route route
@@ -68,3 +68,27 @@ cdef class QueuedCrossbar(Crossbar):
     cdef int _send(self, long index, long place) except -1
     @cython.final
     cdef void _end_asking(self, long count) noexcept
+
+cdef class Concentrator(Component):
+    cdef readonly long first_port
+    cdef readonly long turn
+    cdef readonly long sent
+    cdef readonly long returned
+    cdef long input_count
+    cdef long output_count
+    cdef public list inputs
+    cdef public Channel requests
+    cdef public Channel replies
+    cdef public list outputs
+
+    @cython.locals(sends=bint, returns=bint)
+    cpdef long tick(self, long now) except? -2
+    @cython.final
+    @cython.locals(source=Channel)
+    cdef long _head(self) except? -2
+    @cython.final
+    @cython.locals(source=Channel)
+    cdef int _send(self, long index) except -1
+    @cython.final
+    @cython.locals(sink=Channel)
+    cdef bint _return(self) except -1

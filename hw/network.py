@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import ClassVar
 
+from hw.memory import PORT_SHIFT, REPLY, REQUEST, TAG_MASK
 from hw.routes import Route
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
@@ -266,6 +267,97 @@ class QueuedCrossbar(Crossbar):
         for place in range(count):
             output = self.wanted[place]
             self.asked[output] = self.winners[output] = -1
+
+
+class Concentrator(Component):
+    """Gives several requesters one port at a network: a request a cycle one way, a reply a cycle the other.
+
+    Interface: requests come in on ``inputs[i]`` and leave on ``requests``; what is answered on ``replies``
+    leaves on ``outputs[i]``. Its tag has the port ``first_port + i`` towards the network and none towards the
+    requester, so the network's replies are to be routed by groups, see ``PortRoute``. Requesters that take no
+    replies come last, and need no output.
+
+    Timing: the requester next in its turn goes first, and a token leaves in the cycle in which it is seen, as
+    in a ``Crossbar``. Each way waits for space by itself.
+
+    Args:
+        name: instance name.
+        first_port: the first of the ports at the network that are its requesters'.
+    """
+
+    PORTS = (
+        Input("inputs", REQUEST, array=True),
+        Output("requests", REQUEST),
+        Input("replies", REPLY),
+        Output("outputs", REPLY, array=True),
+    )
+    COUNTERS = ("sent", "returned")
+    SIGNALS = (Signal("sent", 48), Signal("returned", 48))
+
+    inputs: list[Channel]
+    requests: Channel
+    replies: Channel
+    outputs: list[Channel]
+
+    def __init__(self, name: str, first_port: int) -> None:
+        super().__init__(name)
+        self.first_port = first_port
+        self.turn = 0  # the input that is looked at first
+        self.sent = 0
+        self.returned = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels, and count them."""
+        super().elaborate()
+        self.input_count = len(self.inputs)
+        self.output_count = len(self.outputs)
+
+    def tick(self, now: int) -> int:
+        """Pass on one request and one reply."""
+        index = self._head()
+        sends = index >= 0 and self.requests.can_push()
+        if sends:
+            self._send(index)
+        returns = self.replies.can_pop() and self._return()
+        if sends or returns:
+            return self.busy(now + 1)
+        if index >= 0:
+            return self.wait_output(self.requests)
+        return self.wait_any_output(self.outputs) if self.replies.can_pop() else self.idle()
+
+    def _head(self) -> int:
+        """The requester whose turn it is, of those that have something to send; -1 if none has."""
+        index = self.turn
+        for _ in range(self.input_count):
+            if index >= self.input_count:
+                index = 0
+            source = self.inputs[index]
+            if source.can_pop():
+                return index
+            index += 1
+        return -1
+
+    def _send(self, index: int) -> None:
+        source = self.inputs[index]
+        tag = source.coordinate() + ((self.first_port + index) << PORT_SHIFT)
+        self.requests.push(source.control(), tag, source.reference(), source.value())
+        source.pop()
+        self.turn = index + 1
+        self.sent += 1
+
+    def _return(self) -> bool:
+        """Whether the reply at the head could be passed on."""
+        tag = self.replies.coordinate()
+        index = (tag >> PORT_SHIFT) - self.first_port
+        if index < 0 or index >= self.output_count:
+            raise SimulationError(f"{self.replies.name}: no output {index}; there are {self.output_count}")
+        sink = self.outputs[index]
+        if not sink.can_push():
+            return False
+        sink.push(self.replies.control(), tag & TAG_MASK, self.replies.reference(), self.replies.value())
+        self.replies.pop()
+        self.returned += 1
+        return True
 
 
 def crossbar(name: str, route: Route, *, virtual_output_queues: int = 0) -> Crossbar:

@@ -11,4 +11,6 @@ cdef class AddressRoute(Route):
     cpdef long output(self, Channel head, long outputs) except? -2
 
 cdef class PortRoute(Route):
+    cdef readonly long group
+
     cpdef long output(self, Channel head, long outputs) except? -2

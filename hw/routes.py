@@ -35,8 +35,20 @@ class AddressRoute(Route):
 
 
 class PortRoute(Route):
-    """Memory replies back to the port that asked, whose number the tag's upper bits are."""
+    """Memory replies back to the port that asked, whose number the tag's upper bits are.
+
+    Args:
+        group: ports in a row that share an output, as those behind a concentrator do.
+
+    Raises:
+        ValueError: if the group is less than 1.
+    """
+
+    def __init__(self, group: int = 1) -> None:
+        if group < 1:
+            raise ValueError(f"group must be at least 1, not {group}")
+        self.group = group
 
     def output(self, head: Channel, outputs: int) -> int:
         """By the tag."""
-        return head.coordinate() >> PORT_SHIFT
+        return (head.coordinate() >> PORT_SHIFT) // self.group

@@ -82,10 +82,23 @@ class Product(_Part):
 
 
 class TensorTraffic(_Part):
-    """Bytes of one tensor between the machine and its memory."""
+    """Bytes of one tensor between the machine and its memory.
+
+    Those that are useful are the elements, pointers and headers that the machine asked for, without what came
+    with them in the same block; null where a machine does not tell them from those moved.
+    """
 
     read_bytes: int
     write_bytes: int
+    useful_read_bytes: int | None = None
+    useful_write_bytes: int | None = None
+
+    @property
+    def useful_bytes(self) -> int | None:
+        """Those read and those written together."""
+        if self.useful_read_bytes is None or self.useful_write_bytes is None:
+            return None
+        return self.useful_read_bytes + self.useful_write_bytes
 
 
 class Component(_Part):

@@ -168,9 +168,12 @@ def _traffic(report: Report) -> RenderableType:
     table.add_column(no_wrap=True, min_width=10)
     table.add_column(justify="right", min_width=12)
     table.add_column(justify="right", min_width=12)
-    table.add_row(Text("Traffic", "bold"), "read", "written")
+    table.add_column(justify="right", min_width=12)
+    told = any(part.useful_bytes is not None for part in report.traffic.values())
+    table.add_row(Text("Traffic", "bold"), "read", "written", "useful" if told else "")
     for name, part in report.traffic.items():
-        table.add_row(Text(f"  {name}"), _size(part.read_bytes), _size(part.write_bytes))
+        useful = "" if part.useful_bytes is None else _size(part.useful_bytes)
+        table.add_row(Text(f"  {name}"), _size(part.read_bytes), _size(part.write_bytes), useful)
     moved = sum(part.read_bytes + part.write_bytes for part in report.traffic.values())
     least = report.traffic_minimum_bytes
     total = f"  {_size(moved)} in all"

@@ -68,7 +68,10 @@ class Published(_Row):
 
 @dataclass(frozen=True)
 class TensorTraffic:
-    """Bytes of one tensor; ``difference`` is ours less the reported, as a part of all reported traffic."""
+    """Bytes of one tensor; ``difference`` is ours less the reported, as a part of all reported traffic.
+
+    Ours are those useful where the machine tells them from those moved, as published accounts count no more.
+    """
 
     tensor: str
     reported: float | None
@@ -179,7 +182,8 @@ def _beside(known: Published, model: str, report: Report) -> Run:
 
 
 def _traffic(tensor: str, report: Report, reported: Figures | None, teaal: Figures | None) -> TensorTraffic:
-    ours = report.traffic[tensor].read_bytes + report.traffic[tensor].write_bytes
+    part = report.traffic[tensor]
+    ours = part.read_bytes + part.write_bytes if part.useful_bytes is None else part.useful_bytes
     theirs = _bytes(tensor, reported, report)
     difference = None
     if reported is not None and theirs is not None:

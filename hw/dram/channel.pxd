@@ -4,12 +4,12 @@ from hw.dram.returns cimport Returns
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long FAR, NEVER, READ, WRITE, WRITE_THROUGH, TENSOR_SHIFT, TENSORS, READS, WRITES, OPENED
+cdef long FAR, NEVER, READ, READ_BURST, WRITE, WRITE_BURST, WRITE_THROUGH, TENSOR_SHIFT, TENSORS, READS, WRITES, OPENED
 
 cdef class DramChannel(Component):
     cdef readonly object specification
     cdef long _bursts, _burst_shift, _request_bytes, _requests_per_cycle, _interleave, _stride
-    cdef long _read_queue, _write_queue
+    cdef long _read_queue, _write_queue, _burst_bytes, _asked, _asked_bytes
     cdef Decoder _decoder
     cdef Returns _returns
     cdef Controller _controller
@@ -23,6 +23,7 @@ cdef class DramChannel(Component):
     cdef bint _take_requests(self, long now) except -1
     cdef bint _take(self, long now) except -1
     cdef int _refuse(self, str fault) except -1
+    cdef void _measure(self, long operation) noexcept
     cdef long _local(self, long address) noexcept
     cdef long _new_lines(self, long first) noexcept
     cdef bint _take_read(self, long first, long address, long tensor, long now) except -1

@@ -24,11 +24,13 @@ from hw.dram.specification import DramSpecification
 from hw.memory import (
     OPERATIONS,
     READ,
+    READ_BURST,
     REPLY,
     REQUEST,
     TENSOR_SHIFT,
     TENSORS,
     WRITE,
+    WRITE_BURST,
     WRITE_THROUGH,
 )
 from sim.channel import Channel
@@ -40,8 +42,8 @@ from sim.errors import SimulationError
 class DramChannel(Component):
     """One DRAM channel, to be put in a clock domain of ``specification.clock_hertz``.
 
-    Ports: ``requests`` (reads, writes, write_throughs; one ``request_bytes`` each) and ``replies``, to reads
-    only, with the request's tag and address.
+    Ports: ``requests`` (reads, writes, write_throughs of ``request_bytes`` each; reads and writes of a single
+    burst) and ``replies``, to reads only, with the request's tag and address.
 
     A request that can be seen in cycle t may have its first command issued in t; a read is answered in the
     cycle in which its last burst has arrived, ``cl + burst`` after the RD, and replies keep the order of the
@@ -83,6 +85,8 @@ class DramChannel(Component):
         self._bursts = specification.bursts
         self._burst_shift = device.organisation.burst_bytes.bit_length() - 1  # a power of two, for the maps
         self._request_bytes = specification.request_bytes
+        self._burst_bytes = min(device.organisation.burst_bytes, specification.request_bytes)
+        self._asked = self._asked_bytes = 0  # bursts and bytes of the request at the head
         self._requests_per_cycle = specification.requests_per_cycle
         self._read_queue = specification.read_queue
         self._write_queue = specification.write_queue
@@ -160,11 +164,19 @@ class DramChannel(Component):
         if tensor < 0 or tensor >= TENSORS:
             self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
         first = self._local(address) >> self._burst_shift
-        if operation == READ:
+        self._measure(operation)
+        if operation in (READ, READ_BURST):
             return self._take_read(first, address, tensor, now)
-        if operation not in (WRITE, WRITE_THROUGH):
+        if operation not in (WRITE, WRITE_THROUGH, WRITE_BURST):
             self._refuse(f"{OPERATIONS[operation]} is an operation of caches, not of memory")
         return self._take_write(first, tensor, now)
+
+    def _measure(self, operation: int) -> None:
+        """Note how much the first request asks for."""
+        if operation in (READ_BURST, WRITE_BURST):
+            self._asked, self._asked_bytes = 1, self._burst_bytes
+        else:
+            self._asked, self._asked_bytes = self._bursts, self._request_bytes
 
     def _refuse(self, fault: str) -> None:
         raise SimulationError(f"{self.name}: {fault}")
@@ -177,9 +189,9 @@ class DramChannel(Component):
         """How many bursts of a request are not in the write queue."""
         queues = self._controller.queues
         if queues.counts[WRITES] == 0:
-            return self._bursts
+            return self._asked
         count = 0
-        for line in range(first, first + self._bursts):
+        for line in range(first, first + self._asked):
             if not queues.will_write(line):
                 count += 1
         return count
@@ -187,12 +199,12 @@ class DramChannel(Component):
     def _take_read(self, first: int, address: int, tensor: int, now: int) -> bool:
         new = self._new_lines(first)
         room = self._read_queue - self._controller.queues.counts[READS]
-        forwarded = self._bursts - new
+        forwarded = self._asked - new
         if new > room or forwarded > self._returns.capacity - self._returns.count:
             return False
-        request = self._returns.open(self.requests.coordinate(), address, self._bursts, now)
-        for line in range(first, first + self._bursts):
-            if new < self._bursts and self._controller.queues.will_write(line):
+        request = self._returns.open(self.requests.coordinate(), address, self._asked, now)
+        for line in range(first, first + self._asked):
+            if new < self._asked and self._controller.queues.will_write(line):
                 self._returns.append(request, now)
             else:
                 self._decoder.decode(line << self._burst_shift)
@@ -200,7 +212,7 @@ class DramChannel(Component):
                 self._controller.enqueue(READS, decoder.bank, decoder.row, line, request, now)
         self._forwarded += forwarded
         self._reads += 1
-        self._read_bytes[tensor] += self._request_bytes
+        self._read_bytes[tensor] += self._asked_bytes
         return True
 
     def _take_write(self, first: int, tensor: int, now: int) -> bool:
@@ -208,13 +220,13 @@ class DramChannel(Component):
         queues = self._controller.queues
         if new > self._write_queue - queues.counts[WRITES]:
             return False
-        for line in range(first, first + self._bursts):
-            if new == self._bursts or not queues.will_write(line):
+        for line in range(first, first + self._asked):
+            if new == self._asked or not queues.will_write(line):
                 self._decoder.decode(line << self._burst_shift)
                 self._controller.enqueue(WRITES, self._decoder.bank, self._decoder.row, line, 0, now)
-        self._coalesced += self._bursts - new
+        self._coalesced += self._asked - new
         self._writes += 1
-        self._write_bytes[tensor] += self._request_bytes
+        self._write_bytes[tensor] += self._asked_bytes
         return True
 
     def _reply(self, now: int) -> None:

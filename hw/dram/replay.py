@@ -1,9 +1,9 @@
 """Drives DRAM channels with a trace of requests, through the engine, and says what came of it.
 
-A trace line is ``earliest_cycle operation address``: a decimal cycle, ``R`` or ``W``, a hexadecimal byte
-address; or ``LD address``, ``ST address``, as Ramulator writes them, to be made as soon as may be. Requests
-are made in order, at most ``issue_per_cycle`` in a cycle, none before its earliest cycle, and one that finds
-no room holds up those behind it.
+A trace line is ``earliest_cycle operation address``: a decimal cycle, ``R`` or ``W`` (``RB``, ``WB``: of a
+single burst), a hexadecimal byte address; or ``LD address``, ``ST address``, as Ramulator writes them, to be
+made as soon as may be. Requests are made in order, at most ``issue_per_cycle`` in a cycle, none before its
+earliest cycle, and one that finds no room holds up those behind it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from hw.dram.channel import DramChannel
 from hw.dram.commands import Command
 from hw.dram.specification import DramSpecification
 from hw.dram.trace import ReplySink, Request, TraceSource, reads_of
-from hw.memory import READ, TENSOR_SHIFT, TENSORS, WRITE
+from hw.memory import READ, READ_BURST, TENSOR_SHIFT, TENSORS, WRITE, WRITE_BURST
 from sim.kernel import Kernel
 from sim.statistics import ComponentStatistics
 
-LETTERS = {"R": READ, "W": WRITE, "LD": READ, "ST": WRITE}
+LETTERS = {"R": READ, "W": WRITE, "RB": READ_BURST, "WB": WRITE_BURST, "LD": READ, "ST": WRITE}
 ADDRESSES = TENSORS << TENSOR_SHIFT
 LATEST = 10**10  # cycles; the refreshes of a longer silence would take the host minutes to make up for
 

@@ -1,11 +1,11 @@
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long NEVER, READ, WRITE, WRITE_THROUGH, TENSOR_SHIFT, TENSORS
+cdef long NEVER, READ, READ_BURST, WRITE, WRITE_BURST, WRITE_THROUGH, TENSOR_SHIFT, TENSORS
 
 cdef class SimpleMemory(Component):
     cdef readonly object specification
-    cdef long _parts, _whole, _part, _latency, _request_bytes, _capacity
+    cdef long _parts, _per_byte, _size, _latency, _request_bytes, _burst_bytes, _capacity
     cdef long[::1] _due, _tag, _address, _arrival
     cdef long _head, _count, _free, _free_part
     cdef long _reads, _writes, _read_latency

@@ -11,11 +11,13 @@ from fractions import Fraction
 from hw.memory import (
     OPERATIONS,
     READ,
+    READ_BURST,
     REPLY,
     REQUEST,
     TENSOR_SHIFT,
     TENSORS,
     WRITE,
+    WRITE_BURST,
     WRITE_THROUGH,
 )
 from sim.channel import Channel
@@ -34,6 +36,7 @@ class SimpleSpecification:
         latency: cycles of that clock from the transfer's beginning to the reply, beside the transfer itself.
         request_bytes: bytes of one request.
         queue: reads on their way back, at the most.
+        burst_bytes: bytes of one burst, for requests of a single one; 0: as many as of any request.
     """
 
     bytes_per_second: Fraction | int
@@ -41,6 +44,7 @@ class SimpleSpecification:
     latency: int = 50
     request_bytes: int = 64
     queue: int = 64
+    burst_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built.
@@ -51,6 +55,11 @@ class SimpleSpecification:
         for name in ("bytes_per_second", "clock_hertz", "latency", "request_bytes", "queue"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"SimpleSpecification: {name} must be above 0, not {getattr(self, name)}")
+        if not 0 <= self.burst_bytes <= self.request_bytes:
+            raise ValueError(
+                f"SimpleSpecification: burst_bytes must be from 0 to {self.request_bytes}, "
+                f"not {self.burst_bytes}"
+            )
 
     @staticmethod
     def cycles(nanoseconds: Fraction | int, clock_hertz: Fraction | int) -> int:
@@ -60,7 +69,12 @@ class SimpleSpecification:
     @property
     def cycles_per_request(self) -> Fraction:
         """Cycles that the transfer of one request takes, exact."""
-        return Fraction(self.request_bytes) * Fraction(self.clock_hertz) / Fraction(self.bytes_per_second)
+        return self.request_bytes * self.cycles_per_byte
+
+    @property
+    def cycles_per_byte(self) -> Fraction:
+        """The same of one byte."""
+        return Fraction(self.clock_hertz) / Fraction(self.bytes_per_second)
 
 
 class SimpleMemory(Component):
@@ -84,12 +98,12 @@ class SimpleMemory(Component):
     def __init__(self, name: str, specification: SimpleSpecification) -> None:
         super().__init__(name)
         self.specification = specification
-        per_request = specification.cycles_per_request
-        self._parts = per_request.denominator  # of a cycle, in which the ends of transfers are counted
-        self._whole = per_request.numerator // self._parts
-        self._part = per_request.numerator % self._parts
-        self._latency = specification.latency
         self._request_bytes = specification.request_bytes
+        self._burst_bytes = specification.burst_bytes or specification.request_bytes
+        self._parts = specification.cycles_per_byte.denominator  # of a cycle, in which transfers' ends count
+        self._per_byte = specification.cycles_per_byte.numerator
+        self._size = 0  # bytes of the request whose transfer begins
+        self._latency = specification.latency
         self._capacity = specification.queue
         self._due = array("q", bytes(8 * self._capacity))
         self._tag = array("q", bytes(8 * self._capacity))
@@ -121,16 +135,17 @@ class SimpleMemory(Component):
         tensor = address >> TENSOR_SHIFT
         if tensor < 0 or tensor >= TENSORS:
             self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
-        if operation not in (READ, WRITE, WRITE_THROUGH):
+        if operation not in (READ, READ_BURST, WRITE, WRITE_BURST, WRITE_THROUGH):
             self._refuse(f"{OPERATIONS[operation]} is an operation of caches, not of memory")
+        self._size = self._burst_bytes if operation in (READ_BURST, WRITE_BURST) else self._request_bytes
         self._transfer(now)
-        if operation == READ:
+        if operation in (READ, READ_BURST):
             self._remember(address, now)
             self._reads += 1
-            self._read_bytes[tensor] += self._request_bytes
+            self._read_bytes[tensor] += self._size
         else:
             self._writes += 1
-            self._write_bytes[tensor] += self._request_bytes
+            self._write_bytes[tensor] += self._size
         if self.on_request is not None:
             self.on_request(now, operation, address)
         self.requests.pop()
@@ -143,11 +158,9 @@ class SimpleMemory(Component):
         if self._free < now:
             self._free = now
             self._free_part = 0
-        self._free += self._whole
-        self._free_part += self._part
-        if self._free_part >= self._parts:
-            self._free_part -= self._parts
-            self._free += 1
+        parts = self._free_part + self._size * self._per_byte
+        self._free += parts // self._parts
+        self._free_part = parts % self._parts
 
     def _remember(self, address: int, now: int) -> None:
         """A read whose transfer has been given its place."""
@@ -193,12 +206,12 @@ class SimpleMemory(Component):
 
     def counters(self) -> dict[str, int]:
         """Event counts so far; the data bus is busy for the transfers, in whole cycles."""
-        transfers = self._reads + self._writes
+        moved = sum(self._read_bytes) + sum(self._write_bytes)
         counts = {
             "reads": self._reads,
             "writes": self._writes,
             "read_latency": self._read_latency,
-            "data_bus_busy_0": math.ceil(transfers * self.specification.cycles_per_request),
+            "data_bus_busy_0": math.ceil(moved * self.specification.cycles_per_byte),
         }
         for tensor in range(TENSORS):
             counts[f"read_bytes_{tensor}"] = self._read_bytes[tensor]

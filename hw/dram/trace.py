@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from hw.memory import READ, REPLY, REQUEST
+from hw.memory import READ, READ_BURST, REPLY, REQUEST
 from sim.channel import Channel
 from sim.component import Component, Input, Output
 from sim.constants import FAR
@@ -92,4 +92,4 @@ class ReplySink(Component):
 
 def reads_of(requests: Sequence[Request]) -> int:
     """How many of the requests are answered."""
-    return sum(request[1] == READ for request in requests)
+    return sum(request[1] in (READ, READ_BURST) for request in requests)

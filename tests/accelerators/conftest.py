@@ -7,4 +7,4 @@ import pytest
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(folder) for folder in (HERE / "support", *HERE.glob("*/support"))]
-pytest.register_assert_rewrite("gamma_checks", "extensor_checks", "inner_product_model")
+pytest.register_assert_rewrite("gamma_checks", "extensor_checks", "inner_product_model", "outerspace_checks")

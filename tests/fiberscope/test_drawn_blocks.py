@@ -20,7 +20,7 @@ from hw.divider import Divider
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.leader_follower import LeaderFollowerIntersector
 from hw.merge import HighRadixMerger
-from hw.network import Crossbar
+from hw.network import Concentrator, Crossbar
 from hw.prefix_sum import PrefixPopcount, PrefixSum
 from hw.scanner import LevelScanner
 from hw.sorted_head import SortedHeadUnit
@@ -33,7 +33,7 @@ BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
     *(SkipAheadIntersector, LeaderFollowerIntersector, BitmapIntersector, PrefixSum, Divider, AdderNetwork),
     *(BenesNetwork, Regor, PrefixPopcount, SortedHeadUnit, BumpAllocator, NodeWriter, Crossbar),
-    *(FiberCacheBank, Buffet),
+    *(Concentrator, FiberCacheBank, Buffet),
 )
 
 

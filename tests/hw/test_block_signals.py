@@ -20,7 +20,7 @@ from hw.leader_follower import LeaderFollowerIntersector
 from hw.level import Level
 from hw.memory import READ, WRITE
 from hw.merge import HighRadixMerger
-from hw.network import Crossbar, QueuedCrossbar
+from hw.network import Concentrator, Crossbar, QueuedCrossbar
 from hw.prefix_sum import PrefixPopcount, PrefixSum
 from hw.routes import PortRoute
 from hw.scanner import LevelScanner
@@ -133,6 +133,12 @@ CASES = {
         {"inputs[0]": [(0, 0, 0, 0.0)] * 3},
         ["outputs[0]"],
         (3, 0),
+    ),
+    "concentrator": (
+        lambda: Concentrator("block", 0),
+        {"inputs[0]": [(0, 0, 0, 0.0)] * 3, "replies": [(0, 0, 0, 0.0)]},
+        ["requests", "outputs[0]"],
+        (3, 1),
     ),
     "queued crossbar": (
         lambda: QueuedCrossbar("block", PortRoute(), 2),

@@ -28,7 +28,7 @@ from hw.leader_follower import LeaderFollowerIntersector
 from hw.level import Level
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.merge import HighRadixMerger
-from hw.network import Crossbar
+from hw.network import Concentrator, Crossbar
 from hw.prefix_sum import FORMS, PrefixPopcount, PrefixSum
 from hw.routes import PortRoute
 from hw.scanner import LevelScanner
@@ -128,6 +128,12 @@ def _crossbar(generator):
     return run_block(Crossbar("block", PortRoute()), inputs, [f"outputs[{i}]" for i in range(3)], seed=4)
 
 
+def _concentrator(generator):
+    inputs = {f"inputs[{i}]": [(0, n, 64 * n, 0.0) for n in range(30)] for i in range(3)}
+    inputs["replies"] = [(0, 7 + generator.randrange(2) << PORT_SHIFT | n, 0, 0.0) for n in range(40)]
+    return run_block(Concentrator("block", 7), inputs, ["requests", "outputs[0]", "outputs[1]"], seed=14)
+
+
 def _bank(generator):
     return run_bank(
         SPECIFICATION, requests(generator, 400, 12), memory_latencies=(3, 20, 11), reply_pauses=(0, 2)
@@ -219,7 +225,7 @@ def outcomes():
     """Every scenario's outcome by its name."""
     scenarios = (_multiplier, _pair_multiplier, _accumulator, _merger, _crossbar, _bank, _cache, _buffet)
     scenarios += (_two_finger, _skip_ahead, _scanner, _leader_follower, _prefix_sum, _divider)
-    scenarios += (_prefix_popcount, _adder_network, _benes, _sorted_head)
+    scenarios += (_prefix_popcount, _adder_network, _benes, _sorted_head, _concentrator)
     return {scenario.__name__[1:]: _plain(scenario(random.Random(5))) for scenario in scenarios}
 
 

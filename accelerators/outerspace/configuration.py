@@ -1,0 +1,163 @@
+"""OuterSPACE's parameters; ``config.yaml`` has their defaults, units and sources."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from accelerators.composition import CompositionParameters, Network
+from accelerators.configuration import Bytes, Configuration
+from hw.cache_geometry import FiberCacheSpecification
+
+
+class Tiles(Configuration):
+    """Tiles and their processing elements."""
+
+    count: int = Field(ge=1, le=64)
+    pe: int = Field(ge=1, le=64)
+    merge_pe: int = Field(ge=1, le=64)
+
+
+class ProcessingElement(Configuration):
+    """A processing element."""
+
+    scratchpad: Bytes = Field(ge=256, le=1 << 20)
+    outstanding: int = Field(ge=2, le=1024)
+    work_queue: int = Field(ge=1, le=1024)
+    fp_latency: int = Field(ge=1, le=1000)
+
+
+class Multiply(Configuration):
+    """The multiply phase."""
+
+    assign: Literal["tile", "chip", "flat"]
+    order: Literal["index", "long_first"]
+    overlap_pairs: int = Field(ge=1, le=64)
+    product_cycles: int = Field(ge=1, le=1000)
+
+
+class Merge(Configuration):
+    """The merge phase."""
+
+    element_access: Literal["element", "block"]
+    max_lists: int = Field(ge=1, le=1 << 16)
+    order: Literal["index", "long_first"]
+    comparison_cycles: int = Field(ge=0, le=1000)
+    emit_cycles: int = Field(ge=0, le=1000)
+
+
+class Allocation(Configuration):
+    """The memory of T."""
+
+    static: bool
+    alpha: float = Field(ge=0, le=1000)
+    slots: int = Field(ge=1, le=1024)
+    queue: int = Field(ge=1, le=1024)
+
+
+class FirstLevel(Configuration):
+    """The caches of a tile, in both phases."""
+
+    size: Bytes = Field(ge=1)
+    ways: int = Field(ge=1, le=1024)
+    block: Bytes = Field(ge=16, le=4096)
+    banks: int = Field(ge=1, le=256)
+    misses: int = Field(ge=1, le=4096)
+    targets: int = Field(ge=1, le=65536)
+    latency: int = Field(ge=1, le=16)
+    merge_cache: Bytes = Field(ge=1)
+    merge_misses: int = Field(ge=1, le=4096)
+
+
+class SecondLevel(Configuration):
+    """The caches that tiles share."""
+
+    count: int = Field(ge=1, le=64)
+    size: Bytes = Field(ge=1)
+    ways: int = Field(ge=1, le=1024)
+    misses: int = Field(ge=1, le=4096)
+    targets: int = Field(ge=1, le=65536)
+    latency: int = Field(ge=1, le=16)
+
+
+class OuterSpaceNetwork(Network):
+    """The crossbars of tiles and between the levels, and the wires of the control processors."""
+
+    tile_latency: int = Field(ge=1, le=1000)
+    upper_latency: int = Field(ge=1, le=1000)
+    control_latency: int = Field(ge=1, le=1000)
+
+
+class Nodes(Configuration):
+    """The nodes of T."""
+
+    header: Bytes = Field(ge=4, le=64)
+    node_align: Bytes = Field(ge=4, le=64)
+
+
+class OuterSpaceConfiguration(CompositionParameters):
+    """All parameters of OuterSPACE."""
+
+    tile: Tiles
+    pe: ProcessingElement
+    multiply: Multiply
+    merge: Merge
+    alloc: Allocation
+    l0: FirstLevel
+    l1: SecondLevel
+    network: OuterSpaceNetwork
+    t: Nodes
+
+    @property
+    def l0_bank(self) -> FiberCacheSpecification:
+        """A bank of a tile's cache in the multiply phase."""
+        l0 = self.l0
+        misses, targets = -(-l0.misses // l0.banks), -(-l0.targets // l0.banks)
+        return self._cache("l0.size", l0.size, l0.banks, l0.ways, l0.latency, misses, targets)
+
+    @property
+    def private_cache(self) -> FiberCacheSpecification:
+        """The cache of a processing element in the merge phase."""
+        l0, misses = self.l0, self.l0.merge_misses
+        return self._cache("l0.merge_cache", l0.merge_cache, 1, l0.ways, l0.latency, misses, misses)
+
+    @property
+    def l1_cache(self) -> FiberCacheSpecification:
+        """A second-level cache."""
+        l1 = self.l1
+        return self._cache("l1.size", l1.size, 1, l1.ways, l1.latency, l1.misses, l1.targets)
+
+    def _cache(
+        self, key: str, size: int, banks: int, ways: int, stages: int, misses: int, targets: int
+    ) -> FiberCacheSpecification:
+        """A cache whose lines have no priority: reads of A, B and heads alone go through it."""
+        sets, rest = divmod(size, banks * ways * self.l0.block)
+        if sets == 0 or rest:
+            one = banks * ways * self.l0.block
+            raise ValueError(f"{key} is {size} bytes; it should be a multiple of {one}, banks x ways x block")
+        return FiberCacheSpecification(
+            banks=banks,
+            sets=sets,
+            ways=ways,
+            line_bytes=self.l0.block,
+            stages=stages,
+            priority_limit=0,
+            misses=misses,
+            targets=targets,
+        )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        self.memory.check(self.l0.block)
+        if self.tile.merge_pe > self.tile.pe:
+            raise ValueError(
+                f"tile.merge_pe is {self.tile.merge_pe}; it should be at most tile.pe, {self.tile.pe}"
+            )
+        if self.tile.count % self.l1.count:
+            raise ValueError(f"l1.count is {self.l1.count}; it should divide tile.count, {self.tile.count}")
+        for _cache in (self.l0_bank, self.private_cache, self.l1_cache):
+            pass
+        if self.l0.block % self.t.node_align and self.t.node_align % self.l0.block:
+            raise ValueError(f"t.node_align is {self.t.node_align} bytes; it should divide l0.block")
+        return self

@@ -1,0 +1,55 @@
+cimport cython
+
+from accelerators.outerspace.lists cimport RowLists
+from sim.channel cimport Channel
+from sim.component cimport Component
+
+cdef long READ_BURST, WRITE_BURST, PORT_SHIFT, TAG_MASK, NONE, LINK_BITS, INDEX_BYTES, ELEMENT_BYTES
+
+cdef class Linker(Component):
+    cdef RowLists lists
+    cdef readonly object space
+    cdef long base
+    cdef long area_bytes
+    cdef long heads
+    cdef long header_bytes
+    cdef long align
+    cdef long block_bytes
+    cdef long first_spill
+    cdef readonly long spill
+    cdef long[::1] used
+    cdef long tag_base
+    cdef long slots
+    cdef long[::1] tags
+    cdef long[::1] nodes
+    cdef signed char[::1] spills
+    cdef long[::1] free
+    cdef readonly long under_way
+    cdef long reading
+    cdef long writing
+    cdef readonly long linked
+    cdef readonly long spilled
+    cdef readonly long spilled_bytes
+    cdef public Channel requests
+    cdef public Channel replies
+    cdef public Channel memory_requests
+    cdef public Channel memory_replies
+
+    @cython.locals(progress=bint)
+    cpdef long tick(self, long now) except? -2
+    @cython.final
+    cdef long _address(self, long slot) noexcept
+    @cython.final
+    cdef bint _take(self) except -1
+    @cython.final
+    cdef int _place(self, long slot, long node, long row) except -1
+    @cython.final
+    cdef int _refuse(self) except -1
+    @cython.final
+    cdef bint _receive(self) except -1
+    @cython.final
+    cdef bint _send_write(self) except -1
+    @cython.final
+    cdef bint _send_read(self) except -1
+    @cython.final
+    cdef long _wait(self) except? -2

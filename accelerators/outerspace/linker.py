@@ -1,0 +1,196 @@
+"""Links nodes into the lists of T's rows: exchanges heads atomically, and gives each node its memory."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+
+from accelerators.outerspace.layout import ELEMENT_BYTES, INDEX_BYTES, NODE_PLACE, NODE_REQUEST
+from accelerators.outerspace.lists import RowLists
+from hw.memory import PORT_SHIFT, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE_BURST
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+from sim.errors import SimulationError
+
+NONE = -1
+LINK_BITS = 32  # of a link, which counts in units of what nodes are aligned to
+
+
+@dataclass(frozen=True)
+class Space:
+    """How the memory of T is given out.
+
+    Args:
+        base: address of the first area, and of the pointer to the spill area, which has a block of its own.
+        area_bytes: of each row's static area; 0 gives none.
+        rows: that have one.
+        header_bytes: of a node.
+        align: nodes begin at its multiples.
+        heads: address of the first head.
+    """
+
+    base: int
+    area_bytes: int
+    rows: int
+    header_bytes: int
+    align: int
+    heads: int
+
+
+class Linker(Component):
+    """The unit of the central control processor that keeps the heads of the lists and allocates the nodes.
+
+    Interface: a token on ``requests`` names the node. Its row's head is read, exchanged and written
+    back (``memory_requests``, ``memory_replies``), and the node's address leaves on ``replies``; the
+    old head goes with it, to be the node's link. A node lies in its row's static area while that has room,
+    else in the spill area, for which a second access fetches and adds to a pointer that all rows share.
+
+    Timing: a cycle takes a request, which decides the order of the nodes in a list, and a reply of memory,
+    and sends a write and a read; up to ``slots`` nodes are under way.
+
+    Args:
+        name: instance name.
+        lists: T.
+        space: how its memory is given out.
+        port: number of its port at the network to memory.
+        block_bytes: from the shared pointer to the first area.
+        slots: nodes under way.
+
+    Raises:
+        SimulationError: in the run, if T does not fit the addresses that a link can hold.
+    """
+
+    PORTS = (
+        Input("requests", NODE_REQUEST),
+        Output("replies", NODE_PLACE),
+        Output("memory_requests", REQUEST),
+        Input("memory_replies", REPLY),
+    )
+    COUNTERS = ("linked", "spilled", "spilled_bytes")
+    SIGNALS = (Signal("linked", 32), Signal("spilled", 32), Signal("under_way", 16))
+
+    requests: Channel
+    replies: Channel
+    memory_requests: Channel
+    memory_replies: Channel
+
+    def __init__(
+        self, name: str, lists: RowLists, space: Space, *, port: int, block_bytes: int, slots: int
+    ) -> None:
+        super().__init__(name)
+        self.lists = lists
+        self.space = space
+        self.base, self.area_bytes, self.heads = space.base, space.area_bytes, space.heads
+        self.header_bytes, self.align = space.header_bytes, space.align
+        self.block_bytes = block_bytes
+        self.first_spill = space.base + block_bytes + space.area_bytes * space.rows
+        self.spill = self.first_spill
+        self.used = array("q", bytes(8 * space.rows))  # bytes of each row's area
+        self.tag_base = port << PORT_SHIFT
+        self.slots = slots
+        self.tags = array("q", bytes(8 * slots))
+        self.nodes = array("q", bytes(8 * slots))
+        self.spills = array("b", bytes(slots))  # whether the access to the shared pointer is to come
+        self.free = array("q", range(slots))  # a stack of those that are not in use
+        self.under_way = 0
+        self.reading = NONE  # the slot whose read is to be sent
+        self.writing = NONE  # the slot whose write is to be sent
+        self.linked = self.spilled = self.spilled_bytes = 0
+
+    def tick(self, now: int) -> int:
+        """Finish an access of memory, take a request, begin an access."""
+        progress = self._send_write()
+        if self._receive():
+            progress = True
+        if self._take():
+            progress = True
+        if self._send_read():
+            progress = True
+        return self.busy(now + 1) if progress else self._wait()
+
+    def _address(self, slot: int) -> int:
+        """What a node needs next: its row's head, or behind it the shared pointer."""
+        if self.spills[slot] == 2:
+            return self.base
+        return self.heads + self.lists.rows[self.nodes[slot]] * INDEX_BYTES
+
+    def _take(self) -> bool:
+        """Take a request: from now on the node is the first of its list, and has its place."""
+        if self.reading != NONE or self.under_way == self.slots or not self.requests.can_pop():
+            return False
+        self.under_way += 1
+        slot = self.free[self.slots - self.under_way]
+        node = self.requests.reference()
+        self.tags[slot] = self.requests.coordinate()
+        self.nodes[slot] = node
+        self.requests.pop()
+        row = self.lists.rows[node]
+        self.lists.following[node] = self.lists.heads[row]
+        self.lists.heads[row] = node
+        self.spills[slot] = 0
+        self._place(slot, node, row)
+        self.reading = slot
+        self.linked += 1
+        return True
+
+    def _place(self, slot: int, node: int, row: int) -> None:
+        products = self.lists.first[node + 1] - self.lists.first[node]
+        size = self.header_bytes + products * ELEMENT_BYTES
+        size = (size + self.align - 1) // self.align * self.align
+        if self.used[row] + size <= self.area_bytes:
+            self.lists.addresses[node] = self.base + self.block_bytes + row * self.area_bytes + self.used[row]
+            self.used[row] += size
+        else:
+            self.lists.addresses[node] = self.spill
+            self.spill += size
+            self.spills[slot] = 1
+            self.spilled += 1
+            self.spilled_bytes += size
+            if (self.spill - self.base) // self.align >> LINK_BITS:
+                self._refuse()
+
+    def _refuse(self) -> None:
+        reach = self.align << LINK_BITS
+        raise SimulationError(f"{self.name}: T is larger than the {reach} bytes that its links can reach")
+
+    def _receive(self) -> bool:
+        """Take a reply of memory."""
+        if self.writing != NONE or not self.memory_replies.can_pop():
+            return False
+        self.writing = self.memory_replies.coordinate() & TAG_MASK
+        self.memory_replies.pop()
+        return True
+
+    def _send_write(self) -> bool:
+        """Write back what was read last; then the node is done, or goes on to the shared pointer."""
+        slot = self.writing
+        if slot == NONE or not self.memory_requests.can_push() or not self.replies.can_push():
+            return False
+        if self.spills[slot] == 1 and self.reading != NONE:
+            return False
+        self.memory_requests.push(WRITE_BURST, self.tag_base, self._address(slot))
+        self.writing = NONE
+        if self.spills[slot] == 1:
+            self.spills[slot] = 2
+            self.reading = slot
+            return True
+        self.replies.push(0, self.tags[slot], self.lists.addresses[self.nodes[slot]])
+        self.free[self.slots - self.under_way] = slot
+        self.under_way -= 1
+        return True
+
+    def _send_read(self) -> bool:
+        if self.reading == NONE or not self.memory_requests.can_push():
+            return False
+        self.memory_requests.push(READ_BURST, self.tag_base | self.reading, self._address(self.reading))
+        self.reading = NONE
+        return True
+
+    def _wait(self) -> int:
+        if self.under_way == 0:
+            return self.idle()
+        if self.writing == NONE and self.reading == NONE:
+            return self.wait_input(self.memory_replies)
+        if not self.memory_requests.can_push():
+            return self.wait_output(self.memory_requests)
+        return self.wait_output(self.replies)

@@ -1,0 +1,48 @@
+"""T as memory holds it: for every row of Z a linked list of nodes, each the products of one element of A."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from accelerators.outerspace.layout import NO_NODE
+from hw.fibers.arrays import coordinates_of, integers_of, values_of
+from hw.fibers.compressed import CompressedRows
+
+
+class RowLists:
+    """The nodes, and the heads of the rows' lists. A store.
+
+    Node n has the products of element n of A, counted in the order of columns: its row is that of the
+    element, its products are those numbered from ``first[n]`` to ``first[n + 1]``.
+
+    Args:
+        a: A by columns.
+        b: B by rows.
+        rows: of A.
+    """
+
+    WRITERS: ClassVar[Mapping[str, str]] = {
+        "addresses": "linker",
+        "following": "linker",
+        "heads": "linker",
+        "columns": "multiplier",
+        "values": "multiplier",
+    }
+
+    def __init__(self, a: CompressedRows, b: CompressedRows, rows: int) -> None:
+        inner = np.repeat(np.arange(a.rows), np.diff(np.asarray(a.pointers)))
+        lengths = np.diff(np.asarray(b.pointers))[inner]
+        nodes = len(lengths)
+        self.rows = a.coordinates  # by node
+        self.first = integers_of(np.concatenate([[0], np.cumsum(lengths)]))
+        self.addresses = integers_of(np.zeros(nodes, np.int64))
+        self.following = integers_of(np.full(nodes, NO_NODE))  # the node behind in the row's list
+        self.heads = integers_of(np.full(rows, NO_NODE))
+        self.columns = coordinates_of(np.zeros(self.first[nodes], np.int32))
+        self.values = values_of(np.zeros(self.first[nodes]))
+        found = np.bincount(np.asarray(self.rows)[lengths > 0], minlength=rows)
+        self.most_lists = int(found.max(initial=0))  # of a row
+        self.row_products = np.bincount(np.asarray(self.rows), lengths, rows).astype(np.int64)

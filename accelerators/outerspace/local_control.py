@@ -1,0 +1,310 @@
+"""A tile's control processor, which streams work to its processing elements."""
+
+from __future__ import annotations
+
+from array import array
+
+from accelerators.outerspace.groups import Groups
+from accelerators.outerspace.layout import (
+    END_OF_WORK,
+    GROUP,
+    GROUP_DONE,
+    INDEX_BYTES,
+    PRODUCT_TASK,
+    TASK_DONE,
+    VALUE_BYTES,
+    OperandLayout,
+)
+from hw.fibers.compressed import CompressedRows
+from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
+from hw.window import ReorderWindow
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+POINTER_PARTS = 4  # loads that two pairs of pointers may take: A's, where it crosses a block, and B's
+
+
+class LocalControl(Component):
+    """Reads the pointers of its tile's groups and deals their elements out to the processing elements.
+
+    Interface: ``groups`` brings a group. The pointers of its columns of A and rows of B are loaded
+    (``requests``, ``replies``); an element with a row of B that is not empty goes out on ``tasks[i]``, and
+    ``done[i]`` tells that it is multiplied. ``finished`` tells that all elements of the oldest group are.
+    Behind the last group every processing element is told to finish its stores.
+
+    Timing: a cycle takes a group, a reply, and what every processing element has done; it sends a load, deals
+    out an element, to the next in turn that has space, and finishes a group.
+
+    Args:
+        name: instance name.
+        groups: of all tiles.
+        a, b: the operands, A by columns.
+        layouts: where they are in memory.
+        port: number of its port at the first-level cache.
+        block_bytes: of one load.
+        loads: in flight at the most.
+        overlap: groups that it may have at once.
+    """
+
+    PORTS = (
+        Input("groups", GROUP),
+        Output("finished", GROUP_DONE),
+        Output("requests", REQUEST),
+        Input("replies", REPLY),
+        Output("tasks", PRODUCT_TASK, array=True),
+        Input("done", TASK_DONE, array=True),
+    )
+    # Pairs of a column of A and a row of B that both have elements; bytes of B and of pointers that are used.
+    COUNTERS = ("pairs", "a_pointer_bytes", "b_bytes")
+    SIGNALS = (Signal("group", 32, "integer"), Signal("dealt", 32), Signal("pairs", 32))
+
+    groups: Channel
+    finished: Channel
+    requests: Channel
+    replies: Channel
+    tasks: list[Channel]
+    done: list[Channel]
+
+    def __init__(
+        self,
+        name: str,
+        groups: Groups,
+        a: CompressedRows,
+        b: CompressedRows,
+        layouts: tuple[OperandLayout, OperandLayout],
+        *,
+        port: int,
+        block_bytes: int,
+        loads: int,
+        overlap: int,
+    ) -> None:
+        super().__init__(name)
+        self.columns, self.begins, self.ends = groups.columns, groups.begins, groups.ends
+        self.firsts = groups.firsts
+        self.a = a
+        self.b = b
+        self.a_pointers, self.b_pointers = (layout.pointers for layout in layouts)
+        self.tag_base = port << PORT_SHIFT
+        self.block_bytes = block_bytes
+        self.window = ReorderWindow(loads)
+        self.targets = array("q", bytes(8 * loads))  # by segment asked and not dealt: loads that it needs
+        self.overlap = overlap
+        self.ring = array("q", bytes(8 * overlap))  # the groups that are here
+        self.open = array("q", bytes(8 * overlap))  # their tasks that are not done
+        self.taken = self.located = self.dealt_groups = self.retired = 0  # groups
+        self.asked = self.dealt_segments = 0  # segments
+        self.segment = self.part = 0  # whose pointers are asked for next
+        self.deal_segment = 0
+        self.element = 0  # to be dealt next, NONE before the first of its segment
+        self.open_segment = False
+        self.turn = 0
+        self.group = END_OF_WORK  # taken last
+        self.dealt = 0
+        self.pairs = 0
+        self.a_pointer_bytes = self.b_bytes = 0
+        self.elements = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels, and count the processing elements."""
+        super().elaborate()
+        self.elements = len(self.tasks)
+
+    def tick(self, now: int) -> int:
+        """Take, ask, deal, finish."""
+        progress = self._take_done()
+        if self._take():
+            progress = True
+        if self._ask():
+            progress = True
+        if self._deal():
+            progress = True
+        if self._finish():
+            progress = True
+        return self.busy(now + 1) if progress else self._wait()
+
+    def _take_done(self) -> bool:
+        progress = False
+        for element in range(self.elements):
+            done = self.done[element]
+            if done.can_pop():
+                self.open[done.control()] -= 1
+                done.pop()
+                progress = True
+        return progress
+
+    def _take(self) -> bool:
+        """Take a reply and a group."""
+        progress = False
+        if self.replies.can_pop():
+            self.window.receive(self.replies.coordinate() & TAG_MASK)
+            self.replies.pop()
+            progress = True
+        if self.groups.can_pop():
+            self.group = self.groups.reference()
+            self.ring[self.taken % self.overlap] = self.group
+            self.groups.pop()
+            if self.located == self.taken:
+                self._turn_to_group(self.taken)
+            if self.dealt_groups == self.taken:
+                self._begin_dealing()
+            self.taken += 1
+            progress = True
+        return progress
+
+    def _turn_to_group(self, place: int) -> None:
+        """The pointers of a group are asked for next, if it has any."""
+        group = self.ring[place % self.overlap]
+        if group != END_OF_WORK:
+            self.segment, self.part = self.firsts[group], 0
+
+    def _begin_dealing(self) -> None:
+        group = self.ring[self.dealt_groups % self.overlap]
+        self.open_segment = False
+        self.element = 0
+        if group != END_OF_WORK:
+            self.deal_segment = self.firsts[group]
+
+    def _ask(self) -> bool:
+        """Ask for a block of the pointers of a segment."""
+        if self.located == self.taken:
+            return False
+        group = self.ring[self.located % self.overlap]
+        if group == END_OF_WORK:
+            self._next_group()
+            return True
+        if self.asked - self.dealt_segments == self.window.size or not self.window.has_room():
+            return False
+        if not self.requests.can_push():
+            return False
+        slot = self.window.send()
+        self.requests.push(READ, self.tag_base | slot, self._pointer_block(self.part))
+        self.part = self._next_part()
+        if self.part == POINTER_PARTS:
+            self.targets[self.asked % self.window.size] = self.window.sent
+            self.asked += 1
+            self.segment, self.part = self.segment + 1, 0
+            if self.segment == self.firsts[group + 1]:
+                self._next_group()
+        return True
+
+    def _next_group(self) -> None:
+        self.located += 1
+        if self.located < self.taken:
+            self._turn_to_group(self.located)
+
+    def _pointer_block(self, part: int) -> int:
+        """The block of A's pair of pointers, part 0, and of its end, part 1; of B's, parts 2 and 3."""
+        base = self.a_pointers if part < 2 else self.b_pointers
+        address = base + self.columns[self.segment] * INDEX_BYTES
+        if part % 2 == 1:
+            address += 2 * INDEX_BYTES - 1
+        return address // self.block_bytes * self.block_bytes
+
+    def _next_part(self) -> int:
+        """The next part whose block was not asked for with the part before."""
+        behind = self.part + 1
+        if behind % 2 == 1 and self._pointer_block(behind) == self._pointer_block(self.part):
+            behind += 1
+        return behind
+
+    def _deal(self) -> bool:
+        """Deal out an element of the oldest group that has some left, or the end of work."""
+        if self.dealt_groups == self.taken:
+            return False
+        if self.ring[self.dealt_groups % self.overlap] == END_OF_WORK:
+            return self._deal_end()
+        if not self.open_segment:
+            return self._open_segment()
+        target = self._processing_element()
+        if target < 0:
+            return False
+        self._send(target, self.element, self.columns[self.deal_segment])
+        self.turn = target + 1 if target + 1 < self.elements else 0
+        self.dealt += 1
+        self.element += 1
+        if self.element == self.ends[self.deal_segment]:
+            self._close_segment()
+        return True
+
+    def _deal_end(self) -> bool:
+        tasks = self.tasks[self.element]
+        if not tasks.can_push():
+            return False
+        self._send(self.element, END_OF_WORK, 0)
+        self.element += 1
+        if self.element == self.elements:
+            self._close_group()
+        return True
+
+    def _open_segment(self) -> bool:
+        """Whether the pointers of the next segment are here; it is passed over if there is nothing in it."""
+        if self.dealt_segments == self.asked:
+            return False
+        if self.window.arrived < self.targets[self.dealt_segments % self.window.size]:
+            return False
+        segment = self.deal_segment
+        k, begin = self.columns[segment], self.begins[segment]
+        length = self.b.pointers[k + 1] - self.b.pointers[k]
+        first = begin == self.a.pointers[k]
+        if first:
+            self.a_pointer_bytes += INDEX_BYTES
+            self.b_bytes += INDEX_BYTES
+        if begin == self.ends[segment] or length == 0:
+            self._close_segment()
+            return True
+        if first:
+            self.pairs += 1
+            self.b_bytes += length * (INDEX_BYTES + VALUE_BYTES)
+        self.element = begin
+        self.open_segment = True
+        return True
+
+    def _processing_element(self) -> int:
+        """The next in turn that has space; -1 if none has."""
+        target = self.turn
+        for _ in range(self.elements):
+            tasks = self.tasks[target]
+            if tasks.can_push():
+                return target
+            target += 1
+            if target == self.elements:
+                target = 0
+        return -1
+
+    def _send(self, target: int, element: int, k: int) -> None:
+        slot = self.dealt_groups % self.overlap
+        tasks = self.tasks[target]
+        tasks.push(slot, element, k)
+        self.open[slot] += 1
+
+    def _close_segment(self) -> None:
+        self.open_segment = False
+        self.dealt_segments += 1
+        self.deal_segment += 1
+        if self.deal_segment == self.firsts[self.ring[self.dealt_groups % self.overlap] + 1]:
+            self._close_group()
+
+    def _close_group(self) -> None:
+        self.dealt_groups += 1
+        if self.dealt_groups < self.taken:
+            self._begin_dealing()
+
+    def _finish(self) -> bool:
+        """Tell that the oldest group is done, if it is."""
+        slot = self.retired % self.overlap
+        if self.retired == self.dealt_groups or self.open[slot] > 0 or not self.finished.can_push():
+            return False
+        self.finished.push(0, 0, self.ring[slot])
+        self.retired += 1
+        return True
+
+    def _wait(self) -> int:
+        if self.retired == self.taken:
+            return self.idle()
+        if self.dealt_groups == self.taken:
+            return self.wait_any_input(self.done)
+        if self.open_segment or self.ring[self.dealt_groups % self.overlap] == END_OF_WORK:
+            return self.wait_any_output(self.tasks)
+        if self.window.in_flight() == 0:
+            return self.wait_output(self.requests)
+        return self.wait_input(self.replies)

@@ -1,0 +1,365 @@
+"""OuterSPACE, composed: control processors, tiles with two levels of caches, linker, memory, networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from accelerators.composition import Composition, PartFactory, User, count
+from accelerators.machine import Traffic
+from accelerators.outerspace.configuration import OuterSpaceConfiguration
+from accelerators.outerspace.control import CentralControl
+from accelerators.outerspace.groups import Groups
+from accelerators.outerspace.layout import (
+    ELEMENT_BYTES,
+    HEADS,
+    INDEX_BYTES,
+    REGION,
+    TENSORS,
+    A,
+    B,
+    OperandLayout,
+    T,
+    Z,
+)
+from accelerators.outerspace.linker import Linker, Space
+from accelerators.outerspace.lists import RowLists
+from accelerators.outerspace.local_control import LocalControl
+from accelerators.outerspace.merger import MergerSpecification, MergingElement
+from accelerators.outerspace.multiplier import MultiplierSpecification, MultiplyingElement
+from hw.cache import FiberCacheBank
+from hw.fibers.arrays import integers_of
+from hw.fibers.compressed import CompressedRows
+from hw.fibers.product import ProductRows
+from hw.memory import TENSOR_SHIFT
+from hw.network import Concentrator
+from sim import Component, Kernel
+from sim.names import numbered
+from workloads.canonical import CsrArray
+
+OWN_REGION = 30  # bits of an address within what one merging element writes
+
+
+class OuterSpace(Composition[OuterSpaceConfiguration]):
+    """An OuterSPACE with its operands loaded; runs A times B.
+
+    Args:
+        parameters: the configuration.
+        a, b: the operands, CSR with sorted and distinct coordinates.
+        parts: blocks to take in the place of those in ``PARTS``, by the same names.
+        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+    """
+
+    NAME = "outerspace"
+    PARTS: ClassVar[Mapping[str, PartFactory]] = {
+        **Composition.PARTS,
+        "bank": FiberCacheBank,
+        "concentrator": Concentrator,
+        "linker": Linker,
+        "multiplier": MultiplyingElement,
+        "merger": MergingElement,
+    }
+    TENSORS = TENSORS
+
+    def __init__(
+        self,
+        parameters: OuterSpaceConfiguration,
+        a: CsrArray,
+        b: CsrArray,
+        *,
+        parts: Mapping[str, PartFactory] | None = None,
+        kernel: Kernel | None = None,
+    ) -> None:
+        super().__init__(parameters, parts, kernel)
+        self.shape = (int(a.shape[0]), int(b.shape[1]))
+        by_column = a.tocsc()
+        self.a = CompressedRows(by_column.indptr, by_column.indices, by_column.data)
+        self.b = CompressedRows(b.indptr, b.indices, b.data)
+        block = parameters.l0.block
+        a_layout = OperandLayout.of(A, 0, self.a, block)
+        behind = a_layout.end - (A << TENSOR_SHIFT)  # so that no array of B shares the sets of one of A's
+        self.layouts = (a_layout, OperandLayout.of(B, behind, self.b, block))
+        self.lists = RowLists(self.a, self.b, self.shape[0])
+        self.product = ProductRows(CompressedRows(a.indptr, a.indices, a.data), self.b, self.shape[1])
+        self.lengths = integers_of(np.zeros(self.shape[0], np.int64))
+        self.group = parameters.tile.merge_pe + parameters.tile.pe  # ports behind a tile's concentrator
+        self._add_control()
+        self._add_tiles()
+        self._add_second_level()
+        self._connect_control()
+        self._connect_memory()
+        self.build()
+
+    def _add_control(self) -> None:
+        """The central control processor, and its linker."""
+        parameters = self.parameters
+        tile, multiply, block = parameters.tile, parameters.multiply, parameters.l0.block
+        long_first = multiply.order == "long_first"
+        self.groups = Groups(self.a.pointers, multiply.assign, tile.count, tile.pe, long_first)
+        rows = np.arange(self.shape[0])
+        if parameters.merge.order == "long_first":
+            rows = np.argsort(-np.asarray(self.lists.row_products), kind="stable")
+        heads = (HEADS << TENSOR_SHIFT, INDEX_BYTES * self.shape[0])
+        pointers = ((Z << TENSOR_SHIFT) + (2 << REGION), INDEX_BYTES * self.shape[0])
+        first = (tile.count + parameters.l1.count) * self.group  # port at memory, behind those of the users
+        self.control = self.add(
+            CentralControl,
+            "control",
+            self.groups,
+            integers_of(rows),
+            (heads, pointers),
+            port=first + self.group,
+            block_bytes=block,
+            overlap=multiply.overlap_pairs,
+            reconfiguration=parameters.l0.size // block,
+        )
+        slots = parameters.alloc.slots
+        self.linker = self.add(
+            "linker", "linker", self.lists, self._space(), port=first, block_bytes=block, slots=slots
+        )
+
+    def _space(self) -> Space:
+        """Where the nodes lie: static areas of ``alpha`` mean rows' products each, and the spill area."""
+        alloc, t = self.parameters.alloc, self.parameters.t
+        lists = self.a.pointers[self.a.rows] / max(1, self.shape[0])
+        products = self.b.pointers[self.b.rows] / max(1, self.b.rows)
+        area = int(alloc.alpha * lists * (t.header + products * ELEMENT_BYTES)) if alloc.static else 0
+        return Space(
+            base=T << TENSOR_SHIFT,
+            area_bytes=-(-area // t.node_align) * t.node_align,
+            rows=self.shape[0],
+            header_bytes=t.header,
+            align=t.node_align,
+            heads=HEADS << TENSOR_SHIFT,
+        )
+
+    def _add_tiles(self) -> None:
+        """The tiles: caches of both phases, processing elements of both, and what joins them."""
+        names = numbered("tile", self.parameters.tile.count)
+        self.local_controls: list[Component] = []
+        self.banks: list[list[Component]] = []
+        self.private_caches: list[list[Component]] = []
+        self.multipliers: list[list[Component]] = []
+        self.mergers: list[list[Component]] = []
+        self.concentrators: list[Component] = []
+        for tile, name in enumerate(names):
+            self._add_caches(tile, name)
+            self._add_elements(tile, name)
+            self._connect_tile(tile, name)
+
+    def _add_caches(self, tile: int, name: str) -> None:
+        """The first-level caches, whose ports at the second level follow those of the tiles before."""
+        parameters = self.parameters
+        l0, private = parameters.l0.banks, parameters.tile.merge_pe
+        port = tile % (parameters.tile.count // parameters.l1.count) * (l0 + private)
+        geometry, private_geometry = parameters.l0_bank, parameters.private_cache
+        self.banks.append(
+            [
+                self.add("bank", f"{name}.cache.{bank}", geometry, port + i)
+                for i, bank in enumerate(numbered("bank", l0))
+            ]
+        )
+        self.private_caches.append(
+            [
+                self.add("bank", f"{name}.{pe}.cache", private_geometry, port + l0 + i)
+                for i, pe in enumerate(numbered("pe", private))
+            ]
+        )
+
+    def _add_elements(self, tile: int, name: str) -> None:
+        parameters = self.parameters
+        elements, merging = parameters.tile.pe, parameters.tile.merge_pe
+        multiplier, merger = self._multiplier(), self._merger()
+        self.local_controls.append(
+            self.add(
+                LocalControl,
+                f"{name}.control",
+                self.groups,
+                self.a,
+                self.b,
+                self.layouts,
+                port=elements,
+                block_bytes=parameters.l0.block,
+                loads=parameters.pe.outstanding,
+                overlap=parameters.multiply.overlap_pairs,
+            )
+        )
+        made = (multiplier, self.a, self.b, self.layouts, self.lists)
+        self.multipliers.append(
+            [
+                self.add("multiplier", f"{name}.{pe}.multiplier", *made, port=i, number=tile * elements + i)
+                for i, pe in enumerate(numbered("pe", elements))
+            ]
+        )
+        first = tile * merging
+        self.mergers.append(
+            [
+                self.add("merger", f"{name}.{pe}.merger", *self._merging(merger, first + i))
+                for i, pe in enumerate(numbered("pe", merging))
+            ]
+        )
+        self.concentrators.append(self.add("concentrator", f"{name}.uncached", tile * self.group))
+
+    def _multiplier(self) -> MultiplierSpecification:
+        parameters = self.parameters
+        return MultiplierSpecification(
+            block_bytes=parameters.l0.block,
+            burst_bytes=min(parameters.l0.block, parameters.memory.burst_bytes),
+            outstanding=parameters.pe.outstanding,
+            scratchpad_bytes=parameters.pe.scratchpad,
+            product_cycles=parameters.multiply.product_cycles,
+            header_bytes=parameters.t.header,
+        )
+
+    def _merger(self) -> MergerSpecification:
+        parameters = self.parameters
+        return MergerSpecification(
+            block_bytes=parameters.l0.block,
+            burst_bytes=min(parameters.l0.block, parameters.memory.burst_bytes),
+            outstanding=parameters.pe.outstanding,
+            max_lists=parameters.merge.max_lists,
+            comparison_cycles=parameters.merge.comparison_cycles,
+            emit_cycles=parameters.merge.emit_cycles,
+            add_cycles=parameters.pe.fp_latency,
+            header_bytes=parameters.t.header,
+            heads=HEADS << TENSOR_SHIFT,
+            by_block=parameters.merge.element_access == "block",
+        )
+
+    def _merging(self, specification: MergerSpecification, number: int) -> tuple[object, ...]:
+        """What a merging element is made with; it has regions of Z and, for spilled heads, of T to itself."""
+        z_address = (Z << TENSOR_SHIFT) + (number << OWN_REGION)
+        spill_address = (T << TENSOR_SHIFT) + (3 << REGION) + (number << (OWN_REGION - 8))
+        return specification, self.lists, self.product, self.lengths, z_address, spill_address
+
+    def _connect_tile(self, tile: int, name: str) -> None:
+        """The network between a tile's elements and its caches, and the way past these."""
+        connect, network = self.kernel.connect, self.parameters.network
+        wire = {"capacity": network.queue + network.tile_latency, "latency": network.tile_latency}
+        mergers, multipliers = self.mergers[tile], self.multipliers[tile]
+        loaders = [*multipliers, self.local_controls[tile]]
+        self.add_network(
+            f"{name}.cache",
+            [(loader, "requests", "replies") for loader in loaders],
+            self.banks[tile],
+            interleave=self.parameters.l0.block,
+            latency=network.tile_latency,
+        )
+        for merger, cache in zip(mergers, self.private_caches[tile], strict=True):
+            connect(merger, "requests", cache, "requests", **wire)
+            connect(cache, "replies", merger, "replies", **wire)
+        past = self.concentrators[tile]
+        for i, merger in enumerate(mergers):
+            connect(merger, "memory_requests", past, f"inputs[{i}]", capacity=network.queue)
+            connect(past, f"outputs[{i}]", merger, "memory_replies", **wire)
+        latency = 1 + self.parameters.pe.fp_latency
+        pipeline = {"capacity": network.queue + latency, "latency": latency}
+        for i, multiplier in enumerate(multipliers, start=len(mergers)):
+            connect(multiplier, "store_requests", past, f"inputs[{i}]", **pipeline)
+
+    def _add_second_level(self) -> None:
+        """The second-level caches, and the networks from the first level to each."""
+        parameters = self.parameters
+        tiles = parameters.tile.count // parameters.l1.count
+        self.l1: list[Component] = []
+        for i, name in enumerate(numbered("group", parameters.l1.count)):
+            port = (parameters.tile.count + i) * self.group
+            cache = self.add("bank", f"{name}.cache", parameters.l1_cache, port)
+            mine = range(i * tiles, (i + 1) * tiles)
+            users = [one for tile in mine for one in (*self.banks[tile], *self.private_caches[tile])]
+            self.add_network(
+                f"{name}.cache",
+                [(user, "memory_requests", "memory_replies") for user in users],
+                [cache],
+                interleave=parameters.l0.block,
+                latency=parameters.network.upper_latency,
+            )
+            self.l1.append(cache)
+
+    def _connect_control(self) -> None:
+        """Control processors with one another and with the elements, and the elements with the linker."""
+        connect, parameters = self.kernel.connect, self.parameters
+        latency, overlap = parameters.network.control_latency, parameters.multiply.overlap_pairs
+        wire = {"capacity": overlap + latency, "latency": latency}
+        tasks = {"capacity": parameters.pe.work_queue, "latency": 1}
+        for tile, local in enumerate(self.local_controls):
+            connect(self.control, f"groups[{tile}]", local, "groups", **wire)
+            connect(local, "finished", self.control, f"finished[{tile}]", **wire)
+            for i, multiplier in enumerate(self.multipliers[tile]):
+                connect(local, f"tasks[{i}]", multiplier, "tasks", **tasks)
+                connect(multiplier, "done", local, f"done[{i}]", **tasks)
+        for i, merger in enumerate(self._all(self.mergers)):
+            connect(self.control, f"rows[{i}]", merger, "rows", capacity=1, latency=latency)
+        multipliers = self._all(self.multipliers)
+        users = [(multiplier, "node_requests", "node_places") for multiplier in multipliers]
+        self.add_network("link", users, [self.linker], interleave=1, latency=latency)
+
+    def _connect_memory(self) -> None:
+        past: list[User] = [(one, "requests", "replies") for one in self.concentrators]
+        cached: list[User] = [(one, "memory_requests", "memory_replies") for one in (*self.l1, self.linker)]
+        users = [*past, *cached, (self.control, "requests", "")]
+        self.add_memory(users, self.parameters.l0.block, self.group)
+
+    @staticmethod
+    def _all(parts: list[list[Component]]) -> list[Component]:
+        """Those of all tiles."""
+        return [part for tile in parts for part in tile]
+
+    def result(self) -> CsrArray:
+        """Z as memory holds it."""
+        values, coordinates, pointers = self.product.gather(np.asarray(self.lengths))
+        return sparse.csr_array((values, coordinates, pointers), shape=self.shape)
+
+    def operations(self) -> dict[str, int]:
+        """Multiplies, additions, swaps; and what the phases had to do with."""
+        multipliers, mergers = self._all(self.multipliers), self._all(self.mergers)
+        return {
+            "multiply": count("multiply", *multipliers),
+            "add": count("add", *mergers),
+            "swap": count("swaps", *mergers),
+            "pairs": count("pairs", *self.local_controls),
+            "nodes": count("nodes", *multipliers),
+            "node_blocks": count("blocks", *multipliers),
+            "rows_merged": count("rows_merged", *mergers),
+            "spilled_nodes": count("spilled", self.linker),
+        }
+
+    def traffic(self) -> dict[str, Traffic]:
+        """Bytes moved in whole blocks, and those of the elements, pointers, headers and heads in them."""
+        useful = self._useful_bytes()
+        return {
+            name: replace(moved, useful_read_bytes=useful[name][0], useful_write_bytes=useful[name][1])
+            for name, moved in super().traffic().items()
+        }
+
+    def _useful_bytes(self) -> dict[str, tuple[int, int]]:
+        """Read and written, by tensor. An operand's row counts once, however many elements share it."""
+        multipliers, mergers = self._all(self.multipliers), self._all(self.mergers)
+        header, written = self.parameters.t.header, self.control.array_bytes()
+        nodes, linked = count("nodes", *multipliers), count("linked", self.linker)
+        products, rows = count("multiply", *multipliers), count("heads_read", *mergers)
+        merged, headers = count("elements", *mergers), count("headers", *mergers)
+        pointers = count("a_pointer_bytes", *self.local_controls)
+        return {
+            "A": (pointers + nodes * ELEMENT_BYTES, 0),
+            "B": (count("b_bytes", *self.local_controls), 0),
+            "T": (merged * ELEMENT_BYTES + headers * header, products * ELEMENT_BYTES + nodes * header),
+            "Z": (0, count("emitted", *mergers) * ELEMENT_BYTES + written[1]),
+            "heads": ((linked + rows) * INDEX_BYTES, linked * INDEX_BYTES + written[0]),
+        }
+
+    def traffic_minimum_bytes(self) -> int:
+        """A, the rows of B that meet an element of A, and Z, each once; Z's nonzeros are those written."""
+        met = np.diff(np.asarray(self.a.pointers)) > 0
+        selected = int(np.diff(np.asarray(self.b.pointers))[met].sum())
+        elements = self.a.pointers[self.a.rows] + selected + int(np.sum(self.lengths))
+        return elements * ELEMENT_BYTES + (2 * self.a.rows + self.shape[0]) * INDEX_BYTES
+
+    def progress(self) -> tuple[int, int]:
+        """Products made and products merged, and twice their number."""
+        done = count("multiply", *self._all(self.multipliers)) + count("elements", *self._all(self.mergers))
+        return done, 2 * self.lists.first[len(self.lists.addresses)]

@@ -1,0 +1,394 @@
+"""A processing element of the merge phase: the lists of a row of T, merged into a row of Z."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+
+from accelerators.outerspace.layout import ELEMENT_BYTES, END_OF_WORK, INDEX_BYTES, NO_NODE, ROW
+from accelerators.outerspace.lists import RowLists
+from hw.fibers.packing import LinePacker
+from hw.fibers.product import ProductRows
+from hw.memory import READ, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_BURST
+from hw.sorted_head import SortedHeads
+from hw.window import ReorderWindow
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+NOTHING = -1
+PHASES = ("no_row", "head", "walk", "first", "merge")
+NO_ROW, HEAD, WALK, FIRST, MERGE = range(len(PHASES))
+
+
+@dataclass(frozen=True)
+class MergerSpecification:
+    """What a processing element of the merge phase is built as.
+
+    Args:
+        block_bytes: of a load through the private cache, and of a store.
+        burst_bytes: of a load from memory that needs no more.
+        outstanding: loads in flight at the most.
+        max_lists: heads of lists that the scratchpad holds.
+        comparison_cycles: of one step of the insertion.
+        emit_cycles: of an element of Z.
+        add_cycles: of an addition.
+        header_bytes: of a node.
+        heads: address of the first head.
+        by_block: whether elements are loaded through the private cache; else each is fetched from memory.
+    """
+
+    block_bytes: int
+    burst_bytes: int
+    outstanding: int
+    max_lists: int
+    comparison_cycles: int
+    emit_cycles: int
+    add_cycles: int
+    header_bytes: int
+    heads: int
+    by_block: bool
+
+
+class MergingElement(Component):
+    """Merges the lists of one row after the other by insertion sort.
+
+    Interface: a token on ``rows`` names a row and is taken when the row is merged. The head of its lists is
+    loaded through the private cache (``requests``, ``replies``). The nodes are walked, each header giving the
+    address of the next; then the first elements of all nodes are loaded and put into the scratchpad, sorted
+    by column. The smallest leaves, is added to the last one if its column is the same, and the next element
+    of its node is loaded and put in its place. Headers and elements come from memory (``memory_requests``,
+    ``memory_replies``), or through the private cache where loads are ``by_block``. Blocks of Z leave on
+    ``memory_requests`` when they are full; at the end of work the last one.
+
+    The walk finds the newest node first; its nodes are put into the order of k, in which heads are pushed and
+    equal columns added, whatever the order in which the tiles linked them. Heads that the scratchpad does not
+    hold lie behind it in memory: the insertion goes on there, block by block through the private cache.
+
+    Timing: a cycle sends a load or a store. Addresses that are known are loaded one behind the other, as many
+    as may be outstanding: the first elements of the nodes. Those that are not are waited for, one by one: a
+    header for that of the node behind it, and, as the next element to leave may be the one that is to come,
+    every successor. A push takes ``comparison_cycles`` for each head that leaves before it and for itself; an
+    element that leaves, ``emit_cycles`` or ``add_cycles``.
+
+    Args:
+        name: instance name.
+        specification: its sizes and times.
+        lists: T.
+        product: Z.
+        lengths: of its rows, which the elements note.
+        z_address: of the element's own region of Z.
+        spill_address: of the heads that its scratchpad does not hold.
+    """
+
+    PORTS = (
+        Input("rows", ROW),
+        Output("requests", REQUEST),
+        Input("replies", REPLY),
+        Output("memory_requests", REQUEST),
+        Input("memory_replies", REPLY),
+    )
+    # Loads of heads, headers and elements of T; swaps of the insertions, additions, elements of Z; rows with
+    # any list, those with more than the scratchpad holds, and blocks of heads that were walked in memory.
+    COUNTERS = (
+        "heads_read",
+        "headers",
+        "elements",
+        "swaps",
+        "add",
+        "emitted",
+        "rows_merged",
+        "long_rows",
+        "spill_blocks",
+    )
+    SIGNALS = (
+        Signal("phase", 3, "state", PHASES),
+        Signal("row", 32, "integer"),
+        Signal("heads", 16),
+        Signal("in_flight", 8),
+        Signal("elements", 48),
+        Signal("swaps", 48),
+    )
+
+    rows: Channel
+    requests: Channel
+    replies: Channel
+    memory_requests: Channel
+    memory_replies: Channel
+
+    def __init__(
+        self,
+        name: str,
+        specification: MergerSpecification,
+        lists: RowLists,
+        product: ProductRows,
+        lengths: memoryview[int],
+        z_address: int,
+        spill_address: int,
+    ) -> None:
+        super().__init__(name)
+        self.lists = lists
+        self.product = product
+        self.lengths = lengths
+        self.block_bytes, self.burst_bytes = specification.block_bytes, specification.burst_bytes
+        self.max_lists = specification.max_lists
+        self.comparison_cycles = specification.comparison_cycles
+        self.emit_cycles, self.add_cycles = specification.emit_cycles, specification.add_cycles
+        self.header_bytes, self.head_address = specification.header_bytes, specification.heads
+        self.by_block = specification.by_block
+        self.z_address = z_address
+        self.spill_address = spill_address
+        self.packer = LinePacker(specification.block_bytes, ELEMENT_BYTES)
+        self.window = ReorderWindow(specification.outstanding)
+        most = max(1, lists.most_lists)
+        self.sorted = SortedHeads(most)
+        self.nodes = array("q", bytes(8 * most))  # of the row's lists
+        self.positions = array("q", bytes(8 * most))  # by list: the element loaded last
+        self.marks = array("q", bytes(8 * most))  # by list: loads up to those of its first element
+        self.phase = NO_ROW
+        self.row = NOTHING
+        self.count = 0  # lists of the row
+        self.node = NO_NODE  # whose header is awaited
+        self.asked = self.pushed = 0  # first elements
+        self.awaited = NOTHING  # the list whose successor is awaited
+        self.operation = READ  # of the loads that are to be sent
+        self.next_block = 0  # to be loaded, by its address, and how many from there on
+        self.unsent = 0
+        self.cached = False  # whether they go through the private cache
+        self.walking = 0  # blocks of spilled heads to be loaded, one after the other
+        self.walked = 0
+        self.store = NOTHING  # address of the block that is to be stored
+        self.store_operation = WRITE
+        self.until = 0  # the cycle in which the core is free
+        self.column = NOTHING  # of the sum held
+        self.sum = 0.0
+        self.length = 0  # of the row of Z
+        self.heads_read = self.headers = self.elements = 0
+        self.swaps = self.add = self.emitted = 0
+        self.rows_merged = self.spill_blocks = self.long_rows = 0
+
+    def tick(self, now: int) -> int:
+        """Take what came; when the core is free, store, load or compute."""
+        self._receive()
+        if now < self.until:
+            return self.busy(self.until)
+        if self.store != NOTHING:
+            return self._send_store(now)
+        if self.unsent > 0:
+            return self._send_load(now)
+        if self.phase == NO_ROW:
+            return self._begin(now)
+        if self.phase == FIRST and self.walking == 0:
+            return self._first(now)
+        if self.window.arrived < self.window.sent:
+            return self._wait()
+        return self._go_on(now)
+
+    def _receive(self) -> None:
+        """Take what shows; more than one a port only if a cycle went by without a look."""
+        while self.replies.can_pop():
+            self.window.receive(self.replies.coordinate() & TAG_MASK)
+            self.replies.pop()
+        while self.memory_replies.can_pop():
+            self.window.receive(self.memory_replies.coordinate() & TAG_MASK)
+            self.memory_replies.pop()
+
+    def _wait(self) -> int:
+        return self.wait_input(self.replies if self.cached else self.memory_replies)
+
+    def _send_store(self, now: int) -> int:
+        if not self.memory_requests.can_push():
+            return self.wait_output(self.memory_requests)
+        self.memory_requests.push(self.store_operation, 0, self.store)
+        self.store = NOTHING
+        self.store_operation = WRITE
+        return self.busy(now + 1)
+
+    def _send_load(self, now: int) -> int:
+        channel = self.requests if self.cached else self.memory_requests
+        if not channel.can_push():
+            return self.wait_output(channel)
+        channel.push(self.operation, self.window.send(), self.next_block)
+        self.next_block = (self.next_block // self.block_bytes + 1) * self.block_bytes
+        self.unsent -= 1
+        return self.busy(now + 1)
+
+    def _load(self, address: int, size: int, cached: bool) -> None:
+        """Have bytes loaded: each block that they are in, or past the cache a burst of it if that will do."""
+        first, last = address // self.block_bytes, (address + size - 1) // self.block_bytes
+        self.unsent = last - first + 1
+        within = self.unsent > 1 or address // self.burst_bytes == (address + size - 1) // self.burst_bytes
+        self.operation = READ if cached or not within else READ_BURST
+        self.next_block = address if self.operation == READ_BURST else first * self.block_bytes
+        self.cached = cached
+
+    def _compute(self, now: int, cycles: int) -> int:
+        """Be busy for so many cycles, one at the least."""
+        self.until = now + max(1, cycles)
+        return self.busy(self.until)
+
+    def _begin(self, now: int) -> int:
+        """Turn to the next row, or write what is left of Z."""
+        if not self.rows.can_pop():
+            return self.idle()
+        self.row = self.rows.reference()
+        if self.row == END_OF_WORK:
+            if self.packer.begun():
+                self.store = self.z_address + self.packer.line()
+                self.packer.begin()
+                return self._send_store(now)
+            self.rows.pop()
+            return self.busy(now + 1)
+        self.count = self.length = 0
+        self.column = NOTHING
+        self.phase = HEAD
+        self.heads_read += 1
+        self._load(self.head_address + self.row * INDEX_BYTES, INDEX_BYTES, True)
+        return self._send_load(now)
+
+    def _go_on(self, now: int) -> int:
+        """What was awaited is here."""
+        if self.walking > 0:
+            return self._walk_spilled(now)
+        if self.phase == HEAD:
+            return self._turn_to_node(now, self.lists.heads[self.row])
+        if self.phase == WALK:
+            return self._note_node(now)
+        return self._merge(now)
+
+    def _turn_to_node(self, now: int, node: int) -> int:
+        """Load a node's header; behind the last, the first elements of all."""
+        self.node = node
+        if node != NO_NODE:
+            self.phase = WALK
+            self._load(self.lists.addresses[node], self.header_bytes, self.by_block)
+            return self._send_load(now)
+        if self.count == 0:
+            return self._end_row(now)
+        self.asked = self.pushed = 0
+        self.rows_merged += 1
+        self.long_rows += self.count > self.max_lists
+        self.phase = FIRST
+        return self._first(now)
+
+    def _note_node(self, now: int) -> int:
+        """A header is here: put the node among those with a smaller k, which come last."""
+        place = self.count
+        while place > 0 and self.nodes[place - 1] < self.node:
+            self.nodes[place] = self.nodes[place - 1]
+            place -= 1
+        self.nodes[place] = self.node
+        steps = self.count - place + 1
+        self.count += 1
+        self.headers += 1
+        self.until = now + steps * self.comparison_cycles
+        return self._turn_to_node(now, self.lists.following[self.node])
+
+    def _first(self, now: int) -> int:
+        """Load the next first element, or push the next that is here."""
+        if self.asked < self.count and self.window.in_flight() + 2 <= self.window.size:
+            self.positions[self.asked] = self.lists.first[self._node_of(self.asked)]
+            self._load_element(self.asked)
+            self.marks[self.asked] = self.window.sent + self.unsent
+            self.asked += 1
+            return self._send_load(now)
+        if self.pushed == self.count and self.window.in_flight() == 0:  # none that walks in memory
+            self.phase = MERGE
+            return self._merge(now)
+        if self.pushed == self.asked or self.window.arrived < self.marks[self.pushed]:
+            return self._wait()
+        self.pushed += 1
+        return self._push(now, self.pushed - 1)
+
+    def _node_of(self, index: int) -> int:
+        """The node of a list; they are numbered in the order of k."""
+        return self.nodes[self.count - 1 - index]
+
+    def _load_element(self, index: int) -> None:
+        """Load the element of a list at its position."""
+        node = self._node_of(index)
+        offset = self.header_bytes + (self.positions[index] - self.lists.first[node]) * ELEMENT_BYTES
+        self._load(self.lists.addresses[node] + offset, ELEMENT_BYTES, self.by_block)
+        self.elements += 1
+
+    def _push(self, now: int, index: int) -> int:
+        """Put the head of a list in its place."""
+        position = self.sorted.push(self.lists.columns[self.positions[index]], index)
+        if position >= self.max_lists:
+            self.walking = (position - self.max_lists) * ELEMENT_BYTES // self.block_bytes + 1
+            self.walked = 0
+            self.store = self.spill_address + (self.walking - 1) * self.block_bytes
+            self.store_operation = WRITE_BURST
+        if self.count == 1:
+            return self.busy(now + 1)
+        self.swaps += 1 + position
+        return self._compute(now, (1 + min(position, self.max_lists)) * self.comparison_cycles)
+
+    def _walk_spilled(self, now: int) -> int:
+        """Go on through the heads that the scratchpad does not hold."""
+        self._load(self.spill_address + self.walked * self.block_bytes, 1, True)
+        self.walked += 1
+        self.walking -= 1
+        self.spill_blocks += 1
+        return self._send_load(now)
+
+    def _merge(self, now: int) -> int:
+        """Push the successor that came; else let the smallest leave and load its successor."""
+        if self.awaited != NOTHING:
+            index = self.awaited
+            self.awaited = NOTHING
+            return self._push(now, index)
+        if self.sorted.filled == 0:
+            return self._end_row(now)
+        index = self.sorted.source()
+        cycles = self._leave(self.sorted.column(), self.lists.values[self.positions[index]])
+        self.sorted.pop()
+        self.positions[index] += 1
+        if self.positions[index] < self.lists.first[self._node_of(index) + 1]:
+            self._load_element(index)
+            self.awaited = index
+        elif self.sorted.filled >= self.max_lists:
+            self.walking, self.walked = 1, 0  # a head comes back from memory
+        return self._compute(now, cycles)
+
+    def _leave(self, column: int, value: float) -> int:
+        """Add an element to the sum held, or begin a new one; returns the cycles."""
+        if column == self.column:
+            self.sum += value
+            self.add += 1
+            return self.add_cycles
+        cycles = self._emit() if self.column != NOTHING else 0
+        self.column = column
+        self.sum = value
+        return cycles
+
+    def _emit(self) -> int:
+        """Write the sum held into Z; returns the cycles."""
+        place = self.product.starts[self.row] + self.length
+        self.product.coordinates[place] = self.column
+        self.product.values[place] = self.sum
+        self.length += 1
+        self.emitted += 1
+        if self.packer.fills():
+            self.store = self.z_address + self.packer.line()
+        self.packer.add()
+        self.column = NOTHING
+        return self.emit_cycles
+
+    def _end_row(self, now: int) -> int:
+        """Write the last sum; then the row is done."""
+        if self.column != NOTHING:
+            return self._compute(now, self._emit())
+        self.lengths[self.row] = self.length
+        self.rows.pop()
+        self.phase = NO_ROW
+        return self.busy(now + 1)
+
+    @property
+    def heads(self) -> int:
+        """Heads of lists in order."""
+        return self.sorted.filled
+
+    @property
+    def in_flight(self) -> int:
+        """Loads in flight."""
+        return self.window.in_flight()

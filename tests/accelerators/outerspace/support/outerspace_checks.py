@@ -1,0 +1,66 @@
+"""What must hold after every run of an OuterSPACE, whatever it ran."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from outerspace_model import ELEMENT, HEADER, INDEX, counts
+from whole_machines import cycles
+
+from sim.testing import check_accounting
+
+
+def check_all(machine, a, b):
+    """Product, operations, traffic, bounds and accounting."""
+    model = counts(a, b)
+    check_product(machine, a, b, model)
+    check_operations(machine, model)
+    check_traffic(machine, model)
+    check_bounds(machine, model)
+    check_accounting(machine.kernel.statistics())
+
+
+def check_product(machine, a, b, model):
+    """The product is scipy's, entry by entry, with the places where products cancel."""
+    product = machine.result()
+    assert product.nnz == model.nonzeros
+    assert abs(product - a @ b).max() == 0 if product.nnz else (a @ b).nnz == 0
+    assert all((product.indices[i:j][1:] > product.indices[i:j][:-1]).all() for i, j in rows_of(product))
+
+
+def rows_of(product):
+    """Where each row begins and ends."""
+    return zip(product.indptr[:-1], product.indptr[1:], strict=True)
+
+
+def check_operations(machine, model):
+    """Every product, sum and swap is counted once."""
+    found = machine.operations()
+    found.pop("spilled_nodes")
+    expected = asdict(model)
+    expected.pop("nonzeros")
+    assert found == expected
+
+
+def check_traffic(machine, model):
+    """Every element of T is written and read once; what is useful is exact, and no more than is moved."""
+    traffic = machine.traffic()
+    t = model.multiply * ELEMENT + model.nodes * HEADER
+    assert (traffic["T"].useful_write_bytes, traffic["T"].useful_read_bytes) == (t, t)
+    rows = machine.shape[0]
+    assert traffic["Z"].useful_write_bytes == model.nonzeros * ELEMENT + rows * INDEX
+    assert traffic["heads"].useful_read_bytes == (model.nodes + rows) * INDEX
+    assert traffic["heads"].useful_write_bytes == (model.nodes + rows) * INDEX
+    assert traffic["T"].read_bytes >= model.multiply * ELEMENT
+    for name in ("T", "Z", "heads"):
+        assert traffic[name].write_bytes >= traffic[name].useful_write_bytes, name
+
+
+def check_bounds(machine, model):
+    """No machine is faster than its memory's pins, its multipliers and its mergers."""
+    tile = machine.parameters.tile
+    assert model.multiply <= cycles(machine) * tile.count * tile.pe
+    assert model.add + model.nonzeros <= cycles(machine) * tile.count * tile.merge_pe
+    moved = sum(tensor.read_bytes + tensor.write_bytes for tensor in machine.traffic().values())
+    seconds = machine.kernel.end / machine.kernel.base_hertz
+    assert moved <= seconds * machine.memory().peak_bytes_per_second

@@ -1,0 +1,82 @@
+"""Whole OuterSPACEs on small matrices: product, operations and traffic, all exact."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from outerspace_bench import (
+    EXAMPLES,
+    TINY,
+    configurations,
+    configured,
+    operands,
+    random_matrix,
+    run_outerspace,
+    small_operands,
+    tiny,
+)
+from outerspace_checks import check_all
+from outerspace_model import counts, swaps
+
+import fiberscope
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(operands(), configurations())
+def test_any_machine_on_any_matrices(pair, parameters):
+    check_all(run_outerspace(parameters, *pair), *pair)
+
+
+def test_the_worked_example_of_swaps():
+    assert swaps([[1, 4], [2, 4], [2, 3]]) == 12
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 0), (0, 5, 3), (4, 0, 3), (4, 5, 0), (1, 1, 1)])
+def test_the_smallest_shapes(shape):
+    m, k, n = shape
+    a, b = random_matrix(m, k, min(m * k, 1)), random_matrix(k, n, min(k * n, 1))
+    check_all(run_outerspace(tiny(), a, b), a, b)
+
+
+def test_as_shipped():
+    a = random_matrix(60, 60, 400, seed=3)
+    check_all(run_outerspace(configured(), a, a), a, a)
+
+
+def test_sums_are_those_in_the_order_of_k_whatever_the_order_of_the_lists():
+    """The tiles link their nodes as they come, which differs with the machine; no bit of the sums does."""
+    a, b = random_matrix(20, 40, 300, seed=5), random_matrix(40, 20, 300, seed=6)
+    for matrix in (a, b):
+        matrix.data[:] = [0.1 * (i % 7) + 1e-3 * i for i in range(len(matrix.data))]
+    found = [run_outerspace(tiny(multiply__assign=way), a, b) for way in ("tile", "chip", "flat")]
+    assert len({machine.result().data.tobytes() for machine in found}) == 1
+    orders = [list(machine.lists.following) for machine in found]
+    assert orders[0] != orders[1] or orders[1] != orders[2]
+
+
+def test_heads_that_the_scratchpad_does_not_hold_are_walked_in_memory():
+    a, b = small_operands()
+    spilled, held = (run_outerspace(tiny(merge__max_lists=lists), a, b) for lists in (2, 64))
+    for machine in (spilled, held):
+        check_all(machine, a, b)
+    walked = [
+        sum(merger.spill_blocks for merger in machine._all(machine.mergers)) for machine in (spilled, held)
+    ]
+    assert walked[0] > walked[1] == 0
+
+
+def test_nodes_spill_where_areas_are_full_or_none():
+    a, b = small_operands()
+    never, always = (run_outerspace(tiny(alloc__alpha=alpha), a, b) for alpha in (100, 0))
+    nodes = counts(a, b).nodes
+    assert never.operations()["spilled_nodes"] == 0
+    assert always.operations()["spilled_nodes"] == nodes
+    places = [sorted(machine.lists.addresses) for machine in (never, always)]
+    assert all(len(set(found)) >= nodes for found in places)
+
+
+def test_the_report_tells_what_is_useful():
+    report = fiberscope.simulate("outerspace", *small_operands(), settings=TINY)
+    assert report.verification.passed
+    assert "useful" in report.summary()
+    assert report.traffic["T"].useful_bytes < report.traffic["T"].read_bytes + report.traffic["T"].write_bytes
