@@ -139,7 +139,7 @@ def export(
     _write(chosen, text, output)
     if core:
         path = output / f"{chosen.name}.core"
-        write_text(path, core_file(chosen.name, chosen.summary, f"{chosen.name}.v", __version__))
+        write_text(path, core_file(chosen.name, chosen.summary, [f"{chosen.name}.v"], __version__))
         print(f"Core: {path}")
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pyrtl
 
+from hw.rtl.kit.foreign import Models
 from hw.rtl.kit.twin import DataRegister, Twin
 from hw.rtl.kit.waves import is_shown
 from hw.rtl.kit.words import Words
@@ -65,7 +66,7 @@ class _Watch:
 
 
 class PyrtlBackend:
-    """Runs a twin in PyRTL's ``FastSimulation``, which needs no HDL simulator.
+    """Runs a twin in PyRTL's ``FastSimulation``, which needs no HDL simulator, and the models within it.
 
     Args:
         twin: what to run.
@@ -84,11 +85,13 @@ class PyrtlBackend:
                 held, memory_value_map=contents, tracer=watch, block=twin.block
             )
         self.words = Words(twin.interface)
+        self._models = Models(twin)
         self._outputs = list(self.words.seen())
 
     def cycle(self) -> None:
         """Run one clock cycle; see ``Backend``."""
-        self._simulation.step(self.words.driven())
+        self._simulation.step(self.words.driven() | self._models.given())
+        self._models.clocked(self._simulation.inspect)
         self.words.show({name: self._simulation.inspect(name) for name in self._outputs})
 
     def idle(self, _cycles: int) -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.interface import Interface
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.kit.twin import Streams, Twin, build, verilog
 from sim import Component
+
+if TYPE_CHECKING:
+    from hw.rtl.kit.foreign import ForeignBlock
 
 
 @dataclass(frozen=True)
@@ -55,3 +58,7 @@ class RtlBlock:
     def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
         """The module, under this name, and those that it consists of."""
         return verilog(self.twin(parameters, status=status), module)
+
+    def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
+        """The blocks within whose Verilog has a file of its own (``hw.rtl.kit.foreign``)."""
+        return ()

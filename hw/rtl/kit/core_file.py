@@ -1,19 +1,47 @@
-"""The FuseSoC core file of an exported block (CAPI 2), so that other designs can depend on it by name."""
+"""A block as files: its Verilog, those of foreign parts, and a FuseSoC core file (CAPI 2) that lists them.
+
+By the core file other designs can depend on it by name.
+"""
 
 from __future__ import annotations
 
-__all__ = ["core_file"]
+from collections.abc import Sequence
+from pathlib import Path
+
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.parameters import Parameters
+
+__all__ = ["core_file", "write_files"]
 
 VENDOR = "fiberscope:rtl"
 
 
-def core_file(module: str, summary: str, source: str, version: str) -> str:
+def write_files(block: RtlBlock, parameters: Parameters, folder: Path, version: str) -> list[Path]:
+    """Write a block and what it is made of into a folder; gives the paths, the core file's last.
+
+    Args:
+        block: what is written, with its status outputs.
+        parameters: those of the block.
+        folder: where; made if need be.
+        version: of what writes it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = [part.source for part in block.foreign(parameters)]
+    texts = {source.name: source.read_text(encoding="utf-8") for source in sources}
+    texts[f"{block.name}.v"] = block.verilog(parameters)
+    texts[f"{block.name}.core"] = core_file(block.name, block.summary, list(texts), version)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+def core_file(module: str, summary: str, sources: Sequence[str], version: str) -> str:
     """The text of ``<module>.core``.
 
     Args:
         module: the top of the source.
         summary: of the block, in one line.
-        source: the Verilog file, beside the core file.
+        sources: the Verilog files, beside the core file.
         version: of what wrote it, as in ``1.2.3``.
     """
     return f"""CAPI=2:
@@ -21,7 +49,7 @@ name: {VENDOR}:{module}:{version}
 description: "{summary}"
 filesets:
   rtl:
-    files: [{source}]
+    files: [{", ".join(sources)}]
     file_type: systemVerilogSource
 targets:
   default: &default

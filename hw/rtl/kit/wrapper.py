@@ -15,6 +15,7 @@ from hw.rtl import channel
 from hw.rtl.channel import PENDING, carrying
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.foreign import ForeignBlock
 from hw.rtl.kit.interface import CLOCKING, Interface, Stream, Wire
 from hw.rtl.kit.parameters import Parameters
 from hw.rtl.kit.twin import Signal, Streams, module_head
@@ -253,18 +254,22 @@ def hierarchical(composition: Composition, module: str) -> str:
     instances = composition.instances()
     modules = _module_names(module, instances)
     texts = [part.block.modules(part.parameters, name, status=part.status) for part, name in modules]
-    return "\n".join([_wrapper(composition, module, instances, dict(modules)), *texts])
+    return "\n".join([_wrapper(composition, module, instances, dict(modules)), *filter(None, texts)])
 
 
 def _module_names(module: str, instances: list[_Instance]) -> list[tuple[Part, str]]:
-    """Every part that differs, with a name for its module: numbered where a block has several parameters."""
+    """Every part that differs, with a name for its module: numbered where a block has several parameters.
+
+    One with a file of its own is called as it is there.
+    """
     parts = list(dict.fromkeys(instance.part for instance in instances))
     blocks = Counter(part.block.name for part in parts)
     seen: Counter[str] = Counter()
     found = []
     for part in parts:
         block = part.block.name
-        found.append((part, f"{module}_{block}" + (f"_{seen[block]}" if blocks[block] > 1 else "")))
+        name = f"{module}_{block}" + (f"_{seen[block]}" if blocks[block] > 1 else "")
+        found.append((part, part.interface.module if isinstance(part.block, ForeignBlock) else name))
         seen[block] += 1
     return found
 
@@ -307,6 +312,11 @@ class ComposedBlock(RtlBlock):
         """The wrapper, under this name, and the modules within."""
         composition = self.compose(parameters)
         return hierarchical(composition if status else composition.without_status(), module)
+
+    def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
+        """Those of the parts, each once."""
+        parts = self.compose(parameters).parts.values()
+        return tuple(dict.fromkeys(block for part in parts for block in part.block.foreign(part.parameters)))
 
 
 def composed(

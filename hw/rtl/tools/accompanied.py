@@ -11,26 +11,17 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import cocotb
 from cocotb._decorators import Test, TestGenerator
 from cocotb.triggers import RisingEdge
 
+from hw.rtl.kit.foreign import Behaviour
 from hw.rtl.kit.interface import Interface
 from hw.rtl.kit.model import DRIVEN
 
 CocotbTest: TypeAlias = "Callable[..., Coroutine[Any, None, None]]"
-
-
-class Behaviour(Protocol):
-    """What an empty module is to do: the ``outputs`` of a cycle, then ``clock`` with all wires of it."""
-
-    def outputs(self) -> Mapping[str, int]:
-        """The bits at every output in the cycle to come."""
-
-    def clock(self, wires: Mapping[str, int]) -> None:
-        """Run the cycle in which all wires were so."""
 
 
 class Accompanied:

@@ -198,6 +198,15 @@ MUTANTS = {
              "        if 0:\n            self.channel"),
         ),
         *faults_of(
+            "kit/foreign.py", "dot",
+            ("foreign-sees-no-more-than-it-drives", "{**outputs, **{name: inspect(seen.name) for",
+             "{**outputs, **{name: inspect(seen.name) * ('a_' not in name) for"),
+        ),
+        *faults_of(
+            "kit/backend.py", "dot",
+            ("backend-models-stand-still", "self._models.clocked(self._simulation.inspect)", "pass"),
+        ),
+        *faults_of(
             "kit/ends.py", "divider",
             ("ends-rows-of-some-lanes", "return lane.channel\n        return None",
              "return lane.channel\n            break\n        return None"),

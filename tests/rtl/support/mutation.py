@@ -81,9 +81,13 @@ class _Finder(MetaPathFinder):
 
 
 def _pairs(blocks: tuple[str, ...]) -> Iterator[object]:
-    """What the default tests run of these blocks, both draws by turns."""
+    """What the default tests run of these blocks, both draws by turns; and of compositions."""
+    from joined import JOINED
     from scenarios import LARGE, LARGE_SEEDS, SCENARIOS, SEEDS
 
+    for name in set(blocks) & JOINED.keys():
+        yield from map(JOINED[name], range(4))
+    blocks = tuple(block for block in blocks if block not in JOINED)
     for seed in sorted({*SEEDS, *LARGE_SEEDS}):
         for block in blocks:
             if seed in SEEDS:
