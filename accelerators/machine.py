@@ -122,6 +122,7 @@ class Accelerator(Generic[AnyConfiguration]):
         limits: further families of which each component does one thing a cycle, so that one which is always
             busy limits the machine (a cache bank does; a crossbar with many ports does not).
         channels: the family of the memory's channels, busy while they hold a request; empty if there is none.
+            A machine that is built without memory has none.
         parts: the blocks that ``event`` takes others for, by name, as its argument ``parts``.
         solves: the kinds of problems; the first one unless ``problem.kind`` says otherwise.
         chosen: of a model, what it chose for its operands where the parameters leave it open, and why, in a
@@ -155,7 +156,8 @@ class Accelerator(Generic[AnyConfiguration]):
             ConfigurationError: naming it.
         """
         there = {family_name(component.name) for component in machine.kernel.components}
-        named = {"workers": [self.workers], "limits": self.limits, "channels": [self.channels]}
+        channels = [] if machine.memory() is None else [self.channels]
+        named = {"workers": [self.workers], "limits": self.limits, "channels": channels}
         for which, families in named.items():
             for family in families:
                 if family and family not in there:

@@ -21,6 +21,7 @@ Dense = npt.NDArray[np.floating[Any]]
 MOST_ELEMENTS = 1 << 28  # of a product
 FP32_INTEGERS = 1 << 24  # up to which an FP32 holds all of them
 ELEMENTS_A_BLOCK = 1 << 20
+FEW_PRODUCTS = 1 << 22  # up to which, and
 SPARSE = 0.03  # part of nonzeros below which a multiplication by a sparse matrix is the faster one
 
 
@@ -99,7 +100,8 @@ def accumulate(into: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
     dense = right.toarray() if sparse.issparse(right) else right
     dense = dense.astype(into.dtype, copy=False)
     factor = left.astype(into.dtype)
-    into += factor @ dense if left.nnz < SPARSE * left.shape[0] * left.shape[1] else factor.toarray() @ dense
+    few = left.nnz * dense.shape[1] < FEW_PRODUCTS or left.nnz < SPARSE * left.shape[0] * left.shape[1]
+    into += factor @ dense if few else factor.toarray() @ dense
 
 
 def _error(answer: Dense, expected: Dense, sizes: Dense | None) -> float:

@@ -112,7 +112,7 @@ def _traffic(runs: Sequence[Run]) -> Table:
 
 
 def _name(run: Run) -> str:
-    return run.matrix if run.source == "real" else f"{run.matrix} ({run.source.upper()})"
+    return run.matrix if run.source != "surrogate" else f"{run.matrix} ({run.source.upper()})"
 
 
 def _number(value: float | None) -> str:

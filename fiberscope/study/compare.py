@@ -16,7 +16,7 @@ from fiberscope.arguments import check_types
 from fiberscope.errors import InputError
 from fiberscope.report.document import Report
 from fiberscope.study.runs import run
-from workloads import Workload, WorkloadError
+from workloads import Workload, WorkloadError, is_gemm
 from workloads import load as load_workload
 
 __all__ = ["Figures", "Published", "Run", "TensorTraffic", "compare", "published"]
@@ -29,13 +29,17 @@ class _Row(BaseModel):
 class Figures(_Row):
     """What one source says of one run.
 
-    ``traffic`` is in bytes, or in the unit in which the algorithmic minimum of all traffic is ``minimum``.
+    ``traffic`` is in bytes, or in the unit in which the algorithmic minimum of all traffic is ``minimum``;
+    it is empty where nothing is said of it. ``settings`` are options of this run alone, ``models`` those it
+    is compared with, all if none is named.
     """
 
     matrix: str
     by: Literal["reported", "TeAAL"]
     cycles: float = Field(gt=0)
-    traffic: dict[str, float]
+    settings: dict[str, str | int] = Field(default_factory=dict)
+    models: tuple[str, ...] = ()
+    traffic: dict[str, float] = Field(default_factory=dict)
     minimum: float | None = Field(default=None, gt=0)
     source: str = Field(min_length=20)
 
@@ -43,8 +47,8 @@ class Figures(_Row):
 class Published(_Row):
     """All that was published of a machine.
 
-    ``settings`` are those of the published runs, ``models`` the models of memory that are compared, each by
-    its settings.
+    ``settings`` are those of the published runs, ``models`` the models (of memory, or what else differs) that
+    are compared, each by its settings.
     """
 
     settings: dict[str, str | int]
@@ -60,6 +64,13 @@ class Published(_Row):
     def listed(self) -> str:
         """The matrices, for a message."""
         return ", ".join(self.matrices)
+
+    def runs(self, matrix: str) -> dict[str, dict[str, str | int]]:
+        """The settings with which a matrix is run, by model."""
+        rows = [row for row in self.figures if row.matrix == matrix]
+        own = {key: value for row in rows for key, value in row.settings.items()}
+        wanted = {model for row in rows for model in row.models or self.models}
+        return {name: self.settings | model | own for name, model in self.models.items() if name in wanted}
 
     def find(self, matrix: str, by: str) -> Figures | None:
         """The figures of one matrix by one source."""
@@ -148,14 +159,18 @@ def compare(
     runs = []
     for name in matrices or known.matrices:
         workload = _workload(name, surrogates, bool(matrices), tell)
-        for model, changed in known.models.items() if workload else ():
+        for model, chosen in known.runs(name).items() if workload else ():
             tell(f"{name}, {model} memory")
-            chosen = {**known.settings, **changed, **(settings or {})}
-            runs.append(_beside(known, model, run(kind, workload, settings=chosen, parts=parts)))
+            report = run(kind, workload, settings={**chosen, **(settings or {})}, parts=parts)
+            runs.append(_beside(known, name, model, report))
     return runs
 
 
-def _workload(name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]) -> Workload | None:
+def _workload(
+    name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]
+) -> Workload | str | None:
+    if is_gemm(name):
+        return name
     try:
         return load_workload(name, exact=not surrogates)
     except WorkloadError as error:
@@ -165,8 +180,7 @@ def _workload(name: str, surrogates: bool, demanded: bool, tell: Callable[[str],
         return None
 
 
-def _beside(known: Published, model: str, report: Report) -> Run:
-    name = report.workload.name
+def _beside(known: Published, name: str, model: str, report: Report) -> Run:
     reported, teaal = known.find(name, "reported"), known.find(name, "TeAAL")
     return Run(
         matrix=name,
@@ -186,7 +200,7 @@ def _traffic(tensor: str, report: Report, reported: Figures | None, teaal: Figur
     ours = part.read_bytes + part.write_bytes if part.useful_bytes is None else part.useful_bytes
     theirs = _bytes(tensor, reported, report)
     difference = None
-    if reported is not None and theirs is not None:
+    if reported is not None and reported.traffic and theirs is not None:
         total = sum(reported.traffic.values()) * _unit(reported, report)
         difference = (ours - theirs) / total
     return TensorTraffic(tensor, theirs, _bytes(tensor, teaal, report), ours, difference)
@@ -194,7 +208,11 @@ def _traffic(tensor: str, report: Report, reported: Figures | None, teaal: Figur
 
 def _bytes(tensor: str, figures: Figures | None, report: Report) -> float | None:
     """Traffic of a tensor in bytes; a tensor that is not listed has none."""
-    return None if figures is None else figures.traffic.get(tensor, 0) * _unit(figures, report)
+    return (
+        None
+        if figures is None or not figures.traffic
+        else figures.traffic.get(tensor, 0) * _unit(figures, report)
+    )
 
 
 def _unit(figures: Figures, report: Report) -> float:

@@ -17,8 +17,8 @@ def test_an_accelerator_is_found_by_its_name() -> None:
 
 
 def test_an_unknown_accelerator_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ConfigurationError, match=r"no accelerator is called gama; did you mean gamma\?"):
-        accelerators.find("gama")
+    with pytest.raises(ConfigurationError, match=r"no accelerator is called gamm; did you mean gamma\?"):
+        accelerators.find("gamm")
 
 
 def test_a_file_is_read_anew_each_time(tmp_path: Path) -> None:

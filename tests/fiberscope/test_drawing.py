@@ -92,7 +92,7 @@ def crossings(name):
     return sum(crosses(a, b) for one, other in pairs for a in segments(one) for b in segments(other))
 
 
-@pytest.mark.parametrize(("name", "fewest"), [("gamma", 0), ("extensor", 7)])
+@pytest.mark.parametrize(("name", "fewest"), [("gamma", 0), ("extensor", 7), ("sigma", 6)])
 def test_lines_cross_no_more_often_than_the_places_of_the_boxes_ask_for(name, fewest):
     assert crossings(name) == fewest
 
@@ -115,7 +115,7 @@ def test_the_drawing_of_a_machine_in_a_file_has_its_name_and_lies_here(tmp_path,
 
 def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path, capsys):
     for arguments, line in (
-        (["info", "gama", "--draw"], "gamma?"),
+        (["info", "gamm", "--draw"], "gamma?"),
         (["info", "gamma", "--draw", "--set", "pe.cout=2"], "did you mean pe.count"),
         (["info", "gamma", "--draw", "-o", str(tmp_path / "none" / "x.svg")], "none"),
         (["info", "gamma", "--draw", "-o", str(tmp_path / "x.png")], "x.png: drawings are .svg files"),

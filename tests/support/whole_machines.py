@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, TypeVar
 
+import numpy as np
+
 from accelerators.machine import Machine
 
 CYCLE_LIMIT = 2_000_000
@@ -37,12 +39,19 @@ def cycles(machine: Machine) -> int:
 
 def outcome(machine: Machine) -> dict[str, Any]:
     """All that a run leaves behind."""
-    product = machine.result()
+    product, memory = machine.result(), machine.memory()
     return {
         "cycles": cycles(machine),
         "statistics": {name: asdict(part) for name, part in machine.kernel.statistics().items()},
         "operations": machine.operations(),
         "traffic": {name: asdict(part) for name, part in machine.traffic().items()},
-        "memory": asdict(machine.memory()),
-        "product": [product.indptr.tolist(), product.indices.tolist(), product.data.tolist()],
+        "memory": asdict(memory) if memory else None,
+        "product": _listed(product),
     }
+
+
+def _listed(product: Any) -> list[Any]:
+    """A product, sparse or dense, as numbers that can be compared."""
+    if isinstance(product, np.ndarray):
+        return [product.tolist()]
+    return [product.indptr.tolist(), product.indices.tolist(), product.data.tolist()]

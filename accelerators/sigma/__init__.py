@@ -1,0 +1,23 @@
+"""SIGMA (HPCA 2020): sparse GEMM with one operand stationary, a multicasting network and an adder network."""
+
+from pathlib import Path
+
+from accelerators.machine import Accelerator
+from accelerators.sigma.configuration import SigmaConfiguration
+from accelerators.sigma.machine import Sigma
+from workloads import Gemm
+
+__all__ = ["ACCELERATOR", "Sigma", "SigmaConfiguration"]
+
+ACCELERATOR = Accelerator(
+    name=Sigma.NAME,
+    summary="sparse GEMM: 128 Flex-DPEs of 128 multipliers, one operand held, one multicast (HPCA 2020)",
+    configuration=SigmaConfiguration,
+    folder=Path(__file__).parent,
+    models={"event": Sigma},
+    workers="dpe",
+    limits=("distributor", "accumulators", "controller"),
+    channels="memory.channel",
+    parts=Sigma.PARTS,
+    solves=(Gemm,),
+)

@@ -1,0 +1,138 @@
+"""The output side: sums of rows that several Flex-DPEs share, and accumulators beside the data SRAM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from accelerators.sigma.flex_dpe import PartialSums
+from accelerators.sigma.plan import Pass, Plan
+from accelerators.sigma.protocols import SUMS
+from accelerators.sigma.share import Share
+from hw.fibers.memory_stream import JOB
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+from workloads.dense_product import accumulate
+
+__all__ = ["Accumulators"]
+
+
+class Accumulators(Component):
+    """Adds the sums of each column to the product, and has written what does not stay or is done.
+
+    Interface: the sums of a column come in on the ``sums`` of all Flex-DPEs that take part, in one cycle;
+    when those of a pass have come, the bytes that it writes are asked for on ``written_jobs``, if there is
+    memory.
+
+    Timing: a column takes ``serving`` cycles of its table; columns do not come faster.
+
+    Args:
+        name: instance name.
+        plan: what is to be done.
+        product: rows x columns, to be added to.
+        partial: where the Flex-DPEs leave the sums of columns that come one by one.
+    """
+
+    PORTS = (Input("sums", SUMS, array=True), Output("written_jobs", JOB, optional=True))
+    COUNTERS = ("columns", "sums_taken", "add_outside", "accumulate", "useful_multiply", "slices")
+    SIGNALS = (Signal("columns", 48), Signal("sums_taken", 48), Signal("column", 32), Signal("slices", 32))
+
+    sums: list[Channel]
+    written_jobs: Channel | None
+
+    def __init__(
+        self, name: str, plan: Plan, product: npt.NDArray[np.floating[Any]], partial: Sequence[PartialSums]
+    ) -> None:
+        super().__init__(name)
+        self.plan = plan
+        self.product = product
+        self.partial = partial
+        self.number = 0  # of the pass whose sums come
+        self.under_way: Pass | None = None  # the one of which a token ends, until its last column has come
+        self.first = 0  # column of that token
+        self.column = 0
+        self.busy_until = 0
+        self.last_at = 0  # the cycle in which the last column of the token comes
+        self.over_at = 0  # the cycle in which its sums have been taken
+        self.expecting = False
+        self.columns = self.sums_taken = self.add_outside = self.accumulate = 0
+        self.useful_multiply = 0
+        self.slices = plan.slices if plan.finished else 0  # of K that are done
+
+    def tick(self, now: int) -> int:
+        """Take the sums of a column or several; end a pass with its last one."""
+        one = self.plan.passes.get(self.number)
+        if one is not None and self.sums[one.table.chunk.lines.start % len(self.sums)].can_pop():
+            self._take(now, one)
+        if self.under_way is not None and now >= self.last_at:
+            self._end(self.under_way)
+        coming = self.last_at if now < self.last_at else self.over_at
+        if now < self.busy_until:
+            return self.busy(min(coming, self.busy_until))
+        if now < self.over_at:
+            self.wait_any_input(self.sums)
+            return coming
+        return self.wait_any_input(self.sums) if self.expecting else self.idle()
+
+    def _take(self, now: int, one: Pass) -> None:
+        """The sums of a token's columns: at the Flex-DPEs, or not yet added up where it has several."""
+        table, lines = one.table, one.table.chunk.lines
+        channel = self.sums[lines.start % len(self.sums)]
+        columns, first = channel.control(), channel.reference()
+        for line in lines:
+            self.sums[line % len(self.sums)].pop()
+        self._count(one, columns)
+        if columns == 1:
+            self._gather(one, first)
+        self.first, self.column = first, first + columns - 1
+        self.expecting = not (one.final and first + columns == one.last)
+        self.busy_until = now + columns * table.serving
+        self.last_at = now + (columns - 1) * table.interval
+        self.over_at = self.last_at + table.serving
+        if first + columns == one.last:
+            self.under_way = one
+            self.number += 1
+
+    def _count(self, one: Pass, columns: int) -> None:
+        table = one.table
+        self.columns += columns
+        self.sums_taken += columns * table.chunk.sums
+        self.add_outside += columns * (sum(table.chunk.neurons) - table.chunk.sums)
+        self.accumulate += columns * (table.chunk.sums - table.fresh)
+
+    def _gather(self, one: Pass, column: int) -> None:
+        """Add what the Flex-DPEs left of a column."""
+        for line in one.table.chunk.lines:
+            rows, sums = self.partial[line % len(self.partial)].pop((one.number, column))
+            np.add.at(self.product[:, column], rows, sums)
+
+    def _end(self, one: Pass) -> None:
+        """All columns of a pass have come."""
+        if self.first + 1 < one.last:
+            self._add_up(one)
+        if self.written_jobs is not None:
+            self.written_jobs.push(0, one.written)
+        if one.ends:
+            self.useful_multiply += one.table.useful
+            part = one.table.chunk.parts[-1]
+            self.slices = self.plan.slices if one.final else part.slice.number + part.ends_slice
+        self.under_way = None
+        del self.plan.passes[one.number]
+
+    def _add_up(self, one: Pass) -> None:
+        """All columns of a token at once: as the Flex-DPEs do, or in any order where sums are exact."""
+        chunk, into = one.table.chunk, self.product[:, self.first : one.last]
+        if not self.plan.exact:
+            for share in (Share(chunk, line) for line in chunk.lines):
+                np.add.at(into, share.rows, share.sums(self.first, one.last, self.plan.kind).T)
+            return
+        for part in chunk.parts:
+            rows = part.distinct_rows
+            low, high = int(rows[0]), int(rows[-1]) + 1
+            shape = (high - low, part.slice.width)
+            left = sparse.csr_array((part.values, (part.rows - low, part.inner)), shape=shape)
+            accumulate(into[low:high], left, part.slice.dense[:, self.first : one.last])

@@ -1,0 +1,139 @@
+"""Scans the bitmaps, packs folds and makes their tables, while the fold before is worked on."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from accelerators.sigma.plan import Pass, Plan
+from accelerators.sigma.protocols import PASS
+from hw.bitmap import scan_cycles
+from hw.fibers.memory_stream import DONE, JOB
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+__all__ = ["FETCHES", "Controller"]
+
+FETCHES = ("held", "streamed", "partial")  # the operands, and sums that did not stay
+
+
+class Controller(Component):
+    """Has passes fetched, makes their tables, hands them on in order.
+
+    Interface: the bytes of a pass are asked for on ``<what>_jobs`` and reported on ``<what>_done``, of each
+    of ``FETCHES``; a pass that is there and whose tables are made goes out on ``ready``. A token on
+    ``written`` says that the oldest pass under way is done with. Without memory only ``ready`` is connected.
+
+    Timing: the bitmaps of a chunk are scanned ``bits_per_cycle`` bits a cycle; the settings of one Flex-DPE
+    are made a cycle, as it is loaded, which takes no time of its own.
+
+    Args:
+        name: instance name.
+        plan: what is to be done.
+        most: passes under way, at the most.
+        bits_per_cycle: bits of bitmaps that are scanned.
+        counted: whether the scan for the first chunk counts.
+    """
+
+    PORTS = (
+        *(Output(f"{what}_jobs", JOB, optional=True) for what in FETCHES),
+        *(Input(f"{what}_done", DONE, optional=True) for what in FETCHES),
+        Input("written", DONE, optional=True),
+        Output("ready", PASS),
+    )
+    COUNTERS = ("passes", "bits")
+    SIGNALS = (Signal("passes", 32), Signal("bits", 48), Signal("under_way", 16))
+
+    ready: Channel
+    written: Channel | None
+
+    def __init__(self, name: str, plan: Plan, *, most: int, bits_per_cycle: int, counted: bool) -> None:
+        super().__init__(name)
+        self.plan = plan
+        self.most = most
+        self.bits_per_cycle = bits_per_cycle
+        self.counted = counted
+        self.fetching: deque[Pass] = deque()
+        self.scanning: Pass | None = None
+        self.until = 0  # the cycle at which the scan under way ends
+        self.passes = self.bits = 0
+        self.retired = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels of memory, if there is any."""
+        super().elaborate()
+        ways = ("jobs", "done") if self.written is not None else ()
+        self.jobs, self.done = (
+            [getattr(self, f"{what}_{way}") for what in FETCHES if ways] for way in ("jobs", "done")
+        )
+
+    @property
+    def under_way(self) -> int:
+        """Passes that are asked for and not done with."""
+        return self.passes - self.retired
+
+    def tick(self, now: int) -> int:
+        """Retire a pass, ask for one, take one that is here, hand one on whose tables are made."""
+        progress = self._retire()
+        progress = self._fetch() or progress
+        progress = self._hand_on(now) or progress
+        progress = self._begin(now) or progress
+        progress = self._hand_on(now) or progress  # one without a scan of its own
+        if progress:
+            return self.busy(now + 1)
+        if self.scanning is not None and now < self.until:
+            return self.busy(self.until)
+        return self._wait()
+
+    def _wait(self) -> int:
+        if self.scanning is not None:
+            return self.wait_output(self.ready)
+        if self.fetching:
+            missing = next(channel for channel in self.done if not channel.can_pop())
+            return self.wait_input(missing)
+        if self.plan.finished or self.written is None:
+            return self.idle()
+        return self.wait_input(self.written)
+
+    def _retire(self) -> bool:
+        if self.written is None or not self.written.can_pop():
+            return False
+        self.written.pop()
+        self.retired += 1
+        return True
+
+    def _fetch(self) -> bool:
+        """Ask for the next pass, if there is room for it and its partial sums have been written."""
+        coming = self.plan.following()
+        if coming is None or len(self.fetching) == self.most:
+            return False
+        if self.written is not None and (self.under_way == self.most or self.retired < coming.behind):
+            return False
+        if not all(channel.can_push() for channel in self.jobs):
+            return False
+        for channel, size in zip(self.jobs, coming.fetched, strict=False):
+            channel.push(0, size)
+        self.fetching.append(self.plan.take())
+        self.passes += 1
+        return True
+
+    def _begin(self, now: int) -> bool:
+        """Take a pass whose bytes are here, and scan the bitmaps for its tables."""
+        if self.scanning is not None or not self.fetching:
+            return False
+        if not all(channel.can_pop() for channel in self.done):
+            return False
+        for channel in self.done:
+            channel.pop()
+        self.scanning = one = self.fetching.popleft()
+        bits = one.table.bits if one.begins else 0
+        hidden = one.number == 0 and not self.counted
+        self.until = now + (0 if hidden else scan_cycles(bits, self.bits_per_cycle))
+        self.bits += bits
+        return True
+
+    def _hand_on(self, now: int) -> bool:
+        if self.scanning is None or now < self.until or not self.ready.can_push():
+            return False
+        self.ready.push(0, self.scanning.number)
+        self.scanning = None
+        return True

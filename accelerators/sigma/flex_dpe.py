@@ -1,0 +1,120 @@
+"""A Flex-DPE: stationary values, the network that brings each its streamed one, multipliers, and adders."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from accelerators.sigma.plan import Pass, Plan, Table
+from accelerators.sigma.protocols import COLUMNS, LINE, SUMS
+from accelerators.sigma.share import Share
+from hw.benes_router import MulticastRouter
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+__all__ = ["FlexDpe"]
+
+# Of columns that come one by one, by pass and column: rows of the product, and the sum for each.
+PartialSums: TypeAlias = (
+    "dict[tuple[int, int], tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.floating[Any]]]]"
+)
+
+
+class FlexDpe(Component):
+    """Multiplies what it holds of a chunk with each column and sums the virtual neurons, a column a cycle.
+
+    Interface: stationary lines come in on ``lines``, columns on ``columns``; for each the sums leave on
+    ``sums``. A token may stand for several columns of the pass, which then come every ``interval`` cycles of
+    its table.
+
+    Timing: nothing waits within it, so that the sums of a column leave so many cycles after it came as the
+    channel at ``sums`` has latency: network, multipliers, adders, and those outside.
+
+    Args:
+        name: instance name.
+        number: of this Flex-DPE.
+        plan: what is to be done.
+        router: routes the distribution network.
+        partial: where the sums of columns that come one by one are left, by column.
+    """
+
+    PORTS = (Input("lines", LINE), Input("columns", COLUMNS), Output("sums", SUMS))
+    COUNTERS = ("multiply", "add", "loaded", "settings")
+    SIGNALS = (
+        Signal("multiply", 48),
+        Signal("add", 48),
+        Signal("loaded", 32),
+        Signal("occupied", 16),
+        Signal("neurons", 16),
+        Signal("column", 32),
+    )
+
+    lines: Channel
+    columns: Channel
+    sums: Channel
+
+    def __init__(
+        self, name: str, number: int, plan: Plan, router: MulticastRouter | None, partial: PartialSums
+    ) -> None:
+        super().__init__(name)
+        self.number = number
+        self.plan = plan
+        self.router = router
+        self.partial = partial
+        self.share: Share | None = None
+        self.line = 0  # that it has of the chunk
+        self.table: Table | None = None
+        self.waiting = False  # for columns of what is loaded
+        self.busy_until = 0
+        self.between_until = 0  # while columns of one token are still to come
+        self.occupied = self.neurons = self.column = 0
+        self.multiply = self.add = self.loaded = self.settings = 0
+
+    def tick(self, now: int) -> int:
+        """Take a line, and a column or several."""
+        if self.lines.can_pop():
+            self.lines.pop()
+            self.loaded += 1
+            self.waiting = True
+            self.busy_until = max(self.busy_until, now + 1)
+        if self.columns.can_pop():
+            self._take(now, self.plan.passes[self.columns.coordinate()])
+        if now < self.busy_until:
+            return self.busy(self.busy_until)
+        if now < self.between_until:
+            self.wait_input(self.columns)
+            return self.between_until
+        return self.wait_input(self.columns) if self.waiting else self.idle()
+
+    def _take(self, now: int, one: Pass) -> None:
+        columns, first = self.columns.control(), self.columns.reference()
+        self.columns.pop()
+        if one.table is not self.table:
+            self._begin(one.table)
+        self.multiply += columns * self.occupied
+        self.add += columns * (self.occupied - self.neurons)
+        self.column = first + columns - 1
+        if columns == 1:
+            self._compute(one, first)
+        self.sums.push(columns, one.number, first)
+        self.waiting = not (one.ends and first + columns == one.last)
+        self.busy_until = now + columns
+        self.between_until = now + (columns - 1) * one.table.interval + 1
+
+    def _begin(self, table: Table) -> None:
+        """Another chunk: which multipliers hold it."""
+        chunk = table.chunk
+        place = (self.number - chunk.lines.start) % self.plan.parameters.dpe.count
+        self.table = table
+        self.line = chunk.lines.start + place
+        self.share = None
+        self.occupied, self.neurons = chunk.occupied[place], chunk.neurons[place]
+        self.settings += chunk.settings[place]
+
+    def _compute(self, one: Pass, column: int) -> None:
+        """Multiply and sum one column; the network is set when the first of the chunk comes."""
+        self.share = self.share or Share(one.table.chunk, self.line, self.router)
+        sums = self.share.sums(column, column + 1, self.plan.kind)
+        self.partial[one.number, column] = (self.share.rows, sums[0])

@@ -1,0 +1,189 @@
+"""SIGMA, composed: controller, data SRAM, Flex-DPEs, accumulators, and memory behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from accelerators.composition import Composition, PartFactory, User, count
+from accelerators.machine import MemoryUse
+from accelerators.sigma.accumulators import Accumulators
+from accelerators.sigma.configuration import SigmaConfiguration
+from accelerators.sigma.controller import FETCHES, Controller
+from accelerators.sigma.distributor import Distributor
+from accelerators.sigma.flex_dpe import FlexDpe, PartialSums
+from accelerators.sigma.plan import Plan
+from hw.benes_router import MulticastRouter
+from hw.fibers.memory_stream import MemoryStream
+from hw.memory import READ, TENSOR_SHIFT, WRITE
+from sim import Kernel
+from sim.names import numbered
+from workloads.canonical import CsrArray
+from workloads.gemm import Sliced, sliced
+
+__all__ = ["Sigma"]
+
+A, B, Z = range(3)
+FEW_COLUMNS = 1 << 12  # at the Flex-DPEs, in all, up to which they are simulated one by one
+
+
+class Sigma(Composition[SigmaConfiguration]):
+    """A SIGMA with its operands loaded; runs A times B.
+
+    Args:
+        parameters: the configuration.
+        a, b: the operands, to be had slice by slice along K, or CSR.
+        parts: blocks to take in the place of those in ``PARTS``, by the same names.
+        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+
+    Raises:
+        ConfigurationError: a fold cannot be packed.
+    """
+
+    NAME = "sigma"
+    PARTS: ClassVar[Mapping[str, PartFactory]] = {
+        **Composition.PARTS,
+        "controller": Controller,
+        "distributor": Distributor,
+        "dpe": FlexDpe,
+        "accumulators": Accumulators,
+        "stream": MemoryStream,
+    }
+    TENSORS: ClassVar = {"A": (A,), "B": (B,), "Z": (Z,)}
+
+    def __init__(
+        self,
+        parameters: SigmaConfiguration,
+        a: Sliced | CsrArray,
+        b: Sliced | CsrArray,
+        *,
+        parts: Mapping[str, PartFactory] | None = None,
+        kernel: Kernel | None = None,
+    ) -> None:
+        super().__init__(parameters, parts, kernel)
+        self.a, self.b = _sliced(a, 1), _sliced(b, 0)
+        turned = parameters.stationary == "B"  # the transposed product: B' is stationary, A' is streamed
+        held, streamed = (_Turned(self.b), _Turned(self.a)) if turned else (self.a, self.b)
+        self.plan = Plan(held, streamed, parameters)
+        self.product = np.zeros((self.plan.rows, self.plan.columns), self.plan.kind)
+        self._add_parts()
+        self._connect_parts()
+        if not self.plan.without_memory:
+            self._add_streams()
+        self.build()
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether columns are simulated one by one."""
+        if self.parameters.step != "auto":
+            return self.parameters.step == "column"
+        held = self.b if self.parameters.stationary == "B" else self.a
+        return self.plan.columns * (held.nonzeros // self.parameters.dpe.multipliers) <= FEW_COLUMNS
+
+    def _add_parts(self) -> None:
+        parameters, plan = self.parameters, self.plan
+        self.controller = self.add(
+            "controller",
+            "controller",
+            plan,
+            most=parameters.stream.passes,
+            bits_per_cycle=parameters.controller.bits_per_cycle,
+            counted=parameters.controller.first_fold == "counted",
+        )
+        self.distributor = self.add(
+            "distributor",
+            "distributor",
+            plan,
+            line_cycles=parameters.line_cycles,
+            flush=parameters.reduce.flush,
+            double_buffer=parameters.load.double_buffer,
+            chunkwise=not self.one_by_one,
+        )
+        router = None if parameters.unlimited else MulticastRouter(parameters.dpe.multipliers)
+        partial: list[PartialSums] = [{} for _ in range(parameters.dpe.count)]
+        names = numbered("dpe", parameters.dpe.count)
+        self.dpes = [
+            self.add("dpe", name, number, plan, router, partial[number]) for number, name in enumerate(names)
+        ]
+        self.accumulators = self.add("accumulators", "accumulators", plan, self.product, partial)
+
+    def _connect_parts(self) -> None:
+        connect, latency = self.kernel.connect, self.parameters.sums_latency
+        connect(self.controller, "ready", self.distributor, "ready", capacity=1)
+        for i, dpe in enumerate(self.dpes):
+            connect(self.distributor, f"lines[{i}]", dpe, "lines", capacity=2)
+            connect(self.distributor, f"columns[{i}]", dpe, "columns", capacity=2)
+            connect(dpe, "sums", self.accumulators, f"sums[{i}]", capacity=latency + 2, latency=latency)
+
+    def _add_streams(self) -> None:
+        """The streams and memory behind them; those that read first."""
+        held, streamed = (B, A) if self.parameters.stationary == "B" else (A, B)
+        stream, most = self.parameters.stream, self.parameters.stream.passes
+        connect = self.kernel.connect
+        users: list[User] = []
+        for port, (name, tensor) in enumerate(
+            zip((*FETCHES, "written"), (held, streamed, Z, Z), strict=True)
+        ):
+            operation = WRITE if name == "written" else READ
+            start = 1 << (TENSOR_SHIFT - 1) if operation == WRITE else 0
+            sizes = {"line_bytes": stream.line, "lines": stream.lines, "most_jobs": most}
+            made = self.add("stream", f"stream.{name}", operation, tensor, start, port, **sizes)
+            asks = self.accumulators if operation == WRITE else self.controller
+            connect(asks, f"{name}_jobs", made, "jobs", capacity=most)
+            done = "written" if operation == WRITE else f"{name}_done"
+            connect(made, "done", self.controller, done, capacity=most)
+            users.append((made, "requests", "replies" if operation == READ else ""))
+        self.add_memory(users, stream.line)
+
+    def result(self) -> npt.NDArray[np.floating[Any]]:
+        """Z, every element of it."""
+        return self.product.T if self.parameters.stationary == "B" else self.product
+
+    def operations(self) -> dict[str, int]:
+        """Multiplications, those of two nonzeros, and additions: in the FANs, outside them, to Z."""
+        return {
+            "multiply": count("multiply", *self.dpes),
+            "useful_multiply": count("useful_multiply", self.accumulators),
+            "add": count("add", *self.dpes),
+            "add_outside": count("add_outside", self.accumulators),
+            "accumulate": count("accumulate", self.accumulators),
+        }
+
+    def traffic(self) -> dict[str, Any]:
+        """Bytes read and written by tensor; none without memory."""
+        return {} if self.plan.without_memory else super().traffic()
+
+    def memory(self) -> MemoryUse | None:  # type: ignore[override]  # others always have one
+        """How the memory was used, None without one."""
+        return None if self.plan.without_memory else super().memory()
+
+    def traffic_minimum_bytes(self) -> int:
+        """Both bitmaps, the nonzeros, and all of Z, each once."""
+        value, operands = self.parameters.value, (self.a, self.b)
+        packed = sum(-(-one.shape[0] * one.shape[1] // 8) + one.nonzeros * value.bytes for one in operands)
+        return packed + self.plan.rows * self.plan.columns * value.sum_bytes
+
+    def progress(self) -> tuple[int, int]:
+        """Slices of K done, and slices."""
+        return count("slices", self.accumulators), self.plan.slices
+
+
+class _Turned:
+    """A matrix transposed, slice by slice."""
+
+    def __init__(self, matrix: Sliced) -> None:
+        self._matrix = matrix
+        self.shape = (matrix.shape[1], matrix.shape[0])
+        self.nonzeros, self.integers = matrix.nonzeros, matrix.integers
+
+    def slice(self, first: int, last: int) -> CsrArray:
+        """As of ``Sliced``."""
+        return self._matrix.slice(first, last).T.tocsr()
+
+
+def _sliced(operand: Sliced | CsrArray, axis: int) -> Sliced:
+    return sliced(operand, axis) if isinstance(operand, sparse.csr_array) else operand

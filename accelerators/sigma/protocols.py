@@ -1,0 +1,8 @@
+"""What the parts of SIGMA say to one another."""
+
+from sim.protocol import Protocol
+
+PASS = Protocol("pass", coordinate="pass")
+LINE = Protocol("stationary line", coordinate="pass")
+COLUMNS = Protocol("columns", control="columns", coordinate="pass", reference="first")
+SUMS = Protocol("sums", control="columns", coordinate="pass", reference="first")

@@ -1,0 +1,38 @@
+"""SIGMA for the tests of all machines."""
+
+from machine_case import MachineCase, random_operands
+from sigma_bench import TINY
+
+CASE = MachineCase(
+    accelerator="sigma",
+    variants={
+        "tiny": TINY,
+        "tiny, dram": TINY | {"memory.model": "dram"},
+        "tiny, in one step": TINY | {"step": "chunk"},
+        "one of everything": TINY | {"dpe.count": 1, "stream.lines": 1, "memory.channels": 1},
+        "double buffer": TINY | {"load.double_buffer": True, "pack.slices": "one"},
+        "without memory, B stationary": TINY | {"memory.model": "none", "stationary": "B"},
+        "unlimited input": TINY | {"input.words_per_cycle": 0},
+        "shipped": {},
+    },
+    operands=lambda: random_operands(14, 18, 11, 60),
+    planted=("stream", "tiny"),
+    golden={
+        "tiny": 718,
+        "tiny, dram": 644,
+        "tiny, in one step": 718,
+        "one of everything": 1_152,
+        "double buffer": 683,
+        "without memory, B stationary": 277,
+        "unlimited input": 590,
+        "shipped": 264,
+    },
+    operations={
+        "multiply": 660,
+        "useful_multiply": 173,
+        "add": 154,
+        "add_outside": 44,
+        "accumulate": 308,
+    },
+    traffic={"A": (192, 0), "B": (192, 0), "Z": (576, 1_216)},
+)
