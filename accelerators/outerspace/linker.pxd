@@ -26,7 +26,9 @@ cdef class Linker(Component):
     cdef long[::1] free
     cdef readonly long under_way
     cdef long reading
-    cdef long writing
+    cdef long[::1] to_write
+    cdef long first_write
+    cdef long writes
     cdef readonly long linked
     cdef readonly long spilled
     cdef readonly long spilled_bytes

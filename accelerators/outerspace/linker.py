@@ -94,7 +94,9 @@ class Linker(Component):
         self.free = array("q", range(slots))  # a stack of those that are not in use
         self.under_way = 0
         self.reading = NONE  # the slot whose read is to be sent
-        self.writing = NONE  # the slot whose write is to be sent
+        self.to_write = array("q", bytes(8 * slots))  # ring of the slots whose writes are to be sent
+        self.first_write = 0
+        self.writes = 0
         self.linked = self.spilled = self.spilled_bytes = 0
 
     def tick(self, now: int) -> int:
@@ -154,22 +156,25 @@ class Linker(Component):
         raise SimulationError(f"{self.name}: T is larger than the {reach} bytes that its links can reach")
 
     def _receive(self) -> bool:
-        """Take a reply of memory."""
-        if self.writing != NONE or not self.memory_replies.can_pop():
+        """Take a reply of memory, whatever waits to be sent: else all replies could wait for that."""
+        if not self.memory_replies.can_pop():
             return False
-        self.writing = self.memory_replies.coordinate() & TAG_MASK
+        place = (self.first_write + self.writes) % self.slots
+        self.to_write[place] = self.memory_replies.coordinate() & TAG_MASK
+        self.writes += 1
         self.memory_replies.pop()
         return True
 
     def _send_write(self) -> bool:
-        """Write back what was read last; then the node is done, or goes on to the shared pointer."""
-        slot = self.writing
-        if slot == NONE or not self.memory_requests.can_push() or not self.replies.can_push():
+        """Write back what was read first; then the node is done, or goes on to the shared pointer."""
+        if self.writes == 0 or not self.memory_requests.can_push() or not self.replies.can_push():
             return False
+        slot = self.to_write[self.first_write]
         if self.spills[slot] == 1 and self.reading != NONE:
             return False
         self.memory_requests.push(WRITE_BURST, self.tag_base, self._address(slot))
-        self.writing = NONE
+        self.first_write = (self.first_write + 1) % self.slots
+        self.writes -= 1
         if self.spills[slot] == 1:
             self.spills[slot] = 2
             self.reading = slot
@@ -189,7 +194,7 @@ class Linker(Component):
     def _wait(self) -> int:
         if self.under_way == 0:
             return self.idle()
-        if self.writing == NONE and self.reading == NONE:
+        if self.writes == 0 and self.reading == NONE:
             return self.wait_input(self.memory_replies)
         if not self.memory_requests.can_push():
             return self.wait_output(self.memory_requests)

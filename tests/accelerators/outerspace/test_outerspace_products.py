@@ -80,3 +80,10 @@ def test_the_report_tells_what_is_useful():
     assert report.verification.passed
     assert "useful" in report.summary()
     assert report.traffic["T"].useful_bytes < report.traffic["T"].read_bytes + report.traffic["T"].write_bytes
+
+
+def test_replies_are_taken_whatever_waits_to_be_sent():
+    """More nodes under way than memory and networks hold: a linker that waits to write would hold up all."""
+    a = random_matrix(60, 60, 900, seed=7)
+    small = {"memory__simple_queue": 2, "memory__channels": 1, "network__queue": 2, "tile__pe": 16}
+    check_all(run_outerspace(tiny(alloc__slots=256, pe__outstanding=16, **small), a, a), a, a)
