@@ -99,7 +99,7 @@ def accumulate(into: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
     """Add a product to a dense array of its shape, in the array's precision."""
     dense = right.toarray() if sparse.issparse(right) else right
     dense = dense.astype(into.dtype, copy=False)
-    factor = left.astype(into.dtype)
+    factor = left.astype(into.dtype, copy=False)
     few = left.nnz * dense.shape[1] < FEW_PRODUCTS or left.nnz < SPARSE * left.shape[0] * left.shape[1]
     into += factor @ dense if few else factor.toarray() @ dense
 

@@ -131,8 +131,10 @@ class Accumulators(Component):
                 np.add.at(into, share.rows, share.sums(self.first, one.last, self.plan.kind).T)
             return
         for part in chunk.parts:
-            rows = part.distinct_rows
+            rows = part.rows
             low, high = int(rows[0]), int(rows[-1]) + 1
-            shape = (high - low, part.slice.width)
-            left = sparse.csr_array((part.values, (part.rows - low, part.inner)), shape=shape)
+            starts = np.searchsorted(rows, np.arange(low, high + 1))
+            left = sparse.csr_array(
+                (part.values.astype(self.plan.kind), part.inner, starts), shape=(high - low, part.slice.width)
+            )
             accumulate(into[low:high], left, part.slice.dense[:, self.first : one.last])

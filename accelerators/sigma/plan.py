@@ -113,7 +113,7 @@ class Plan:
         if operands > sram.data:
             raise ConfigurationError(
                 f"a fold cannot be packed: two folds and two slices that are streamed may have {operands} "
-                f"bytes, and sram.data {sram.data}; a smaller slice.k would do"
+                f"bytes, and sram.data {sram.data}; a smaller slice.k or fewer multipliers would do"
             )
         return min(self.columns, (sram.data - operands) // (self.rows * value.sum_bytes))
 

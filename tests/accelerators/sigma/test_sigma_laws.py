@@ -1,0 +1,226 @@
+"""SIGMA's laws: published cycles, counts against a plain model, what is never done, what bandwidth brings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from sigma_bench import EXAMPLES, IDEAL, TINY, built, makes, operands, ran
+from whole_machines import cycles, run_to_end
+
+import fiberscope
+from accelerators.configuration import ConfigurationError
+from accelerators.sigma import ACCELERATOR
+from accelerators.sigma.plan import Plan
+from fiberscope.study.compare import published
+from workloads import draw
+
+PUBLISHED = published(ACCELERATOR)
+COMPARED = {"output.words_per_cycle": 0, "memory.model": "none", "pack.filter": "none"}
+
+
+def gemm(m, n, k, a=0.2, b=0.9):
+    return f"gemm:m={m},n={n},k={k},a={a},b={b}"
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        pytest.param(figures.matrix, marks=[] if few else pytest.mark.slow)
+        for figures in PUBLISHED.figures
+        if figures.by == "reported" and not figures.settings
+        for few in [figures.matrix in (gemm(2048, 1, 128), gemm(256, 256, 2048), gemm(2048, 4096, 32))]
+    ],
+)
+def test_the_published_cycles_are_met_within_a_hundredth(matrix):
+    report = fiberscope.simulate("sigma", matrix, settings=COMPARED)
+    assert report.cycles == pytest.approx(PUBLISHED.find(matrix, "reported").cycles, rel=0.01)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(2048, 1, 128), (256, 256, 2048), (100, 30, 700), (300, 7, 50)])
+def test_cycles_are_the_closed_form_within_a_fill(m, n, k):
+    z = round(0.2 * m * k)
+    chunks = -(-k // 128) * -(-(0.2 * m * min(k, 128)) // 16384)
+    form = -(-z // 128) + 14 * -(-z // 16384) + n * chunks
+    assert abs(fiberscope.simulate("sigma", gemm(m, n, k), settings=COMPARED).cycles - form) <= 5
+
+
+def folded(a, b, make):
+    """A plain model: for each chunk the slice's width, nonzeros by line, whether it is flushed before."""
+    count, multipliers, width = make["dpe.count"], make["dpe.multipliers"], make["slice.k"]
+    a, b = a.toarray(), b.toarray()
+    position = newest = 0
+    for first in range(0, a.shape[1], width):
+        kept = [
+            (m, k)
+            for m in range(a.shape[0])
+            for k in range(first, min(first + width, a.shape[1]))
+            if a[m, k] and np.any(b[k])
+        ]
+        while kept:
+            taken = kept[: count * multipliers - position % multipliers]
+            kept = kept[len(taken) :]
+            lines = defaultdict(list)
+            for place, entry in enumerate(taken, position):
+                lines[place // multipliers].append(entry)
+            position += len(taken)
+            fold = max(lines) // count
+            yield min(first + width, a.shape[1]) - first, lines, fold > newest
+            newest = fold
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(operands(), makes())
+def test_counts_and_cycles_are_those_of_the_plain_model(given_operands, make):
+    a, b = (one.copy() for one in given_operands)
+    for one in (a, b):
+        one.data[one.data == 0] = 1.0
+    make |= IDEAL | {
+        "stationary": "A",
+        "pack.slices": "many",
+        "pack.filter": "regor",
+        "pack.zeros": "drop",
+        "load.double_buffer": False,
+        "controller.first_fold": "hidden",
+        "sram.bandwidth": 10**15,
+    }
+    make["input.words_per_cycle"] = words = make["input.words_per_cycle"] or 1
+    machine, columns = ran((a, b), make), b.shape[1]
+    seen, loaded, multiplied, added, neurons, sums = set(), set(), 0, 0, 0, 0
+    length = interval = sending = 0
+    for width, lines, flush in folded(a, b, make):
+        rows = [len({m for m, _k in entries}) for entries in lines.values()]
+        occupied = sum(map(len, lines.values()))
+        multiplied += columns * occupied
+        added += columns * (occupied - sum(rows))
+        distinct = len({m for entries in lines.values() for m, _k in entries})
+        neurons, sums = neurons + columns * sum(rows), sums + columns * distinct
+        sending = -(-width // words)
+        interval = sending
+        length += flush * make["reduce.flush"] + columns * interval
+        length += len(set(lines) - loaded) * -(-make["dpe.multipliers"] // make["load.words_per_cycle"])
+        loaded |= set(lines)
+        seen |= {m for entries in lines.values() for m, _k in entries}
+    useful = int(np.sum((a.toarray() != 0).astype(int) @ (b.toarray() != 0).astype(int)))
+    assert machine.operations() == {
+        "multiply": multiplied,
+        "useful_multiply": useful,
+        "add": added,
+        "add_outside": neurons - sums,
+        "accumulate": sums - columns * len(seen),
+    }
+    levels = make["dpe.multipliers"].bit_length() + make["reduce.levels_outside_dpe"]
+    fill = 1 + 1 + make["benes.stages"] + 1 + levels  # the pass, network, multipliers, adders
+    assert cycles(machine) == (length + fill if loaded else 0)
+
+
+@settings(max_examples=EXAMPLES // 2, deadline=None)
+@given(operands(), makes())
+def test_each_flex_dpe_loads_or_streams_and_each_sum_comes_once(given_operands, make):
+    both, machine = [], None
+
+    class Watched(ACCELERATOR.parts["dpe"]):
+        def tick(self, now):
+            both.append(self.lines.can_pop() and self.columns.can_pop())
+            return super().tick(now)
+
+    machine = run_to_end(built(given_operands, make | {"step": "column"}, parts={"dpe": Watched}))
+    assert make["load.double_buffer"] or not any(both)
+    assert not any(machine.accumulators.partial)
+    sums = machine.accumulators.sums_taken + machine.accumulators.add_outside
+    assert sums == sum(dpe.multiply - dpe.add for dpe in machine.dpes)
+    done = machine.accumulators.columns
+    assert done == machine.distributor.columns_sent
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("input.words_per_cycle", [1, 2, 4, 0]),
+        ("output.words_per_cycle", [1, 2, 4, 0]),
+        ("load.words_per_cycle", [1, 2, 4]),
+        ("memory.bandwidth", ["1 GB/s", "4 GB/s", "16 GB/s"]),
+        ("controller.bits_per_cycle", [1, 8, 64]),
+        ("reduce.flush", [9, 3, 0]),
+        ("load.double_buffer", ["false", "true"]),
+        ("sram.bandwidth", ["1 GB/s", "4 GB/s", "1000 GB/s"]),
+    ],
+)
+def test_more_of_it_never_takes_longer(key, values):
+    pair = draw("gemm:m=20,n=15,k=30,a=0.4,b=0.6")
+    found = [cycles(ran(pair, TINY | {key: value})) for value in values]
+    assert all(before >= after for before, after in pairwise(found))
+    assert found[0] > found[-1]
+
+
+def test_bytes_are_bitmaps_and_nonzeros():
+    """128 x 4096 at 20 %: 65,536 and 209,716 bytes, read in lines of 64; Z is written once."""
+    report = fiberscope.simulate(
+        "sigma", gemm(128, 3, 4096, b=1), memory__model="simple", stream__line=64, memory__interleave=64
+    )
+    assert report.traffic["A"].read_bytes == -(-(65_536 + 2 * 104_858) // 64) * 64
+    assert 0 <= report.traffic["B"].read_bytes - (3 * 512 + 2 * 4096 * 3) < 64
+    assert report.traffic["Z"].read_bytes == 0
+    assert report.traffic["Z"].write_bytes == 128 * 3 * 4
+    assert report.traffic_minimum_bytes == 65_536 + 209_716 + 1_536 + 24_576 + 1_536
+
+
+def test_sums_that_do_not_stay_go_to_memory_and_back():
+    pair = draw("gemm:m=30,n=20,k=64,a=0.5,b=1")
+    small, large = (
+        ran(
+            pair,
+            {
+                "slice.k": 32,
+                "stream.line": 64,
+                "memory.interleave": 64,
+                "memory.model": "simple",
+                "dpe.count": 2,
+                "dpe.multipliers": 32,
+                "sram.data": size,
+            },
+        )
+        for size in (2 * (32 * 20 + 64) * 2, 1 << 20)
+    )
+    assert (small.plan.resident, large.plan.resident) == (0, 20)
+    assert large.traffic()["Z"].read_bytes == 0
+    assert large.traffic()["Z"].write_bytes == -(-30 * 20 * 4 // 64) * 64
+    visits = 4 * 20 * sum(chunk_rows(small))
+    assert small.traffic()["Z"].write_bytes - visits in range(64)
+    assert small.traffic()["Z"].read_bytes - (visits - 4 * 20 * 30) in range(64)
+    assert np.array_equal(small.result(), large.result())
+
+
+def chunk_rows(machine):
+    """Rows of each chunk of a machine's plan."""
+    plan = Plan(machine.a, machine.b, machine.parameters)
+    while not plan.finished:
+        one = plan.take()
+        if one.ends:
+            yield one.table.chunk.sums
+
+
+@pytest.mark.parametrize(
+    ("settings_given", "message"),
+    [
+        (
+            {"slice.k": 129},
+            r"slice\.k is 129, and a fold cannot be packed: the network of a Flex-DPE has 128",
+        ),
+        ({"dpe.multipliers": 100}, r"dpe\.multipliers is 100; it should be a power of two"),
+        ({"benes.stages": 6, "dpe.multipliers": 4, "slice.k": 4}, r"benes\.stages is 6; between 5 columns"),
+        ({"sram.bitmap": 100}, r"a fold cannot be packed: the bitmaps of two slices have 320 bytes"),
+        ({"sram.data": 1000}, r"a fold cannot be packed: two folds and two slices.* have 68096 bytes"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(settings_given, message):
+    with pytest.raises(ConfigurationError, match=message):
+        fiberscope.simulate("sigma", "gemm:m=10,n=10,k=64,a=0.5,b=0.5", settings=settings_given)
+
+
+def test_a_gemm_whose_shapes_do_not_fit_is_refused():
+    with pytest.raises(fiberscope.WorkloadError, match=r"B should have 5 rows"):
+        fiberscope.simulate("sigma", np.ones((3, 5)), np.ones((4, 2)))
