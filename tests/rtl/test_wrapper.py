@@ -165,7 +165,7 @@ def test_a_composition_is_a_part_of_another():
     text = block.verilog(SMALL)
     assert "deep_merge_tree tree(" in text
     assert "module deep_merge_tree_merger(" in text
-    assert "assign pending = tree_pending | channel_at_last_ways_0_pending;" in text
+    assert "assign pending = tree_shows_pending | channel_at_last_ways_0_shows_pending;" in text
     assert "tree/leaf_0/running_00" in {wire.name for wire in block.twin(SMALL).block.wirevector_set}
 
 

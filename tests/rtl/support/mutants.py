@@ -198,6 +198,45 @@ MUTANTS = {
              "        if 0:\n            self.channel"),
         ),
         *faults_of(
+            "kit/shadow.py", "test_bundle.py",
+            ("shadow-first-lane-alone", "tokens_of(transfer), strict=True)", "tokens_of(transfer)[:1])"),
+        ),
+        *faults_of(
+            "kit/axis.py", "test_bundle.py",
+            ("axis-a-byte-keeps-a-lane", 'f"&{stream.prefix}_tkeep', 'f"|{stream.prefix}_tkeep'),
+            ("axis-last-of-the-first-lane", 'stream.widths["control"] * (lanes - 1)', "0"),
+        ),
+        *faults_of(
+            "kit/model.py", "test_bundle.py",
+            ("model-lanes-alike", "self.stream.decode(wires, i)", "self.stream.decode(wires, 0)"),
+        ),
+        *faults_of(
+            "kit/interface.py", "test_bundle.py",
+            ("bundle-nothing-is-masked", "{MASK: 1, **super()", "{MASK: 0, **super()"),
+        ),
+        *faults_of(
+            "channel.py", "test_bundle.py",
+            ("channel-lanes-overlap", "low += len(wire)", "low += min(len(wire), 16)"),
+        ),
+        *faults_of(
+            "kit/checks.py", "test_bundle.py",
+            ("checks-first-lane-alone", "* len(stream.ports) - 1", "- 1"),
+        ),
+        *faults_of(
+            "kit/composition.py", "test_wires.py",
+            ("composition-loops-pass", " or list(self._loops())", ""),
+            ("composition-shows-another-part", '_shows(*end.split("."))', '_shows("queue", PENDING)'),
+        ),
+        *faults_of(
+            "kit/loops.py", "test_wires.py",
+            ("loops-not-through-and", 'elif net.op != "r":', 'elif net.op not in "r&":'),
+        ),
+        *faults_of(
+            "kit/parameters.py", "test_divider_twin.py",
+            ("parameters-out-of-bounds", "if BOUNDS in known.metadata:", "if 0:"),
+            ("parameters-of-any-number", "if given not in numbers:", "if 0:"),
+        ),
+        *faults_of(
             "kit/foreign.py", "dot",
             ("foreign-sees-no-more-than-it-drives", "{**outputs, **{name: inspect(seen.name) for",
              "{**outputs, **{name: inspect(seen.name) * ('a_' not in name) for"),

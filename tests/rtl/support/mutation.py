@@ -19,12 +19,17 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: in a file of ``hw/rtl`` this text, which is there once, becomes that."""
+    """A fault: in a file of ``hw/rtl`` this text, which is there once, becomes that.
+
+    ``blocks`` are those whose pairs find it, compositions of ``joined.py`` or files of tests among them.
+    """
 
     name: str
     file: str
@@ -106,7 +111,10 @@ def difference(mutant: Mutant) -> str | None:
 
     pairs.write_vcd = lambda *_: nullcontext()  # no waveform of what is known to be wrong
 
-    for pair in _pairs(mutant.blocks):
+    for file in (block for block in mutant.blocks if block.endswith(".py")):
+        if pytest.main(["-q", "-x", "-p", "no:cacheprovider", str(ROOT / "tests" / "rtl" / file)]):
+            return f"{file} fails"
+    for pair in _pairs(tuple(block for block in mutant.blocks if not block.endswith(".py"))):
         try:
             check_pair(pair)
         except AssertionError as found:

@@ -1,0 +1,280 @@
+"""What blocks are joined to one module: parts, the channels or wires between them, and its ports; checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from hw.rtl import channel
+from hw.rtl.channel import PENDING, carrying
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.foreign import ForeignBlock
+from hw.rtl.kit.interface import Interface, Stream
+from hw.rtl.kit.loops import loop_of, paths
+from hw.rtl.kit.parameters import Parameters
+
+__all__ = ["Composition", "Instance", "Link", "Part"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block made for some parameters, with its status outputs or without."""
+
+    block: RtlBlock
+    parameters: Parameters
+    status: bool = True
+
+    @cached_property
+    def interface(self) -> Interface:
+        """Its ports."""
+        interface = self.block.interface(self.parameters)
+        return interface if self.status else replace(interface, status=())
+
+    @property
+    def all_status(self) -> Mapping[str, int]:
+        """Bits of each status output that it has, or could have."""
+        return self.block.interface(self.parameters).status_widths
+
+
+@dataclass(frozen=True)
+class Link:
+    """A channel from a part's port to another's, ``part.port`` each, as ``Kernel.connect`` makes one.
+
+    With a capacity of 0 there is no channel between them: the two ports are wired to one another. That is for
+    a source whose ``valid`` and a target whose ``ready`` do not both wait for the other; else the composition
+    is refused.
+    """
+
+    source: str
+    target: str
+    capacity: int = 2
+    latency: int = 1
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A part in its place, and the net at each of its pins but clock, reset and status that nobody reads."""
+
+    name: str
+    part: Part
+    nets: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Parts joined by channels, or by wires, into one module.
+
+    The module's status ``pending``, if it has status outputs, is high while that of a part is. So that is low
+    only when no token is in a channel nor enters one, and nothing happens inside unless something changes at
+    the ports. A part that acts while nothing at its own ports changes, such as a pipeline, must say so by a
+    status ``pending`` too.
+
+    Args:
+        module: its name.
+        parts: by instance name.
+        links: the channels between them.
+        exports: the part's port that each port of the module is: ``"ways[3]": "leaf_1.ways[0]"``.
+        status: the part's status that each status output of the module is, beside ``pending``:
+            ``"dropped": "intersector.dropped"``.
+
+    Raises:
+        ValueError: naming every port that is not there, not joined, joined twice or to one of other fields,
+            has lanes and is joined, or whose wires would have the names of others; every status that is not
+            there; the ports of a loop of wires without a register in it.
+    """
+
+    module: str
+    parts: Mapping[str, Part]
+    links: tuple[Link, ...]
+    exports: Mapping[str, str]
+    status: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together, all of it at once."""
+        faults = list(self._faults()) or list(self._loops())
+        if faults:
+            raise ValueError(f"{self.module}: {'; '.join(faults)}")
+
+    def _faults(self) -> Iterator[str]:
+        ends = [end for link in self.links for end in (link.source, link.target)] + [*self.exports.values()]
+        there = {
+            f"{name}.{stream.label}" for name, part in self.parts.items() for stream in part.interface.streams
+        }
+        if not self.links:
+            yield "there is no channel in it"
+        yield from (f"there is no {end}" for end in ends if end not in there)
+        yield from (f"{end} is joined {times} times" for end, times in Counter(ends).items() if times > 1)
+        yield from (f"{end} is not joined" for end in sorted(there - set(ends)))
+        for link in self.links:
+            if {link.source, link.target} <= there:
+                if link.capacity and self._has_lanes(link.source):
+                    yield f"{link.source} has lanes, which a channel of one token a cycle cannot take"
+                yield from _mismatch(link, self._stream(link.source), self._stream(link.target))
+        yield from self._shorts(there)
+        for name, end in self.status.items():
+            part, _, shown = end.partition(".")
+            if part not in self.parts or shown not in self.parts[part].all_status:
+                yield f"there is no status {end}"
+            if name == PENDING or name in map(self._prefix, self.exports):
+                yield f"status {name} would have a name that is taken"
+
+    def _loops(self) -> Iterator[str]:
+        """A loop through parts that are wired to one another."""
+        wired = [link for link in self.links if not link.capacity and not self._is_cut(link)]
+        if not wired:
+            return
+        follows: dict[str, list[str]] = {}
+        for name in sorted({_part(end) for link in wired for end in (link.source, link.target)}):
+            part = self.parts[name]
+            for output, inputs in sorted(paths(part.block, part.parameters).items()):
+                for wire in sorted(inputs):
+                    follows.setdefault(f"{name}.{wire}", []).append(f"{name}.{output}")
+        for link in wired:
+            source, target = self._stream(link.source), self._stream(link.target)
+            for there, here in zip(source.wires(), target.wires(), strict=True):
+                ends = f"{_part(link.source)}.{there.name}", f"{_part(link.target)}.{here.name}"
+                first, second = ends if there.direction == "output" else reversed(ends)
+                follows.setdefault(first, []).append(second)
+        loop = loop_of(follows)
+        if loop:
+            yield f"wires make a loop without a register, where a channel should be: {' -> '.join(loop)}"
+
+    def _is_cut(self, link: Link) -> bool:
+        """Whether a part at an end of it drives nothing but what comes out of registers."""
+        blocks = [self.parts[_part(end)].block for end in (link.source, link.target)]
+        return any(
+            block in (channel.OF_STREAM, channel.BLOCK) or isinstance(block, ForeignBlock) for block in blocks
+        )
+
+    def _shorts(self, there: set[str]) -> Iterator[str]:
+        """Streams that would be joined because their nets have the same names."""
+        named: dict[str, list[str]] = {}
+        for label in self.exports:
+            named.setdefault(self._prefix(label), []).append(f"port {label}")
+        for end in dict.fromkeys(net for link in self.links for net in _nets(link)):
+            if end in there:
+                named.setdefault(_net(end, self._stream(end)), []).append(f"the net at {end}")
+        for prefix, streams in named.items():
+            if len(streams) > 1:
+                yield f"{' and '.join(streams)} would be one, {prefix}: call one otherwise"
+
+    def interface(self) -> Interface:
+        """The ports of the module: those exported, and ``pending``."""
+        streams = tuple(
+            replace(self._stream(end), label=label, prefix=self._prefix(label))
+            for label, end in self.exports.items()
+        )
+        if not self._has_status:
+            return Interface(self.module, streams)
+        status = {name: self._status_width(end) for name, end in self.status.items()}
+        return Interface(self.module, streams, {PENDING: 1} | status)
+
+    def _status_width(self, end: str) -> int:
+        part, _, name = end.partition(".")
+        return self.parts[part].all_status[name]
+
+    def without_status(self) -> Composition:
+        """The same without any status output."""
+        return replace(self, parts={name: replace(part, status=False) for name, part in self.parts.items()})
+
+    @property
+    def _has_status(self) -> bool:
+        return all(part.status for part in self.parts.values())
+
+    def instances(self) -> list[Instance]:
+        """The parts and the channels between them, with their nets."""
+        nets: dict[str, dict[str, str]] = {name: {} for name in self.parts}
+        for label, end in self.exports.items():
+            name, _, inner = end.partition(".")
+            prefix = self._prefix(label)
+            nets[name].update(_pins(self._stream(f"{name}.{inner}"), prefix))
+        for link in self.links:
+            for end, net in zip((link.source, link.target), _nets(link), strict=True):
+                nets[end.partition(".")[0]].update(_pins(self._stream(end), _net(net, self._stream(net))))
+        parts = [Instance(name, part, nets[name]) for name, part in self.parts.items()]
+        channels = [self._channel(link) for link in self.links if link.capacity]
+        return [self._with_status(instance) for instance in (*parts, *channels)]
+
+    def _with_status(self, instance: Instance) -> Instance:
+        """The instance with a net at each status output that somebody reads."""
+        shown = [
+            PENDING,
+            *(end.partition(".")[2] for end in self.status.values() if _part(end) == instance.name),
+        ]
+        nets = {name: _shows(instance.name, name) for name in shown if name in instance.part.interface.status}
+        return replace(instance, nets={**instance.nets, **nets})
+
+    def shown(self, instances: Sequence[Instance]) -> dict[str, list[str]]:
+        """The nets of which each status output is the OR."""
+        if not self._has_status:
+            return {}
+        pending = [instance.nets[PENDING] for instance in instances if PENDING in instance.nets]
+        passed_on = {name: [_shows(*end.split("."))] for name, end in self.status.items()}
+        return {PENDING: pending, **passed_on}
+
+    def _channel(self, link: Link) -> Instance:
+        """The instance of a channel; its name is that which the engine gives to it."""
+        source, target = self._stream(link.source), self._stream(link.target)
+        part = Part(channel.OF_STREAM, carrying(source, link.capacity, link.latency), self._has_status)
+        into, out = part.interface.streams
+        nets = _pins(into, _net(link.source, source)) | _pins(out, _net(link.target, target))
+        return Instance(f"channel_at_{_net(link.target, target)}", part, nets)
+
+    def _stream(self, end: str) -> Stream:
+        name, _, label = end.partition(".")
+        return next(stream for stream in self.parts[name].interface.streams if stream.label == label)
+
+    def _has_lanes(self, end: str) -> bool:
+        """Whether the part sends more than one token a cycle there."""
+        streams = self.parts[end.partition(".")[0]].interface.streams
+        return [stream.port for stream in streams].count(self._stream(end).port) > 1
+
+    def _prefix(self, label: str) -> str:
+        """What the wires of a port begin with: numbers padded so that names sort as numbers do."""
+        label, dot, lane = label.partition(".")
+        if dot:
+            return f"{self._prefix(label)}_lane_{lane}"
+        port, bracket, index = label.rstrip("]").partition("[")
+        if not bracket:
+            return port
+        count = sum(other.startswith(f"{port}[") and "." not in other for other in self.exports)
+        return f"{port}_{int(index):0{len(str(count - 1))}}"
+
+
+def _nets(link: Link) -> tuple[str, str]:
+    """The ends by which the nets at source and target are called: one where they are wired."""
+    return link.source, link.target if link.capacity else link.source
+
+
+def _mismatch(link: Link, source: Stream, target: Stream) -> Iterator[str]:
+    if (source.direction, target.direction) != ("output", "input"):
+        yield f"{link.source} to {link.target} is not from an output to an input"
+    if source.widths != target.widths or source.fields != target.fields:
+        yield (
+            f"{link.source} has {dict(source.widths)}, but {link.target} has {dict(target.widths)}: "
+            "a channel changes no width"
+        )
+    if len(source.ports) != len(target.ports):
+        yield f"{link.source} has {len(source.ports)} lanes, but {link.target} has {len(target.ports)}"
+
+
+def _net(end: str, stream: Stream) -> str:
+    """What the nets at a part's stream begin with."""
+    return f"{end.partition('.')[0]}_{stream.prefix}"
+
+
+def _pins(stream: Stream, prefix: str) -> dict[str, str]:
+    """The net at each wire of a stream."""
+    outer = replace(stream, prefix=prefix)
+    return {pin.name: net.name for pin, net in zip(stream.wires(), outer.wires(), strict=True)}
+
+
+def _part(end: str) -> str:
+    return end.partition(".")[0]
+
+
+def _shows(part: str, status: str) -> str:
+    """The net at a status output of a part."""
+    return f"{part}_shows_{status}"

@@ -1,0 +1,60 @@
+"""Paths of logic from a module's inputs to its outputs, and loops that wires between modules make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import pyrtl
+
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.parameters import Parameters
+from hw.rtl.kit.twin import Signal
+
+__all__ = ["loop_of", "paths"]
+
+
+@lru_cache(maxsize=256)
+def paths(block: RtlBlock, parameters: Parameters) -> Mapping[str, frozenset[str]]:
+    """The inputs on which each output of a block depends within a cycle."""
+    twin = block.twin(parameters)
+    sources, _ = twin.block.net_connections()
+    outputs = twin.block.wirevector_subset(pyrtl.Output)
+    return {output.name: frozenset(_cone(sources, output)) for output in outputs}
+
+
+def _cone(sources: Mapping[Signal, Signal], wire: Signal) -> Iterable[str]:
+    """The inputs behind a wire, up to registers; memories are read at once."""
+    seen, ahead = set(), [wire]
+    while ahead:
+        wire = ahead.pop()
+        if wire in seen:
+            continue
+        seen.add(wire)
+        net = sources.get(wire)
+        if net is None:
+            yield wire.name
+        elif net.op != "r":
+            ahead += net.args
+
+
+def loop_of(follows: Mapping[str, Iterable[str]]) -> list[str]:
+    """The nodes of a cycle, the least one first, given those that follow each; none if there is no cycle."""
+    done: set[str] = set()
+    for start in follows:
+        path: list[str] = []
+        trail = [iter([start])]
+        while trail:
+            node = next(trail[-1], None)
+            if node is None:
+                trail.pop()
+                done.update(path[-1:])
+                del path[-1:]
+            elif node in path:
+                loop = path[path.index(node) :]
+                first = loop.index(min(loop))
+                return loop[first:] + loop[:first]
+            elif node not in done:
+                path.append(node)
+                trail.append(iter(follows.get(node, ())))
+    return []
