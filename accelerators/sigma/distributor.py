@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from accelerators.sigma.plan import Pass, Plan
 from accelerators.sigma.protocols import COLUMNS, LINE, PASS
 from sim.channel import Channel
@@ -27,7 +29,7 @@ class Distributor(Component):
         line_cycles: of loading one Flex-DPE.
         flush: cycles.
         double_buffer: whether lines are loaded while columns are sent.
-        chunkwise: whether all columns of a pass are one token, where nothing else happens meanwhile.
+        at_once: says whether the columns of a pass may be one token, where nothing else happens meanwhile.
     """
 
     PORTS = (Input("ready", PASS), Output("lines", LINE, array=True), Output("columns", COLUMNS, array=True))
@@ -45,14 +47,21 @@ class Distributor(Component):
     columns: list[Channel]
 
     def __init__(
-        self, name: str, plan: Plan, *, line_cycles: int, flush: int, double_buffer: bool, chunkwise: bool
+        self,
+        name: str,
+        plan: Plan,
+        *,
+        line_cycles: int,
+        flush: int,
+        double_buffer: bool,
+        at_once: Callable[[], bool],
     ) -> None:
         super().__init__(name)
         self.plan = plan
         self.line_cycles = line_cycles
         self.flush = flush
         self.double_buffer = double_buffer
-        self.chunkwise = chunkwise
+        self.at_once = at_once
         self.taken: list[_Taken] = []  # the pass whose columns are sent, and the one behind it
         self.column = 0  # of the first of them, the next to be sent
         self.next_column = 0  # the cycle from which on it may be
@@ -138,8 +147,8 @@ class Distributor(Component):
 
     def _steady(self, now: int) -> bool:
         """Whether nothing but columns is to be sent until the pass is over."""
-        if not self.chunkwise or not self.double_buffer:
-            return self.chunkwise
+        if not self.double_buffer or not self.at_once():
+            return self.at_once()
         behind = self.taken[1:]
         loaded = self.taken[0].what.final or any(one.line == one.end for one in behind)
         return loaded and now >= self.loading_until

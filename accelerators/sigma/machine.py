@@ -76,13 +76,16 @@ class Sigma(Composition[SigmaConfiguration]):
             self._add_streams()
         self.build()
 
-    @property
-    def one_by_one(self) -> bool:
-        """Whether columns are simulated one by one."""
+    def at_once(self) -> bool:
+        """Whether the columns of a pass are simulated in one step; not where a waveform shows them."""
         if self.parameters.step != "auto":
-            return self.parameters.step == "column"
+            return self.parameters.step == "chunk"
+        return self._many and self.kernel.tracer is None
+
+    @property
+    def _many(self) -> bool:
         held = self.b if self.parameters.stationary == "B" else self.a
-        return self.plan.columns * (held.nonzeros // self.parameters.dpe.multipliers) <= FEW_COLUMNS
+        return self.plan.columns * (held.nonzeros // self.parameters.dpe.multipliers) > FEW_COLUMNS
 
     def _add_parts(self) -> None:
         parameters, plan = self.parameters, self.plan
@@ -101,7 +104,7 @@ class Sigma(Composition[SigmaConfiguration]):
             line_cycles=parameters.line_cycles,
             flush=parameters.reduce.flush,
             double_buffer=parameters.load.double_buffer,
-            chunkwise=not self.one_by_one,
+            at_once=self.at_once,
         )
         router = None if parameters.unlimited else MulticastRouter(parameters.dpe.multipliers)
         partial: list[PartialSums] = [{} for _ in range(parameters.dpe.count)]
