@@ -18,8 +18,8 @@ from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token
 from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
-from hw.rtl.kit.trees import all_up_to
-from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, blank_if_stop, named, unless
+from hw.rtl.kit.twin import Signal, Streams, blank_if_stop, named, unless
+from hw.rtl.windows import Comparisons, Window, order_of
 from hw.stream import DATA, FIBER_NUMBERS
 from sim.channel import Channel
 
@@ -112,7 +112,7 @@ def two_finger(_parameters: TwoFingerParameters, between: Streams) -> None:
     Both matches leave in one cycle: the one side's ``valid`` is high only while both are ready.
     """
     a, b = (between.inputs[side] for side in SIDES)
-    order_a, order_b = (named(f"order_{side}", _order(between.inputs[side].fields)) for side in SIDES)
+    order_a, order_b = (named(f"order_{side}", order_of(between.inputs[side].fields)) for side in SIDES)
     shown = named("both_shown", a.valid & b.valid)
     paired = named("paired", shown & (order_a == order_b) & _ready(between))
     a.accept(paired | (shown & (order_a < order_b)))
@@ -121,82 +121,8 @@ def two_finger(_parameters: TwoFingerParameters, between: Streams) -> None:
         between.outputs[f"matches_{side}"].send(paired, blank_if_stop(between.inputs[side].fields))
 
 
-def _order(fields: Mapping[str, Signal]) -> Signal:
-    """What a token is compared by: its coordinate, and behind all of those the stop."""
-    stop = fields["control"]
-    return pyrtl.concat(stop, unless(stop, fields["coordinate"]))
-
-
 def _ready(between: Streams) -> Signal:
     return between.outputs["matches_a"].ready & between.outputs["matches_b"].ready
-
-
-class _Window:
-    """A shift register with its head at place 0, which any number of tokens leave at once.
-
-    ``held`` counts its tokens; ``order`` is by what each place is compared, ``present`` whether it has one.
-    """
-
-    def __init__(self, side: str, size: int, source: InputStream) -> None:
-        self.side = side
-        self.source = source
-        self.held: Signal = pyrtl.Register(size.bit_length(), f"held_{side}")
-        self.places: list[dict[str, Signal]] = [
-            {
-                field: DataRegister(len(wire), f"window_{side}_{i:02}_{field}")
-                for field, wire in source.fields.items()
-            }
-            for i in range(size)
-        ]
-        self.present = [named(f"present_{side}_{i:02}", self.held > i) for i in range(size)]
-        self.order = [named(f"order_{side}_{i:02}", _order(place)) for i, place in enumerate(self.places)]
-
-    @property
-    def head(self) -> dict[str, Signal]:
-        """The first token."""
-        return self.places[0]
-
-    def below(self, order: Signal) -> list[Signal]:
-        """For each place whether it and all before it hold what comes before this in order."""
-        return all_up_to(
-            [present & (own < order) for present, own in zip(self.present, self.order, strict=True)]
-        )
-
-    def advance(self, leaves: Sequence[Signal]) -> Signal:
-        """Shift out the tokens that leave, take one in if there was room; gives whether all leave."""
-        count = self.leaving = _ones(leaves, len(self.held))
-        left = named(f"left_{self.side}", (self.held - count)[: len(self.held)])
-        room = self.held != len(self.places)
-        fills = named(f"fills_{self.side}", room & self.source.valid)
-        self.source.accept(room)
-        self.held.next <<= (left + fills)[: len(self.held)]
-        for i, place in enumerate(_shifted(self.places, count)):
-            comes = fills & (left == i)
-            for field, register in self.places[i].items():
-                register.next <<= pyrtl.select(comes, self.source.fields[field], place[field])
-        return left == 0
-
-
-def _ones(bits: Sequence[Signal], width: int) -> Signal:
-    """How many of the bits are set, where the set ones come first."""
-    count: Signal = pyrtl.Const(0, width)
-    for i, bit in enumerate(bits):
-        count = pyrtl.select(bit, pyrtl.Const(i + 1, width), count)
-    return count
-
-
-def _shifted(places: Sequence[dict[str, Signal]], count: Signal) -> Sequence[dict[str, Signal]]:
-    """The places behind a logarithmic shifter; what comes in from behind the last does not matter."""
-    for stage in range(len(count)):
-        distance, bit = 1 << stage, count[stage]
-        places = [
-            {
-                field: pyrtl.select(bit, places[min(i + distance, len(places) - 1)][field], wire)
-                for field, wire in place.items()
-            }
-            for i, place in enumerate(places)
-        ]
-    return places
 
 
 @dataclass(frozen=True)
@@ -215,17 +141,24 @@ class _Side:
 
 
 def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
-    """A shift register a side, each place of it with a comparator to the other side's head.
+    """A shift register a side, and for each pair of their places which comes first.
 
     Two bits say whose skip goes on beyond its window, one that the source has been told of it; a counter
     numbers the fibers. As with two fingers, both matches leave in one cycle. A skip is offered in cycles in
     which the side drops, and no longer; where there is none to tell, tie its ``ready`` low.
     """
-    a, b = (_Window(side, parameters.window, between.inputs[side]) for side in SIDES)
+    a, b = (Window(side, parameters.window, between.inputs[side]) for side in SIDES)
+    before = Comparisons(a, b), Comparisons(b, a)
     shown = named("both_shown", a.present[0] & b.present[0])
-    paired = named("paired", shown & (a.order[0] == b.order[0]) & _ready(between))
+    equal = named("heads_equal", ~before[0].less[0][0] & ~before[1].less[0][0])
+    paired = named("paired", shown & equal & _ready(between))
     stopped = named("any_stopped", a.head["control"] | b.head["control"])
-    sides = [_side(between, own, other, shown, paired) for own, other in ((a, b), (b, a))]
+    sides = [
+        _side(between, own, [shown & passed for passed in compared.below()], paired)
+        for own, compared in zip((a, b), before, strict=True)
+    ]
+    for compared in before:
+        compared.advance()
     dropped = named("any_dropped", sides[0].drops | sides[1].drops)
     for side in sides:
         between.outputs[f"matches_{side.name}"].send(paired, blank_if_stop(side.head))
@@ -239,9 +172,8 @@ def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
     _tell(between, sides, named("finished", paired & stopped))
 
 
-def _side(between: Streams, own: _Window, other: _Window, shown: Signal, paired: Signal) -> _Side:
+def _side(between: Streams, own: Window, below: Sequence[Signal], paired: Signal) -> _Side:
     """Drop what is below the other's head, or the head alone when it leaves in a pair."""
-    below = [shown & passed for passed in own.below(other.order[0])]
     leaves = [below[0] | paired, *below[1:]]
     between.show(f"shown_{own.side}", own.present[0])
     drops = named(f"drops_{own.side}", below[0])

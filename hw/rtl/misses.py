@@ -10,7 +10,7 @@ from operator import or_
 import pyrtl
 
 from hw.rtl.kit.sram import Sram
-from hw.rtl.kit.trees import all_up_to, any_of
+from hw.rtl.kit.trees import all_up_to, any_of, chosen
 from hw.rtl.kit.twin import DataRegister, Signal, index_bits, named
 
 OPERATION_BITS = 2  # of what waits for a line: a read or a consume
@@ -26,14 +26,6 @@ def number_of(flags: Sequence[Signal]) -> Signal:
     bits = range(index_bits(len(flags)))
     ones = [[flag for number, flag in enumerate(flags) if number >> bit & 1] for bit in bits]
     return pyrtl.concat_list([reduce(or_, found) if found else pyrtl.Const(0, 1) for found in ones])
-
-
-def chosen(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
-    """The wire whose flag is set, zeros if none is; no more than one may be."""
-    gated = [pyrtl.select(flag, wire, 0) for flag, wire in zip(flags, wires, strict=True)]
-    while len(gated) > 1:
-        gated = [reduce(or_, gated[i : i + 2]) for i in range(0, len(gated), 2)]
-    return gated[0]
 
 
 class FreeNumbers:

@@ -9,7 +9,7 @@ from fiber_streams import STOP_TOKEN
 from intersector_scenario import SKIP_AHEAD, TWO_FINGER, intersector_inputs
 from pairs import check_pair
 
-from hw.rtl import intersector
+from hw.rtl import intersector, windows
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.intersector import SkipAheadParameters
 from hw.rtl.kit.backend import PyrtlBackend
@@ -55,26 +55,28 @@ def test_planted_a_stop_that_is_not_behind_all_coordinates_is_found(scenario, mo
     def wrong(fields):
         return pyrtl.concat(fields["coordinate"], fields["control"])
 
-    monkeypatch.setattr(intersector, "_order", wrong)
+    monkeypatch.setattr(intersector, "order_of", wrong)
+    monkeypatch.setattr(windows, "order_of", wrong)
     check_found(scenario, 3, f"{scenario.block}, seed 3: ")
 
 
 def test_planted_a_window_that_drops_one_at_a_time_is_found(monkeypatch):
-    below = intersector._Window.below
+    below = windows.Comparisons.below
 
-    def first_only(self, order):
-        passed = below(self, order)
+    def first_only(self):
+        passed = below(self)
         return passed[:1] + [pyrtl.Const(0, 1)] * (len(passed) - 1)
 
-    monkeypatch.setattr(intersector._Window, "below", first_only)
+    monkeypatch.setattr(windows.Comparisons, "below", first_only)
     check_found(SKIP_AHEAD, 3, r"skip_ahead, seed 3: .* differs: ")
 
 
 def test_planted_a_window_that_skips_past_a_stop_is_found(monkeypatch):
-    def anywhere(self, order):
-        return [p & (own < order) for p, own in zip(self.present, self.order, strict=True)]
+    def anywhere(self):
+        own, _other = self._sides
+        return [present & row[0] for present, row in zip(own.present, self.less, strict=True)]
 
-    monkeypatch.setattr(intersector._Window, "below", anywhere)
+    monkeypatch.setattr(windows.Comparisons, "below", anywhere)
     check_found(SKIP_AHEAD, 3, "skip_ahead, seed 3: ")
 
 

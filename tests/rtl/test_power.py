@@ -21,7 +21,7 @@ from hw.rtl.tools.activity import Activity, DifferentNetlistError, RecordingBack
 from hw.rtl.tools.area import SHIPPED
 from hw.rtl.tools.netlist import Cell, Kind, Memory, Netlist, mapped
 from hw.rtl.tools.simulator import HdlError
-from hw.rtl.tools.sram_table import TABLE, access_pj, area_um2
+from hw.rtl.tools.sram_table import TABLE, access_pj
 
 PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
 CELLS = SHIPPED["osu018"][0]
@@ -262,4 +262,3 @@ def test_every_sram_has_a_source_and_the_estimate_goes_through_one() -> None:
     published = [figure for figure in TABLE if figure.read_pj is not None and figure.technology_nm == 45]
     for figure in published:  # within the factor that the docstring says
         assert figure.read_pj / 3.2 < access_pj(figure.size_bytes, figure.bits) < figure.read_pj * 1.2
-    assert area_um2(3 * 2**20 * 8) == pytest.approx(30.5e6, rel=0.01)

@@ -20,14 +20,13 @@ __all__ = ["Macro", "Sram", "srams"]
 class Macro:
     """What an SRAM macro must offer: ``entries`` of ``lanes`` of ``bits``, each lane with a write enable.
 
-    One port reads and one writes, unless it is ``single_ported``: either a cycle.
+    One port reads and one writes.
     """
 
     name: str
     entries: int
     bits: int
     lanes: int = 1
-    single_ported: bool = False
 
     @property
     def width(self) -> int:

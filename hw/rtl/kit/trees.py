@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
+import pyrtl
+
 from hw.rtl.kit.twin import Signal, named
 
 
@@ -27,3 +29,11 @@ def any_of(name: str, flags: Sequence[Signal]) -> Signal:
         quarters = range(0, len(found), 4)
         found = [named(f"{name}_{level}_{i // 4:02}", reduce(or_, found[i : i + 4])) for i in quarters]
     return found[0]
+
+
+def chosen(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
+    """The wire whose flag is set, zeros if none is; no more than one may be."""
+    gated = [pyrtl.select(flag, wire, 0) for flag, wire in zip(flags, wires, strict=True)]
+    while len(gated) > 1:
+        gated = [reduce(or_, gated[i : i + 2]) for i in range(0, len(gated), 2)]
+    return gated[0]

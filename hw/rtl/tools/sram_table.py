@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-__all__ = ["TABLE", "Figure", "access_pj", "area_um2"]
+__all__ = ["TABLE", "Figure", "access_pj"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,6 @@ TABLE = (
     ),
     Figure(65, 448, 16, 1.05, 6889.1, 0.347, "accelergy, cacti7_exec/out.csv: CACTI 7, two ports"),
 )
-DENSITY = 0.826  # Mb a mm2: OpenRAM in FreePDK45, its documentation's table of results
 _KNOWN = TABLE[3]  # an SRAM alone, neither cache nor model
 
 
@@ -59,8 +58,3 @@ def access_pj(size_bytes: float, bits: float) -> float:
     """
     assert _KNOWN.read_pj is not None
     return _KNOWN.read_pj * bits / _KNOWN.bits * sqrt(size_bytes / _KNOWN.size_bytes)
-
-
-def area_um2(bits: float) -> float:
-    """The area of so many bits of SRAM in 45 nm, in square micrometres: an estimate, by OpenRAM's density."""
-    return bits / DENSITY
