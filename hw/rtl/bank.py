@@ -10,12 +10,13 @@ from typing import ClassVar
 from hw.cache import FiberCacheBank
 from hw.cache_geometry import HASHED, INDEXES, INTERLEAVED, LIMITS, FiberCacheSpecification
 from hw.memory import CONSUME, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
-from hw.rtl.bank_logic import CONTROL_BITS, READ_LANE, design
+from hw.rtl.bank_logic import READ_LANE, design
 from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Interface, Stream, Token
+from hw.rtl.kit.interface import Interface, Token
+from hw.rtl.kit.memory_port import MemoryPort
 from hw.rtl.kit.parameters import CHOICES, Parameters, check_choice, check_range
 from sim.channel import Channel
 
@@ -67,6 +68,11 @@ class BankParameters(FiberCacheSpecification, Parameters):
         return self.index == HASHED
 
     @property
+    def memory_port(self) -> MemoryPort:
+        """What its requests and replies consist of, those to memory too."""
+        return MemoryPort(self.tag_bits, self.address_bits)
+
+    @property
     def offset_bits(self) -> int:
         """Bits of an address within a line."""
         return self.line_bytes.bit_length() - 1
@@ -84,19 +90,15 @@ def _component(name: str, parameters: BankParameters) -> FiberCacheBank:
 
 def interface(parameters: BankParameters) -> Interface:
     """Ports: those of the component, with two lanes to memory: a write-back leaves ahead of a line read."""
-    request = {
-        "control": CONTROL_BITS,
-        "coordinate": parameters.tag_bits,
-        "reference": parameters.address_bits,
-    }
+    port = parameters.memory_port
     return Interface(
         "bank",
         (
-            Stream("requests", "requests", "input", request),
-            Stream("replies", "replies", "output", request),
-            Stream("memory_requests", "memory_requests", "output", request),
-            Stream(READ_LANE, "memory_reads_behind", "output", request),
-            Stream("memory_replies", "memory_replies", "input", {"coordinate": parameters.tag_bits}),
+            port.stream("requests", "input"),
+            port.stream("replies", "output"),
+            port.stream("memory_requests", "output"),
+            port.stream(READ_LANE, "output", "memory_reads_behind"),
+            port.tags("memory_replies", "input"),
         ),
         STATUS,
     )

@@ -13,6 +13,7 @@ import pyrtl
 from hw.memory import CONSUME, FETCH, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from hw.rtl.bank_stages import CHOOSE, COMPARE, LOOK_UP, Stages
 from hw.rtl.channel import PENDING
+from hw.rtl.kit.memory_port import CONTROL_BITS
 from hw.rtl.kit.smallest import Candidate
 from hw.rtl.kit.trees import any_of
 from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
@@ -23,7 +24,6 @@ from hw.tags import Sets
 if TYPE_CHECKING:
     from hw.rtl.bank import BankParameters
 
-CONTROL_BITS = (len(OPERATIONS) - 1).bit_length()
 READ_LANE = "memory_requests.1"  # where a line read leaves behind the write-back of its victim
 
 
@@ -324,7 +324,7 @@ def _send_to_memory(bank: _Bank, chosen: _Chosen, wish: _Wish, evicting: Signal)
     """A write-back or a write to pass on, or a line read; a line read behind its victim's write-back."""
     outputs, parameters = bank.between.outputs, bank.parameters
     memory, behind = outputs["memory_requests"], outputs[READ_LANE]
-    port = pyrtl.Const(parameters.port, parameters.tag_bits - PORT_SHIFT)
+    port = parameters.memory_port
     miss = bank.table.next.zero_extended(PORT_SHIFT)
     asks_alone = named("asks_alone", wish.asks & ~wish.writes_back)
     asked = _address(bank, _line(bank, chosen.request.reference))
@@ -333,21 +333,15 @@ def _send_to_memory(bank: _Bank, chosen: _Chosen, wish: _Wish, evicting: Signal)
         wish.passes
         | (evicting & outputs["replies"].ready)
         | (wish.asks & (~wish.writes_back | behind.ready)),
-        {
-            "control": pyrtl.select(
-                asks_alone, pyrtl.Const(READ, CONTROL_BITS), pyrtl.Const(WRITE, CONTROL_BITS)
-            ),
-            "coordinate": pyrtl.concat(port, pyrtl.select(asks_alone, miss, pyrtl.Const(0, PORT_SHIFT))),
-            "reference": pyrtl.select(asks_alone, asked, written),
-        },
+        port.token(
+            pyrtl.select(asks_alone, port.operation(READ), port.operation(WRITE)),
+            port.tag(parameters.port, pyrtl.select(asks_alone, miss, pyrtl.Const(0, PORT_SHIFT))),
+            pyrtl.select(asks_alone, asked, written),
+        ),
     )
     behind.send(
         wish.asks & wish.writes_back & memory.ready,
-        {
-            "control": pyrtl.Const(READ, CONTROL_BITS),
-            "coordinate": pyrtl.concat(port, miss),
-            "reference": asked,
-        },
+        port.token(port.operation(READ), port.tag(parameters.port, miss), asked),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.memory import OPERATIONS, REPLY, REQUEST
+from hw.memory import REPLY, REQUEST
 from hw.rtl.kit.interface import Interface, Stream, Token, streams
+from hw.rtl.kit.memory_port import MemoryPort
 from sim import Component, Input, Output
 from sim.channel import Channel
 
@@ -14,7 +15,7 @@ __all__ = ["DONE", "MemoryPins", "memory_interface"]
 DONE = "done"  # status output: the machine has come to its end
 WAITING = 2  # replies that have come in and wait for space, at the most: one in and one out in every cycle
 
-_FIELDS = {"control": (len(OPERATIONS) - 1).bit_length(), "coordinate": 48, "reference": 48}
+PORT = MemoryPort()
 
 
 def memory_interface(module: str, channels: int) -> Interface:
@@ -23,8 +24,8 @@ def memory_interface(module: str, channels: int) -> Interface:
     Fields are those of ``hw.memory``: operation, tag, byte address. A read is answered with all three;
     nothing else is.
     """
-    asked = streams("memory_requests", "output", _FIELDS, channels)
-    told = streams("memory_replies", "input", _FIELDS, channels)
+    asked = streams("memory_requests", "output", PORT.fields, channels)
+    told = streams("memory_replies", "input", PORT.fields, channels)
     return Interface(module, (*asked, *told), (DONE,))
 
 

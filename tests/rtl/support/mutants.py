@@ -86,6 +86,11 @@ MUTANTS = {
              "operation.consume & done.hit"),
         ),
         *faults_of(
+            "kit/memory_port.py", "bank",
+            ("memory-port-of-another", "pyrtl.Const(port, self", "pyrtl.Const(port ^ 1, self"),
+            ("memory-port-next-address", '"reference": address}', '"reference": (address + 1)[:-1]}'),
+        ),
+        *faults_of(
             "kit/sram.py", "bank",
             ("sram-does-not-hold", "pyrtl.select(enable, lane[address], data)", "lane[address]"),
         ),

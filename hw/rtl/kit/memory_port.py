@@ -1,0 +1,53 @@
+"""Where a module asks memory, or is asked as memory is: one port for every block with memory requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from hw.memory import OPERATIONS, PORT_SHIFT
+from hw.rtl.kit.interface import Direction, Stream
+from hw.rtl.kit.twin import Signal
+
+__all__ = ["CONTROL_BITS", "MemoryPort"]
+
+CONTROL_BITS = (len(OPERATIONS) - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class MemoryPort:
+    """Requests and replies as ``hw.memory`` has them: operation, tag and byte address of a line.
+
+    Args:
+        tag_bits: width of a tag, above ``PORT_SHIFT``; the bits from there up are the asker's port.
+        address_bits: width of a byte address, which is not negative.
+    """
+
+    tag_bits: int = 48
+    address_bits: int = 48
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """Bits of each field of a request or reply."""
+        return {"control": CONTROL_BITS, "coordinate": self.tag_bits, "reference": self.address_bits}
+
+    def stream(self, label: str, direction: Direction, prefix: str = "") -> Stream:
+        """Requests or replies; a lane of those sent in one cycle is labelled as of any stream."""
+        return Stream(label, prefix or label, direction, self.fields)
+
+    def tags(self, label: str, direction: Direction) -> Stream:
+        """Replies to who needs nothing of them but the tag."""
+        return Stream(label, label, direction, {"coordinate": self.tag_bits})
+
+    def operation(self, code: int) -> Signal:
+        """One of the operations, as a field."""
+        return pyrtl.Const(code, CONTROL_BITS)
+
+    def tag(self, port: int, number: Signal) -> Signal:
+        """The tag by which an asker at this port knows the reply again: a number of its own."""
+        return pyrtl.concat(pyrtl.Const(port, self.tag_bits - PORT_SHIFT), number.zero_extended(PORT_SHIFT))
+
+    def token(self, operation: Signal, tag: Signal, address: Signal) -> dict[str, Signal]:
+        """A request or reply, to be sent."""
+        return {"control": operation, "coordinate": tag, "reference": address}
