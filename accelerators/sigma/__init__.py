@@ -20,4 +20,5 @@ ACCELERATOR = Accelerator(
     channels="memory.channel",
     parts=Sigma.PARTS,
     solves=(Gemm,),
+    explained=Sigma.explained,
 )

@@ -170,6 +170,19 @@ class Sigma(Composition[SigmaConfiguration]):
         packed = sum(-(-one.shape[0] * one.shape[1] // 8) + one.nonzeros * value.bytes for one in operands)
         return packed + self.plan.rows * self.plan.columns * value.sum_bytes
 
+    def explained(self) -> str:
+        """Where the distributor's cycles went, and how many of the multipliers worked."""
+        parameters, distributor = self.parameters, self.distributor
+        cycles = max(1, self.kernel.length(self.kernel.clocks[0]))
+        parts = {
+            "loading": count("lines_loaded", distributor) * parameters.line_cycles,
+            "before folds": count("flushes", distributor) * parameters.reduce.flush,
+            "sending columns": count("columns_sent", distributor),
+        }
+        told = ", ".join(f"{part} {spent / cycles:.0%}" for part, spent in parts.items())
+        done = self.operations()["multiply"] / (cycles * parameters.fold)
+        return f"Of the cycles, {told}; a multiplier multiplies in {done:.0%} of them."
+
     def progress(self) -> tuple[int, int]:
         """Slices of K done, and slices."""
         return count("slices", self.accumulators), self.plan.slices

@@ -151,8 +151,10 @@ class Chunk:
 
     @cached_property
     def sums(self) -> int:
-        """Sums that a column gives once those of rows which several Flex-DPEs share are added up."""
-        return sum(len(part.distinct_rows) for part in self.parts)
+        """Sums that a column gives: its rows, once those that several Flex-DPEs share are added up."""
+        if len(self.parts) == 1:
+            return len(self.parts[0].distinct_rows)
+        return len(np.unique(np.concatenate([part.distinct_rows for part in self.parts])))
 
     def segments(self, first: int, last: int) -> Iterator[tuple[int, int, Part]]:
         """What of its nonzeros ``first`` to ``last`` - 1 lies in each slice: begin and end, and that part."""

@@ -48,6 +48,16 @@ def test_cycles_are_the_closed_form_within_a_fill(m, n, k):
     assert abs(fiberscope.simulate("sigma", gemm(m, n, k), settings=COMPARED).cycles - form) <= 5
 
 
+@pytest.mark.parametrize(("m", "n", "k", "stationary"), [(256, 256, 2048, "A"), (2048, 1, 128, "B")])
+def test_cycles_with_unlimited_input_are_those_of_whole_folds(m, n, k, stationary):
+    """The form that fits Figure 12 of the paper: a column of all slices at once."""
+    held, streamed = (round(0.2 * m * k), n) if stationary == "A" else (k * n, m)
+    folds = -(-held // 16384)
+    make = COMPARED | {"input.words_per_cycle": 0, "stationary": stationary}
+    found = fiberscope.simulate("sigma", gemm(m, n, k, b=1), settings=make).cycles
+    assert 0 <= found - (-(-held // 128) + (14 + streamed) * folds) <= 5
+
+
 def folded(a, b, make):
     """A plain model: for each chunk the slice's width, nonzeros by line, whether it is flushed before."""
     count, multipliers, width = make["dpe.count"], make["dpe.multipliers"], make["slice.k"]
