@@ -24,13 +24,13 @@ class ChannelError(SimulationError):
 
 
 class DeadlockError(SimulationError):
-    """Nothing can wake, and the machine is not done; names what is blocked on what."""
+    """The machine stands still and is not done; names what is blocked on what, and how that was known."""
 
-    def __init__(self, cycle: int, blocked: Sequence[str]) -> None:
+    def __init__(self, cycle: int, blocked: Sequence[str], found: str) -> None:
         self.cycle = cycle
         self.blocked = tuple(blocked)
         lines = "\n".join(f"  - {line}" for line in self.blocked)
-        super().__init__(f"deadlock at cycle {cycle}: nothing can wake, yet\n{lines}")
+        super().__init__(f"deadlock at cycle {cycle}: {found}, yet\n{lines}")
 
 
 def refused_wake(name: str, cycle: int, wake: int) -> SimulationError:

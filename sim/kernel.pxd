@@ -19,6 +19,7 @@ cdef class Kernel:
     cdef long _worked
     cdef readonly long ticks
     cdef readonly object base_hertz
+    cdef object _standstill
     cdef list _ordered
     cdef list _domains
     cdef list _ticked

@@ -14,9 +14,10 @@ from sim.clock import Clock
 from sim.component import Component
 from sim.connect import Wiring
 from sim.constants import FAR, IDLE, NEVER
-from sim.errors import DeadlockError, SimulationError, name_place, refused_wake
+from sim.errors import SimulationError, name_place, refused_wake
 from sim.interrupt import give_way, on_interrupt
-from sim.statistics import ComponentStatistics, Run, blocked_by, statistics_of
+from sim.standstill import Standstill
+from sim.statistics import ComponentStatistics, Run, statistics_of
 
 if TYPE_CHECKING:
     from sim.trace import Tracer
@@ -56,6 +57,7 @@ class Kernel:
         self._limit = -1  # base tick of the cycle limit at which the run stands still; -1 if it does not
         self.ticks = 0  # component ticks executed
         self.base_hertz = Fraction(1)
+        self._standstill = Standstill(self.components, self.wiring)
         self._ordered: list[Component] = []  # by index
         self._domains: list[Clock] = []  # in the order of their ticks
         self._ticked: list[Component] = []
@@ -181,7 +183,8 @@ class Kernel:
 
         Raises:
             DeadlockError: if nothing can wake while a component is in the midst of work or a channel holds a
-                token.
+                token; or if a component waits and no token has moved for long, while parts that never sleep
+                go on.
         """
         if not self.built:
             self.build()
@@ -193,7 +196,7 @@ class Kernel:
             self._limit = until if until > self.time else -1
             return self._finished("cycle limit", complete=False)
         if reason == QUIET:
-            self._require_drained()
+            self._standstill.require_drained(self.cycle)
         return self._finished("done", complete=True)
 
     def _run_in_chunks(self, until: int, progress: Callable[[int], None] | None) -> int:
@@ -201,6 +204,8 @@ class Kernel:
             reason = CHUNK
             while reason == CHUNK:
                 reason = self._advance(until, STEPS_PER_CHUNK)
+                if reason == CHUNK:
+                    self._standstill.require_moving(self.cycle, STEPS_PER_CHUNK)
                 give_way()
                 if progress is not None:
                     progress(self.cycle)
@@ -366,11 +371,6 @@ class Kernel:
         if time >= self._trace_end:
             self._tracing = False
             self._trace_switch = FAR
-
-    def _require_drained(self) -> None:
-        blocked = [line for component in self.components for line in blocked_by(component, self.wiring)]
-        if blocked:
-            raise DeadlockError(self.cycle, blocked)
 
     def statistics(self) -> dict[str, ComponentStatistics]:
         """Cycle accounting and counters of every component so far, by name, in the order of adding."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sim.channel import Channel
 from sim.component import Component
 from sim.connect import Wiring
 from sim.constants import BUSY, FIRST_STALL, IDLE
@@ -53,27 +51,3 @@ def statistics_of(component: Component, wiring: Wiring, length: int) -> Componen
     return ComponentStatistics(
         length, cycles[BUSY], cycles[IDLE], stalls["input"], stalls["output"], component.counters()
     )
-
-
-def blocked_by(component: Component, wiring: Wiring) -> Iterator[str]:
-    """The lines of a deadlock report about one component; none if it is idle and has nothing left to do."""
-    if component.state >= FIRST_STALL:
-        stall = wiring.stalls(component)[component.state - FIRST_STALL]
-        need = "a token" if stall.direction == "input" else "space"
-        any_of = "" if len(stall.channels) == 1 else "any of "
-        held = "; ".join(map(_held, stall.channels))
-        yield f"{component.name} waits for {need} at {any_of}{stall.label}: {held}"
-    elif component.state == BUSY:
-        yield f"{component.name} says that it is busy, yet asked for no further tick"
-    else:
-        for stall in wiring.links(component):
-            for channel in stall.channels:
-                if stall.direction == "input" and channel.occupancy:
-                    yield f"{component.name} is idle, yet leaves tokens at {stall.label}: {_held(channel)}"
-
-
-def _held(channel: Channel) -> str:
-    """What a channel holds: how many tokens, and what the first of them says."""
-    token = channel.protocol.read(channel) if channel.occupancy else ""
-    first = f", the first: {token}" if token else ""
-    return f"channel {channel.name} holds {channel.occupancy} of {channel.capacity} tokens{first}"

@@ -14,7 +14,7 @@ from fiberscope.problem import configure
 from hw.rtl.kit.interface import Interface
 from hw.rtl.kit.memory_pins import DONE, MemoryPins, memory_interface
 from sim import Component, Kernel
-from sim.statistics import blocked_by
+from sim.standstill import blocked_by
 from workloads import Problem
 
 __all__ = ["MachineModel", "machine_interface"]

@@ -8,64 +8,12 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from scripted import Scripted, Stuck, machine
 
-from sim import ANY, Component, DeadlockError, Input, Kernel, Output, SimulationError
+from sim import Component, SimulationError
 from sim.testing import StreamSink, StreamSource, check_accounting, data_tokens
 
 ROOT = Path(__file__).parents[2]
-
-
-def machine(*components, **kernel_options):
-    """A kernel with one clock and these components."""
-    kernel = Kernel(**kernel_options)
-    kernel.clock("core", 10**9)
-    for component in components:
-        kernel.add(component)
-    return kernel
-
-
-class Gate(Component):
-    """Needs a token of both inputs before it works."""
-
-    PORTS = (Input("ways", ANY, array=True), Output("out", ANY))
-
-    def elaborate(self):
-        self.ways, self.out = self.channels("ways"), self.channel("out")
-
-    def tick(self, now):
-        seen = [way.can_pop() for way in self.ways]
-        if not any(seen):
-            return self.idle()
-        if not all(seen):
-            return self.wait_input(self.ways[seen.index(False)])
-        if not self.out.can_push():
-            return self.wait_output(self.out)
-        self.out.push(0, 0, 0, 0.0)
-        for way in self.ways:
-            way.pop()
-        return self.busy(now + 1)
-
-
-class Scripted(Component):
-    """Does in each tick what a function of itself and the cycle says."""
-
-    def __init__(self, name, script):
-        super().__init__(name)
-        self.script = script
-        self.ticked = []
-
-    def tick(self, now):
-        self.ticked.append(now)
-        return self.script(self, now)
-
-
-class Stuck(Component):
-    """Never pops its input, and says of itself what it is told to."""
-
-    PORTS = (Input("in", ANY),)
-
-    def tick(self, _now):
-        return self.idle()
 
 
 # Done
@@ -137,55 +85,6 @@ def test_a_sleeper_gets_its_channels_wakes_and_its_own_near_and_far():
     kernel.connect(source, "out", sleeper, "in", capacity=1, latency=2)
     assert kernel.run().cycles == 700
     assert sleeper.ticked == (0, 2, 12, 343, 700)
-
-
-# Deadlock
-
-
-def deadlocked(kernel):
-    with pytest.raises(DeadlockError) as caught:
-        kernel.run()
-    check_accounting(kernel.statistics())
-    return caught.value
-
-
-@pytest.mark.parametrize("sleep", [True, False])
-def test_a_deadlock_names_the_blocked_components_ports_channels_and_occupancies(sleep):
-    left, right = StreamSource("left", data_tokens(range(5))), StreamSource("right", data_tokens(range(1)))
-    gate, sink = Gate("gamma.gate"), StreamSink("sink")
-    kernel = machine(left, right, gate, sink, sleep=sleep)
-    kernel.connect(left, "out", gate, "ways[0]", capacity=2)
-    kernel.connect(right, "out", gate, "ways[1]", capacity=2)
-    kernel.connect(gate, "out", sink, "in", capacity=1)
-    error = deadlocked(kernel)
-    assert str(error) == (
-        "deadlock at cycle 3: nothing can wake, yet\n"
-        "  - left waits for space at out: channel gamma.gate.ways[0] holds 2 of 2 tokens, "
-        "the first: control 0, coordinate 1, reference 1, value 1\n"
-        "  - gamma.gate waits for a token at ways[1]: channel gamma.gate.ways[1] holds 0 of 2 tokens"
-    )
-    assert (error.cycle, len(error.blocked)) == (3, 2)
-    assert kernel.statistics()["gamma.gate"].input_stall == {"ways[1]": 2}
-
-
-def test_a_component_that_leaves_tokens_is_a_deadlock():
-    source, stuck = StreamSource("source", data_tokens(range(2))), Stuck("stuck")
-    kernel = machine(source, stuck)
-    kernel.connect(source, "out", stuck, "in", capacity=3)
-    assert deadlocked(kernel).blocked == (
-        "stuck is idle, yet leaves tokens at in: channel stuck.in holds 2 of 3 tokens, "
-        "the first: control 0, coordinate 0, reference 0, value 0",
-    )
-
-
-def test_a_component_that_is_busy_and_asleep_is_a_deadlock():
-    def script(self, _now):
-        self.busy(0)
-        return -1
-
-    assert deadlocked(machine(Scripted("worker", script))).blocked == (
-        "worker says that it is busy, yet asked for no further tick",
-    )
 
 
 # Faults in tick

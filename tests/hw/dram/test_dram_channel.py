@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hw.dram import DramChannel, DramSpecification, replay, standard
 from hw.dram.trace import ReplySink, Request, TraceSource
 from hw.memory import CONSUME, READ, REPLY, TENSOR_SHIFT, WRITE, WRITE_THROUGH
-from sim import Component, Input, Kernel, SimulationError
+from sim import Component, DeadlockError, Input, Kernel, SimulationError
 
 PLAIN = DramSpecification(refresh="off", request_bytes=32, interleave_bytes=32)
 ROW = 1 << 15  # bytes from a row to the next of the same bank, RoBaRaCoCh, HBM2
@@ -83,6 +83,25 @@ def test_a_slow_reader_loses_nothing_and_sleeping_or_order_changes_nothing(pause
     assert [sorted(run.tags) for run in runs] == [expected] * 3
     assert runs[0].tags == runs[1].tags == runs[2].tags
     assert runs[0].statistics == runs[1].statistics == runs[2].statistics  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("refresh", ["all_bank", "per_bank", "off"])
+def test_a_reader_that_takes_nothing_is_a_deadlock_though_refreshes_go_on(refresh: str) -> None:
+    class Deaf(SlowSink):
+        def tick(self, now: int) -> int:
+            return self.idle()
+
+    kernel = Kernel()
+    core = kernel.clock("core", 10**9)
+    specification = DramSpecification(refresh=refresh, request_bytes=32)  # type: ignore[arg-type]
+    source = kernel.add(TraceSource("source", [(0, READ, place * 4096) for place in range(500)], 1), core)
+    dram, deaf = kernel.add(DramChannel("dram", specification), core), kernel.add(Deaf(1), core)
+    kernel.connect(source, "requests", dram, "requests", capacity=2)
+    kernel.connect(dram, "replies", deaf, "replies", capacity=1)
+    with pytest.raises(DeadlockError) as raised:
+        kernel.run()
+    waits = [line.partition(":")[0] for line in raised.value.blocked]
+    assert "dram waits for space at replies" in waits
 
 
 @settings(max_examples=30, deadline=None)
