@@ -17,4 +17,5 @@ ACCELERATOR = Accelerator(
     workers="tile.pe.merger",
     channels="memory.channel",
     parts=OuterSpace.PARTS,
+    explained=OuterSpace.explained,
 )

@@ -34,6 +34,7 @@ NO_NODE = -1
 INDEX_BYTES = 4  # of a coordinate, a pointer, and the head of a row's list
 VALUE_BYTES = 8
 ELEMENT_BYTES = INDEX_BYTES + VALUE_BYTES
+LINK_BITS = 32  # of a link, which counts in units of what nodes are aligned to
 REGION = TENSOR_SHIFT - 2  # bits of an address within one of a tensor's arrays
 
 

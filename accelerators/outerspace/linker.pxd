@@ -4,7 +4,7 @@ from accelerators.outerspace.lists cimport RowLists
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long READ_BURST, WRITE_BURST, PORT_SHIFT, TAG_MASK, NONE, LINK_BITS, INDEX_BYTES, ELEMENT_BYTES
+cdef long READ_BURST, WRITE_BURST, PORT_SHIFT, TAG_MASK, NONE, INDEX_BYTES, ELEMENT_BYTES
 
 cdef class Linker(Component):
     cdef RowLists lists
@@ -45,8 +45,6 @@ cdef class Linker(Component):
     cdef bint _take(self) except -1
     @cython.final
     cdef int _place(self, long slot, long node, long row) except -1
-    @cython.final
-    cdef int _refuse(self) except -1
     @cython.final
     cdef bint _receive(self) except -1
     @cython.final

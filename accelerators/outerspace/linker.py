@@ -10,10 +10,8 @@ from accelerators.outerspace.lists import RowLists
 from hw.memory import PORT_SHIFT, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE_BURST
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
-from sim.errors import SimulationError
 
 NONE = -1
-LINK_BITS = 32  # of a link, which counts in units of what nodes are aligned to
 
 
 @dataclass(frozen=True)
@@ -55,9 +53,6 @@ class Linker(Component):
         port: number of its port at the network to memory.
         block_bytes: from the shared pointer to the first area.
         slots: nodes under way.
-
-    Raises:
-        SimulationError: in the run, if T does not fit the addresses that a link can hold.
     """
 
     PORTS = (
@@ -148,12 +143,6 @@ class Linker(Component):
             self.spills[slot] = 1
             self.spilled += 1
             self.spilled_bytes += size
-            if (self.spill - self.base) // self.align >> LINK_BITS:
-                self._refuse()
-
-    def _refuse(self) -> None:
-        reach = self.align << LINK_BITS
-        raise SimulationError(f"{self.name}: T is larger than the {reach} bytes that its links can reach")
 
     def _receive(self) -> bool:
         """Take a reply of memory, whatever waits to be sent: else all replies could wait for that."""

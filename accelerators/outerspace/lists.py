@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from accelerators.outerspace.layout import NO_NODE
+from accelerators.outerspace.layout import ELEMENT_BYTES, NO_NODE
 from hw.fibers.arrays import coordinates_of, integers_of, values_of
 from hw.fibers.compressed import CompressedRows
 
@@ -46,3 +46,9 @@ class RowLists:
         found = np.bincount(np.asarray(self.rows)[lengths > 0], minlength=rows)
         self.most_lists = int(found.max(initial=0))  # of a row
         self.row_products = np.bincount(np.asarray(self.rows), lengths, rows).astype(np.int64)
+
+    def bytes(self, header: int, align: int) -> int:
+        """Bytes of all nodes that have products, with headers and aligned."""
+        products = np.diff(np.asarray(self.first))
+        sizes = header + products[products > 0] * ELEMENT_BYTES
+        return int(np.sum(-(-sizes // align) * align))

@@ -28,7 +28,7 @@ class LocalControl(Component):
     """Reads the pointers of its tile's groups and deals their elements out to the processing elements.
 
     Interface: ``groups`` brings a group. The pointers of its columns of A and rows of B are loaded
-    (``requests``, ``replies``); an element with a row of B that is not empty goes out on ``tasks[i]``, and
+    (``requests``, ``replies``); an element goes out on ``tasks[i]``, be its row of B empty or not, and
     ``done[i]`` tells that it is multiplied. ``finished`` tells that all elements of the oldest group are.
     Behind the last group every processing element is told to finish its stores.
 
@@ -249,10 +249,10 @@ class LocalControl(Component):
         if first:
             self.a_pointer_bytes += INDEX_BYTES
             self.b_bytes += INDEX_BYTES
-        if begin == self.ends[segment] or length == 0:
+        if begin == self.ends[segment]:
             self._close_segment()
             return True
-        if first:
+        if first and length > 0:
             self.pairs += 1
             self.b_bytes += length * (INDEX_BYTES + VALUE_BYTES)
         self.element = begin

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from accelerators.composition import Composition, PartFactory, User, count
+from accelerators.configuration import ConfigurationError
 from accelerators.machine import Traffic
 from accelerators.outerspace.configuration import OuterSpaceConfiguration
 from accelerators.outerspace.control import CentralControl
@@ -18,6 +19,7 @@ from accelerators.outerspace.layout import (
     ELEMENT_BYTES,
     HEADS,
     INDEX_BYTES,
+    LINK_BITS,
     REGION,
     TENSORS,
     A,
@@ -52,6 +54,9 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         a, b: the operands, CSR with sorted and distinct coordinates.
         parts: blocks to take in the place of those in ``PARTS``, by the same names.
         kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+
+    Raises:
+        ConfigurationError: T could be larger than its links reach.
     """
 
     NAME = "outerspace"
@@ -123,14 +128,25 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         )
 
     def _space(self) -> Space:
-        """Where the nodes lie: static areas of ``alpha`` mean rows' products each, and the spill area."""
+        """Where the nodes lie: static areas of ``alpha`` mean rows' products each, and the spill area.
+
+        Raises:
+            ConfigurationError: links could not reach all of it.
+        """
         alloc, t = self.parameters.alloc, self.parameters.t
         lists = self.a.pointers[self.a.rows] / max(1, self.shape[0])
         products = self.b.pointers[self.b.rows] / max(1, self.b.rows)
         area = int(alloc.alpha * lists * (t.header + products * ELEMENT_BYTES)) if alloc.static else 0
+        area = -(-area // t.node_align) * t.node_align
+        most = area * self.shape[0] + self.lists.bytes(t.header, t.node_align)
+        if most > t.node_align << LINK_BITS:
+            raise ConfigurationError(
+                f"alloc.alpha is {alloc.alpha}; T may then take {most} bytes, and its links reach "
+                f"{t.node_align << LINK_BITS}; a larger t.node_align or smaller areas would do"
+            )
         return Space(
             base=T << TENSOR_SHIFT,
-            area_bytes=-(-area // t.node_align) * t.node_align,
+            area_bytes=area,
             rows=self.shape[0],
             header_bytes=t.header,
             align=t.node_align,
@@ -345,7 +361,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         merged, headers = count("elements", *mergers), count("headers", *mergers)
         pointers = count("a_pointer_bytes", *self.local_controls)
         return {
-            "A": (pointers + nodes * ELEMENT_BYTES, 0),
+            "A": (pointers + count("elements", *multipliers) * ELEMENT_BYTES, 0),
             "B": (count("b_bytes", *self.local_controls), 0),
             "T": (merged * ELEMENT_BYTES + headers * header, products * ELEMENT_BYTES + nodes * header),
             "Z": (0, count("emitted", *mergers) * ELEMENT_BYTES + written[1]),
@@ -357,7 +373,25 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         met = np.diff(np.asarray(self.a.pointers)) > 0
         selected = int(np.diff(np.asarray(self.b.pointers))[met].sum())
         elements = self.a.pointers[self.a.rows] + selected + int(np.sum(self.lengths))
-        return elements * ELEMENT_BYTES + (2 * self.a.rows + self.shape[0]) * INDEX_BYTES
+        pointers = 2 * (self.a.rows + 1) + self.shape[0] + 1
+        return elements * ELEMENT_BYTES + pointers * INDEX_BYTES
+
+    def explained(self) -> str:
+        """How long the phases were, and what a merging element waited for."""
+        until, since, done = (
+            count(name, self.control) for name in ("multiplied_at", "reconfigured_at", "merged_at")
+        )
+        if done == 0:
+            return ""
+        statistics = self.kernel.statistics()
+        mergers = self._all(self.mergers)
+        waited = sum(statistics[merger.name].input_stall.get("memory_replies", 0) for merger in mergers)
+        accesses = count("elements", *mergers) + count("headers", *mergers)
+        nanoseconds = waited / max(1, accesses) * 10**9 / self.parameters.clock
+        return (
+            f"The multiply phase takes {until:,} cycles, the merge phase {done - since:,}; "
+            f"an access of T that a merger has to wait for takes it {nanoseconds:.0f} ns."
+        )
 
     def progress(self) -> tuple[int, int]:
         """Products made and products merged, and twice their number."""

@@ -96,7 +96,7 @@ cdef class MergingElement(Component):
     @cython.final
     cdef int _load_element(self, long index) except -1
     @cython.final
-    cdef long _push(self, long now, long index) except? -2
+    cdef long _push(self, long index) except -1
     @cython.final
     cdef long _walk_spilled(self, long now) except? -2
     @cython.final

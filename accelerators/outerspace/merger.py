@@ -210,7 +210,9 @@ class MergingElement(Component):
         channel.push(self.operation, self.window.send(), self.next_block)
         self.next_block = (self.next_block // self.block_bytes + 1) * self.block_bytes
         self.unsent -= 1
-        return self.busy(now + 1)
+        if self.unsent > 0 or self.phase == FIRST:
+            return self.busy(now + 1)
+        return self._wait()  # from this cycle on
 
     def _load(self, address: int, size: int, cached: bool) -> None:
         """Have bytes loaded: each block that they are in, or past the cache a burst of it if that will do."""
@@ -222,8 +224,8 @@ class MergingElement(Component):
         self.cached = cached
 
     def _compute(self, now: int, cycles: int) -> int:
-        """Be busy for so many cycles, one at the least."""
-        self.until = now + max(1, cycles)
+        """Be busy for so many cycles."""
+        self.until = now + cycles
         return self.busy(self.until)
 
     def _begin(self, now: int) -> int:
@@ -297,7 +299,7 @@ class MergingElement(Component):
         if self.pushed == self.asked or self.window.arrived < self.marks[self.pushed]:
             return self._wait()
         self.pushed += 1
-        return self._push(now, self.pushed - 1)
+        return self._compute(now, self._push(self.pushed - 1))
 
     def _node_of(self, index: int) -> int:
         """The node of a list; they are numbered in the order of k."""
@@ -310,8 +312,8 @@ class MergingElement(Component):
         self._load(self.lists.addresses[node] + offset, ELEMENT_BYTES, self.by_block)
         self.elements += 1
 
-    def _push(self, now: int, index: int) -> int:
-        """Put the head of a list in its place."""
+    def _push(self, index: int) -> int:
+        """Put the head of a list in its place; returns the cycles."""
         position = self.sorted.push(self.lists.columns[self.positions[index]], index)
         if position >= self.max_lists:
             self.walking = (position - self.max_lists) * ELEMENT_BYTES // self.block_bytes + 1
@@ -319,9 +321,9 @@ class MergingElement(Component):
             self.store = self.spill_address + (self.walking - 1) * self.block_bytes
             self.store_operation = WRITE_BURST
         if self.count == 1:
-            return self.busy(now + 1)
+            return 1
         self.swaps += 1 + position
-        return self._compute(now, (1 + min(position, self.max_lists)) * self.comparison_cycles)
+        return max(1, (1 + min(position, self.max_lists)) * self.comparison_cycles)
 
     def _walk_spilled(self, now: int) -> int:
         """Go on through the heads that the scratchpad does not hold."""
@@ -332,15 +334,17 @@ class MergingElement(Component):
         return self._send_load(now)
 
     def _merge(self, now: int) -> int:
-        """Push the successor that came; else let the smallest leave and load its successor."""
+        """Push the successor that came; then let the smallest leave and load its successor."""
+        cycles = 0
         if self.awaited != NOTHING:
-            index = self.awaited
+            cycles = self._push(self.awaited)
             self.awaited = NOTHING
-            return self._push(now, index)
+            if self.walking > 0:
+                return self._compute(now, cycles)
         if self.sorted.filled == 0:
             return self._end_row(now)
         index = self.sorted.source()
-        cycles = self._leave(self.sorted.column(), self.lists.values[self.positions[index]])
+        cycles += max(1, self._leave(self.sorted.column(), self.lists.values[self.positions[index]]))
         self.sorted.pop()
         self.positions[index] += 1
         if self.positions[index] < self.lists.first[self._node_of(index) + 1]:
@@ -377,7 +381,7 @@ class MergingElement(Component):
     def _end_row(self, now: int) -> int:
         """Write the last sum; then the row is done."""
         if self.column != NOTHING:
-            return self._compute(now, self._emit())
+            return self._compute(now, max(1, self._emit()))
         self.lengths[self.row] = self.length
         self.rows.pop()
         self.phase = NO_ROW

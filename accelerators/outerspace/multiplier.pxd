@@ -51,6 +51,7 @@ cdef class MultiplyingElement(Component):
     cdef readonly long open_nodes
     cdef long stored
     cdef readonly long held
+    cdef readonly long elements
     cdef readonly long multiply
     cdef readonly long nodes
     cdef readonly long blocks

@@ -82,8 +82,8 @@ class MultiplyingElement(Component):
         Input("node_places", NODE_PLACE),
         Output("store_requests", REQUEST),
     )
-    # Blocks: those that the products of each node fill by themselves; stores: those that were written.
-    COUNTERS = ("multiply", "nodes", "blocks", "stores")
+    # Elements of A; blocks: those that each node's products fill by themselves; stores: what was written.
+    COUNTERS = ("elements", "multiply", "nodes", "blocks", "stores")
     SIGNALS = (
         Signal("element", 32, "integer"),
         Signal("k", 32, "integer"),
@@ -148,7 +148,7 @@ class MultiplyingElement(Component):
         self.open_nodes = 0
         self.stored = 0  # address up to which the oldest node is
         self.held = 0  # products made, or being made, and not stored
-        self.multiply = self.nodes = self.blocks = self.stores = 0
+        self.elements = self.multiply = self.nodes = self.blocks = self.stores = 0
 
     def tick(self, now: int) -> int:
         """Take what came, ask for what is next, make products and store them."""
@@ -193,6 +193,7 @@ class MultiplyingElement(Component):
         self.element, self.k = self.tasks.coordinate(), self.tasks.reference()
         self.tasks.pop()
         if self.element != END_OF_WORK:
+            self.elements += 1
             self.begin = self.b.pointers[self.k]
             self.count = self.b.pointers[self.k + 1] - self.begin
             self.parts = 0
@@ -205,7 +206,7 @@ class MultiplyingElement(Component):
     def _ask(self) -> bool:
         """Ask for the next block of the task, unless it is too far ahead of the products."""
         asked = min(self.asked_coordinates, self.asked_values)
-        if asked == self.count or (self.parts == 2 and asked >= self.produced + self.ahead):
+        if self.parts == 2 and asked >= min(self.count, self.produced + self.ahead):
             return False
         if not self.window.has_room() or not self.requests.can_push():
             return False
@@ -240,7 +241,9 @@ class MultiplyingElement(Component):
 
     def _link(self) -> bool:
         """Ask for a node, once the row of Z is known."""
-        if self.linked or self.window.arrived == self.first_load or self.open_nodes == self.depth:
+        if self.linked or self.count == 0 or self.open_nodes == self.depth:
+            return False
+        if self.window.arrived == self.first_load:
             return False
         if not self.node_requests.can_push():
             return False
@@ -318,13 +321,13 @@ class MultiplyingElement(Component):
     def _is_done(self) -> bool:
         if self.element == END_OF_WORK:
             return self.open_nodes == 0
-        return self.produced == self.count
+        return self.produced == self.count and self.parts == 2 and self.window.in_flight() == 0
 
     def _wait(self) -> int:
         if self.element >= 0:
-            if self.produced == self.count:
+            if self._is_done():
                 return self.wait_output(self.done)
-            if not self.linked and self.window.arrived > self.first_load:
+            if self.count > 0 and not self.linked and self.window.arrived > self.first_load:
                 return self.wait_output(self.node_requests)
             if self.ready == self.produced or not self.linked:
                 return self.wait_output(self.requests) if self._blocked() else self.wait_input(self.replies)

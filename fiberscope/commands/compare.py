@@ -81,7 +81,7 @@ def _cycles(runs: Sequence[Run]) -> Table:
         table.add(
             _name(run),
             run.model,
-            f"{run.cycles:,}",
+            _cycles_of(run),
             _number(run.reported),
             _share(run.error),
             _number(run.teaal),
@@ -113,6 +113,12 @@ def _traffic(runs: Sequence[Run]) -> Table:
 
 def _name(run: Run) -> str:
     return run.matrix if run.source != "surrogate" else f"{run.matrix} ({run.source.upper()})"
+
+
+def _cycles_of(run: Run) -> str:
+    """The cycles, with the range of the draws if there are several."""
+    spread = f" ({run.least:,} to {run.most:,})" if run.most > run.least else ""
+    return f"{run.cycles:,}{spread}"
 
 
 def _number(value: float | None) -> str:

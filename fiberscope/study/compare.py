@@ -30,13 +30,13 @@ class Figures(_Row):
     """What one source says of one run.
 
     ``traffic`` is in bytes, or in the unit in which the algorithmic minimum of all traffic is ``minimum``;
-    it is empty where nothing is said of it. ``settings`` are options of this run alone, ``models`` those it
-    is compared with, all if none is named.
+    it is empty where nothing is said of it, and ``cycles`` are none. ``settings`` are options of this run
+    alone, ``models`` those it is compared with, all if none is named.
     """
 
     matrix: str
     by: Literal["reported", "TeAAL"]
-    cycles: float = Field(gt=0)
+    cycles: float | None = Field(default=None, gt=0)
     settings: dict[str, str | int] = Field(default_factory=dict)
     models: tuple[str, ...] = ()
     traffic: dict[str, float] = Field(default_factory=dict)
@@ -44,21 +44,35 @@ class Figures(_Row):
     source: str = Field(min_length=20)
 
 
+class Draws(_Row):
+    """A random matrix: ``workload`` with seeds from 1 to ``count``, as the one that was run is not known."""
+
+    workload: str
+    count: int = Field(ge=1)
+
+    @property
+    def workloads(self) -> list[str]:
+        """The text of each draw."""
+        return [f"{self.workload},seed={seed}" for seed in range(1, self.count + 1)]
+
+
 class Published(_Row):
     """All that was published of a machine.
 
     ``settings`` are those of the published runs, ``models`` the models (of memory, or what else differs) that
-    are compared, each by its settings.
+    are compared, each by its settings. ``draws`` are the matrices that are drawn, by name; those of which no
+    source says anything are predicted.
     """
 
     settings: dict[str, str | int]
     models: dict[str, dict[str, str | int]] = Field(min_length=1)
+    draws: dict[str, Draws] = Field(default_factory=dict)
     figures: list[Figures]
 
     @property
     def matrices(self) -> list[str]:
-        """The matrices, in their order."""
-        return list(dict.fromkeys(figures.matrix for figures in self.figures))
+        """The matrices, in their order, those that are drawn first."""
+        return list(dict.fromkeys([*self.draws, *(figures.matrix for figures in self.figures)]))
 
     @property
     def listed(self) -> str:
@@ -69,7 +83,7 @@ class Published(_Row):
         """The settings with which a matrix is run, by model."""
         rows = [row for row in self.figures if row.matrix == matrix]
         own = {key: value for row in rows for key, value in row.settings.items()}
-        wanted = {model for row in rows for model in row.models or self.models}
+        wanted = {model for row in rows for model in row.models or self.models} if rows else self.models
         return {name: self.settings | model | own for name, model in self.models.items() if name in wanted}
 
     def find(self, matrix: str, by: str) -> Figures | None:
@@ -93,12 +107,17 @@ class TensorTraffic:
 
 @dataclass(frozen=True)
 class Run:
-    """One run beside what was published of it; errors are ours over theirs, less 1."""
+    """One run beside what was published of it; errors are ours over theirs, less 1.
+
+    Of a matrix that is drawn, ``cycles`` are the mean of all draws, from ``least`` to ``most``.
+    """
 
     matrix: str
     source: str
     model: str
     cycles: int
+    least: int
+    most: int
     reported: float | None
     error: float | None
     teaal: float | None
@@ -158,11 +177,13 @@ def compare(
             raise InputError(f"nothing was published of {kind.name} on {name}, but on {known.listed}")
     runs = []
     for name in matrices or known.matrices:
-        workload = _workload(name, surrogates, bool(matrices), tell)
-        for model, chosen in known.runs(name).items() if workload else ():
+        texts = known.draws[name].workloads if name in known.draws else [name]
+        found = [_workload(text, surrogates, bool(matrices), tell) for text in texts]
+        for model, chosen in known.runs(name).items() if all(found) else ():
             tell(f"{name}, {model} memory")
-            report = run(kind, workload, settings={**chosen, **(settings or {})}, parts=parts)
-            runs.append(_beside(known, name, model, report))
+            options = {"settings": {**chosen, **(settings or {})}, "parts": parts}
+            reports = [run(kind, workload, **options) for workload in found]
+            runs.append(_beside(known, name, model, reports))
     return runs
 
 
@@ -180,18 +201,24 @@ def _workload(
         return None
 
 
-def _beside(known: Published, name: str, model: str, report: Report) -> Run:
+def _beside(known: Published, name: str, model: str, reports: Sequence[Report]) -> Run:
     reported, teaal = known.find(name, "reported"), known.find(name, "TeAAL")
+    cycles = [report.cycles for report in reports]
+    ours = round(sum(cycles) / len(cycles))
+    theirs, modelled = (figures.cycles if figures else None for figures in (reported, teaal))
+    first = reports[0]
     return Run(
         matrix=name,
-        source=report.workload.source,
+        source=first.workload.source,
         model=model,
-        cycles=report.cycles,
-        reported=reported.cycles if reported else None,
-        error=report.cycles / reported.cycles - 1 if reported else None,
-        teaal=teaal.cycles if teaal else None,
-        teaal_error=teaal.cycles / reported.cycles - 1 if teaal and reported else None,
-        traffic=tuple(_traffic(tensor, report, reported, teaal) for tensor in report.traffic),
+        cycles=ours,
+        least=min(cycles),
+        most=max(cycles),
+        reported=theirs,
+        error=ours / theirs - 1 if theirs else None,
+        teaal=modelled,
+        teaal_error=modelled / theirs - 1 if modelled and theirs else None,
+        traffic=tuple(_traffic(tensor, first, reported, teaal) for tensor in first.traffic),
     )
 
 

@@ -9,6 +9,7 @@ import yaml
 
 import accelerators
 from fiberscope import cli
+from fiberscope.api import simulate
 from fiberscope.errors import InputError
 from fiberscope.report.table import Table, replace_between
 from fiberscope.study.compare import Published, compare, published
@@ -141,3 +142,25 @@ def test_gamma_stays_within_five_per_cent_of_the_reported_cycles(monkeypatch: py
     assert sum(errors) / len(errors) < 0.05
     for run in runs:
         assert all(abs(one.difference or 0) < 0.03 for one in run.traffic)
+
+
+def test_a_matrix_that_is_drawn_has_the_mean_of_its_draws_and_their_range(
+    toy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One without figures is predicted: there is nothing to be off from."""
+    known = published(accelerators.find(toy))
+    draws = {"drawn": {"workload": "chung-lu:rows=9,cols=9,nonzeros=20", "count": 3}}
+    drawn = Published.model_validate(known.model_dump() | {"draws": draws})
+    monkeypatch.setattr("fiberscope.study.compare.published", lambda _kind: drawn)
+    texts = drawn.draws["drawn"].workloads
+    assert texts == [f"chung-lu:rows=9,cols=9,nonzeros=20,seed={seed}" for seed in (1, 2, 3)]
+    assert drawn.matrices[0] == "drawn"
+    run = compare(toy, ["drawn"])[0]
+    settings = drawn.runs("drawn")["plain"]
+    cycles = [simulate(toy, text, settings=settings).cycles for text in texts]
+    assert (run.cycles, run.least, run.most) == (round(sum(cycles) / 3), min(cycles), max(cycles))
+    assert run.error is run.reported is run.teaal is None
+    assert cli.run(["compare", toy, "drawn"]) == 0
+    said = capsys.readouterr().out
+    assert "drawn" in said
+    assert (f"({run.least} to {run.most})" in said) == (run.least < run.most)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+import numpy as np
 from outerspace_model import ELEMENT, HEADER, INDEX, counts
 from whole_machines import cycles
 
@@ -47,7 +48,11 @@ def check_traffic(machine, model):
     traffic = machine.traffic()
     t = model.multiply * ELEMENT + model.nodes * HEADER
     assert (traffic["T"].useful_write_bytes, traffic["T"].useful_read_bytes) == (t, t)
-    rows = machine.shape[0]
+    rows, a_pointers = machine.shape[0], np.asarray(machine.a.pointers)
+    columns = np.diff(a_pointers)
+    if machine.parameters.multiply.assign == "flat":
+        columns = columns[columns > 0]  # of the others nobody knows
+    assert traffic["A"].useful_read_bytes == a_pointers[-1] * ELEMENT + len(columns) * INDEX
     assert traffic["Z"].useful_write_bytes == model.nonzeros * ELEMENT + rows * INDEX
     assert traffic["heads"].useful_read_bytes == (model.nodes + rows) * INDEX
     assert traffic["heads"].useful_write_bytes == (model.nodes + rows) * INDEX

@@ -1,0 +1,40 @@
+"""What OuterSPACE refuses, each in one line that says what would be right."""
+
+from __future__ import annotations
+
+import pytest
+from outerspace_bench import configured, random_matrix, tiny
+
+from accelerators.configuration import ConfigurationError
+from accelerators.outerspace import OuterSpace
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tile__merge_pe": 17}, "tile.merge_pe is 17; it should be at most tile.pe, 16"),
+        ({"l1__count": 3}, "l1.count is 3; it should divide tile.count, 16"),
+        ({"l0__size": 1000}, "l0.size is 1000 bytes; it should be a multiple of 4096, banks x ways x block"),
+        ({"l0__merge_cache": 100}, "l0.merge_cache is 100 bytes; it should be a multiple of 256"),
+        ({"l1__size": 64}, "l1.size is 64 bytes; it should be a multiple of 128"),
+        ({"t__node_align": 48}, "t.node_align is 48 bytes; it should divide l0.block"),
+        (
+            {"memory__interleave": 32},
+            "memory.interleave is 32 bytes; it should be a multiple of a 64-byte line",
+        ),
+        ({"multiply__assign": "row"}, "multiply.assign is row; it should be 'tile', 'chip' or 'flat'"),
+        ({"merge__max_lists": 0}, "merge.max_lists is 0; it should be greater than or equal to 1"),
+    ],
+)
+def test_what_cannot_be_is_refused(settings, message):
+    with pytest.raises(ConfigurationError) as raised:
+        configured(**settings)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_t_that_links_cannot_reach_is_refused():
+    a = random_matrix(120, 120, 120 * 120)
+    with pytest.raises(ConfigurationError, match=r"alloc\.alpha is 1000\.0; T may then take 20") as raised:
+        OuterSpace(tiny(alloc__alpha=1000, t__node_align=4), a, a)
+    assert "\n" not in str(raised.value)

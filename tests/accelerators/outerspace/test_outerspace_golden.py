@@ -1,0 +1,51 @@
+"""Counts of the published matrices, and their traffic beside the bars that were published."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from outerspace_bench import configured
+
+from accelerators.outerspace import ACCELERATOR, OuterSpace
+from fiberscope.study.compare import published
+from sim import mode
+from workloads import load
+
+GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")
+NAMES = ("multiply", "add", "swap", "pairs", "nodes", "node_blocks", "rows_merged")
+COUNTS = {
+    "wiki-Vote": (4_542_805, 2_711_693, 91_922_233, 1_376, 72_741, 888_315, 5_205),
+    "p2p-Gnutella31": (538_318, 717, 983_578, 16_084, 58_354, 113_716, 14_861),
+}
+NONZEROS = {"wiki-Vote": 1_831_112, "p2p-Gnutella31": 537_601}
+MINIMUM = {"wiki-Vote": 24_012_396, "p2p-Gnutella31": 10_719_876}
+ONE_WAY = {"wiki-Vote": 54_513_660, "p2p-Gnutella31": 6_459_816}  # bytes of T's elements
+
+
+@pytest.mark.real
+@pytest.mark.slow
+@pytest.mark.skipif(not mode.compiled(), reason="whole matrices take hours uncompiled")
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_and_traffic_of_the_published_matrices(name, monkeypatch):
+    monkeypatch.setenv("FIBERSCOPE_DATA", GIVEN_DATA)
+    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    workload = load(name)
+    if workload.source != "real":
+        pytest.skip(f"{name} is not on FIBERSCOPE_DATA")
+    machine = OuterSpace(configured(), workload.matrix, workload.matrix)
+    assert machine.kernel.run().complete
+    operations = machine.operations()
+    assert tuple(operations[name] for name in NAMES) == COUNTS[name]
+    assert machine.result().nnz == NONZEROS[name]
+    assert machine.traffic_minimum_bytes() == MINIMUM[name]
+    t = ONE_WAY[name] + machine.parameters.t.header * operations["nodes"]
+    useful = {
+        tensor: (part.useful_read_bytes, part.useful_write_bytes)
+        for tensor, part in machine.traffic().items()
+    }
+    assert useful["T"] == (t, t)
+    reported = published(ACCELERATOR).find(name, "reported").traffic
+    for tensor in ("A", "B", "Z"):
+        assert sum(useful[tensor]) / MINIMUM[name] == pytest.approx(reported[tensor], abs=0.03)
+    assert sum(useful["T"]) / MINIMUM[name] == pytest.approx(reported["T"], rel=0.02)

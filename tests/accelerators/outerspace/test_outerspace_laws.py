@@ -1,0 +1,100 @@
+"""Laws of the machine's page: phases and their barrier, slots, the range of a load's latency, waiting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from outerspace_bench import configured, random_matrix, run_outerspace, small_operands, tiny
+from outerspace_model import counts
+from whole_machines import cycles
+
+from accelerators.outerspace import OuterSpace
+from accelerators.outerspace.groups import Groups, multiply_slots
+from hw.memory import READ, READ_BURST, TENSOR_SHIFT
+
+T = 2
+ASSIGNED = ("tile", "chip", "flat")
+
+
+def test_no_access_of_the_merge_comes_before_the_barrier():
+    a = random_matrix(80, 80, 900, seed=8)
+    machine = OuterSpace(configured(), a, a)
+    reads, writes = [], []
+
+    def note(now, operation, address):
+        if address >> TENSOR_SHIFT == T:
+            (reads if operation in (READ, READ_BURST) else writes).append(now * 3)  # at 500 MHz of 1.5 GHz
+
+    for channel in machine.channels:
+        channel.on_request = note
+    assert machine.kernel.run().complete
+    control = machine.control.counters()
+    assert max(writes) < control["reconfigured_at"] <= min(reads)
+    assert control["reconfigured_at"] - control["multiplied_at"] == 256
+
+
+@pytest.mark.parametrize("assign", ASSIGNED)
+def test_every_element_of_a_is_in_one_group_and_no_group_too_large(assign):
+    pointers = np.cumsum([0, 5, 0, 17, 1, 0, 40, 3])
+    groups = Groups(pointers, assign, tiles=2, elements=4)
+    held = [list(range(begin, end)) for begin, end in zip(groups.begins, groups.ends, strict=True)]
+    assert sorted(element for segment in held for element in segment) == list(range(pointers[-1]))
+    for column, segment in zip(groups.columns, held, strict=True):
+        assert all(pointers[column] <= element < pointers[column + 1] for element in segment)
+    sizes = [sum(map(len, held[i:j])) for i, j in zip(groups.firsts[:-1], groups.firsts[1:], strict=True)]
+    if assign != "tile":
+        assert max(sizes) <= 4
+    if assign == "flat":
+        assert set(sizes[:-1]) == {4}
+    if assign == "chip":
+        for group, column in enumerate(groups.columns):
+            earlier = sum(1 for other in groups.columns if other < column)
+            within = group - earlier
+            assert groups.before[group] == earlier + within // 2 * 2
+
+
+def test_flat_holds_no_more_slots_than_tile_and_tile_no_more_than_chip():
+    for seed in range(5):
+        a = random_matrix(50, 50, 40 + 90 * seed, seed=seed).tocsc()
+        lengths = np.diff(a.tocsr().indptr)
+        flat, tile, chip = (
+            multiply_slots(a.indptr, lengths, way, width)
+            for way, width in (("flat", 16), ("tile", 16), ("chip", 256))
+        )
+        assert counts(a.tocsr(), a.tocsr()).multiply == flat <= tile <= chip
+
+
+def test_columns_ahead_and_long_rows_first_change_the_time_alone():
+    a, b = small_operands()
+    plain = run_outerspace(tiny(), a, b)
+    ways = {"multiply__overlap_pairs": 4}, {"merge__order": "long_first"}, {"multiply__assign": "flat"}
+    for settings in ways:
+        other = run_outerspace(tiny(**settings), a, b)
+        found, expected = other.operations(), plain.operations()
+        assert {**found, "spilled_nodes": 0} == {**expected, "spilled_nodes": 0}
+        assert cycles(other) != cycles(plain)
+
+
+def waits_of(machine):
+    """Nanoseconds that the merging elements waited for memory."""
+    statistics = machine.kernel.statistics()
+    mergers = [merger for tile in machine.mergers for merger in tile]
+    return sum(statistics[merger.name].input_stall.get("memory_replies", 0) for merger in mergers) / 1.5
+
+
+def test_a_dependent_access_takes_what_the_paper_says_of_memory_and_no_setting_says_how_long():
+    """80 to 150 ns, of which the configuration knows wires and pipelines alone, 24 ns."""
+    a = random_matrix(3000, 3000, 15_000, seed=9)
+    machine = run_outerspace(configured(), a, a)
+    done = machine.operations()
+    assert 80 <= waits_of(machine) / (done["multiply"] + done["nodes"]) <= 150
+
+
+def test_a_merge_waits_once_an_element_and_once_a_header():
+    """One row of one list: a head, a header, and every element after the one before."""
+    a = random_matrix(1, 1, 1, seed=0)
+    a.data[:] = 2.0
+    b = random_matrix(1, 40, 40, seed=1)
+    machine = run_outerspace(configured(), a, b)
+    assert machine.mergers[0][0].elements == 40
+    assert 40 <= waits_of(machine) / 41 <= 60  # ns: wires and pipelines 24, a burst of an open row 20
