@@ -3,7 +3,7 @@ cimport cython
 from hw.rows cimport RowPipeline
 from sim.channel cimport Channel
 
-cdef long DATA, STOP, EMPTY
+cdef long DATA, EMPTY, NO_NEURON
 
 cdef class AdderNetwork(RowPipeline):
     cdef long[::1] beginning

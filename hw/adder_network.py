@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hw.rows import RowPipeline
-from hw.stream import DATA, STOP, STREAM
+from hw.stream import DATA, EMPTY, STREAM
 from sim.component import Input, Output, Signal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAVES = (2, 256)  # least and most of a network, powers of two
-EMPTY = -1  # instead of a first leaf: a leaf without an operand
+NO_NEURON = -1  # instead of a first leaf, or an id: a leaf without an operand
 
 
 def depth(leaves: int) -> int:
@@ -46,7 +46,7 @@ def neurons(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """First and last leaf of each virtual neuron: of neighbours whose ids are equal; one that is negative
     says that the leaf is empty.
     """
-    begins = np.flatnonzero(np.diff(ids, prepend=EMPTY - 1))
+    begins = np.flatnonzero(np.diff(ids, prepend=NO_NEURON - 1))
     ends = np.append(begins[1:], len(ids)) - 1
     occupied = ids[begins] >= 0
     return begins[occupied], ends[occupied]
@@ -81,9 +81,9 @@ class AdderNetwork(RowPipeline):
     """Sums the virtual neurons of a vector, any number of any lengths, by one network of adders.
 
     Interface: a vector is a row of tokens, one on each of ``leaves``, see ``hw.rows``: the coordinate is the
-    id of a virtual neuron, the value its operand; a stop is a leaf without one. Neighbours with equal ids are
-    one neuron. Its sum leaves as value with the id as coordinate on one of ``sums``, see ``output_lanes``,
-    and on all other lanes leaves a stop.
+    id of a virtual neuron, the value its operand; a leaf without one is ``EMPTY``. Neighbours with equal ids
+    are one neuron. Its sum leaves as value with the id as coordinate on one of ``sums``, see
+    ``output_lanes``, and all other lanes are ``EMPTY``.
 
     Timing: one vector a cycle. A vector is taken when all leaves show their token, and its sums leave
     together ``depth`` cycles later, when all of ``sums`` have space. The stages move in step, see
@@ -130,12 +130,12 @@ class AdderNetwork(RowPipeline):
     def _load(self) -> None:
         """The operands, and where their neurons begin."""
         before = -1
-        beginning = EMPTY
+        beginning = NO_NEURON
         for leaf in range(self.lanes):
             source = self.inputs[leaf]
             if source.control() != DATA:
-                beginning = EMPTY
-            elif beginning == EMPTY or source.coordinate() != before:
+                beginning = NO_NEURON
+            elif beginning == NO_NEURON or source.coordinate() != before:
                 beginning = leaf
                 before = source.coordinate()
             self.beginning[leaf] = beginning
@@ -147,7 +147,7 @@ class AdderNetwork(RowPipeline):
         while span < self.lanes:
             for adder in range(span - 1, self.lanes - 1, 2 * span):
                 beginning = self.beginning[adder + 1]
-                if beginning != EMPTY and beginning <= adder:
+                if beginning != NO_NEURON and beginning <= adder:
                     left = max(beginning, adder + 1 - span)
                     self.partial[left] += self.partial[adder + 1]
                     self.add += 1
@@ -156,11 +156,11 @@ class AdderNetwork(RowPipeline):
     def _place(self, place: int) -> None:
         """Put each sum on its lane, when the last leaf of its neuron is reached."""
         for leaf in range(self.lanes):
-            self.kinds[place + leaf] = STOP
+            self.kinds[place + leaf] = EMPTY
         for leaf in range(self.lanes):
             beginning = self.beginning[leaf]
             source = self.inputs[leaf]
-            if beginning != EMPTY and (leaf + 1 == self.lanes or self.beginning[leaf + 1] != beginning):
+            if beginning != NO_NEURON and (leaf + 1 == self.lanes or self.beginning[leaf + 1] != beginning):
                 lane = place + _output_lane(beginning, leaf)
                 self.kinds[lane] = DATA
                 self.coordinates[lane] = source.coordinate()

@@ -4,7 +4,7 @@ from hw.pipeline cimport Pipeline
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long DATA, STOP
+cdef long DATA
 
 cdef class RowPipeline(Component):
     cdef readonly tuple ports

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 
 from hw.pipeline import Pipeline
-from hw.stream import DATA, STOP
+from hw.stream import DATA
 from sim.channel import Channel
 from sim.component import Component
 from sim.errors import SimulationError
@@ -130,7 +130,7 @@ class RowPipeline(Component):
             if self.kinds[place] == DATA:
                 output.push(DATA, self.coordinates[place], self.references[place], self.values[place])
             else:
-                output.push(STOP)
+                output.push(self.kinds[place])
 
 
 class ArrayPipeline(RowPipeline):

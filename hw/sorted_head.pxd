@@ -3,7 +3,7 @@ cimport cython
 from sim.channel cimport Channel
 from sim.component cimport Component
 
-cdef long DATA, STOP, LIST_BITS, COLUMN_BITS
+cdef long DATA, STOP, LIST_BITS
 cdef long IDLE_PHASE, TAKING, WALKING
 
 @cython.final

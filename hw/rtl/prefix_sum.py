@@ -58,11 +58,11 @@ def design(parameters: PrefixSumParameters, between: Streams) -> None:
     rows = Rows(between, "lanes", "sums", depth(parameters.form, parameters.lanes))
     row = rows.entering
     for stage, level in enumerate(network(parameters.form, parameters.lanes)):
-        row = rows.stage(stage, _added(row, level))
-    rows.leave(_offset(rows, row))
+        row = rows.stage(stage, added(row, level))
+    rows.leave(with_offset(rows, row))
 
 
-def _added(row: Row, level: Level) -> Row:
+def added(row: Row, level: Level) -> Row:
     """The row behind a level of adders."""
     behind = list(row)
     for source, target in level:
@@ -73,7 +73,7 @@ def _added(row: Row, level: Level) -> Row:
     return behind
 
 
-def _offset(rows: Rows, row: Row) -> Row:
+def with_offset(rows: Rows, row: Row) -> Row:
     """The row behind the adders for the offset: a register with the last sum before it in the array."""
     offset: Signal = pyrtl.Register(len(row[0]["coordinate"]), "offset")
     sums = [_sum(lane["coordinate"], offset) for lane in row]

@@ -98,7 +98,7 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["mergr"], "no block mergr exists as RTL; did you mean merger or merge_tree?"),
+        (["mergr"], "no block mergr exists as RTL; did you mean merger or merge_tree or regor?"),
         (["merger", "--set", "radx=4"], "merger has no parameter radx; did you mean radix?"),
         (["merger", "--set", "depth=4"], "merger has no parameter depth; it has radix, coordinate_bits,"),
         (["merger", "--set", "radix=65"], "merger: radix must be from 2 to 64, not 65"),

@@ -6,14 +6,14 @@ from itertools import groupby
 import numpy as np
 import pytest
 from adder_tree import network, segmentations
-from fibers import STOP_TOKEN, check_accounting_of
+from fibers import EMPTY_TOKEN, check_accounting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import by_lane
 from staged import Staged, check_same_cycles, taken
 
 from hw.adder_network import AdderNetwork, depth, level, neurons, output_lanes, sums
-from hw.stream import DATA, STOP
+from hw.stream import DATA, EMPTY
 from sim import SimulationError
 from sim.testing import check_laws, run_block
 
@@ -35,7 +35,7 @@ def vectors(draw):
 
 
 def tokens_of(vector):
-    return [STOP_TOKEN if leaf is None else (DATA, leaf[0], 0, float(leaf[1])) for leaf in vector]
+    return [EMPTY_TOKEN if leaf is None else (DATA, leaf[0], 0, float(leaf[1])) for leaf in vector]
 
 
 def outputs_of(leaves):
@@ -48,7 +48,7 @@ def expected(vector):
     number = {leaf: run for run, (_, leaves) in enumerate(runs) for leaf in leaves}
     empty = {number[leaf] for leaf, given in enumerate(vector) if given is None}
     lanes, _ = network([0.0 if leaf is None else leaf[1] for leaf in vector], list(number.values()))
-    row = [STOP_TOKEN] * len(vector)
+    row = [EMPTY_TOKEN] * len(vector)
     for lane, total in lanes.items():
         if number[lane] not in empty:
             row[lane] = (DATA, vector[lane][0], 0, total)
@@ -188,11 +188,11 @@ def test_what_cannot_be_built_is_refused(leaves):
 
 
 def test_as_many_leaves_must_be_connected():
-    inputs = by_lane("leaves", 2, [[STOP_TOKEN] * 2])
+    inputs = by_lane("leaves", 2, [[EMPTY_TOKEN] * 2])
     with pytest.raises(SimulationError, match="network: connect 4 leaves, one a lane, not 2"):
         run_block(AdderNetwork("network", 4), inputs, outputs_of(2))
 
 
-def test_a_vector_of_empty_leaves_gives_stops():
+def test_a_vector_of_empty_leaves_gives_empty_lanes():
     outcome = check(4, [[None] * 4])
-    assert [token[0] for port in outputs_of(4) for token in outcome.tokens(port)] == [STOP] * 4
+    assert [token[0] for port in outputs_of(4) for token in outcome.tokens(port)] == [EMPTY] * 4

@@ -5,7 +5,7 @@ import re
 from itertools import permutations, product
 
 import pytest
-from fibers import STOP_TOKEN, check_accounting_of
+from fibers import EMPTY_TOKEN, check_accounting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import by_lane
@@ -157,7 +157,7 @@ def batches(draw):
 
 def inputs_of(form, lanes, tasks):
     vectors = [
-        [STOP_TOKEN if number is None else token(number) for number in vector]
+        [EMPTY_TOKEN if number is None else token(number) for number in vector]
         for _, vectors in tasks
         for vector in vectors
     ]
@@ -180,7 +180,7 @@ def expected(form, lanes, tasks):
         sources = sources_of(form, settings_)
         for vector in vectors:
             moved = [vector[source] for source in sources]
-            rows.append([STOP_TOKEN if number is None else token(number) for number in moved])
+            rows.append([EMPTY_TOKEN if number is None else token(number) for number in moved])
     return by_lane("outputs", lanes, rows)
 
 

@@ -103,3 +103,23 @@ def test_the_smallest_and_the_largest():
 def test_what_no_field_can_be_is_refused(width, kind, message):
     with pytest.raises(ValueError, match=message):
         Codec(width, kind)
+
+
+@given(width=st.integers(1, 53), number=st.integers(-(1 << 53), 1 << 53))
+def test_a_whole_number_is_an_integer_of_the_field(width, number):
+    codec = Codec(width, "whole")
+    bits = float_bits(float(number))
+    assert codec.fits(bits) == (-(1 << (width - 1)) <= number < 1 << (width - 1))
+    if codec.fits(bits):
+        assert codec.encode(bits) == number % (1 << width)
+        assert codec.decode(codec.encode(bits)) == bits
+
+
+@pytest.mark.parametrize("number", [0.5, -1.25, -0.0, math.inf, math.nan, 1e300, 5e-324, 2.0**53 + 2])
+def test_what_is_no_whole_number_of_the_field_does_not_fit(number):
+    assert not Codec(53, "whole").fits(float_bits(number))
+
+
+def test_a_whole_number_of_more_bits_than_a_double_has_is_refused():
+    with pytest.raises(ValueError, match="a whole number has at most 53 bits, not 54"):
+        Codec(54, "whole")

@@ -13,7 +13,7 @@ from sim import ANY, Component, Input, Output
 from sim.testing import head
 
 CAPACITY = 3
-OF_MEMORY = ("memory_requests", "memory_replies")  # ports around which the scenario puts a memory
+AROUND = ("memory_requests", "memory_replies", "sums")  # ports around which a scenario puts parts of its own
 
 
 class PassRow(Component):
@@ -42,7 +42,7 @@ def behind_channels(scenario, pair, interface, parameters):
         block = None if inner else kernel.add(scenario.component(f"{scope}.block", parameters))
         ends = {port: inner.get(port, (block, port)) for port in (*pair.inputs, *pair.outputs)}
         if block:
-            ends |= {port.name: (block, port.name) for port in block.PORTS if port.name in OF_MEMORY}
+            ends |= {port.name: (block, port.name) for port in block.PORTS if port.name in AROUND}
         for stream in interface.streams:
             if stream.direction == "output" and not stream.lane:
                 wire = kernel.add(PassRow(f"{scope}.wire_{stream.prefix}"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 __all__ = ["KINDS", "Codec"]
 
 WORD = 64  # bits
-KINDS = ("unsigned", "signed", "float", "bfloat")
+KINDS = ("unsigned", "signed", "float", "bfloat", "whole")
+WHOLE_BITS = 53  # so many a double holds exactly
 # Bits of the fraction, by kind and width: IEEE 754 binary16, 32 and 64; bfloat16, the upper half of binary32.
 FRACTIONS = {("float", 16): 10, ("float", 32): 23, ("float", 64): 52, ("bfloat", 16): 7}
 FRACTION = 52  # that of a double,
@@ -19,11 +20,13 @@ class Codec:
     """Numbers as bits of a field and back.
 
     A float is given by the bits of the double that it is in a token. So it keeps all of them: the sign of a
-    zero, and what a NaN carries, signalling or quiet.
+    zero, and what a NaN carries, signalling or quiet. A whole number is such a double too, and an integer in
+    two's complement in the field: for logic that adds values without a floating-point unit.
 
     Args:
         width: bits, 1 to 64.
-        kind: ``unsigned``; ``signed``, in two's complement; ``float``, of IEEE 754; or ``bfloat``.
+        kind: ``unsigned``; ``signed``, in two's complement; ``float``, of IEEE 754; ``bfloat``; or ``whole``,
+            of at most 53 bits.
 
     Raises:
         ValueError: if there is no such field.
@@ -34,6 +37,8 @@ class Codec:
             raise ValueError(f"a field has 1 to {WORD} bits, not {width}")
         if kind in ("float", "bfloat") and (kind, width) not in FRACTIONS:
             raise ValueError(f"there is no {kind} of {width} bits")
+        if kind == "whole" and width > WHOLE_BITS:
+            raise ValueError(f"a whole number has at most {WHOLE_BITS} bits, not {width}")
         if kind not in KINDS:
             raise ValueError(f"no kind {kind}; known: {', '.join(KINDS)}")
         self.width = width
@@ -41,21 +46,55 @@ class Codec:
         self.sign = 0 if kind == "unsigned" else 1 << (width - 1)
         fraction = FRACTIONS.get((kind, width), FRACTION)
         self._fraction = fraction if fraction < FRACTION else 0  # its bits, where fewer than a double's
+        self._whole = kind == "whole"
         self._bias = (1 << (width - self._fraction - 2)) - 1 if self._fraction else 0
 
     def fits(self, number: int) -> bool:
         """Whether the field carries the number as it is."""
         if self._fraction:
             return self._narrowed(number) >= 0
+        if self._whole:
+            return self._integer(number) >= 0
         return (number >= 0 or self.sign != 0) and self.decode(self.encode(number)) == number
 
     def encode(self, number: int) -> int:
         """The bits of a number that fits."""
+        if self._whole:
+            return self._integer(number)
         return self._narrowed(number) if self._fraction else number & self.mask
 
     def decode(self, bits: int) -> int:
         """The number that has these bits."""
+        if self._whole:
+            return self._double(bits)
         return self._widened(bits) if self._fraction else (bits ^ self.sign) - self.sign
+
+    def _integer(self, number: int) -> int:
+        """A double as an integer in two's complement, -1 if it is none or too large."""
+        exponent = ((number >> FRACTION) & SPECIAL) - BIAS
+        if number == 0:
+            return 0
+        if exponent < 0 or exponent >= self.width:
+            return -1
+        lost = FRACTION - exponent  # bits behind the point
+        fraction = (number & (LEADING - 1)) | LEADING
+        magnitude = fraction >> lost
+        if magnitude << lost != fraction or magnitude > self.sign - (number >= 0):
+            return -1
+        return (-magnitude if number < 0 else magnitude) & self.mask
+
+    def _double(self, bits: int) -> int:
+        """The double that an integer in two's complement is."""
+        number = (bits ^ self.sign) - self.sign
+        magnitude = -number if number < 0 else number
+        if magnitude == 0:
+            return 0
+        exponent = BIAS + FRACTION
+        while magnitude & LEADING == 0:
+            magnitude <<= 1
+            exponent -= 1
+        found = exponent << FRACTION | magnitude & (LEADING - 1)
+        return found | SIGN if number < 0 else found
 
     def _narrowed(self, number: int) -> int:
         """A double in fewer bits, -1 if these cannot hold it exactly."""

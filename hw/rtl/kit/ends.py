@@ -240,6 +240,8 @@ class End:
 
     def waits_at(self) -> Channel | None:
         """The first channel that holds it up: that shows no token, or has no space."""
+        if self._ahead > 0:
+            return None if self._has_room() else self.first.channel
         for lane in self.lanes:
             open_ = lane.channel.can_pop() if self.is_input else lane.channel.can_push()
             if not open_:

@@ -37,3 +37,11 @@ def chosen(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
     while len(gated) > 1:
         gated = [reduce(or_, gated[i : i + 2]) for i in range(0, len(gated), 2)]
     return gated[0]
+
+
+def ones_of(word: Signal) -> Signal:
+    """How many bits of a word are ones, by a tree of adders."""
+    if len(word) == 1:
+        return word
+    half = len(word) // 2
+    return ones_of(word[:half]) + ones_of(word[half:])

@@ -156,8 +156,8 @@ def unless(condition: Signal, wire: Signal) -> Signal:
 
 
 def blank_if_stop(fields: Mapping[str, Signal]) -> dict[str, Signal]:
-    """The fields of a token of a stream; a stop carries nothing."""
-    stop = fields["control"]
+    """The fields of a token of a stream; a stop carries nothing. Without control, none is a stop."""
+    stop = fields.get("control", pyrtl.Const(0, 1))
     return {name: wire if name == "control" else unless(stop, wire) for name, wire in fields.items()}
 
 

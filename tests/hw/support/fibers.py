@@ -4,10 +4,11 @@ from itertools import accumulate
 
 from hypothesis import strategies as st
 
-from hw.stream import DATA, STOP
+from hw.stream import DATA, EMPTY, STOP
 from sim.testing import random_stalls
 
 STOP_TOKEN = (STOP, 0, 0, 0.0)
+EMPTY_TOKEN = (EMPTY, 0, 0, 0.0)
 ROOM = 4096  # a capacity that no test here fills, so that nothing is held back
 
 

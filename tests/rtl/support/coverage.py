@@ -12,6 +12,7 @@ from typing import Any
 
 from pairs import Pair, event_side
 
+from hw.benes import columns
 from sim import ComponentStatistics
 
 
@@ -135,6 +136,73 @@ BINS: dict[str, Bins] = {
         "division by zero": lambda run: run.counted("by_zero") > 0,
         "no space behind": _stalls("results"),
         "a dividend missing": _stalls("dividends"),
+    },
+    "adder_network": {
+        f"{leaves} leaves": lambda run, leaves=leaves: (
+            run.given.leaves == leaves and run.counted("add") > leaves
+        )
+        for leaves in (32, 64, 128)
+    }
+    | {
+        "a leaf missing": _stalls("leaves"),
+        "no space behind": _stalls("sums"),
+        "neurons of one leaf": lambda run: run.counted("neurons") > run.counted("add") > 0,
+    },
+    "benes": {
+        f"{form}, {lanes} lanes": lambda run, form=form, lanes=lanes: (
+            (run.given.form, run.given.lanes) == (form, lanes) and run.counted("vectors") > 8
+        )
+        for form, lanes in (("minimal", 64), ("double", 32), ("double", 64))
+    }
+    | {
+        "as many stages as columns": lambda run: run.given.stages == columns(run.given.form, run.given.lanes),
+        "a task missing": _stalls("tasks"),
+        "a setting missing": _stalls("settings"),
+        "an input missing": _stalls("inputs"),
+        "no space behind": _stalls("outputs"),
+    },
+    "regor": {
+        f"{lanes} lanes": lambda run, lanes=lanes: run.given.lanes == lanes and run.counted("bits") > 0
+        for lanes in (16, 33, 64)
+    }
+    | {
+        "ones dropped": lambda run: run.counted("dropped") > 0,
+        "a column missing": _stalls("streaming"),
+        "a row missing": _stalls("stationary"),
+        "no space behind": _stalls("kept"),
+    },
+    "prefix_popcount": {
+        f"{lanes} lanes": lambda run, lanes=lanes: run.given.lanes == lanes and run.counted("words") > lanes
+        for lanes in (16, 33, 64)
+    }
+    | {"no space behind": _stalls("counts"), "a lane missing": _stalls("words")},
+    "sorted_head": {
+        f"{form}, {entries} entries, all filled": lambda run, form=form, entries=entries: (
+            (run.given.form, run.given.entries) == (form, entries) and run.most["awaited"] == entries
+        )
+        for form, entries in (("systolic", 64), ("sequential", 64), ("sequential", 170))
+    }
+    | {
+        "a head missing": _stalls("elements"),
+        "no space for elements": _stalls("merged"),
+        "no space for their lists": _stalls("successors"),
+    },
+    "accumulator": {
+        "sums of 32 bits": lambda run: run.given.sum_bits == 48 and run.counted("add") > 0,
+        "sums of 53 bits": lambda run: run.given.sum_bits == 53 and run.counted("add") > 0,
+        "no space behind": _stalls("sums"),
+        "an element missing": _stalls("products"),
+    },
+    "bump_allocator": {
+        "addresses of 62 bits": lambda run: run.given.begin == 1 << 61 and run.counted("granted") > 1,
+        "overflows": lambda run: run.counted("overflows") > 0,
+        "a grant behind an overflow": lambda run: run.counted("overflows") > 1 < run.counted("granted"),
+        "no space behind": _stalls("grants"),
+    },
+    "node_writer": {
+        "more than 256 rows": lambda run: run.given.rows > 256,
+        "one row": lambda run: run.given.rows == 1 and run.counted("linked") > 1,
+        "no space behind": _stalls("headers"),
     },
     "two_finger": {
         "more than 512 fibers": lambda run: run.counted("fibers") > 512,

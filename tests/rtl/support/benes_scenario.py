@@ -1,0 +1,68 @@
+"""The Benes networks: routed permutations and multicasts, settings at random, tasks of some vectors."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from rows_scenario import LanedScenario, by_lane, random_number, random_value
+
+from hw.benes import FORMS, MINIMAL, columns, route_permutation, setting_bits, setting_rows
+from hw.benes_router import MulticastRouter
+from hw.rtl.benes import LANES, BenesParameters
+from hw.stream import EMPTY
+from sim.testing import Token
+
+TASKS = 25
+
+
+def _parameters(generator: random.Random) -> BenesParameters:
+    form, lanes = generator.choice(FORMS), generator.choice(LANES[:4])
+    return BenesParameters(
+        form,
+        lanes,
+        stages=generator.randint(0, columns(form, lanes)),
+        vector_bits=generator.choice([4, 62]),
+        coordinate_bits=generator.choice([1, 16, 62]),
+        reference_bits=generator.choice([0, 1, 64]),
+        value_bits=generator.choice([0, 32, 64]),
+    )
+
+
+def _large(generator: random.Random) -> BenesParameters:
+    form, lanes = generator.choice([(FORMS[0], 64), (FORMS[1], 32), (FORMS[1], 64)])
+    return BenesParameters(form, lanes, stages=generator.choice([0, 3]))
+
+
+def _inputs(generator: random.Random, given: BenesParameters, tasks: int = TASKS) -> dict[str, list[Token]]:
+    lengths = [generator.choice([0, 1, 2, 7]) for _ in range(tasks)]
+    settings = [[(0, bits, 0, 0.0) for bits in _settings(generator, given)] for _ in range(tasks)]
+    vectors = [[_token(generator, given) for _ in range(given.lanes)] for _ in range(sum(lengths))]
+    return (
+        {"tasks": [(0, length, 0, 0.0) for length in lengths]}
+        | by_lane("settings", [settings])
+        | by_lane("inputs", [vectors])
+    )
+
+
+def _settings(generator: random.Random, given: BenesParameters) -> list[int]:
+    lanes = given.lanes
+    if generator.random() < 0.3:
+        bits = setting_bits(given.form, lanes)
+        return [generator.getrandbits(bits) for _ in range(setting_rows(given.form, lanes))]
+    if given.form == MINIMAL:
+        return route_permutation(generator.sample(range(lanes), lanes))
+    return MulticastRouter(lanes).route(generator.choices(range(lanes), k=lanes))
+
+
+def _token(generator: random.Random, given: BenesParameters) -> Token:
+    if generator.random() < 0.1:
+        return (EMPTY, 0, 0, 0.0)
+    limit = (1 << given.reference_bits) // 2
+    reference = generator.randrange(-limit, limit) if limit else 0
+    coordinate = random_number(generator, given.coordinate_bits)
+    return (0, coordinate, reference, random_value(generator, given.value_bits))
+
+
+SCENARIO = LanedScenario("benes", _parameters, _inputs, ("outputs",))
+LARGE = replace(SCENARIO, draw=_large, inputs=lambda generator, given: _inputs(generator, given, 8))

@@ -1,0 +1,74 @@
+"""The merge core's twins: the worked example, their comparators, one before an accumulator, broken ones."""
+
+from dataclasses import replace
+
+import pytest
+from merge_rows import inputs_of
+from pairs import check_pair
+from scenarios import SCENARIOS
+
+from hw.rtl import accumulator, sorted_head
+from hw.rtl.accumulator import AccumulatorParameters
+from hw.rtl.kit.backend import PyrtlBackend
+from hw.rtl.sorted_head import BLOCK, SortedHeadParameters
+from hw.sorted_head import FORMS, SEQUENTIAL, SYSTOLIC
+from sim.testing import run_block
+
+SCENARIO = SCENARIOS["sorted_head"]
+WORKED = [[(1, 1.0), (4, 2.0)], [(2, 4.0), (4, 8.0)], [(2, 16.0), (3, 32.0)]]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
+
+
+def run(block, parameters, inputs, outputs):
+    stand_in = block.stand_in("unit", block.interface(parameters), PyrtlBackend(block.twin(parameters)))
+    return run_block(stand_in, inputs, outputs)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_worked_example_takes_12_swaps(form):
+    outputs = ["merged", "successors"]
+    outcome = run(BLOCK, SortedHeadParameters(form, 4), inputs_of([WORKED]), outputs)
+    assert outcome.statistics["unit"].counters["swaps"] == 12
+    products = {"products": outcome.tokens("merged")}
+    sums = run(accumulator.BLOCK, AccumulatorParameters(), products, ["sums"])
+    assert [token[1::2] for token in sums.tokens("sums")] == [
+        (1, 1.0),
+        (2, 20.0),
+        (3, 32.0),
+        (4, 10.0),
+        (0, 0.0),
+    ]
+
+
+@pytest.mark.parametrize(("form", "comparators"), [(SYSTOLIC, 16), (SEQUENTIAL, 1)])
+def test_it_has_the_comparators_of_its_form(form, comparators):
+    block = BLOCK.twin(SortedHeadParameters(form, 16)).block
+    key = 32 + 4  # column and list
+    assert sum(net.op == "<" and len(net.args[0]) == key for net in block.logic) == comparators
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_planted_a_unit_that_lets_the_smaller_list_leave_first(form, monkeypatch):
+    given = SortedHeadParameters(form, 8, 2)
+    check_pair(SCENARIO.pair(3, given))
+    monkeypatch.setattr(sorted_head, "_precedes", lambda one, other: one["coordinate"] < other["coordinate"])
+    with pytest.raises(AssertionError, match=r"sorted_head, seed 3: .* differs"):
+        check_pair(SCENARIO.pair(3, given))
+
+
+def test_planted_the_other_form_is_found():
+    given = SortedHeadParameters(SEQUENTIAL, 8)
+    other = SCENARIO.pair(3, replace(given, form=SYSTOLIC)).rtl
+    with pytest.raises(AssertionError, match=r"sorted_head, seed 3: .* differs"):
+        check_pair(replace(SCENARIO.pair(3, given), rtl=other))
+
+
+def test_what_cannot_be_built_is_refused():
+    with pytest.raises(ValueError, match="sorted_head: entries must be from 1 to 256, not 257"):
+        SortedHeadParameters(entries=257)
+    with pytest.raises(ValueError, match="accumulator: sum_bits must be from 32 to 53, not 20"):
+        AccumulatorParameters(sum_bits=20)
