@@ -6,6 +6,7 @@ import os
 
 import pytest
 from outerspace_bench import configured
+from whole_machines import cycles
 
 from accelerators.outerspace import ACCELERATOR, OuterSpace
 from fiberscope.study.compare import published
@@ -21,6 +22,7 @@ COUNTS = {
 NONZEROS = {"wiki-Vote": 1_831_112, "p2p-Gnutella31": 537_601}
 MINIMUM = {"wiki-Vote": 24_012_396, "p2p-Gnutella31": 10_719_876}
 ONE_WAY = {"wiki-Vote": 54_513_660, "p2p-Gnutella31": 6_459_816}  # bytes of T's elements
+CYCLES = {"wiki-Vote": 10_933_614, "p2p-Gnutella31": 2_133_018}
 
 
 @pytest.mark.real
@@ -49,3 +51,4 @@ def test_counts_and_traffic_of_the_published_matrices(name, monkeypatch):
     for tensor in ("A", "B", "Z"):
         assert sum(useful[tensor]) / MINIMUM[name] == pytest.approx(reported[tensor], abs=0.03)
     assert sum(useful["T"]) / MINIMUM[name] == pytest.approx(reported["T"], rel=0.02)
+    assert cycles(machine) == CYCLES[name]

@@ -79,6 +79,8 @@ def test_the_report_tells_what_is_useful():
     report = fiberscope.simulate("outerspace", *small_operands(), settings=TINY)
     assert report.verification.passed
     assert "useful" in report.summary()
+    assert "waiting for input" in report.bottleneck
+    assert "that a merger has to wait for takes it" in report.bottleneck
     assert report.traffic["T"].useful_bytes < report.traffic["T"].read_bytes + report.traffic["T"].write_bytes
 
 
