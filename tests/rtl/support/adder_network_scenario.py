@@ -43,7 +43,7 @@ def _vector(generator: random.Random, given: AdderNetworkParameters) -> list[Tok
     tokens: list[Token] = []
     for _ in range(given.leaves):
         if generator.random() < cut:
-            number = (number + generator.choice([1, 2, -1])) % (1 << given.id_bits)
+            number = (number + generator.choice([1, -1, 1 << given.id_bits - 1])) % (1 << given.id_bits)
         operand = -most - 1 if largest else generator.randint(-most - 1, most)
         empty = generator.random() < gap
         tokens.append((EMPTY, 0, 0, 0.0) if empty else (0, number, 0, float(operand)))

@@ -39,15 +39,15 @@ def _inputs(
     for row in range(rows):
         count = generator.choice([0, 1, given.entries, generator.randint(0, given.entries)])
         span = 1 << generator.randint(1, given.column_bits)
-        lists = [_list(generator, given, span, longest) for _ in range(count)]
+        lengths = [1, longest, *generator.choice([(), (0,)])]  # in half of the rows no list is empty
+        lists = [_list(generator, given, span, generator.choice(lengths)) for _ in range(count)]
         inputs["tasks"].append((0, count, row, 0.0))
         inputs["elements"] += _tokens(lists)
     return inputs
 
 
-def _list(generator: random.Random, given: SortedHeadParameters, span: int, longest: int) -> Fiber:
-    """Columns that increase, and values; empty now and then."""
-    length = generator.choice([0, 1, longest, generator.randint(1, longest)])
+def _list(generator: random.Random, given: SortedHeadParameters, span: int, length: int) -> Fiber:
+    """Columns that increase, at the most so many, and values."""
     columns = sorted({generator.randrange(span) for _ in range(length)})
     return [(column, random_float(generator) if given.value_bits else 0.0) for column in columns]
 
