@@ -210,7 +210,7 @@ class MergingElement(Component):
         channel.push(self.operation, self.window.send(), self.next_block)
         self.next_block = (self.next_block // self.block_bytes + 1) * self.block_bytes
         self.unsent -= 1
-        if self.unsent > 0 or self.phase == FIRST:
+        if self.unsent > 0 or self.phase == FIRST or self.until > now + 1:
             return self.busy(now + 1)
         return self._wait()  # from this cycle on
 
