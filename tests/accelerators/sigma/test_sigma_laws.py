@@ -16,16 +16,19 @@ from accelerators.configuration import ConfigurationError
 from accelerators.sigma import ACCELERATOR
 from accelerators.sigma.plan import Plan
 from fiberscope.study.compare import published
+from sim import mode
 from workloads import draw
 
 PUBLISHED = published(ACCELERATOR)
 COMPARED = {"output.words_per_cycle": 0, "memory.model": "none", "pack.filter": "none"}
+compiled_only = pytest.mark.skipif(not mode.compiled(), reason="routing 128 lanes takes minutes uncompiled")
 
 
 def gemm(m, n, k, a=0.2, b=0.9):
     return f"gemm:m={m},n={n},k={k},a={a},b={b}"
 
 
+@compiled_only
 @pytest.mark.parametrize(
     "matrix",
     [
@@ -40,6 +43,7 @@ def test_the_published_cycles_are_met_within_a_hundredth(matrix):
     assert report.cycles == pytest.approx(PUBLISHED.find(matrix, "reported").cycles, rel=0.01)
 
 
+@compiled_only
 @pytest.mark.parametrize(("m", "n", "k"), [(2048, 1, 128), (256, 256, 2048), (100, 30, 700), (300, 7, 50)])
 def test_cycles_are_the_closed_form_within_a_fill(m, n, k):
     z = round(0.2 * m * k)
