@@ -28,7 +28,8 @@ from sim.component import Input
 
 DOCS = Path(__file__).parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
-LETTERS = re.compile(r"[\u2500-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
+# Not the horizontal rule, which a table printed by a command has below its heads.
+LETTERS = re.compile(r"[\u2502-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
 BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
     *(SkipAheadIntersector, LeaderFollowerIntersector, BitmapIntersector, PrefixSum, Divider, AdderNetwork),
