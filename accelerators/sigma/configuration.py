@@ -32,7 +32,7 @@ class Packing(Configuration):
     """What goes into a fold."""
 
     slices: Literal["many", "one"]
-    filter: Literal["regor", "none"]
+    filter: Literal["auto", "regor", "none"]
     zeros: Literal["drop", "keep"]
 
 
@@ -122,6 +122,11 @@ class SigmaConfiguration(CompositionParameters):
     def fold(self) -> int:
         """Multipliers of the machine."""
         return self.dpe.count * self.dpe.multipliers
+
+    @property
+    def filtered(self) -> bool:
+        """Whether nonzeros that meet nothing are left out; ``auto`` loads them where there is no memory."""
+        return self.pack.filter == "regor" or (self.pack.filter == "auto" and self.memory.model != "none")
 
     @property
     def unlimited(self) -> bool:

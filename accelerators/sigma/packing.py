@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from accelerators.sigma.configuration import Packing, SigmaConfiguration
+from accelerators.sigma.configuration import SigmaConfiguration
 from workloads.canonical import CsrArray
 from workloads.gemm import Sliced
 
@@ -184,18 +184,18 @@ def slices(stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration)
     for number, first in enumerate(range(0, inner, width)):
         last = min(first + width, inner)
         held, passing = stationary.slice(first, last), streamed.slice(first, last)
-        yield Slice(number, last == inner, last - first, *_entries(held, passing, parameters.pack), passing)
+        yield Slice(number, last == inner, last - first, *_entries(held, passing, parameters), passing)
 
 
 def _entries(
-    held: CsrArray, passing: CsrArray, pack: Packing
+    held: CsrArray, passing: CsrArray, parameters: SigmaConfiguration
 ) -> tuple[Integers, Integers, npt.NDArray[np.float64]]:
     """Row, coordinate and value of what occupies multipliers."""
-    if pack.zeros == "keep":
+    if parameters.pack.zeros == "keep":
         rows, columns = np.divmod(np.arange(held.shape[0] * held.shape[1]), held.shape[1])
         return rows, columns, held.toarray().ravel()
     rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
-    if pack.filter == "none":
+    if not parameters.filtered:
         return rows, held.indices, held.data
     kept = np.diff(passing.indptr)[held.indices] > 0  # the OR of each row of the streamed bitmap
     return rows[kept], held.indices[kept], held.data[kept]

@@ -20,7 +20,7 @@ from sim import mode
 from workloads import draw
 
 PUBLISHED = published(ACCELERATOR)
-COMPARED = {"output.words_per_cycle": 0, "memory.model": "none", "pack.filter": "none"}
+COMPARED = {"output.words_per_cycle": 0, "memory.model": "none"}
 compiled_only = pytest.mark.skipif(not mode.compiled(), reason="routing 128 lanes takes minutes uncompiled")
 
 
@@ -41,6 +41,22 @@ def gemm(m, n, k, a=0.2, b=0.9):
 def test_the_published_cycles_are_met_within_a_hundredth(matrix):
     report = fiberscope.simulate("sigma", matrix, settings=COMPARED)
     assert report.cycles == pytest.approx(PUBLISHED.find(matrix, "reported").cycles, rel=0.01)
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("settings", "filters"),
+    [
+        ({"memory.model": "none"}, False),
+        ({"memory.model": "simple"}, True),
+        ({"memory.model": "none", "pack.filter": "regor"}, True),
+        ({"memory.model": "simple", "pack.filter": "none"}, False),
+    ],
+)
+def test_nonzeros_that_meet_nothing_are_left_out_as_asked_or_where_memory_is_modelled(settings, filters):
+    report = fiberscope.simulate("sigma", gemm(512, 1, 128), settings=settings)
+    left_out = report.operations["multiply"] < round(0.2 * 512 * 128)  # a tenth of B's rows hold nothing
+    assert left_out == filters
 
 
 @compiled_only

@@ -70,7 +70,7 @@ def makes(draw: Any) -> dict[str, Any]:
         "dpe.multipliers": multipliers,
         "slice.k": draw(st.integers(1, multipliers)),
         "pack.slices": draw(st.sampled_from(["many", "one"])),
-        "pack.filter": draw(st.sampled_from(["regor", "none"])),
+        "pack.filter": draw(st.sampled_from(["auto", "regor", "none"])),
         "pack.zeros": draw(st.sampled_from(["drop", "keep"])),
         "load.words_per_cycle": draw(st.sampled_from([1, 4, 128])),
         "load.double_buffer": draw(st.booleans()),
