@@ -23,7 +23,7 @@ KEYS = {
     "workload": "name source origin digest shape nonzeros notice b more",
     "problem": "kind parameters title",
     "product": "shape nonzeros",
-    "traffic.A": "read_bytes write_bytes",
+    "traffic.A": "read_bytes write_bytes useful_read_bytes useful_write_bytes",
     "memory": "row_hits row_misses row_conflicts bytes_per_second peak_bytes_per_second utilization counters",
     "verification": "reference passed max_relative_error tolerance missing extra",
     "host": "seconds simulation_seconds ticks_per_second cycles_per_second multiplies_per_second "

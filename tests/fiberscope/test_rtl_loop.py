@@ -212,4 +212,7 @@ def test_a_block_that_is_no_part_is_refused(toy: str, capsys: pytest.CaptureFixt
 
 def test_only_parts_that_exist_as_rtl_are_offered(capsys: pytest.CaptureFixture[str]) -> None:
     code, _out, err = said(capsys, block="channel")
-    assert (code, err) == (2, "fiberscope: gamma has no part channel to replace; known: bank, merger\n")
+    assert (code, err) == (
+        2,
+        "fiberscope: gamma has no part channel to replace; known: accumulator, bank, merger\n",
+    )

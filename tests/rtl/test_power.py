@@ -243,14 +243,14 @@ def test_the_page_shows_what_the_command_says(
 
 
 def test_without_opensta_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hw.rtl.tools.sta.shutil.which", lambda _name: None)
+    monkeypatch.setattr(sta.shutil, "which", lambda _name: None)
     with pytest.raises(HdlError, match=r"OpenSTA is not installed, .* apt install opensta"):
         sta.require()
 
 
 @needs_sta
 def test_another_series_of_opensta_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hw.rtl.tools.sta.version", lambda: "2.6.0")
+    monkeypatch.setattr(sta, "version", lambda: "2.6.0")
     with pytest.raises(HdlError, match=r"OpenSTA 2\.6\.0 takes activities in another way"):
         sta.require()
 

@@ -277,7 +277,9 @@ class Bundle(Stream):
 
 def misfit(stream: Stream, field: str, given: float) -> SimulationError:
     """What is said of a number that a field cannot carry."""
-    return SimulationError(f"{stream.wire(field)}: {given} does not fit its {stream.widths[field]} bits")
+    whole = stream.fields[field].kind == "whole"
+    bits = f"{stream.widths[field]} bits" + (", which hold whole numbers" if whole else "")
+    return SimulationError(f"{stream.wire(field)}: {given} does not fit its {bits}")
 
 
 def float_bits(number: float) -> int:
