@@ -9,13 +9,16 @@ from hw.rtl.tools.hdl import run
 SEEDS = (0, 1, 2)
 
 
-@pytest.mark.parametrize("drawn", [5, 6])
+@pytest.mark.parametrize("drawn", [5, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("block", SCENARIOS)
 def test_the_verilog_is_the_component(block, drawn, simulator, tmp_path):
     assert run(bench(block, SCENARIOS[block].drawn(drawn), tmp_path, SEEDS), simulator) == 1
 
 
-@pytest.mark.parametrize("block", LARGE)
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(block, marks=pytest.mark.slow) if block == "skip_ahead" else block for block in LARGE],
+)
 def test_the_verilog_is_the_component_at_large_sizes(block, simulator, tmp_path):
     seed = LARGE_SEEDS[-1]
     assert run(bench(block, LARGE[block].drawn(seed), tmp_path, [seed], large=True), simulator) == 1
