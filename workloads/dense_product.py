@@ -11,8 +11,8 @@ from scipy import sparse
 from workloads.canonical import CsrArray
 from workloads.errors import WorkloadError
 from workloads.gemm import SLICE, Sliced, sliced
-from workloads.problem import Problem
-from workloads.verification import TOLERANCE, Comparison
+from workloads.problem import MatrixProduct
+from workloads.verification import Comparison
 
 __all__ = ["MOST_ELEMENTS", "Gemm", "accumulate", "exact_kind"]
 
@@ -25,27 +25,19 @@ FEW_PRODUCTS = 1 << 22  # up to which, and
 SPARSE = 0.03  # part of nonzeros below which a multiplication by a sparse matrix is the faster one
 
 
-class Gemm(Problem):
-    """The product of two matrices, Z = A B, of which every element is written, zeros too.
+class Gemm(MatrixProduct):
+    """The product of two matrices of which every element is written, zeros too.
 
-    B is A again if it is not given. Operands may be such as are drawn slice by slice.
+    Operands may be such as are drawn slice by slice.
     """
 
     kind = "gemm"
-    answer = "product"
     reference = "numpy"
-    tolerance = TOLERANCE
-    tensors = ("A", "B")
-
-    @property
-    def title(self) -> str:
-        """``A times A``, or ``A times B``."""
-        return "A times B" if "B" in self.operands else "A times A"
 
     def given(self) -> tuple[Sliced, Sliced]:
         """The two matrices, to be had slice by slice along K."""
-        a = self.operands["A"]
-        return sliced(a, 1), sliced(self.operands.get("B", a), 0)
+        first, second = self.both
+        return sliced(first, 1), sliced(second, 0)
 
     def check_operands(self) -> None:
         """Refuse two matrices that have no product, or one too large to be held.
@@ -53,14 +45,11 @@ class Gemm(Problem):
         Raises:
             WorkloadError: the inner dimensions differ, or the product has too many elements.
         """
-        first = self.operands["A"]
-        second = self.operands.get("B", first)
-        a, b = first.shape, second.shape
-        if a[1] != b[0]:
-            what = f"A ({first.name}) is {a[0]} x {a[1]} and B ({second.name}) is {b[0]} x {b[1]}"
-            raise WorkloadError(f"{what}: B should have {a[1]} rows")
-        if a[0] * b[1] > MOST_ELEMENTS:
-            what = f"{self.title} has {a[0]} x {b[1]} elements, each of which is written; at most"
+        super().check_operands()
+        first, second = self.both
+        rows, columns = first.shape[0], second.shape[1]
+        if rows * columns > MOST_ELEMENTS:
+            what = f"{self.title} has {rows} x {columns} elements, each of which is written; at most"
             raise WorkloadError(f"{what} {MOST_ELEMENTS} are held", fix="give smaller matrices")
 
     def check(self, answer: Dense) -> Comparison:

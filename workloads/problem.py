@@ -17,7 +17,7 @@ from workloads.errors import WorkloadError
 from workloads.gemm import Operand
 from workloads.verification import TOLERANCE, Comparison, compare, overflow
 
-__all__ = ["Problem", "ProblemParameters", "Spgemm"]
+__all__ = ["MatrixProduct", "Problem", "ProblemParameters", "Spgemm"]
 
 
 class ProblemParameters(BaseModel):
@@ -87,12 +87,10 @@ class Problem(ABC):
         return tuple(int(size) for size in answer.shape), int(answer.nnz)
 
 
-class Spgemm(Problem):
-    """The product of two sparse matrices, Z = A B; B is A again if it is not given."""
+class MatrixProduct(Problem):
+    """The product of two matrices, Z = A B; B is A again if it is not given."""
 
-    kind = "spgemm"
     answer = "product"
-    reference = "scipy"
     tolerance = TOLERANCE
     tensors = ("A", "B")
 
@@ -101,10 +99,38 @@ class Spgemm(Problem):
         """``A times A``, or ``A times B``."""
         return "A times B" if "B" in self.operands else "A times A"
 
-    def given(self) -> tuple[CsrArray, CsrArray]:
-        """The two matrices, canonical CSR of doubles; the same one twice of ``A times A``."""
+    @property
+    def both(self) -> tuple[Operand, Operand]:
+        """A and B; the same one twice of ``A times A``."""
         a = self.operands["A"]
-        return a.matrix, self.operands.get("B", a).matrix
+        return a, self.operands.get("B", a)
+
+    def check_operands(self) -> None:
+        """Refuse two matrices that have no product.
+
+        Raises:
+            WorkloadError: the inner dimensions differ.
+        """
+        first, second = self.both
+        a, b = first.shape, second.shape
+        if a[1] != b[0] and second is first:
+            what = f"{first.name} is {a[0]} x {a[1]}, so A times A does not exist"
+            raise WorkloadError(what, fix="give a second matrix")
+        if a[1] != b[0]:
+            what = f"A ({first.name}) is {a[0]} x {a[1]} and B ({second.name}) is {b[0]} x {b[1]}"
+            raise WorkloadError(f"{what}: B should have {a[1]} rows")
+
+
+class Spgemm(MatrixProduct):
+    """The product of two sparse matrices, in canonical CSR."""
+
+    kind = "spgemm"
+    reference = "scipy"
+
+    def given(self) -> tuple[CsrArray, CsrArray]:
+        """The two matrices, canonical CSR of doubles."""
+        first, second = self.both
+        return first.matrix, second.matrix
 
     def check_operands(self) -> None:
         """Refuse two matrices that have no product in doubles.
@@ -112,15 +138,7 @@ class Spgemm(Problem):
         Raises:
             WorkloadError: the inner dimensions differ, or the product's values do not fit a double.
         """
-        first = self.operands["A"]
-        second = self.operands.get("B", first)
-        a, b = first.matrix.shape, second.matrix.shape
-        if a[1] != b[0] and second is first:
-            what = f"{first.name} is {a[0]} x {a[1]}, so A times A does not exist"
-            raise WorkloadError(what, fix="give a second matrix")
-        if a[1] != b[0]:
-            what = f"A ({first.name}) is {a[0]} x {a[1]} and B ({second.name}) is {b[0]} x {b[1]}"
-            raise WorkloadError(f"{what}: B should have {a[1]} rows")
+        super().check_operands()
         place = overflow(*self.given())
         if place is not None:
             where = f"row {place[0] + 1}, column {place[1] + 1}"

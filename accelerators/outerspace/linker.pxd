@@ -5,6 +5,7 @@ from sim.channel cimport Channel
 from sim.component cimport Component
 
 cdef long READ_BURST, WRITE_BURST, PORT_SHIFT, TAG_MASK, NONE, INDEX_BYTES, ELEMENT_BYTES
+cdef int IN_AREA, TO_SPILL, SPILLING
 
 cdef class Linker(Component):
     cdef RowLists lists
@@ -15,14 +16,13 @@ cdef class Linker(Component):
     cdef long header_bytes
     cdef long align
     cdef long block_bytes
-    cdef long first_spill
     cdef readonly long spill
     cdef long[::1] used
     cdef long tag_base
     cdef long slots
     cdef long[::1] tags
     cdef long[::1] nodes
-    cdef signed char[::1] spills
+    cdef signed char[::1] ways
     cdef long[::1] free
     cdef readonly long under_way
     cdef long reading

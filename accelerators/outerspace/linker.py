@@ -12,6 +12,9 @@ from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
 
 NONE = -1
+# A node in its row's area takes the access of the head alone; one in the spill area is TO_SPILL up to the
+# end of that, and then SPILLING, in the access of the shared pointer.
+IN_AREA, TO_SPILL, SPILLING = range(3)
 
 
 @dataclass(frozen=True)
@@ -78,14 +81,13 @@ class Linker(Component):
         self.base, self.area_bytes, self.heads = space.base, space.area_bytes, space.heads
         self.header_bytes, self.align = space.header_bytes, space.align
         self.block_bytes = block_bytes
-        self.first_spill = space.base + block_bytes + space.area_bytes * space.rows
-        self.spill = self.first_spill
+        self.spill = space.base + block_bytes + space.area_bytes * space.rows
         self.used = array("q", bytes(8 * space.rows))  # bytes of each row's area
         self.tag_base = port << PORT_SHIFT
         self.slots = slots
         self.tags = array("q", bytes(8 * slots))
         self.nodes = array("q", bytes(8 * slots))
-        self.spills = array("b", bytes(slots))  # whether the access to the shared pointer is to come
+        self.ways = array("b", bytes(slots))
         self.free = array("q", range(slots))  # a stack of those that are not in use
         self.under_way = 0
         self.reading = NONE  # the slot whose read is to be sent
@@ -107,7 +109,7 @@ class Linker(Component):
 
     def _address(self, slot: int) -> int:
         """What a node needs next: its row's head, or behind it the shared pointer."""
-        if self.spills[slot] == 2:
+        if self.ways[slot] == SPILLING:
             return self.base
         return self.heads + self.lists.rows[self.nodes[slot]] * INDEX_BYTES
 
@@ -124,7 +126,7 @@ class Linker(Component):
         row = self.lists.rows[node]
         self.lists.following[node] = self.lists.heads[row]
         self.lists.heads[row] = node
-        self.spills[slot] = 0
+        self.ways[slot] = IN_AREA
         self._place(slot, node, row)
         self.reading = slot
         self.linked += 1
@@ -140,7 +142,7 @@ class Linker(Component):
         else:
             self.lists.addresses[node] = self.spill
             self.spill += size
-            self.spills[slot] = 1
+            self.ways[slot] = TO_SPILL
             self.spilled += 1
             self.spilled_bytes += size
 
@@ -159,13 +161,13 @@ class Linker(Component):
         if self.writes == 0 or not self.memory_requests.can_push() or not self.replies.can_push():
             return False
         slot = self.to_write[self.first_write]
-        if self.spills[slot] == 1 and self.reading != NONE:
+        if self.ways[slot] == TO_SPILL and self.reading != NONE:
             return False
         self.memory_requests.push(WRITE_BURST, self.tag_base, self._address(slot))
         self.first_write = (self.first_write + 1) % self.slots
         self.writes -= 1
-        if self.spills[slot] == 1:
-            self.spills[slot] = 2
+        if self.ways[slot] == TO_SPILL:
+            self.ways[slot] = SPILLING
             self.reading = slot
             return True
         self.replies.push(0, self.tags[slot], self.lists.addresses[self.nodes[slot]])

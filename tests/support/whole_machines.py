@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TypeVar
 
@@ -19,6 +20,11 @@ KERNELS: tuple[dict[str, Any], ...] = (
 )
 
 AnyMachine = TypeVar("AnyMachine", bound=Machine)
+
+
+def dotted(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by the keys of the configuration, from names with double underscores: ``pe__count``."""
+    return {key.replace("__", "."): value for key, value in settings.items()}
 
 
 def run_to_end(machine: AnyMachine) -> AnyMachine:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
-from whole_machines import run_to_end
+from whole_machines import dotted, run_to_end
 
 from accelerators.configuration import load
 from accelerators.extensor import ACCELERATOR, ExTensor, ExTensorConfiguration
@@ -36,13 +36,12 @@ TINY: dict[str, Any] = {
 
 def configured(**settings: Any) -> ExTensorConfiguration:
     """The shipped configuration with settings, whose dots are double underscores: ``pe__count=3``."""
-    given = {key.replace("__", "."): value for key, value in settings.items()}
-    return load(ExTensorConfiguration, ACCELERATOR.shipped, name="extensor", settings=given)
+    return load(ExTensorConfiguration, ACCELERATOR.shipped, name="extensor", settings=dotted(settings))
 
 
 def tiny(**settings: Any) -> ExTensorConfiguration:
     """``TINY`` with settings."""
-    return configured(**(TINY | {key.replace("__", "."): value for key, value in settings.items()}))
+    return configured(**(TINY | dotted(settings)))
 
 
 def run_extensor(parameters: ExTensorConfiguration, a: Any, b: Any, **options: Any) -> ExTensor:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
-from whole_machines import run_to_end
+from whole_machines import dotted, run_to_end
 
 from accelerators.configuration import load
 from accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
@@ -50,13 +50,12 @@ SETTINGS: dict[str, Any] = {
 
 def configured(**settings: Any) -> GammaConfiguration:
     """The shipped configuration with settings, whose dots are double underscores: ``pe__count=3``."""
-    given = {key.replace("__", "."): value for key, value in settings.items()}
-    return load(GammaConfiguration, ACCELERATOR.shipped, name="gamma", settings=given)
+    return load(GammaConfiguration, ACCELERATOR.shipped, name="gamma", settings=dotted(settings))
 
 
 def tiny(**settings: Any) -> GammaConfiguration:
     """``TINY`` with settings."""
-    return configured(**(TINY | {key.replace("__", "."): value for key, value in settings.items()}))
+    return configured(**(TINY | dotted(settings)))
 
 
 def run_gamma(parameters: GammaConfiguration, a: Any, b: Any, **options: Any) -> Gamma:

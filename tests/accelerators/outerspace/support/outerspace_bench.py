@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from machine_case import Operands
 from scipy import sparse
-from whole_machines import run_to_end
+from whole_machines import dotted, run_to_end
 
 from accelerators.configuration import load
 from accelerators.outerspace import ACCELERATOR, OuterSpace, OuterSpaceConfiguration
@@ -48,13 +48,12 @@ TINY: dict[str, Any] = {
 
 def configured(**settings: Any) -> OuterSpaceConfiguration:
     """The shipped configuration with settings, whose dots are double underscores: ``tile__count=3``."""
-    given = {key.replace("__", "."): value for key, value in settings.items()}
-    return load(OuterSpaceConfiguration, ACCELERATOR.shipped, name="outerspace", settings=given)
+    return load(OuterSpaceConfiguration, ACCELERATOR.shipped, name="outerspace", settings=dotted(settings))
 
 
 def tiny(**settings: Any) -> OuterSpaceConfiguration:
     """``TINY`` with settings."""
-    return configured(**(TINY | {key.replace("__", "."): value for key, value in settings.items()}))
+    return configured(**(TINY | dotted(settings)))
 
 
 def run_outerspace(parameters: OuterSpaceConfiguration, a: Any, b: Any, **options: Any) -> OuterSpace:
