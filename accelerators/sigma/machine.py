@@ -116,7 +116,7 @@ class Sigma(Composition[SigmaConfiguration]):
 
     def _connect_parts(self) -> None:
         connect, latency = self.kernel.connect, self.parameters.sums_latency
-        connect(self.controller, "ready", self.distributor, "ready", capacity=1)
+        connect(self.controller, "ready", self.distributor, "ready", capacity=2)
         for i, dpe in enumerate(self.dpes):
             connect(self.distributor, f"lines[{i}]", dpe, "lines", capacity=2)
             connect(self.distributor, f"columns[{i}]", dpe, "columns", capacity=2)

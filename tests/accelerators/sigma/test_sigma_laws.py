@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy import sparse
 from sigma_bench import EXAMPLES, IDEAL, TINY, built, makes, operands, ran
 from whole_machines import cycles, run_to_end
 
@@ -76,6 +77,14 @@ def test_cycles_with_unlimited_input_are_those_of_whole_folds(m, n, k, stationar
     make = COMPARED | {"input.words_per_cycle": 0, "stationary": stationary}
     found = fiberscope.simulate("sigma", gemm(m, n, k, b=1), settings=make).cycles
     assert 0 <= found - (-(-held // 128) + (14 + streamed) * folds) <= 5
+
+
+def test_passes_of_one_cycle_follow_each_other():
+    one = sparse.csr_array(np.ones((1, 3)))
+    make = TINY | IDEAL | {"dpe.count": 1, "dpe.multipliers": 2, "slice.k": 1, "reduce.flush": 0}
+    machine = ran((one, one.T.tocsr()), make | {"controller.first_fold": "hidden"})
+    # Two lines and three columns; the pass, network, multipliers, 2 + 2 levels of adders.
+    assert cycles(machine) == 2 + 3 + 1 + 1 + 1 + 2 + 2
 
 
 def folded(a, b, make):
