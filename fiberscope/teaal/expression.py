@@ -1,0 +1,162 @@
+"""Einsums as trees: what an expression of a cascade says, apart from how it is written and how it is run.
+
+An index variable is written small and names the rank that is written large: ``k`` runs over ``K``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+__all__ = [
+    "Access",
+    "Alias",
+    "Call",
+    "Equation",
+    "Expression",
+    "Index",
+    "Number",
+    "Operation",
+    "Scalar",
+    "Statement",
+    "Take",
+    "accesses",
+    "operators_of",
+    "scalars",
+]
+
+
+@dataclass(frozen=True)
+class Index:
+    """A coordinate as an affine function of the loops' coordinates: ``2*q + s - 1``.
+
+    Args:
+        terms: pairs of rank and coefficient, none of them 0, each rank once, in the order written.
+        constant: that is added.
+    """
+
+    terms: tuple[tuple[str, int], ...]
+    constant: int = 0
+
+    @property
+    def ranks(self) -> tuple[str, ...]:
+        """The ranks that take part."""
+        return tuple(rank for rank, _coefficient in self.terms)
+
+    @property
+    def rank(self) -> str | None:
+        """The rank that this is the plain coordinate of, if it is."""
+        plain = len(self.terms) == 1 and self.terms[0][1] == 1 and self.constant == 0
+        return self.terms[0][0] if plain else None
+
+
+@dataclass(frozen=True)
+class Access:
+    """A tensor at a point: ``A[k, m]``, an index for each of its declared ranks; none for a scalar tensor."""
+
+    tensor: str
+    indices: tuple[Index, ...]
+
+    @property
+    def ranks(self) -> tuple[str, ...]:
+        """The ranks in its indices, each once, in their order."""
+        return tuple(dict.fromkeys(rank for index in self.indices for rank in index.ranks))
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that is written out."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A name that stands for a number: a symbol of the specification, or an argument of a function."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    """``*``, ``+`` or ``-`` between operands, from left to right; ``-`` of one operand is its negative.
+
+    What they compute can be redefined (``Einsum.operators``). Where they compute is fixed: ``*`` where all
+    its operands are, ``+`` and ``-`` where any is.
+    """
+
+    operator: str
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Take:
+    """``take(A, B, 1)``: where all operands are, a copy of the selected one, counted from 0."""
+
+    operands: tuple[Expression, ...]
+    selected: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """A named function of operands; it is computed where any of them is, an absent one being empty there."""
+
+    function: str
+    operands: tuple[Expression, ...]
+
+
+Expression: TypeAlias = Access | Number | Scalar | Operation | Take | Call
+
+
+@dataclass(frozen=True)
+class Equation:
+    """One Einsum: the output at a point, and what it is there.
+
+    Args:
+        output: plain or affine indices; what the expression has and the output has not is reduced.
+        expression: the right-hand side.
+        text: as written.
+    """
+
+    output: Access
+    expression: Expression
+    text: str
+
+
+@dataclass(frozen=True)
+class Alias:
+    """``P1 = P0``: another name for the tensor as it is at this place of the cascade; nothing is moved."""
+
+    output: str
+    source: str
+    text: str
+
+
+Statement: TypeAlias = Equation | Alias
+
+
+def accesses(expression: Expression) -> Iterator[Access]:
+    """The tensors of an expression, from left to right."""
+    return (part for part in _parts(expression) if isinstance(part, Access))
+
+
+def scalars(expression: Expression) -> Iterator[Scalar]:
+    """Its names of numbers, from left to right."""
+    return (part for part in _parts(expression) if isinstance(part, Scalar))
+
+
+def operators_of(expression: Expression) -> Iterator[str]:
+    """The operators and the names of the functions that it applies, from the outside in."""
+    for part in _parts(expression):
+        if isinstance(part, Operation):
+            yield part.operator
+        elif isinstance(part, Call):
+            yield part.function
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    if isinstance(expression, Operation | Take | Call):
+        for operand in expression.operands:
+            yield from _parts(operand)
