@@ -48,7 +48,7 @@ OWN      = $(VENV)/bin/fiberscope rtl bench '$(BENCH)' --block '$(BLOCK)' --dut 
 BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
 # What the engine is compiled from: every file of C types and the Python file beside it.
-TYPED_ROOMS := sim hw accelerators
+TYPED_ROOMS := sim hw accelerators fiberscope
 TYPED    := $(shell find $(TYPED_ROOMS) -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 READY    := $(VENV)/built $(VENV)/installed
@@ -108,7 +108,7 @@ test-checked: $(READY) $(VENV)/dev ## Run the tests of engine, blocks and machin
 	@echo 'Compiling with every check on, some minutes ...'
 	@cd $(CHECKED) && FIBERSCOPE_CHECKED_BUILD=1 $(CURDIR)/$(PY) setup.py --quiet build_ext --inplace > build.log 2>&1 \
 	    || { tail -n 30 build.log >&2; echo 'make: compiling failed; all of it is in $(CHECKED)/build.log' >&2; exit 1; }
-	@cd $(CHECKED) && $(CURDIR)/$(PY) -m pytest -q -n auto -m 'not slow' tests/sim tests/hw tests/accelerators
+	@cd $(CHECKED) && $(CURDIR)/$(PY) -m pytest -q -n auto -m 'not slow' tests/sim tests/hw tests/accelerators tests/fiberscope/teaal
 
 check: lint types test ## Lint, check types and run the tests: the gate, here and in CI.
 

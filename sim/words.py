@@ -4,3 +4,8 @@
 def lowest_bit(bits: int) -> int:
     """Position of the lowest set bit of a non-zero word; an instruction when compiled."""
     return (bits & -bits).bit_length() - 1
+
+
+def highest_bit(bits: int) -> int:
+    """Position of the highest set bit of a non-zero word; an instruction when compiled."""
+    return bits.bit_length() - 1
