@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import yaml
 
 from accelerators.errors import ConfigurationError
 
-__all__ = ["Entry", "read_scalar", "read_yaml"]
+__all__ = ["Entry", "compose", "construct", "read_scalar", "read_text", "read_yaml", "refusing"]
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
         ConfigurationError: it cannot be read, is not YAML, gives a key twice or is not a mapping.
     """
     name = name or str(path)
-    text = _text(path, name)
-    try:
+    text = read_text(path, name)
+    with refusing(name):
         node = yaml.compose(text, _Loader)
         comments = _comments(text.splitlines())
         entries: dict[str, Entry] = {}
@@ -68,6 +69,28 @@ def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
             if key in entries:
                 raise ConfigurationError(f"{name}:{line}: {key} is given twice")
             entries[key] = Entry(value, f"{name}:{line}", comments.get(line, ""))
+    return entries
+
+
+def compose(text: str) -> yaml.Node | None:
+    """The nodes of a YAML text, each with its place; None of an empty one.
+
+    Raises:
+        yaml.YAMLError, ValueError, RecursionError: as ``refusing`` makes a line of.
+    """
+    node: yaml.Node | None = yaml.compose(text, _Loader)
+    return node
+
+
+@contextmanager
+def refusing(name: str) -> Iterator[None]:
+    """Make one line of what is wrong with a YAML file that messages call ``name``.
+
+    Raises:
+        ConfigurationError: within it was found that the file is not YAML.
+    """
+    try:
+        yield
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigurationError(f"{name}:{line}: not YAML: {error.problem}") from error
@@ -75,7 +98,6 @@ def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
         if isinstance(error, ConfigurationError):
             raise
         raise ConfigurationError(f"{name}: not YAML: {' '.join(str(error).split())}") from error
-    return entries
 
 
 def read_scalar(text: str) -> object:
@@ -84,12 +106,17 @@ def read_scalar(text: str) -> object:
         node = yaml.compose(text, _Loader)
         if node is None:
             return None
-        return text if isinstance(node, yaml.MappingNode) else _construct(node)
+        return text if isinstance(node, yaml.MappingNode) else construct(node)
     except (yaml.YAMLError, ValueError, RecursionError):
         return text
 
 
-def _text(path: Path, name: str) -> str:
+def read_text(path: Path, name: str) -> str:
+    """The text of a file that messages call ``name``.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is not UTF-8.
+    """
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -112,10 +139,11 @@ def _leaves(node: yaml.Node | None, prefix: str, name: str) -> Iterator[tuple[st
         if isinstance(value_node, yaml.MappingNode):
             yield from _leaves(value_node, f"{key}.", name)
         else:
-            yield key, key_node.start_mark.line + 1, _construct(value_node)
+            yield key, key_node.start_mark.line + 1, construct(value_node)
 
 
-def _construct(node: yaml.Node) -> object:
+def construct(node: yaml.Node) -> object:
+    """The value of a node, and of all below it."""
     loader = _Loader("")
     try:
         value: object = loader.construct_object(node, deep=True)

@@ -157,7 +157,8 @@ class StorageBinding:
     """A component holds a rank of a tensor: its coordinates, its payloads, or its elements (both).
 
     ``evict_on``, of buffets alone, is the loop rank whose next iteration drains it (``root``: none does).
-    Eager: the whole subtree from the rank down is moved when its root is reached.
+    Eager: the whole subtree is moved when its ``root``, a rank, is reached; a binding of a root in a file
+    stands for one of each rank from there down, and of each kind that the format stores.
     """
 
     component: str
@@ -167,6 +168,7 @@ class StorageBinding:
     format: str
     evict_on: str | None = None
     style: Literal["lazy", "eager"] = "lazy"
+    root: str | None = None
 
 
 @dataclass(frozen=True)
@@ -337,8 +339,10 @@ class Specification:
         einsums: in their order.
         symbols: numbers that settings can change, by name.
         functions: of its own.
+        shapes: of ranks whose size is declared; that of others is known from the inputs.
         configurations: of the architecture.
         iteration: None where the cascade runs once.
+        parameters: of the machine that it refers to, by dotted key.
     """
 
     name: str
@@ -346,8 +350,10 @@ class Specification:
     einsums: tuple[Einsum, ...]
     symbols: Mapping[str, float] = field(default_factory=dict)
     functions: Mapping[str, Function] = field(default_factory=dict)
+    shapes: Mapping[str, int] = field(default_factory=dict)
     configurations: Mapping[str, Configuration] = field(default_factory=dict)
     iteration: Iteration | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def inputs(self) -> tuple[str, ...]:
