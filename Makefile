@@ -48,7 +48,7 @@ OWN      = $(VENV)/bin/fiberscope rtl bench '$(BENCH)' --block '$(BLOCK)' --dut 
 BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
 # What the engine is compiled from: every file of C types and the Python file beside it.
-TYPED_ROOMS := sim hw accelerators fiberscope
+TYPED_ROOMS := sim hw accelerators workloads fiberscope
 TYPED    := $(shell find $(TYPED_ROOMS) -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 READY    := $(VENV)/built $(VENV)/installed

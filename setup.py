@@ -43,7 +43,8 @@ INLINE = (Path("sim/inline.py"), Path("sim/words.py"))
 
 
 def _extensions() -> list[Extension]:
-    typed = (pxd for room in ("sim", "hw", "accelerators", "fiberscope") for pxd in Path(room).rglob("*.pxd"))
+    rooms = (Path(room) for room in ("sim", "hw", "accelerators", "workloads", "fiberscope"))
+    typed = (pxd for room in rooms for pxd in room.rglob("*.pxd"))
     sources = sorted({pxd.with_suffix(".py") for pxd in typed}.difference(INLINE))
     modules = {".".join(source.with_suffix("").parts): str(source) for source in sources}
     modules[HELPERS] = HELPERS.replace(".", "/") + ".c"

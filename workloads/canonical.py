@@ -11,9 +11,19 @@ from scipy import sparse
 
 from workloads.errors import WorkloadError
 
-__all__ = ["CsrArray", "Integers", "Values", "canonical", "check_shape", "digest", "from_coordinates"]
+__all__ = [
+    "Coordinates",
+    "CsrArray",
+    "Integers",
+    "Values",
+    "canonical",
+    "check_shape",
+    "digest",
+    "from_coordinates",
+]
 
 CsrArray: TypeAlias = "sparse.csr_array[Any]"
+Coordinates: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Values: TypeAlias = npt.NDArray[np.float64]
 
@@ -43,14 +53,15 @@ def check_shape(
 
 
 def from_coordinates(
-    rows: Integers, cols: Integers, values: Values, shape: tuple[int, int], where: str
+    rows: Coordinates, cols: Coordinates, values: Values, shape: tuple[int, int], where: str
 ) -> CsrArray:
     """The matrix with these values at 0-based rows and columns, duplicates summed, zeros kept as nonzeros.
 
     Raises:
         WorkloadError: as ``canonical``.
     """
-    return canonical(sparse.coo_array((values, (rows, cols)), shape=shape), where)
+    check_shape(*shape, len(values), where)
+    return _finished(sparse.coo_array((values, (rows, cols)), shape=shape).tocsr(), where)
 
 
 def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's formats have no common public type
@@ -66,13 +77,17 @@ def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's fo
     check_shape(rows, cols, int(matrix.nnz), where)
     if matrix.dtype.kind in "iu":
         _check_exact(matrix, where)
-    result = sparse.csr_array(matrix, dtype=np.float64, copy=True)
-    result.sum_duplicates()
-    result.sort_indices()
-    _check_finite(result, where)
-    result.indptr = result.indptr.astype(np.int64)
-    result.indices = result.indices.astype(np.int64)
-    return result
+    return _finished(sparse.csr_array(matrix, dtype=np.float64, copy=True), where)
+
+
+def _finished(matrix: CsrArray, where: str) -> CsrArray:
+    """The matrix of doubles itself, sorted, duplicates summed, with wide indices."""
+    matrix.sum_duplicates()
+    matrix.sort_indices()
+    _check_finite(matrix, where)
+    matrix.indptr = matrix.indptr.astype(np.int64, copy=False)
+    matrix.indices = matrix.indices.astype(np.int64, copy=False)
+    return matrix
 
 
 def _check_exact(matrix: Any, where: str) -> None:  # noqa: ANN401 - as above

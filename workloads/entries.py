@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.canonical import MOST_EXACT, MOST_ROWS, Integers, Values
+from workloads.canonical import MOST_EXACT, MOST_ROWS, Coordinates, Values
 from workloads.errors import WorkloadError
 from workloads.text import Block
 
@@ -18,8 +18,8 @@ __all__ = ["Entries", "gather"]
 class Entries:
     """Coordinates (0-based) and values, one of each an entry."""
 
-    rows: Integers
-    cols: Integers
+    rows: Coordinates
+    cols: Coordinates
     values: Values
 
 
@@ -47,7 +47,7 @@ def gather(
             raise WorkloadError(f"an entry beyond the {declared} declared", where=where, line=extra)
         parts.append(_entries(block, where, shape, base))
         seen += count
-        line = block.first_line + block.text.count(b"\n") - 1
+        line = block.first_line + block.lines - 1
     if declared is not None and seen < declared:
         raise WorkloadError(f"ends after {seen} of {declared} entries", where=where, line=line or None)
     return _joined(parts)
@@ -56,17 +56,17 @@ def gather(
 def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Entries:
     numbers = block.numbers
     width = len(block.grammar.fields)
-    values = numbers[:, -1].copy() if width != 2 else np.ones(len(numbers))
+    values = numbers[:, -1].copy() if width != 2 else np.broadcast_to(1.0, len(numbers))
     _check(block, ~np.isfinite(values), "the value is too large for a double", where)
     if block.grammar.fields[-1] == "integer":
         _check(block, _rounded(block, values), "the integer, beyond 2^53, is none that a double holds", where)
     if width == 1:
-        return Entries(*(np.empty(0, dtype=np.int64),) * 2, values)
+        return Entries(*(np.empty(0, dtype=np.int32),) * 2, values)
     for axis, name in enumerate(("row", "column")):
         index, last = numbers[:, axis], base + shape[axis] - 1
         _check(block, (index < base) | (index > last), f"the {name} is outside {base} to {last}", where)
-    coordinates = numbers[:, :2].astype(np.int64) - base
-    return Entries(coordinates[:, 0].copy(), coordinates[:, 1].copy(), values)
+    rows, cols = ((numbers[:, axis] - base).astype(np.int32) for axis in (0, 1))  # MOST_ROWS fit
+    return Entries(rows, cols, values)
 
 
 def _rounded(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -89,7 +89,7 @@ def _check(block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], what
 
 def _joined(parts: list[Entries]) -> Entries:
     if not parts:
-        return Entries(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
+        return Entries(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0))
     return Entries(
         np.concatenate([part.rows for part in parts]),
         np.concatenate([part.cols for part in parts]),

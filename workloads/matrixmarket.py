@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from workloads.canonical import CsrArray, Integers, Values, check_shape, from_coordinates
+from workloads.canonical import Coordinates, CsrArray, Values, check_shape, from_coordinates
 from workloads.entries import Entries, gather
 from workloads.errors import WorkloadError
 from workloads.text import LONGEST_LINE, Grammar, scan
@@ -132,7 +132,7 @@ def _dense_coordinates(header: _Header, values: Values) -> Entries:
     return Entries(cols + places - starts[cols] + skew, cols, values[places])
 
 
-def _mirrored(header: _Header, entries: Entries, where: str) -> tuple[Integers, Integers, Values]:
+def _mirrored(header: _Header, entries: Entries, where: str) -> tuple[Coordinates, Coordinates, Values]:
     rows, cols, values = entries.rows, entries.cols, entries.values
     if header.symmetry == "general":
         return rows, cols, values

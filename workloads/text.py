@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -24,10 +25,11 @@ import numpy as np
 
 from workloads.canonical import Values
 from workloads.errors import WorkloadError
+from workloads.number_lines import COMPILED, NumberLines
 
 __all__ = ["Block", "Grammar", "opened", "scan"]
 
-CHUNK_BYTES = 8 * 2**20
+CHUNK_BYTES = 2 * 2**20
 LONGEST_LINE = 64 * 2**10
 GZIP_MAGIC = b"\x1f\x8b"
 STANDARD_INPUT = "-"  # as the name of a file
@@ -46,6 +48,7 @@ class Grammar:
     def __init__(self, fields: Sequence[str], comment: str) -> None:
         """Compile the grammar; ``comment`` lists the characters that start a comment line."""
         self.fields = tuple(fields)
+        self.comment = comment
         mark = re.escape(comment.encode())
         entry = rb"[ \t]++".join(_FIELDS[field] for field in self.fields)
         skip = rb"[ \t]*+[%s][^\n]*+\n" % mark
@@ -77,6 +80,11 @@ class Block:
     text: bytes
     first_line: int
     grammar: Grammar
+
+    @cached_property
+    def lines(self) -> int:
+        """How many lines it is."""
+        return self.text.count(b"\n")
 
     def line_of(self, entry: int) -> int:
         """The 1-based line of the file that holds the 0-based ``entry`` of this block.
@@ -148,14 +156,24 @@ def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) ->
         WorkloadError: a line the grammar does not know, with its number.
     """
     line = first_line
+    lines = NumberLines(grammar.fields, grammar.comment)
     while text := _whole_lines(stream, where, line):
-        good = grammar.matched(text)
-        if good < len(text):
-            _refuse(text[good:], grammar, where, line + text.count(b"\n", 0, good))
-        bare = grammar.without_comments(text)
-        numbers = np.fromstring(bare, dtype=np.float64, sep=" ") if bare.strip() else np.empty(0)
-        yield Block(numbers.reshape(-1, len(grammar.fields)), text, line, grammar)
-        line += text.count(b"\n")
+        numbers = lines.table(text) if COMPILED else None
+        if numbers is None:
+            numbers = _by_grammar(text, grammar, where, line)
+        block = Block(numbers, text, line, grammar)
+        yield block
+        line += block.lines
+
+
+def _by_grammar(text: bytes, grammar: Grammar, where: str, line: int) -> Values:
+    """The numbers of whole lines, entries x fields, or what is wrong with the first that is not good."""
+    good = grammar.matched(text)
+    if good < len(text):
+        _refuse(text[good:], grammar, where, line + text.count(b"\n", 0, good))
+    bare = grammar.without_comments(text)
+    numbers = np.fromstring(bare, dtype=np.float64, sep=" ") if bare.strip() else np.empty(0)
+    return numbers.reshape(-1, len(grammar.fields))
 
 
 def too_long(where: str, line: int) -> WorkloadError:

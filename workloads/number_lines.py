@@ -1,0 +1,200 @@
+"""Numbers out of lines of text, fast: what ``workloads.text`` reads by its grammar, by a compiled loop.
+
+It knows what is right and nothing of what is wrong: at the first line that does not fit it gives up, and
+the grammar finds and names the fault.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from math import ldexp
+
+import numpy as np
+
+from workloads.canonical import Values
+
+__all__ = ["COMPILED", "NumberLines"]
+
+COMPILED = not __file__.endswith(".py")  # interpreted, the grammar's regular expression is faster
+
+INDEX, INTEGER, REAL = range(3)
+_KINDS = ("index", "integer", "real")
+
+MOST_DIGITS = 19  # of a mantissa, in 64 bits
+MOST_EXPONENT_DIGITS = 4
+FAR_EXPONENT = 10_000  # in place of a longer one: as far out of reach
+LEAST_POWER, MOST_POWER = -307, 288  # of ten: no product is subnormal or infinite
+LEAST_SCALE = -1074  # of two, for which there is a double
+LOWER_WORD = 2**64 - 1
+EXACT_INTEGER = 2**53
+BELOW_MANTISSA = 9  # bits of a product's upper word below a double's 53 and the one that rounds it
+TAB, NEWLINE, RETURN, SPACE, PLUS, MINUS, POINT, ZERO, LOWER_E = b"\t\n\r +-.0e"
+TO_LOWER = 32
+
+
+def _leading_word(power: int) -> int:
+    """The highest 64 bits of ten to a power; the rest is cut off."""
+    whole = int(10 ** abs(power))
+    if power >= 0:
+        return whole << 63 >> whole.bit_length() - 1
+    return (1 << 63 + whole.bit_length()) // whole
+
+
+class NumberLines:
+    """Reads text of which each line holds a number for every field, or a comment, or nothing.
+
+    Args:
+        fields: of a line, each ``index``, ``integer`` or ``real``.
+        comment: the characters with which a comment begins.
+    """
+
+    def __init__(self, fields: Sequence[str], comment: str) -> None:
+        self.kinds = array("l", [_KINDS.index(field) for field in fields])
+        self.width = len(fields)
+        self.comments = bytes(byte in comment.encode() for byte in range(256))
+        self.powers = array("L", map(_leading_word, range(LEAST_POWER, MOST_POWER + 1)))
+        self.scales = array("d", [ldexp(1, scale) for scale in range(LEAST_SCALE, 972)])
+        self.text = self.source = b"\n"
+        self.numbers = np.empty(0)
+        self.at = self.mantissa = self.significant = self.power = 0
+        self.value = 0.0
+
+    def table(self, text: bytes) -> Values | None:
+        """The numbers of ``text``, entries x fields; None if a line does not fit.
+
+        Args:
+            text: whole lines, the last with its newline.
+        """
+        self.text = self.source = text
+        self.at = entries = 0
+        self.numbers = numbers = np.empty((len(text) // (2 * self.width) + 1) * self.width)
+        length = len(text)
+        while self.at < length:
+            found = self._line(entries)
+            if found < 0:
+                return None
+            entries += found
+        return numbers[: entries * self.width].reshape(entries, self.width)
+
+    def _line(self, entry: int) -> int:
+        """Read a line as ``entry``: 1 if it is an entry, 0 if it holds none, -1 if it does not fit."""
+        self._skip_blanks()
+        first = self.text[self.at]
+        if self.comments[first]:
+            self._skip_comment()
+            return 0
+        found = first not in (NEWLINE, RETURN)
+        if found and not self._entry(entry):
+            return -1
+        while self.text[self.at] in (SPACE, TAB, RETURN):
+            self.at += 1
+        if self.text[self.at] != NEWLINE:
+            return -1
+        self.at += 1
+        return found
+
+    def _skip_blanks(self) -> bool:
+        """Go over spaces and tabs; whether there are any."""
+        start = self.at
+        while self.text[self.at] in (SPACE, TAB):
+            self.at += 1
+        return self.at > start
+
+    def _skip_comment(self) -> None:
+        while self.text[self.at] != NEWLINE:
+            self.at += 1
+        self.at += 1
+
+    def _entry(self, entry: int) -> bool:
+        """Read the numbers of a line; whether there is one of every field's kind."""
+        for field in range(self.width):
+            if field > 0 and not self._skip_blanks():
+                return False
+            if not self._number(self.kinds[field]):
+                return False
+            self.numbers[entry * self.width + field] = self.value
+        return True
+
+    def _number(self, kind: int) -> bool:
+        """Read a number into ``value``; whether there is one of this kind."""
+        start = self.at
+        negative = self._sign(kind != INDEX)
+        self.mantissa = self.significant = self.power = 0
+        found = self._digits()
+        if kind == REAL:
+            if self.text[self.at] == POINT:
+                self.at += 1
+                self.power = -self._digits()
+                found -= self.power
+            if self.text[self.at] | TO_LOWER == LOWER_E and not self._exponent():
+                return False
+        if found == 0:
+            return False
+        if self.significant > MOST_DIGITS or not self._nearest():
+            self.value = float(self.source[start : self.at])
+        elif negative:
+            self.value = -self.value
+        return True
+
+    def _sign(self, minus: bool) -> bool:
+        """Go over a sign, a minus only where it is allowed; whether it is one."""
+        sign = self.text[self.at]
+        if sign == PLUS or (minus and sign == MINUS):
+            self.at += 1
+        return minus and sign == MINUS
+
+    def _digits(self) -> int:
+        """Go over digits, adding them to ``mantissa`` (modulo 2^64 when compiled); how many there are."""
+        at, mantissa, significant = self.at, self.mantissa, self.significant
+        while ZERO <= self.text[at] <= ZERO + 9:
+            mantissa = 10 * mantissa + self.text[at] - ZERO
+            significant += mantissa != 0
+            at += 1
+        found = at - self.at
+        self.at, self.mantissa, self.significant = at, mantissa, significant
+        return found
+
+    def _exponent(self) -> bool:
+        """Go over an exponent, adding it to ``power``; whether it has digits."""
+        mantissa, significant = self.mantissa, self.significant
+        self.at += 1
+        negative = self._sign(True)
+        self.mantissa = self.significant = 0
+        found = self._digits()
+        exponent = self.mantissa if self.significant <= MOST_EXPONENT_DIGITS else FAR_EXPONENT
+        self.power += -exponent if negative else exponent
+        self.mantissa, self.significant = mantissa, significant
+        return found > 0
+
+    def _nearest(self) -> bool:
+        """Set ``value`` to the double nearest to ``mantissa`` times ten to ``power``; whether that is sure.
+
+        The mantissa times the highest 64 bits of the power is a double's mantissa, one bit to round by, and
+        what lies below. It is not sure if what was cut off may carry into these, or if the product is halfway
+        between two doubles. Source: D. Lemire, "Number Parsing at a Gigabyte per Second", Software: Practice
+        and Experience 51, 2021.
+        """
+        if self.mantissa == 0 or (self.power == 0 and self.mantissa <= EXACT_INTEGER):
+            self.value = self.mantissa
+            return True
+        if not LEAST_POWER <= self.power <= MOST_POWER:
+            return False
+        mantissa, shift = self.mantissa, 0
+        while mantissa >> 56 == 0:
+            mantissa <<= 8
+            shift += 8
+        while mantissa >> 63 == 0:
+            mantissa <<= 1
+            shift += 1
+        product = mantissa
+        product *= self.powers[self.power - LEAST_POWER]
+        upper = product >> 64
+        below = BELOW_MANTISSA + (upper >> 63)
+        bits = upper >> below
+        rest = upper - (bits << below)
+        if rest + 1 == 1 << below or (bits & 1 and rest == 0 and product & LOWER_WORD == 0):
+            return False
+        scale = (217706 * self.power >> 16) - shift + below + 2  # the first is the power's binary exponent
+        self.value = ((bits + 1) >> 1) * self.scales[scale - LEAST_SCALE]
+        return True
