@@ -14,3 +14,6 @@ cdef class PortRoute(Route):
     cdef readonly long group
 
     cpdef long output(self, Channel head, long outputs) except? -2
+
+cdef class CoordinateRoute(Route):
+    cpdef long output(self, Channel head, long outputs) except? -2

@@ -52,3 +52,11 @@ class PortRoute(Route):
     def output(self, head: Channel, outputs: int) -> int:
         """By the tag."""
         return (head.coordinate() >> PORT_SHIFT) // self.group
+
+
+class CoordinateRoute(Route):
+    """Tokens by their coordinate, output ``coordinate % outputs``: ids are dealt out by their low bits."""
+
+    def output(self, head: Channel, outputs: int) -> int:
+        """By the coordinate."""
+        return head.coordinate() % outputs

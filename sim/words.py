@@ -9,3 +9,8 @@ def lowest_bit(bits: int) -> int:
 def highest_bit(bits: int) -> int:
     """Position of the highest set bit of a non-zero word; an instruction when compiled."""
     return bits.bit_length() - 1
+
+
+def ones(bits: int) -> int:
+    """How many bits of a word are set; an instruction when compiled."""
+    return bits.bit_count()

@@ -11,6 +11,7 @@ from fiberscope.drawing.block import drawn_block
 from hw.adder_network import AdderNetwork
 from hw.allocator import BumpAllocator, NodeWriter
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
+from hw.atomic_update import AtomicUpdate
 from hw.benes import BenesNetwork
 from hw.bitmap import Regor
 from hw.bitmap_intersect import BitmapIntersector
@@ -19,11 +20,14 @@ from hw.cache import FiberCacheBank
 from hw.divider import Divider
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.leader_follower import LeaderFollowerIntersector
+from hw.list_writer import ListWriter
 from hw.merge import HighRadixMerger
 from hw.network import Concentrator, Crossbar
+from hw.prefetch import StreamPrefetcher
 from hw.prefix_sum import PrefixPopcount, PrefixSum
 from hw.scanner import LevelScanner
 from hw.sorted_head import SortedHeadUnit
+from hw.touched import TouchedBitmap
 from sim.component import Input
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -33,8 +37,8 @@ LETTERS = re.compile(r"[\u2502-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE
 BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
     *(SkipAheadIntersector, LeaderFollowerIntersector, BitmapIntersector, PrefixSum, Divider, AdderNetwork),
-    *(BenesNetwork, Regor, PrefixPopcount, SortedHeadUnit, BumpAllocator, NodeWriter, Crossbar),
-    *(Concentrator, FiberCacheBank, Buffet),
+    *(BenesNetwork, Regor, PrefixPopcount, SortedHeadUnit, BumpAllocator, NodeWriter, AtomicUpdate),
+    *(TouchedBitmap, StreamPrefetcher, ListWriter, Crossbar, Concentrator, FiberCacheBank, Buffet),
 )
 
 

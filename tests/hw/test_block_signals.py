@@ -9,6 +9,7 @@ from memory_stub import MemoryStub
 from hw.adder_network import AdderNetwork
 from hw.allocator import BumpAllocator, NodeWriter
 from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
+from hw.atomic_update import AtomicUpdate
 from hw.benes import DOUBLE, BenesNetwork
 from hw.bitmap import Regor
 from hw.buffet import Buffet
@@ -16,15 +17,19 @@ from hw.cache import FiberCacheBank
 from hw.cache_geometry import FiberCacheSpecification
 from hw.divider import Divider
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
+from hw.islip import IslipCrossbar
 from hw.leader_follower import LeaderFollowerIntersector
 from hw.level import Level
+from hw.list_writer import ListWriter
 from hw.memory import READ, WRITE
 from hw.merge import HighRadixMerger
 from hw.network import Concentrator, Crossbar, QueuedCrossbar
+from hw.prefetch import StreamPrefetcher
 from hw.prefix_sum import PrefixPopcount, PrefixSum
 from hw.routes import PortRoute
 from hw.scanner import LevelScanner
 from hw.sorted_head import SortedHeadUnit
+from hw.touched import TouchedBitmap
 from sim import Kernel
 from sim.testing import StreamSink, StreamSource
 
@@ -127,6 +132,30 @@ CASES = {
         ["grants"],
         (5, 1),
     ),
+    "atomic_update": (
+        lambda: AtomicUpdate("block", array("d", [9.0]), neutral=9.0),
+        {"updates": [(0, 0, 0, 3.0), (0, 0, 0, 1.0)]},
+        ["touched"],
+        (0, 2, 3),
+    ),
+    "touched": (
+        lambda: TouchedBitmap("block", 40),
+        {"sets[0]": [(0, 33, 0, 0.0), (1, 0, 0, 0.0)], "scans": [(0, 0, 0, 0.0)]},
+        ["ready", "found[0]"],
+        (0, 2, 1),
+    ),
+    "prefetcher": (
+        lambda: StreamPrefetcher("block", 0, 4),
+        {"jobs": [(0, 3, 3, 0.0)], "replies": []},
+        ["requests", "elements"],
+        (-1, 0, 0),
+    ),
+    "list_writer": (
+        lambda: ListWriter("block", 0, 64),
+        {"entries": [(0, 7, 0, 0.0), (1, 0, 0, 0.0)]},
+        ["requests", "ends"],
+        (1, 1),
+    ),
     "node_writer": (lambda: NodeWriter("block", 4), {"nodes": [(1, 3, 64, 0.0)]}, ["headers"], (3, 1)),
     "crossbar": (
         lambda: Crossbar("block", PortRoute()),
@@ -142,6 +171,12 @@ CASES = {
     ),
     "queued crossbar": (
         lambda: QueuedCrossbar("block", PortRoute(), 2),
+        {"inputs[0]": [(0, 0, 0, 0.0)] * 3},
+        ["outputs[0]"],
+        (3, 0, 0),
+    ),
+    "islip": (
+        lambda: IslipCrossbar("block", PortRoute(), 2),
         {"inputs[0]": [(0, 0, 0, 0.0)] * 3},
         ["outputs[0]"],
         (3, 0, 0),
