@@ -105,7 +105,7 @@ class FiberTree:
     def to_coo(self) -> tuple[dict[str, Integers], Values]:
         """The coordinates of all nonzeros by rank of the tensor, and their values, in the tree's order."""
         found: dict[str, Integers] = {}
-        for rank, column in zip(self.ranks, self._columns(), strict=True):
+        for rank, column in zip(self.ranks, self.columns(), strict=True):
             _unravel(rank, column, found)
         return found, self.values
 
@@ -137,7 +137,7 @@ class FiberTree:
         """
         if sorted(names) != sorted(self.names):
             raise ValueError(f"swizzle needs each of {', '.join(self.names)} once, not {', '.join(names)}")
-        levels, columns = [self.level(name) for name in names], self._columns()
+        levels, columns = [self.level(name) for name in names], self.columns()
         ranks = tuple(self.ranks[level] for level in levels)
         return _grown(ranks, [columns[level] for level in levels], self.values, _unsorted(levels))
 
@@ -257,7 +257,7 @@ class FiberTree:
         lengths = np.diff(self.segments[level])
         return np.repeat(np.arange(len(lengths)), lengths)
 
-    def _columns(self) -> list[Integers]:
+    def columns(self) -> list[Integers]:
         """For each rank the coordinate of every nonzero."""
         columns: list[Integers] = []
         below = np.arange(self.nonzeros + 1)  # where the nonzeros of each element begin
