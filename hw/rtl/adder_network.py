@@ -15,7 +15,7 @@ from hw.rows import MAXIMUM_WIDTH
 from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Bundle, Field, Interface
+from hw.rtl.kit.interface import Bundle, Content, Field, Interface
 from hw.rtl.kit.parameters import Parameters, number, one_of
 from hw.rtl.kit.rows import Row, Rows
 from hw.rtl.kit.twin import Signal, Streams, named
@@ -45,7 +45,7 @@ class AdderNetworkParameters(Parameters):
 def interface(parameters: AdderNetworkParameters) -> Interface:
     """Ports: ``leaves`` and ``sums``, rows with a mask; ``pending`` while a vector is inside or enters."""
     bits, lanes = parameters.operand_bits, parameters.leaves
-    leaf: dict[str, int | Field] = {"coordinate": parameters.id_bits, "value": Field("value", bits, "whole")}
+    leaf: Content = {"coordinate": parameters.id_bits, "value": Field("value", bits, "whole")}
     total = leaf | {"value": Field("value", bits + lanes.bit_length() - 1, "whole")}
     return Interface(
         "adder_network",

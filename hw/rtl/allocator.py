@@ -13,7 +13,7 @@ from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Field, Interface, Stream, tokens_of
+from hw.rtl.kit.interface import Content, Field, Interface, Stream, tokens_of
 from hw.rtl.kit.parameters import Parameters, check_range, number
 from hw.rtl.kit.sram import Sram
 from hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named
@@ -126,7 +126,7 @@ def writer_interface(parameters: NodeWriterParameters) -> Interface:
     """Ports: ``nodes`` and ``headers``; an address of -1 says that a list ends. ``pending`` is a header's."""
     count = {"control": parameters.count_bits}
     address = Field("reference", parameters.address_bits, "unsigned")
-    row: dict[str, int | Field] = {"coordinate": index_bits(parameters.rows), "reference": address}
+    row: Content = {"coordinate": index_bits(parameters.rows), "reference": address}
     header = {"coordinate": parameters.address_bits, "reference": parameters.address_bits + 1}
     return Interface(
         "node_writer",

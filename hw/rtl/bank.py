@@ -23,6 +23,8 @@ from sim.channel import Channel
 STATUS = ("decided", "missed", "evicted", "working", "stalled_on_replies", "stalled_on_memory", PENDING)
 
 
+ARRAY, NO_ARRAY = "array", "none"
+
 # What a module is tried up to, where that is less than the component's limit.
 MOST = {"sets": 1024, "ways": 64, "misses": 256, "targets": 1024, "stages": 3}
 
@@ -36,9 +38,12 @@ class BankParameters(FiberCacheSpecification, Parameters):
         port: the bank's number on the network to memory.
         tag_bits: width of a tag, 33 to 63; ``port`` has those from 32 up.
         address_bits: width of a byte address, 16 to 64; the highest is 0, for addresses are not negative.
+        data: what is in the lines: in an ``array`` of the module, or, with ``none``, left to whoever has the
+            addresses, as the component leaves it.
 
     Raises:
-        ValueError: for a number out of its range, or lines or sets of no power of two.
+        ValueError: for a number out of its range, lines or sets of no power of two, or an array
+            with one stage.
     """
 
     banks: int = 48
@@ -49,6 +54,7 @@ class BankParameters(FiberCacheSpecification, Parameters):
     port: int = 0
     tag_bits: int = 48
     address_bits: int = 48
+    data: str = field(default=ARRAY, metadata={CHOICES: (ARRAY, NO_ARRAY)})
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
@@ -61,6 +67,11 @@ class BankParameters(FiberCacheSpecification, Parameters):
             if number & (number - 1):
                 raise ValueError(f"bank: {name} must be a power of two, not {number}")
         check_choice("bank", "index", self.index, INDEXES)
+        check_choice("bank", "data", self.data, (ARRAY, NO_ARRAY))
+        if self.data == ARRAY and self.stages == 1:
+            raise ValueError(
+                "bank: data=array needs 2 or 3 stages: a way is known only at the end of the first"
+            )
 
     @property
     def hashed(self) -> bool:
@@ -70,7 +81,12 @@ class BankParameters(FiberCacheSpecification, Parameters):
     @property
     def memory_port(self) -> MemoryPort:
         """What its requests and replies consist of, those to memory too."""
-        return MemoryPort(self.tag_bits, self.address_bits)
+        return MemoryPort(self.tag_bits, self.address_bits, self.line_bits)
+
+    @property
+    def line_bits(self) -> int:
+        """Bits of a line at the ports and in the array, 0 where there is none."""
+        return 8 * self.line_bytes if self.data == ARRAY else 0
 
     @property
     def offset_bits(self) -> int:
@@ -79,8 +95,8 @@ class BankParameters(FiberCacheSpecification, Parameters):
 
 
 def matching(specification: FiberCacheSpecification, port: int) -> BankParameters:
-    """Parameters that suit a component made with these arguments."""
-    return BankParameters(**asdict(specification), port=port)
+    """Parameters that suit a component made with these arguments, which has only the addresses of lines."""
+    return BankParameters(**asdict(specification), port=port, data=NO_ARRAY)
 
 
 def _component(name: str, parameters: BankParameters) -> FiberCacheBank:
@@ -162,7 +178,7 @@ class BankStandIn(Adapter):
 
 BLOCK = RtlBlock(
     "bank",
-    "a bank of a FiberCache: tags, priorities and SRRIP, misses in flight, write-backs; a request a cycle",
+    "a FiberCache bank: tags, lines, priorities, SRRIP, misses in flight, write-backs; a request a cycle",
     BankParameters,
     matching,
     interface,

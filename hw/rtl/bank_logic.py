@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING
@@ -11,13 +9,15 @@ from typing import TYPE_CHECKING
 import pyrtl
 
 from hw.memory import CONSUME, FETCH, OPERATIONS, PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
+from hw.rtl.bank_parts import Bank, Chosen, Compared, Done, LookedUp, Operation, Request, Wish
 from hw.rtl.bank_stages import CHOOSE, COMPARE, LOOK_UP, Stages
 from hw.rtl.channel import PENDING
-from hw.rtl.kit.memory_port import CONTROL_BITS
+from hw.rtl.kit.memory_port import CONTROL_BITS, LINE
 from hw.rtl.kit.smallest import Candidate
 from hw.rtl.kit.trees import any_of
 from hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
-from hw.rtl.misses import OPERATION_BITS, MissChanges, MissTable
+from hw.rtl.lines import Lines
+from hw.rtl.misses import OPERATION_BITS, MissChanges, MissTable, number_of
 from hw.rtl.tags import State, TagChanges, Tags, Victim, set_of
 from hw.tags import Sets
 
@@ -25,104 +25,6 @@ if TYPE_CHECKING:
     from hw.rtl.bank import BankParameters
 
 READ_LANE = "memory_requests.1"  # where a line read leaves behind the write-back of its victim
-
-
-@dataclass(frozen=True)
-class _Bank:
-    """The parts of a bank."""
-
-    parameters: BankParameters
-    stages: Stages
-    tags: Tags
-    table: MissTable
-    between: Streams
-
-
-@dataclass(frozen=True)
-class _Request:
-    """A request: its token, and whether its set was ever written."""
-
-    control: Signal
-    coordinate: Signal
-    reference: Signal
-    known: Signal
-
-    def behind(self, rank: str, stages: Stages) -> _Request:
-        """The same a stage later."""
-        return _Request(
-            *(stages.behind(rank, name, getattr(self, name)) for name in self.__dataclass_fields__)
-        )
-
-
-@dataclass(frozen=True)
-class _LookedUp:
-    """A request whose set is read, the misses that will bring a line of that, and the ways of these."""
-
-    request: _Request
-    misses: Sequence[Signal]
-    in_flight: Sequence[Signal]
-
-
-@dataclass(frozen=True)
-class _Compared:
-    """What the set says: where the line is, the states of all ways, the first free one, and who may leave."""
-
-    request: _Request
-    misses: Sequence[Signal]
-    found: Sequence[Signal]
-    states: Sequence[State]
-    free: Sequence[Signal]
-    candidates: Sequence[Candidate]
-
-
-@dataclass(frozen=True)
-class _Operation:
-    """Which operation a request is."""
-
-    read: Signal
-    waits: Signal  # a read or a consume: for a line, if that is not here
-    write: Signal  # of either kind
-    unread: Signal
-    fetch: Signal
-    consume: Signal
-    through: Signal
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """A request that is to be decided about, and the miss that will bring its line, if any."""
-
-    request: _Request
-    operation: _Operation
-    found: Sequence[Signal]
-    states: Sequence[State]
-    victim: Victim
-    evicts_dirty: Signal
-    present: Signal
-    brings: Sequence[Signal]
-
-
-@dataclass(frozen=True)
-class _Wish:
-    """What is to be done with the request, all but ``joins`` if there is space for what they send."""
-
-    joins: Signal  # a line that is in flight
-    hits: Signal
-    allocates: Signal  # a place for a line to be written
-    asks: Signal  # memory for a line
-    passes: Signal  # a write on to memory
-    writes_back: Signal  # the victim, when it allocates or asks
-
-
-@dataclass(frozen=True)
-class _Done:
-    """What is done with the request."""
-
-    hit: Signal
-    allocated: Signal
-    asked: Signal
-    passed: Signal
-    placed: Signal  # a line takes the victim's place
 
 
 def design(parameters: BankParameters, between: Streams) -> None:
@@ -136,25 +38,30 @@ def design(parameters: BankParameters, between: Streams) -> None:
     """
     lines = parameters.address_bits - parameters.offset_bits
     sets, ways = parameters.sets, parameters.ways
-    bank = _Bank(
+    stages = Stages(parameters.stages)
+    table = MissTable(parameters.misses, parameters.targets, lines, parameters.tag_bits, sets, ways)
+    bank = Bank(
         parameters,
-        Stages(parameters.stages),
+        stages,
         Tags(sets, ways, parameters.priority_limit, parameters.reuse_limit, lines),
-        MissTable(parameters.misses, parameters.targets, lines, parameters.tag_bits, sets, ways),
+        table,
+        Lines(sets, ways, parameters.line_bits, stages, table) if parameters.line_bits else None,
         between,
     )
     _take_line(bank)
     _decide(bank, _choose(bank, _compare(bank, _look_up(bank, between.inputs["requests"]))))
 
 
-def _take_line(bank: _Bank) -> None:
+def _take_line(bank: Bank) -> None:
     """Take a line that comes, when none is there or the one before is done."""
     arrivals, replies = bank.between.inputs["memory_replies"], bank.between.outputs["replies"]
     miss = arrivals.fields["coordinate"][: index_bits(bank.parameters.misses)]
     arrivals.accept(bank.table.take_line(miss, arrivals.valid, replies.ready))
+    if bank.lines:
+        bank.lines.take(arrivals.fields[LINE])
 
 
-def _look_up(bank: _Bank, head: InputStream) -> _LookedUp:
+def _look_up(bank: Bank, head: InputStream) -> LookedUp:
     """Take the request at the head, if a way of its set is not in flight, and read the set."""
     parameters, stages, fields = bank.parameters, bank.stages, head.fields
     sets = Sets(parameters.banks, parameters.sets, parameters.hashed)
@@ -166,25 +73,27 @@ def _look_up(bank: _Bank, head: InputStream) -> _LookedUp:
     enters = stages.enter(wanted, set_index)
     head.accept(enters)
     known = bank.tags.read(set_index, enters)
-    request = _Request(fields["control"], fields["coordinate"], fields["reference"], known)
-    return _LookedUp(
+    if bank.lines:
+        bank.lines.enter(fields[LINE])
+    request = Request(fields["control"], fields["coordinate"], fields["reference"], known)
+    return LookedUp(
         request.behind(LOOK_UP, stages),
         stages.misses_behind(LOOK_UP, "misses", misses, bank.table),
         stages.all_behind(LOOK_UP, "in_flight", in_flight),
     )
 
 
-def _line(bank: _Bank, reference: Signal) -> Signal:
+def _line(bank: Bank, reference: Signal) -> Signal:
     return reference[bank.parameters.offset_bits :]
 
 
-def _compare(bank: _Bank, looked_up: _LookedUp) -> _Compared:
+def _compare(bank: Bank, looked_up: LookedUp) -> Compared:
     """Look for the line in its set, and for one to leave in each group of ways."""
     stages, tags, request = bank.stages, bank.tags, looked_up.request
     found = tags.compare(_line(bank, request.reference), request.known)
     states = tags.states()
     candidates = tags.candidates(states, looked_up.in_flight)
-    return _Compared(
+    return Compared(
         request.behind(COMPARE, stages),
         stages.misses_behind(COMPARE, "misses", looked_up.misses, bank.table),
         stages.all_behind(COMPARE, "found", found),
@@ -206,31 +115,42 @@ def _candidate_behind(stages: Stages, number: int, candidate: Candidate) -> Cand
     return Candidate(behind("present", candidate.present), fields, behind("way", candidate.way))
 
 
-def _choose(bank: _Bank, compared: _Compared) -> _Chosen:
+def _choose(bank: Bank, compared: Compared) -> Chosen:
     """Choose the victim, and find the miss that will bring the line."""
     stages = bank.stages
     operation = _decode(compared.request.control)
     victim = bank.tags.victim(compared.candidates, compared.free)
     brings = bank.table.bringing(compared.misses, compared.found)
-    return _Chosen(
+    present = any_of("present", compared.found)
+    _read_line(bank, compared, operation, victim, present)
+    return Chosen(
         compared.request.behind(CHOOSE, stages),
-        _Operation(*(stages.behind(CHOOSE, f"is_{name}", wire) for name, wire in vars(operation).items())),
+        Operation(*(stages.behind(CHOOSE, f"is_{name}", wire) for name, wire in vars(operation).items())),
         stages.all_behind(CHOOSE, "found", compared.found),
         [_state_behind(stages, CHOOSE, i, state) for i, state in enumerate(compared.states)],
         Victim(
             stages.all_behind(CHOOSE, "victim", victim.chosen),
             **{
                 name: stages.behind(CHOOSE, f"victim_{name}", getattr(victim, name))
-                for name in ("leaves", "rank", "reuse", "line")
+                for name in ("way", "leaves", "rank", "reuse", "line")
             },
         ),
         stages.behind(CHOOSE, "evicts_dirty", victim.leaves_dirty),
-        stages.behind(CHOOSE, "present", any_of("present", compared.found)),
+        stages.behind(CHOOSE, "present", present),
         stages.misses_behind(CHOOSE, "brings", brings, bank.table),
     )
 
 
-def _decide(bank: _Bank, chosen: _Chosen) -> None:
+def _read_line(bank: Bank, compared: Compared, operation: Operation, victim: Victim, present: Signal) -> None:
+    """Read the line that the request asks for, or the victim if that has to be written back."""
+    if bank.lines:
+        found = number_of(compared.found)
+        evicts = victim.leaves_dirty & ~operation.consume & ~operation.through
+        way = pyrtl.select(present, found, victim.way)
+        bank.lines.read(way, pyrtl.select(present, operation.waits, evicts), found)
+
+
+def _decide(bank: Bank, chosen: Chosen) -> None:
     """Decide about the request in the last stage, and do it."""
     between, table = bank.between, bank.table
     wish = _wishes(bank, chosen)
@@ -238,6 +158,8 @@ def _decide(bank: _Bank, chosen: _Chosen) -> None:
     decided = named("is_decided", wish.joins | done.hit | done.allocated | done.asked | done.passed)
     any_within = named("any_within", bank.stages.leave(decided))
     _change_tags(bank, chosen, wish, done)
+    if bank.lines:
+        bank.lines.write(chosen.operation.write & (done.hit | done.allocated))
     _change_misses(bank, chosen, wish, done)
     between.show("decided", decided)
     between.show("missed", done.asked | done.allocated)
@@ -246,9 +168,9 @@ def _decide(bank: _Bank, chosen: _Chosen) -> None:
     between.show(PENDING, any_within | table.answering)
 
 
-def _decode(control: Signal) -> _Operation:
+def _decode(control: Signal) -> Operation:
     flags = [named(f"is_{name}", control == number) for number, name in enumerate(OPERATIONS)]
-    return _Operation(
+    return Operation(
         read=flags[READ],
         waits=flags[READ] | flags[CONSUME],
         write=flags[WRITE] | flags[WRITE_UNREAD],
@@ -259,7 +181,7 @@ def _decode(control: Signal) -> _Operation:
     )
 
 
-def _wishes(bank: _Bank, chosen: _Chosen) -> _Wish:
+def _wishes(bank: Bank, chosen: Chosen) -> Wish:
     """What is to be done with the request in the last stage, unless a line has the turn."""
     table, operation = bank.table, chosen.operation
     turn = named("requests_turn", bank.stages.last_full & ~table.answering)
@@ -269,7 +191,7 @@ def _wishes(bank: _Bank, chosen: _Chosen) -> _Wish:
     here = chosen.present & ~under_way & ~operation.through
     allocates = named("allocates", turn & operation.write & ~chosen.present)
     asks = named("asks", turn & ~chosen.present & table.available & (operation.fetch | waits))
-    return _Wish(
+    return Wish(
         joins=named("joins", turn & under_way & (operation.fetch | (waits & can_join))),
         hits=named("hits", turn & here),
         allocates=allocates,
@@ -279,7 +201,7 @@ def _wishes(bank: _Bank, chosen: _Chosen) -> _Wish:
     )
 
 
-def _send(bank: _Bank, chosen: _Chosen, wish: _Wish) -> _Done:
+def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
     """Send all that is wished, if there is space for all of it."""
     between, operation = bank.between, chosen.operation
     replies, memory, behind = (between.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
@@ -297,7 +219,7 @@ def _send(bank: _Bank, chosen: _Chosen, wish: _Wish) -> _Done:
     )
     asked = named("asked", wish.asks & room_to_ask)
     allocated = named("allocated", wish.allocates & room_to_reply)
-    return _Done(
+    return Done(
         hit=named("hit", wish.hits & (replies.ready | operation.fetch)),
         allocated=allocated,
         asked=asked,
@@ -306,7 +228,7 @@ def _send(bank: _Bank, chosen: _Chosen, wish: _Wish) -> _Done:
     )
 
 
-def _send_reply(bank: _Bank, chosen: _Chosen, answers: Signal, replies: Signal) -> None:
+def _send_reply(bank: Bank, chosen: Chosen, answers: Signal, replies: Signal) -> None:
     """The request's reply, or that of the oldest target, which has the address of its line."""
     table, request = bank.table, chosen.request
     answer = {
@@ -316,11 +238,12 @@ def _send_reply(bank: _Bank, chosen: _Chosen, answers: Signal, replies: Signal) 
     }
     bank.between.outputs["replies"].send(
         answers | replies,
-        {field: pyrtl.select(table.answering, answer[field], getattr(request, field)) for field in answer},
+        {field: pyrtl.select(table.answering, answer[field], getattr(request, field)) for field in answer}
+        | ({LINE: bank.lines.replied} if bank.lines else {}),
     )
 
 
-def _send_to_memory(bank: _Bank, chosen: _Chosen, wish: _Wish, evicting: Signal) -> None:
+def _send_to_memory(bank: Bank, chosen: Chosen, wish: Wish, evicting: Signal) -> None:
     """A write-back or a write to pass on, or a line read; a line read behind its victim's write-back."""
     outputs, parameters = bank.between.outputs, bank.parameters
     memory, behind = outputs["memory_requests"], outputs[READ_LANE]
@@ -329,6 +252,7 @@ def _send_to_memory(bank: _Bank, chosen: _Chosen, wish: _Wish, evicting: Signal)
     asks_alone = named("asks_alone", wish.asks & ~wish.writes_back)
     asked = _address(bank, _line(bank, chosen.request.reference))
     written = pyrtl.select(wish.passes, chosen.request.reference, _address(bank, chosen.victim.line))
+    lines = bank.lines
     memory.send(
         wish.passes
         | (evicting & outputs["replies"].ready)
@@ -337,6 +261,7 @@ def _send_to_memory(bank: _Bank, chosen: _Chosen, wish: _Wish, evicting: Signal)
             pyrtl.select(asks_alone, port.operation(READ), port.operation(WRITE)),
             port.tag(parameters.port, pyrtl.select(asks_alone, miss, pyrtl.Const(0, PORT_SHIFT))),
             pyrtl.select(asks_alone, asked, written),
+            lines and pyrtl.select(wish.passes, lines.given, lines.victim),
         ),
     )
     behind.send(
@@ -345,11 +270,11 @@ def _send_to_memory(bank: _Bank, chosen: _Chosen, wish: _Wish, evicting: Signal)
     )
 
 
-def _address(bank: _Bank, line: Signal) -> Signal:
+def _address(bank: Bank, line: Signal) -> Signal:
     return pyrtl.concat(line, pyrtl.Const(0, bank.parameters.offset_bits))
 
 
-def _change_tags(bank: _Bank, chosen: _Chosen, wish: _Wish, done: _Done) -> None:
+def _change_tags(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
     operation = chosen.operation
     changes = TagChanges(
         place=done.placed,
@@ -371,7 +296,7 @@ def _change_tags(bank: _Bank, chosen: _Chosen, wish: _Wish, done: _Done) -> None
     )
 
 
-def _change_misses(bank: _Bank, chosen: _Chosen, wish: _Wish, done: _Done) -> None:
+def _change_misses(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
     request, operation = chosen.request, chosen.operation
     bank.table.update(
         MissChanges(

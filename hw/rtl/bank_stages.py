@@ -24,7 +24,8 @@ class Stages:
     Args:
         count: stages, 1 to 3.
 
-    ``last_full`` says that a request is in the last stage, ``set_index`` which set it is to.
+    ``last_full`` says that a request is in the last stage, ``set_index`` which set it is to. With 2 stages or
+    more, ``entering`` says that one moves there from the stage before, ``entering_set`` to which set that is.
     """
 
     def __init__(self, count: int) -> None:
@@ -32,6 +33,7 @@ class Stages:
         self._full: list[Signal] = [pyrtl.Register(1, f"full_{rank}") for rank in self._ranks]
         self.last_full: Signal = self._full[-1]
         self.move: Signal = pyrtl.WireVector(1, "move")
+        self.entering: Signal = self.move & self._full[-2] if count > 1 else None
 
     def behind(self, rank: str, name: str, wire: Signal) -> Signal:
         """The wire in the stage behind a rank."""
@@ -60,7 +62,8 @@ class Stages:
         sets = [set_index]
         for rank in self._ranks:
             sets.append(self.behind(rank, "set", sets[-1]))
-        self.set_index: Signal = sets[-1]
+        self.entering_set: Signal
+        self.entering_set, self.set_index = sets[-2:]
         looked_at = [full & (other == set_index) for full, other in zip(self._full, sets[1:], strict=True)]
         enters = named("enters", wanted & self.move & ~named("set_looked_at", reduce(or_, looked_at)))
         for full, source in zip(self._full, [enters, *self._full[:-1]], strict=True):

@@ -17,7 +17,7 @@ from hw.rtl.channel import PENDING
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Bundle, Field, Interface, tokens_of
+from hw.rtl.kit.interface import Bundle, Content, Field, Interface, tokens_of
 from hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
 from hw.rtl.kit.rows import LANES, Row, Rows
 from hw.rtl.kit.trees import ones_of
@@ -154,7 +154,7 @@ def popcount_interface(parameters: PrefixPopcountParameters) -> Interface:
     """Ports: ``words`` and ``counts``, rows; ``pending`` while a row is inside or enters."""
     value = payload_widths(0, parameters.value_bits)
     word = {"control": 1, "coordinate": parameters.width} | value
-    count: dict[str, int | Field] = {
+    count: Content = {
         "control": 1,
         "coordinate": parameters.sum_width,
         "reference": Field("reference", parameters.width, "unsigned"),

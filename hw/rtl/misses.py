@@ -114,9 +114,9 @@ class MissTable:
         tag_bits: of a request's tag.
         sets, ways: where lines have places.
 
-    Attributes: ``answering`` says that a line was taken and has the cycle's turn; ``waiting`` that it has a
-    target left to answer, of this ``operation`` and ``tag``, for this ``line``; ``closes`` that it is done in
-    this cycle.
+    Attributes: ``takes`` says that a line is taken in this cycle; ``answering`` that one was and has the
+    turn; ``waiting`` that it has a target left to answer, of this ``operation`` and ``tag``, for this
+    ``line``; ``closes`` that it is done in this cycle.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class MissTable:
         last = named("answers_last", answered & (self._target == self._last))
         self.closes: Signal = named("closes", self.answering & (~self.waiting | last))
         free = named("line_is_taken", ~self.answering | self.closes)
-        takes = named("takes_line", free & valid)
+        takes = self.takes = named("takes_line", free & valid)
         self.arriving = one_hot("arriving", arriving, len(self._misses))
         self._closing = [
             named(f"closing_{i:02}", self.closes & flag)
@@ -188,11 +188,7 @@ class MissTable:
 
     def _read(self, takes: Signal, answered: Signal, arriving: Signal) -> None:
         """Look up the line that is taken and its first target, or the target behind the one answered."""
-        first, last = (
-            named(f"arriving_{name}", chosen(self.arriving, [getattr(miss, name) for miss in self._misses]))
-            for name in ("first", "last")
-        )
-        waiting = named("arriving_waits", chosen(self.arriving, [miss.waiting for miss in self._misses]))
+        first, last, waiting = map(self.of_arriving, ("first", "last", "waiting"))
         moves = takes | answered
         following: Signal = pyrtl.WireVector(len(first), "target_behind")
         address = named("target_address", pyrtl.select(takes, first, following))
@@ -204,6 +200,11 @@ class MissTable:
         self._target.next <<= pyrtl.select(moves, address, self._target)
         for register, value in ((self._last, last), (self.waiting, waiting), (self._answered, arriving)):
             register.next <<= pyrtl.select(takes, value, register)
+
+    def of_arriving(self, name: str) -> Signal:
+        """What is known of the miss whose line shows at the port: a register of ``Miss``."""
+        found = chosen(self.arriving, [getattr(miss, name) for miss in self._misses])
+        return named(f"arriving_{name}", found)
 
     def still(self, flags: Sequence[Signal]) -> list[Signal]:
         """These flags of misses without that of the one which is done in this cycle."""

@@ -42,21 +42,17 @@ class State:
 
 @dataclass(frozen=True)
 class Victim:
-    """The way for a new line: ``chosen``, a flag for each; whether a line ``leaves`` it, with what state.
+    """The ``way`` for a new line, and as a flag for each; whether a line ``leaves`` it, with what state.
 
     ``rank`` and ``reuse`` are those of the line that leaves, or would.
     """
 
     chosen: Sequence[Signal]
+    way: Signal
     leaves: Signal
     rank: Signal
     reuse: Signal
     line: Signal
-
-    @property
-    def way(self) -> Signal:
-        """Its number."""
-        return number_of(self.chosen)
 
     @property
     def leaves_dirty(self) -> Signal:
@@ -169,6 +165,7 @@ class Tags:
                 named(f"victim_{i:02}", pyrtl.select(is_free, free[i], lowest.present & (lowest.way == i)))
                 for i in range(self.ways)
             ],
+            way=named("victim_way", pyrtl.select(is_free, number_of(free), lowest.way)),
             leaves=named("evicts", ~is_free & lowest.present),
             rank=named("victim_rank", key[reuse_bits:]),
             reuse=named("victim_reuse", ~key[:reuse_bits]),

@@ -1,10 +1,16 @@
-"""A bank whose memories are believed right after the reset, which only a four-valued simulator shows."""
+"""The bank in HDL simulators: memories believed right after the reset, and lines in and out of its array."""
+
+import random
+from dataclasses import replace
 
 import pytest
+from bank_bench import Bench, requests
 from block_bench import bench
-from scenarios import SCENARIOS
+from scenarios import LARGE, SCENARIOS
 
+from hw.rtl.bank import BLOCK
 from hw.rtl.tools.hdl import HdlError, run
+from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 
 
 @pytest.mark.parametrize("block", ["bank"])
@@ -17,3 +23,17 @@ def test_planted_a_set_that_counts_as_written_after_the_reset_is_found(block, si
     spoilt = bench(block, SCENARIOS[block].drawn(5), tmp_path, (0,), spoil=believed)
     with pytest.raises(HdlError, match="of the module is X: not reset, or driven by nothing"):
         run(spoilt, simulator)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", ["verilator"], indirect=True)
+def test_lines_come_back_from_the_array_in_verilog(simulator, tmp_path):
+    assert simulator == "verilator"
+    given = replace(LARGE["bank"].drawn(3), data="array")
+    (tmp_path / "bank.v").write_text(BLOCK.verilog(given))
+    module = VerilatedModule([tmp_path / "bank.v"], BLOCK.interface(given), tmp_path)
+    generator = random.Random(3)
+    sent = requests(LARGE["bank"].inputs(random.Random(3), given)["requests"], given, generator)
+    bench = Bench(given, VerilatedBackend(module), sent, generator)
+    bench.run()
+    assert min(bench.events["read"], bench.events["written"]) > 200

@@ -162,6 +162,7 @@ def test_the_memories_of_a_twin_are_listed():
         "miss_lines": (16, 42, 1),
         "targets": (64, 2 + 48, 1),
         "following": (64, 6, 1),
+        "lines": (64 * 16, 8 * 64, 1),
     }
     assert Macro("any", 64, 43, lanes=16).size == 64 * 43 * 16
 
@@ -184,7 +185,7 @@ def test_what_cannot_be_built_is_refused(changes, message):
 
 def test_the_parameters_that_suit_a_component():
     specification = FiberCacheSpecification(banks=48, sets=64, ways=16, priority_limit=31)
-    assert BLOCK.matching(specification, 7) == BankParameters(port=7)
+    assert BLOCK.matching(specification, 7) == BankParameters(port=7, data="none")
 
 
 def test_a_channel_to_memory_without_room_for_a_read_and_a_write_back_is_refused():

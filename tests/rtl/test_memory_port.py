@@ -5,6 +5,7 @@ import pytest
 
 from hw.memory import OPERATIONS, PORT_SHIFT, READ
 from hw.rtl.bank import BankParameters, interface
+from hw.rtl.kit.interface import Token
 from hw.rtl.kit.memory_pins import memory_interface
 from hw.rtl.kit.memory_port import MemoryPort
 
@@ -19,13 +20,24 @@ def test_its_fields_are_those_of_the_protocol():
 
 
 def test_the_bank_and_a_machine_have_it():
-    streams = {
-        stream.label: stream for stream in interface(BankParameters(tag_bits=40, address_bits=24)).streams
-    }
+    given = BankParameters(tag_bits=40, address_bits=24, data="none")
+    streams = {stream.label: stream for stream in interface(given).streams}
     assert streams["requests"] == PORT.stream("requests", "input")
     assert streams["memory_requests"].fields == streams["replies"].fields
     of_memory = memory_interface("gamma", 2).streams
     assert all(stream.widths == MemoryPort().fields for stream in of_memory)
+
+
+def test_a_line_goes_beside_what_a_token_has():
+    port = MemoryPort(tag_bits=40, address_bits=24, line_bits=100)
+    stream = port.stream("replies", "output")
+    assert stream.widths == {**PORT.fields, "line": 100}
+    assert stream.told == list(PORT.fields)
+    token = Token(READ, 7, 64, 0.0)
+    wires = dict(stream.encode(token))
+    assert wires["replies_line"] == 0
+    assert stream.decode(wires) == token
+    assert port.tags("memory_replies", "input").widths == {"coordinate": 40, "line": 100}
 
 
 @pytest.mark.parametrize(("asker", "number"), [(0, 7), (200, 0), (255, 3)])

@@ -40,7 +40,7 @@ LINK = Link("first.merged", "second.ways[0]")
 
 def banked(links, exports):
     """A channel and a bank, which sends two tokens a cycle to memory."""
-    given = BankParameters(banks=3, sets=4, ways=2)
+    given = BankParameters(banks=3, sets=4, ways=2, data="none")
     widths = given.address_bits, given.tag_bits
     request = ChannelParameters(2, 1, 3, widths[1], widths[0], 0)
     parts = {"queue": Part(channel.BLOCK, request), "bank": Part(bank.BLOCK, given)}

@@ -83,6 +83,23 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Payload:
+    """A field of a module's stream that no token carries: a line of memory beside its request, say.
+
+    The module and who is wired to it have it; channels between components do not, so who stands in for one
+    sends zeros there, and does not look at what comes.
+
+    Args:
+        width: bits, any number.
+    """
+
+    width: int
+
+
+Content: TypeAlias = dict[str, int | Field | Payload]  # of a stream: its fields by name
+
+
+@dataclass(frozen=True)
 class Stream:
     """The wires of one channel: ``valid``, ``ready``, and those fields of a token that the module needs.
 
@@ -97,7 +114,8 @@ class Stream:
         label: the component's port, ``tasks`` or ``ways[3]``, and the lane where it is not the first.
         prefix: what its wires' names begin with, ``tasks`` or ``ways_03``.
         direction: as the module sees it.
-        content: its fields by name: bits of one of a token, or a ``Field``; what is not there reads as 0.
+        content: its fields by name: bits of one of a token, a ``Field``, or a ``Payload``; what is not there
+            reads as 0.
 
     Raises:
         ValueError: if an input has a lane but the first, for only the head of a channel is seen.
@@ -106,7 +124,9 @@ class Stream:
     label: str
     prefix: str
     direction: Direction
-    content: Mapping[str, int | Field] = dataclasses.field(hash=False)  # equal streams have equal ones
+    content: Mapping[str, int | Field | Payload] = dataclasses.field(
+        hash=False
+    )  # equal streams have equal ones
 
     def __post_init__(self) -> None:
         """Refuse a stream that no channel could serve."""
@@ -115,16 +135,25 @@ class Stream:
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """Its fields."""
+        """Those of its fields that a token has."""
         return {
             name: field if isinstance(field, Field) else Field(name, field, KINDS[name])
             for name, field in self.content.items()
+            if not isinstance(field, Payload)
         }
 
     @cached_property
     def widths(self) -> dict[str, int]:
         """Bits by field."""
-        return {name: field.width for name, field in self.fields.items()}
+        return {
+            name: field.width if isinstance(field, Payload) else self.fields[name].width
+            for name, field in self.content.items()
+        }
+
+    @cached_property
+    def told(self) -> list[str]:
+        """The names of all fields but those that no token carries."""
+        return [name for name in self.widths if not isinstance(self.content.get(name), Payload)]
 
     @property
     def port(self) -> tuple[str, int]:
@@ -181,7 +210,7 @@ class Stream:
         """
         lanes = [self._bits(token) for token in tokens]
         for name, width in self.widths.items():
-            yield self.wire(name), sum(bits[name] << width * lane for lane, bits in enumerate(lanes))
+            yield self.wire(name), sum(bits.get(name, 0) << width * lane for lane, bits in enumerate(lanes))
 
     def _bits(self, token: Token) -> dict[str, int]:
         """The bits of a token by field."""
@@ -244,7 +273,7 @@ class Bundle(Stream):
     @cached_property
     def widths(self) -> dict[str, int]:
         """Bits by field, of a lane; the mask is one."""
-        return ({MASK: 1} if self.mask else {}) | {name: field.width for name, field in self.fields.items()}
+        return ({MASK: 1} if self.mask else {}) | super().widths
 
     @property
     def ports(self) -> list[tuple[str, int]]:
@@ -319,7 +348,9 @@ class Interface:
         return clocking + [wire for stream in self.streams for wire in stream.wires()] + status
 
 
-def streams(port: str, direction: Direction, widths: Mapping[str, int | Field], count: int) -> list[Stream]:
+def streams(
+    port: str, direction: Direction, widths: Mapping[str, int | Field | Payload], count: int
+) -> list[Stream]:
     """The streams of an array of ports, their numbers padded so that names sort as numbers do."""
     digits = len(str(count - 1))
     return [Stream(f"{port}[{i}]", f"{port}_{i:0{digits}}", direction, widths) for i in range(count)]

@@ -89,7 +89,7 @@ class Accompanied:
             wires = self._wires(dut)
             for stream in self._interface.streams:
                 if stream.moves(wires):
-                    fields = {field: wires[stream.wire(field)] for field in stream.widths}
+                    fields = {field: wires[stream.wire(field)] for field in stream.told}
                     transcript.append([cycle, stream.label, fields])
             cycle += 1
 

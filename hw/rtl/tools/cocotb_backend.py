@@ -117,6 +117,9 @@ class CocotbBackend:
         mask = self._read(stream.wire(MASK)) if MASK in stream.widths else -1
         for field, width in stream.widths.items():
             name = stream.wire(field)
+            if field not in stream.told:
+                yield name, 0
+                continue
             if mask == -1 or field == MASK:
                 yield name, self._read(name)
                 continue

@@ -1,4 +1,7 @@
-"""The FiberCache bank: random requests to few lines, and a memory that answers late and out of order."""
+"""The FiberCache bank: random requests to few lines, and a memory that answers late and out of order.
+
+What is in the lines is no matter of channels; ``bank_bench`` tries that.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from scenario import Scenario
 
 from hw.cache_geometry import INDEXES
 from hw.memory import OPERATIONS, PORT_SHIFT
-from hw.rtl.bank import BankParameters
+from hw.rtl.bank import NO_ARRAY, BankParameters
 from hw.tags import Sets
 from sim import Component, Kernel
 from sim.testing import Token, random_stalls
@@ -44,6 +47,7 @@ def _parameters(generator: random.Random) -> BankParameters:
         port=generator.randrange(8),
         tag_bits=generator.choice([35, 48]),
         address_bits=generator.choice([24, 48, 64]),
+        data=NO_ARRAY,
     )
 
 
@@ -70,7 +74,7 @@ def _requests(
 def _large(generator: random.Random) -> BankParameters:
     """Gamma's bank, or one with more ways, misses and targets than the small ones, and many sets."""
     if generator.randrange(3) == 0:
-        return BankParameters(port=generator.randrange(8))
+        return BankParameters(port=generator.randrange(8), data=NO_ARRAY)
     return BankParameters(
         banks=generator.choice([1, 7, 48]),
         sets=generator.choice([2, 8, 16, 64]),
@@ -82,6 +86,7 @@ def _large(generator: random.Random) -> BankParameters:
         index=generator.choice(INDEXES),
         port=generator.randrange(8),
         address_bits=generator.choice([48, 64]),
+        data=NO_ARRAY,
     )
 
 

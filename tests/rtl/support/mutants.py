@@ -86,6 +86,16 @@ MUTANTS = {
              "operation.consume & done.hit"),
         ),
         *faults_of(
+            "lines.py", "test_bank_data.py",
+            ("lines-not-forwarded", "table.answering | self._came, self", "table.answering, self"),
+            ("lines-not-read-again", "pyrtl.select(stays, self._came, stages", "(stages"),
+            ("lines-of-the-victim-not-read", "stages.entering & wanted", "stages.entering & ~way[0]"),
+            ("lines-of-no-place-kept", "table.closes & self._fills", "table.closes"),
+            ("lines-came-no-more-when-stalled", "comes | (self._came & ~stays & ~stages.move)", "comes"),
+            ("lines-came-for-any", "self._filled & (self._to == asked)", "self._filled"),
+            ("lines-written-where-they-are-read", "pyrtl.select(answering, self._to, self._at)", "self._at"),
+        ),
+        *faults_of(
             "kit/memory_port.py", "bank",
             ("memory-port-of-another", "pyrtl.Const(port, self", "pyrtl.Const(port ^ 1, self"),
             ("memory-port-next-address", '"reference": address}', '"reference": (address + 1)[:-1]}'),
