@@ -9,24 +9,29 @@ of a GEMM. Whatever a user can put right is a
 from workloads.dense_product import Gemm
 from workloads.errors import WorkloadError
 from workloads.gemm import DrawnOperand, Operand, draw, is_gemm
+from workloads.graph_problem import GraphAlgorithm
 from workloads.load import Workload, file_of, from_scipy, load
 from workloads.problem import Problem, ProblemParameters, Spgemm
 from workloads.readers import read_matrix
 from workloads.registry import Entry, entries, lookup, names
+from workloads.vertex_program import VertexProgram, from_root
 
 __all__ = [
     "DrawnOperand",
     "Entry",
     "Gemm",
+    "GraphAlgorithm",
     "Operand",
     "Problem",
     "ProblemParameters",
     "Spgemm",
+    "VertexProgram",
     "Workload",
     "WorkloadError",
     "draw",
     "entries",
     "file_of",
+    "from_root",
     "from_scipy",
     "is_gemm",
     "load",

@@ -30,8 +30,9 @@ class Problem(ABC):
     """One problem, its operands loaded.
 
     Attributes of the class: ``kind`` is its name; ``answer`` what messages call its solution; ``reference``
-    what that is compared with, up to ``tolerance``; ``tensors`` the names of its operands, in their order;
-    ``least`` how many of them must be given; ``Parameters`` what it takes besides.
+    what that is compared with, up to ``tolerance`` (a problem may have both of its own); ``tensors`` the
+    names of its operands, in their order; ``least`` how many of them must be given; ``Parameters`` what it
+    takes besides.
 
     Args:
         operands: those given.
@@ -43,8 +44,8 @@ class Problem(ABC):
 
     kind: ClassVar[str]
     answer: ClassVar[str]
-    reference: ClassVar[str]
-    tolerance: ClassVar[float] = 0.0
+    reference: str
+    tolerance: float = 0.0
     tensors: ClassVar[tuple[str, ...]]
     least: ClassVar[int] = 1
     Parameters: ClassVar[type[ProblemParameters]] = ProblemParameters

@@ -1,0 +1,168 @@
+"""Graph algorithms as a problem: BFS, SSSP and PageRank, or a vertex program of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from workloads import synchronous
+from workloads.canonical import CsrArray, Values
+from workloads.errors import WorkloadError, nearest
+from workloads.problem import Problem, ProblemParameters
+from workloads.program_file import read_program
+from workloads.synchronous import GraphTask
+from workloads.verification import Comparison
+from workloads.vertex_program import BFS, PAGERANK, SSSP, VertexProgram
+
+__all__ = ["GraphAlgorithm"]
+
+MAX_DEGREE = "max-degree"
+MOST_VERTICES = 1 << 32  # ids have 4 bytes
+PROGRAMS = {"bfs": BFS, "sssp": SSSP, "pagerank": PAGERANK}
+RANKS_AGREE = 1e-6  # relative: sums of the same messages in another order
+
+
+class GraphParameters(ProblemParameters):
+    """The algorithm (``bfs``, ``sssp``, ``pagerank``, or a Python file with a ``PROGRAM``) and what it takes.
+
+    ``root`` is a 0-based vertex, or the one of largest out-degree (the first of several); ``weights`` those
+    of ``GraphTask``; ``iterations`` how many of PageRank.
+    """
+
+    algorithm: str = "bfs"
+    root: Annotated[int, Field(ge=0)] | Literal["max-degree"] = "max-degree"
+    weights: Literal["rule", "file", "unit"] = "rule"
+    iterations: Annotated[int, Field(ge=1, le=10_000)] = 10
+
+
+class GraphAlgorithm(Problem):
+    """An algorithm on one graph, whose rows are sources and whose columns are destinations.
+
+    Its answer is a number for each vertex: distance from the root, infinite where there is no way, or rank.
+    """
+
+    kind = "graph"
+    answer = "list of vertex properties"
+    tensors = ("G",)
+    Parameters = GraphParameters
+    parameters: GraphParameters
+
+    @property
+    def title(self) -> str:
+        """The algorithm, and where it begins."""
+        program = self.task.program
+        if program.all_active:
+            return f"{program.name}, {self.task.iterations} iterations"
+        return f"{program.name} from vertex {self.task.root}"
+
+    @property
+    def graph(self) -> CsrArray:
+        """The graph's matrix."""
+        return self.operands["G"].matrix
+
+    def check_operands(self) -> None:
+        """Refuse what is no graph, and a root or weights that it has not.
+
+        Raises:
+            WorkloadError: not square, too many vertices, no such root or algorithm, or a negative cycle.
+        """
+        shape, name = self.operands["G"].shape, self.operands["G"].name
+        if shape[0] != shape[1]:
+            what = f"a graph is a square matrix, and this is {shape[0]} x {shape[1]}"
+            raise WorkloadError(what, where=name, fix="give an adjacency matrix")
+        if shape[0] > MOST_VERTICES:
+            raise WorkloadError(f"{shape[0]} vertices; ids of 4 bytes tell 2^32 apart", where=name)
+        self.task = self._task(_program(self.parameters.algorithm), shape[0])
+        self.reference, self.tolerance = self._reference()
+        if self._has_negative_weights():
+            self._refuse_endless()
+
+    def _task(self, program: VertexProgram, vertices: int) -> GraphTask:
+        given = self.parameters
+        degrees = np.diff(self.graph.indptr)
+        root = int(np.argmax(degrees)) if given.root == MAX_DEGREE else int(given.root)
+        if root >= vertices:
+            raise WorkloadError(
+                f"problem.root is {root}, and there are {vertices} vertices: 0 to {vertices - 1}, "
+                f"or {MAX_DEGREE}"
+            )
+        most = given.iterations if program.all_active else vertices + 1  # a search passes each vertex once
+        return GraphTask(program, root, most, given.weights)
+
+    def _reference(self) -> tuple[str, float]:
+        if self.task.program in (BFS, SSSP):
+            loop = self._has_negative_weights()
+            return ("a synchronous loop" if loop else "scipy.sparse.csgraph"), 0.0
+        return "a synchronous loop", RANKS_AGREE if self.task.program.all_active else 0.0
+
+    def _has_negative_weights(self) -> bool:
+        uses = self.task.program is SSSP and self.task.weights == "file"
+        return uses and bool(np.any(self.graph.data < 0))
+
+    def _refuse_endless(self) -> None:
+        if not synchronous.run(self.graph, self.task).ended:
+            what = "a cycle of negative weight can be reached from the root: no distance is the least"
+            raise WorkloadError(what, where=self.operands["G"].name, fix="use problem.weights=rule")
+
+    def given(self) -> tuple[CsrArray, GraphTask]:
+        """The graph, canonical CSR of doubles but perhaps with parallel edges, and the task."""
+        return self.graph, self.task
+
+    def check(self, answer: Values) -> Comparison:
+        """Compare with scipy's distances, or with a synchronous loop's properties."""
+        return _compare(answer, self._expected(), self.tolerance)
+
+    def _expected(self) -> Values:
+        task, graph = self.task, self.graph
+        if self.reference == "scipy.sparse.csgraph":
+            return _hops(graph, task.root) if task.program is BFS else _distances(graph, task)
+        properties = synchronous.run(graph, task).properties
+        return properties * np.maximum(np.diff(graph.indptr), 1) if task.program is PAGERANK else properties
+
+    def outline(self, answer: Any) -> None:  # noqa: ANN401 - as of the base
+        """The answer is no tensor."""
+
+
+def _program(algorithm: str) -> VertexProgram:
+    if algorithm.endswith(".py"):
+        return read_program(Path(algorithm))
+    if algorithm not in PROGRAMS:
+        what = f"problem.algorithm is {algorithm}; it should be a Python file, or one of "
+        raise WorkloadError(what + ", ".join(PROGRAMS), fix=nearest(algorithm, PROGRAMS))
+    return PROGRAMS[algorithm]
+
+
+def _hops(graph: CsrArray, root: int) -> Values:
+    """Edges from the root, by scipy's breadth-first search; infinite where there is no way."""
+    order, before = csgraph.breadth_first_order(graph, root)
+    places = np.empty(graph.shape[0], np.int64)
+    places[order] = np.arange(len(order))
+    parents = places[before[order[1:]]]  # grow from one found to the next
+    hops = np.full(graph.shape[0], np.inf)
+    hops[root], first, last, level = 0.0, 0, 1, 0.0
+    while first < last:
+        first, last, level = last, 1 + int(np.searchsorted(parents, last)), level + 1.0
+        hops[order[first:last]] = level
+    return hops
+
+
+def _distances(graph: CsrArray, task: GraphTask) -> Values:
+    sources = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    weights = synchronous.weights_of(graph, task, sources, np.arange(graph.nnz))
+    weighted = sparse.csr_array((weights, graph.indices, graph.indptr), shape=graph.shape)
+    return np.asarray(csgraph.dijkstra(weighted, indices=np.array([task.root]))[0])
+
+
+def _compare(answer: Values, expected: Values, tolerance: float) -> Comparison:
+    """Relative errors of those reached; those that only one of the two has reached."""
+    ours, theirs = np.isfinite(answer), np.isfinite(expected)
+    both = ours & theirs
+    difference, size = np.abs(answer[both] - expected[both]), np.abs(expected[both])
+    error = np.divide(difference, size, out=np.where(difference > 0, np.inf, 0.0), where=size > 0)
+    missing, extra = np.count_nonzero(theirs & ~ours), np.count_nonzero(ours & ~theirs)
+    return Comparison(float(error.max(initial=0.0)), int(missing), int(extra), tolerance)
