@@ -14,9 +14,10 @@ from scipy import sparse
 import accelerators
 from accelerators.configuration import load
 from accelerators.machine import EVENT, Accelerator, Machine
+from workloads import from_scipy
 
 MACHINES = Path(__file__).parent.parent
-Operands = tuple[sparse.csr_array, sparse.csr_array]
+Operands = tuple[sparse.csr_array, ...]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class MachineCase:
             red. If it is wanted, put the cycles found here, and say in the commit why they changed.
         operations: what the first make does with ``operands()``.
         traffic: the bytes that it reads and writes, by tensor.
+        problem: parameters of its problem, where that takes any.
     """
 
     accelerator: str
@@ -41,6 +43,7 @@ class MachineCase:
     golden: Mapping[str, int]
     operations: Mapping[str, int]
     traffic: Mapping[str, tuple[int, int]]
+    problem: Mapping[str, Any] | None = None
 
     @property
     def kind(self) -> Accelerator[Any]:
@@ -52,14 +55,18 @@ class MachineCase:
         kind = self.kind
         settings = dict(self.variants[variant])
         parameters = load(kind.configuration, kind.shipped, name=kind.name, settings=settings)
-        return kind.models[EVENT](parameters, *operands, **options)
+        given = operands
+        if self.problem is not None:
+            workloads = [from_scipy(operand) for operand in operands]
+            given = kind.solves[0](workloads, self.problem).given()
+        return kind.models[EVENT](parameters, *given, **options)
 
     def inexact_operands(self) -> Operands:
         """The operands with values whose sums depend on the order in which they are added."""
-        a, b = self.operands()
-        for matrix in (a, b):
+        operands = self.operands()
+        for matrix in operands:
             matrix.data[:] = [0.1 * (i % 7) + 1e-3 * i for i in range(len(matrix.data))]
-        return a, b
+        return operands
 
 
 def random_operands(rows: int, inner: int, columns: int, nonzeros: int) -> Operands:

@@ -20,7 +20,8 @@ import fiberscope  # noqa: E402
 
 def report_of(case: MachineCase) -> Any:
     """The report of the first make with the DRAM model."""
-    settings = {**next(iter(case.variants.values())), "memory.model": "dram"}
+    problem = {f"problem.{name}": value for name, value in (case.problem or {}).items()}
+    settings = {**next(iter(case.variants.values())), **problem, "memory.model": "dram"}
     report = fiberscope.simulate(case.accelerator, *case.operands(), settings=settings)
     return json.loads(report.to_json())
 

@@ -1,0 +1,66 @@
+"""What fits on the chip: into how many slices a graph is cut, and how coarse its edge-id table is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from accelerators.configuration import ConfigurationError
+from accelerators.graphicionado.configuration import GraphicionadoConfiguration
+from workloads.canonical import Integers
+
+__all__ = ["Fit"]
+
+MOST = 1 << 16  # slices, and vertices of an entry
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a graph is made to fit the eDRAM.
+
+    Args:
+        slices: ranges of destinations.
+        coarsen: vertices that share an entry of the edge-id table.
+        needed: bytes of eDRAM that this takes.
+    """
+
+    slices: int
+    coarsen: int
+    needed: int
+
+    @classmethod
+    def of(cls, parameters: GraphicionadoConfiguration, vertices: int) -> Fit:
+        """The numbers given, or where they are not the smallest powers of two with which it fits.
+
+        Raises:
+            ConfigurationError: what is given does not fit.
+        """
+        slices, coarsen = parameters.slice.count, parameters.table.coarsen
+        free = [not slices, not coarsen and parameters.start == "edram" and parameters.keeps_source]
+        fit = cls._of(parameters, vertices, max(1, slices), max(1, coarsen))
+        while fit.needed > parameters.edram.size and any(free) and max(fit.slices, fit.coarsen) < MOST:
+            # The larger of the two shares shrinks first; where they are equal, that of the slices.
+            grows = free[0] and (fit.slices <= fit.coarsen or not free[1])
+            factors = (2, 1) if grows else (1, 2)
+            fit = cls._of(parameters, vertices, fit.slices * factors[0], fit.coarsen * factors[1])
+        if fit.needed > parameters.edram.size:
+            raise ConfigurationError(
+                f"edram.size is {parameters.edram.size}, and {vertices} vertices in {fit.slices} slices with "
+                f"a table of {fit.coarsen} vertices an entry need {fit.needed} bytes; a larger slice.count "
+                "or table.coarsen would do, or 0 for those that fit"
+            )
+        return fit
+
+    @classmethod
+    def _of(cls, parameters: GraphicionadoConfiguration, vertices: int, slices: int, coarsen: int) -> Fit:
+        temporary = -(-vertices // slices) * parameters.property.bytes
+        table = 0 if parameters.start == "memory" else -(-vertices // coarsen) * parameters.id.bytes
+        return cls(slices, coarsen, temporary + table)
+
+    def bounds(self, parameters: GraphicionadoConfiguration, vertices: int) -> Integers:
+        """The first vertex of each slice, and the one behind the last; at multiples of blocks."""
+        step = parameters.block.vertices
+        blocks = -(-vertices // step)
+        firsts = np.arange(self.slices) * blocks // self.slices * step
+        return np.append(firsts, max(vertices, 1))

@@ -1,0 +1,165 @@
+"""The control: iterations, slices, and the barrier between processing edges and applying vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from accelerators.graphicionado.protocols import APPLY
+from accelerators.graphicionado.stream import Stream
+from hw.list_writer import LIST_END
+from hw.prefetch_protocol import STREAM_JOB
+from hw.touched import COUNT, SCAN
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+PHASES = ("begin", "process", "apply", "done")
+BEGIN, PROCESS, APPLYING, DONE = range(len(PHASES))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What is run.
+
+    Args:
+        bounds: by slice and stream, the first vertex whose property it has; and those behind the last.
+        iterations: the most.
+        groups: by stream, entries that the vertex reader brings where all vertices are active; else None.
+        all_lines: whether all vertices are applied, or those that were touched (or whose block was).
+        streaming_above: touched vertices of an iteration above which all are applied nevertheless.
+    """
+
+    bounds: Sequence[Sequence[int]]
+    iterations: int
+    groups: Sequence[int] | None
+    all_lines: bool
+    streaming_above: int
+
+
+@dataclass(frozen=True)
+class IterationRecord:
+    """An iteration that was run: vertices that were active, updates (first ones of a destination), and the
+    cycles in which it began, in which its last apply phase did, and in which it ended.
+    """
+
+    frontier: int
+    updates: int
+    began: int
+    applied: int
+    ended: int
+
+
+class Control(Component):
+    """Has each slice's edges processed, then its vertices applied, until no vertex is active.
+
+    Interface: ``jobs[i]`` tells stream i's vertex reader how many active vertices there are. ``ready`` brings
+    the number of vertices touched, when no update is under way any more; then ``scans`` has them found, and
+    ``applies[i]`` applied. ``ends[i]`` tells that the stream's list of active vertices is written.
+
+    Timing: each step takes a cycle, of all streams at once.
+
+    Args:
+        name: instance name.
+        streams: of which it sees the stores, and who orders what is applied.
+        schedule: what is run.
+    """
+
+    PORTS = (
+        Output("jobs", STREAM_JOB, array=True),
+        Input("ready", COUNT, array=True),
+        Output("scans", SCAN, array=True, optional=True),
+        Output("applies", APPLY, array=True),
+        Input("ends", LIST_END, array=True),
+    )
+    COUNTERS = ("iterations", "activations", "updates")
+    SIGNALS = (Signal("phase", 2, "state", PHASES), Signal("iterations", 32), Signal("frontier", 32))
+
+    jobs: list[Channel]
+    ready: list[Channel]
+    scans: list[Channel]
+    applies: list[Channel]
+    ends: list[Channel]
+
+    def __init__(self, name: str, streams: Sequence[Stream], schedule: Schedule) -> None:
+        super().__init__(name)
+        self.streams = streams
+        self.schedule = schedule
+        self.phase = BEGIN
+        self.slice = 0
+        self.iterations = self.activations = self.updates = 0
+        self.frontier = self._active()
+        self.touched = 0  # in this iteration
+        self.began = self.applied_at = 0
+        self.records: list[IterationRecord] = []
+
+    def tick(self, now: int) -> int:
+        """Begin a slice, or wait for all streams and take the next step."""
+        if self.phase == BEGIN:
+            return self._begin(now)
+        if self.phase == PROCESS:
+            return self._apply(now) if _all_here(self.ready) else self.wait_any_input(self.ready)
+        if self.phase == APPLYING:
+            return self._end_slice(now) if _all_here(self.ends) else self.wait_any_input(self.ends)
+        return self.idle()
+
+    def _active(self) -> int:
+        if self.schedule.groups is not None:
+            return sum(stream.vertices.count for stream in self.streams)
+        return sum(stream.frontier.count for stream in self.streams)
+
+    def _begin(self, now: int) -> int:
+        """Have the edges of a slice processed, its vertices selected."""
+        first, end = self.schedule.bounds[self.slice], self.schedule.bounds[self.slice + 1]
+        for number, stream in enumerate(self.streams):
+            stream.edges.select(self.slice)
+            stream.order.select(first[number], end[number])
+            if self.slice == 0 and self.schedule.groups is not None:
+                stream.vertices.send()
+            groups = self.schedule.groups
+            self.jobs[number].push(0, 0, stream.frontier.count if groups is None else groups[number])
+        if self.slice == 0:
+            self.began = now
+            self.activations += self.frontier
+        self.phase = PROCESS
+        return self.busy(now + 1)
+
+    def _apply(self, now: int) -> int:
+        """All updates are made: have the vertices applied."""
+        touched = 0
+        for channel in self.ready:
+            touched += channel.reference()
+            channel.pop()
+        self.touched += touched
+        everything = self.schedule.all_lines or touched > self.schedule.streaming_above
+        for channel in self.scans:
+            channel.push(0)
+        for channel in self.applies:
+            channel.push(int(everything))
+        self.applied_at = now
+        self.phase = APPLYING
+        return self.busy(now + 1)
+
+    def _end_slice(self, now: int) -> int:
+        for channel in self.ends:
+            channel.pop()
+        self.slice += 1
+        self.phase = BEGIN
+        if self.slice == len(self.schedule.bounds) - 1:
+            self._end_iteration(now)
+        return self.busy(now + 1)
+
+    def _end_iteration(self, now: int) -> None:
+        record = IterationRecord(self.frontier, self.touched, self.began, self.applied_at, now)
+        self.records.append(record)
+        self.updates += self.touched
+        self.iterations += 1
+        self.slice = self.touched = 0
+        for stream in self.streams:
+            stream.frontier.swap()
+        self.frontier = self._active()
+        if self.frontier == 0 or self.iterations == self.schedule.iterations:
+            self.phase = DONE
+
+
+def _all_here(channels: list[Channel]) -> bool:
+    return all(channel.can_pop() for channel in channels)

@@ -1,0 +1,177 @@
+"""P3's end: takes edges from a stream's readers, checks whose they are, and sends them to the crossbar."""
+
+from __future__ import annotations
+
+from array import array
+
+from accelerators.graphicionado.protocols import EDGE, SOURCES
+from accelerators.graphicionado.store import Edges, Vertices
+from hw.prefetch_protocol import STREAM_ELEMENT, STREAM_STOP
+from hw.stream import DATA, STOP
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+FREE, READING, STOPPED, ENDED = range(4)  # a reader: without vertices, with some, told to stop, at its end
+
+
+class EdgePipe(Component):
+    """Sends the edges of the vertices that its readers bring: one a cycle, the readers in turn.
+
+    Interface: ``sources[i]`` names the vertices whose edges reader i brings on ``elements[i]``, in order. An
+    edge in front of theirs is passed over; one behind them ends an open list, and ``stops[i]`` tells the
+    reader, whose further edges are dropped up to its stop. When all ``sources`` have brought a stop, one
+    leaves for each destination stream.
+
+    Timing: each reader's first edge is compared in every cycle; one of those that are to be sent is.
+
+    Accounting: waiting for output while the crossbar takes no edge, else for any edge.
+
+    Counts: ``edges`` sent, ``passed`` over and ``dropped``.
+
+    Args:
+        name: instance name.
+        edges, vertices: the stream's.
+        streams: destinations.
+        all_active: whether sources are read from the vertices and not brought with the token.
+    """
+
+    PORTS = (
+        Input("sources", SOURCES, array=True),
+        Input("elements", STREAM_ELEMENT, array=True),
+        Output("stops", STREAM_STOP, array=True),
+        Output("sent", EDGE),
+    )
+    COUNTERS = ("edges", "passed", "dropped")
+    SIGNALS = (Signal("edges", 48), Signal("dropped", 48))
+
+    sources: list[Channel]
+    elements: list[Channel]
+    stops: list[Channel]
+    sent: Channel
+
+    def __init__(
+        self, name: str, edges: Edges, vertices: Vertices, streams: int, *, all_active: bool
+    ) -> None:
+        super().__init__(name)
+        self.store = edges
+        self.of = vertices
+        self.streams = streams
+        self.all_active = all_active
+        self.turn = 0  # the reader that is looked at first
+        self.through = 0  # readers that have ended
+        self.told = 0  # streams that have been told of it
+        self.edges = self.passed = self.dropped = 0
+
+    def elaborate(self) -> None:
+        """Count the readers."""
+        super().elaborate()
+        count = self.readers = len(self.sources)
+        self.states = array("b", bytes(count))
+        self.vertices = array("q", bytes(8 * count))  # by reader: its present vertex,
+        self.ends = array("q", bytes(8 * count))  # the one behind its last,
+        self.firsts = array(
+            "q", bytes(8 * count)
+        )  # the present one's first edge, and the one behind its last
+        self.behind = array("q", bytes(8 * count))
+        self.properties = array("d", bytes(8 * count))
+
+    def tick(self, now: int) -> int:
+        """Look at every reader, send an edge; at the end tell a stream of it."""
+        if self.through == self.readers:
+            return self._tell(now)
+        progress, blocked, sent = False, False, False
+        reader = self.turn
+        for _ in range(self.readers):
+            if self.states[reader] == FREE and self._begin(reader):
+                progress = True
+            source = self.elements[reader]
+            if self.states[reader] != FREE and source.can_pop():
+                if self._wants_sending(reader, source):
+                    if not sent and self.sent.can_push():
+                        self._send(reader, source)
+                        sent = True
+                    else:
+                        blocked = True
+                else:
+                    progress = True
+            reader = reader + 1 if reader + 1 < self.readers else 0
+        if sent or progress:
+            return self.busy(now + 1)
+        if blocked:
+            return self.wait_output(self.sent)
+        return self.idle() if self._is_free() else self.wait_any_input(self.elements)
+
+    def _is_free(self) -> bool:
+        """Whether no reader has vertices."""
+        working = 0
+        for reader in range(self.readers):
+            working += self.states[reader] in (READING, STOPPED)
+        return working == 0
+
+    def _begin(self, reader: int) -> bool:
+        """Take the next vertices of a reader, or its end."""
+        sources = self.sources[reader]
+        if not sources.can_pop():
+            return False
+        if sources.control() == STOP:
+            self.states[reader] = ENDED
+            self.through += 1
+        else:
+            self.states[reader] = READING
+            self.ends[reader] = sources.reference()
+            self.properties[reader] = sources.value()
+            self._turn_to(reader, sources.coordinate())
+        sources.pop()
+        return True
+
+    def _turn_to(self, reader: int, vertex: int) -> None:
+        self.vertices[reader] = vertex
+        self.firsts[reader] = self.store.pointers[vertex]
+        self.behind[reader] = self.store.pointers[vertex + 1]
+        if self.all_active:
+            self.properties[reader] = self.of.sent[vertex]
+
+    def _wants_sending(self, reader: int, source: Channel) -> bool:
+        """Whether a reader's first element is an edge to be sent; what is not is taken off."""
+        if source.control() == STOP:
+            self.states[reader] = FREE
+        elif self.states[reader] == STOPPED:
+            self.dropped += 1
+        elif source.coordinate() < self.firsts[reader]:
+            self.passed += 1
+        elif self._is_of_present(reader, source.coordinate()):
+            return True
+        else:
+            stops = self.stops[reader]
+            stops.push(0)  # there is space: one for each list, and this one has not ended
+            self.states[reader] = STOPPED
+            self.dropped += 1
+        source.pop()
+        return False
+
+    def _is_of_present(self, reader: int, edge: int) -> bool:
+        """Whether an edge is of the reader's present vertex, or of one behind it, which then is present."""
+        while edge >= self.behind[reader]:
+            if self.vertices[reader] + 1 >= self.ends[reader]:
+                return False
+            self._turn_to(reader, self.vertices[reader] + 1)
+        return True
+
+    def _send(self, reader: int, source: Channel) -> None:
+        edge = source.coordinate()
+        destination = self.store.destinations[edge]
+        self.sent.push(DATA, destination, self.store.first_weight + edge, self.properties[reader])
+        source.pop()
+        self.edges += 1
+        self.turn = reader + 1 if reader + 1 < self.readers else 0
+
+    def _tell(self, now: int) -> int:
+        if not self.sent.can_push():
+            return self.wait_output(self.sent)
+        self.sent.push(STOP, self.told)
+        self.told += 1
+        if self.told == self.streams:
+            self.told = self.through = 0
+            for reader in range(self.readers):
+                self.states[reader] = FREE
+        return self.busy(now + 1)

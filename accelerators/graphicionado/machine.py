@@ -1,0 +1,268 @@
+"""Graphicionado, composed: source pipes, a crossbar, destination pipes, apply pipes, control, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from accelerators.composition import Composition, PartFactory, count
+from accelerators.graphicionado.capacity import Fit
+from accelerators.graphicionado.configuration import GraphicionadoConfiguration
+from accelerators.graphicionado.control import Control, IterationRecord, Schedule
+from accelerators.graphicionado.edge_pipe import EdgePipe
+from accelerators.graphicionado.first_touches import FirstTouches
+from accelerators.graphicionado.layout import (
+    START_BYTES,
+    TENSORS,
+    Regions,
+    deal,
+)
+from accelerators.graphicionado.store import Edges, Frontier, Vertices
+from accelerators.graphicionado.stream import GROUP, Common, Stream
+from accelerators.machine import Traffic
+from hw.atomic_update import AtomicUpdate
+from hw.fibers.arrays import values_of
+from hw.islip import IslipCrossbar
+from hw.network import Concentrator
+from hw.prefetch import StreamPrefetcher
+from hw.routes import CoordinateRoute
+from hw.touched import TouchedBitmap
+from sim import Component, Kernel
+from sim.names import numbered
+from workloads.canonical import CsrArray, Values
+from workloads.synchronous import GraphTask
+from workloads.vertex_program import PAGERANK
+
+NEVER_STREAMING = 1 << 62  # touched vertices above which all are applied, where that never happens
+
+
+class Graphicionado(Composition[GraphicionadoConfiguration]):
+    """A Graphicionado with its graph loaded; runs a vertex program on it.
+
+    Args:
+        parameters: the configuration.
+        graph: CSR, rows are sources.
+        task: the program and what it takes.
+        parts: blocks to take in the place of those in ``PARTS``, by the same names.
+        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+
+    Raises:
+        ConfigurationError: the graph does not fit the eDRAM as it is to be cut.
+    """
+
+    NAME = "graphicionado"
+    PARTS: ClassVar[Mapping[str, PartFactory]] = {
+        **Composition.PARTS,
+        "edge_crossbar": IslipCrossbar,
+        "prefetcher": StreamPrefetcher,
+        "edge_pipe": EdgePipe,
+        "atomic_update": AtomicUpdate,
+        "bitmap": TouchedBitmap,
+        "concentrator": Concentrator,
+    }
+    TENSORS = TENSORS
+    work = "edges"
+
+    def __init__(
+        self,
+        parameters: GraphicionadoConfiguration,
+        graph: CsrArray,
+        task: GraphTask,
+        *,
+        parts: Mapping[str, PartFactory] | None = None,
+        kernel: Kernel | None = None,
+    ) -> None:
+        super().__init__(parameters, parts, kernel)
+        self.task = task
+        self.program = task.program
+        self.vertex_count, self.edge_count = int(graph.shape[0]), int(graph.nnz)
+        self.fit = Fit.of(parameters, self.vertex_count)
+        self.bounds = self.fit.bounds(parameters, self.vertex_count)
+        self.degrees = np.diff(graph.indptr)
+        self.names = numbered("stream", parameters.streams)
+        self.streams = self._add_streams(graph)
+        self._connect_crossbar()
+        self._add_bitmaps()
+        self._add_control()
+        self._connect_memory()
+        self.build()
+
+    def _add_streams(self, graph: CsrArray) -> list[Stream]:
+        """All streams; their weights lie one behind another."""
+        count = self.parameters.streams
+        dealt = [deal(graph, self.task, number, count, self.bounds) for number in range(count)]
+        weights = values_of(np.concatenate([part.weights for part in dealt]))
+        common = Common(self, self.program, weights, self.fit.coarsen, Regions())
+        properties = self.program.start(self.degrees, self.task.root)
+        streams, first = [], 0
+        for number, part in enumerate(dealt):
+            own = Vertices(properties[number::count], part.degrees, self.program.neutral)  # type: ignore[arg-type]
+            frontier = Frontier(max(1, own.count))
+            if not self.program.all_active and self.task.root % count == number:
+                frontier.add(self.task.root // count, float(properties[self.task.root]))
+                frontier.swap()
+            streams.append(Stream(common, self.names[number], own, Edges(part, first), frontier))
+            first += len(part.weights)
+        return streams
+
+    def _connect_crossbar(self) -> None:
+        """Edges from source streams to destination streams."""
+        connect, depth = self.kernel.connect, self.parameters.queue.depth
+        crossbar = self.add("edge_crossbar", "edge_crossbar", CoordinateRoute(), depth)
+        for i, stream in enumerate(self.streams):
+            connect(stream.edge_pipe, "sent", crossbar, f"inputs[{i}]", capacity=depth)
+            connect(crossbar, f"outputs[{i}]", stream.processor, "source", capacity=depth)
+
+    def _add_bitmaps(self) -> None:
+        """What notes the vertices that are touched: a bitmap a stream, one of blocks, or just how many."""
+        parameters, connect = self.parameters, self.kernel.connect
+        self.bitmaps: list[Component] = []
+        self.counters: list[Component] = []
+        bits, depth = parameters.scan.bits, {"capacity": parameters.queue.depth}
+        if parameters.selects == "blocks":
+            blocks = -(-self.vertex_count // parameters.block.vertices)
+            block = parameters.block.vertices // parameters.streams
+            bitmap = self.add("bitmap", "bitmap", blocks, width=bits, block=block)
+            self.bitmaps.append(bitmap)
+            for i, stream in enumerate(self.streams):
+                connect(stream.atomic_update, "touched", bitmap, f"sets[{i}]", **depth)
+                connect(bitmap, f"found[{i}]", stream.order, "found", **depth)
+            return
+        for name, stream in zip(self.names, self.streams, strict=True):
+            if parameters.selects == "all":
+                counter = self.add(FirstTouches, f"{name}.first_touches")
+                self.counters.append(counter)
+                connect(stream.atomic_update, "touched", counter, "touched", **depth)
+                continue
+            bitmap = self.add("bitmap", f"{name}.bitmap", max(1, stream.vertices.count), width=bits)
+            self.bitmaps.append(bitmap)
+            connect(stream.atomic_update, "touched", bitmap, "sets[0]", **depth)
+            connect(bitmap, "found[0]", stream.order, "found", **depth)
+
+    def _add_control(self) -> None:
+        connect = self.kernel.connect
+        self.control = self.add(Control, "control", self.streams, self._schedule())
+        for i, stream in enumerate(self.streams):
+            connect(self.control, f"jobs[{i}]", stream.vertex_reader, "jobs", capacity=1)
+            connect(self.control, f"applies[{i}]", stream.order, "applies", capacity=1)
+            connect(stream.list_writer, "ends", self.control, f"ends[{i}]", capacity=1)
+        for i, toucher in enumerate(self.bitmaps or self.counters):
+            connect(toucher, "ready", self.control, f"ready[{i}]", capacity=1)
+        for i, bitmap in enumerate(self.bitmaps):
+            connect(self.control, f"scans[{i}]", bitmap, "scans", capacity=1)
+
+    def _schedule(self) -> Schedule:
+        parameters, streams = self.parameters, self.parameters.streams
+        bounds = [[-(-max(0, int(v) - i) // streams) for i in range(streams)] for v in self.bounds]
+        groups = [-(-stream.vertices.count // GROUP) for stream in self.streams]
+        a_line_each = self.vertex_count // parameters.line_vertices // self.fit.slices
+        return Schedule(
+            bounds,
+            self.task.iterations,
+            groups if self.program.all_active else None,
+            parameters.selects == "all" or self.program.all_active,
+            a_line_each if parameters.apply.auto else NEVER_STREAMING,
+        )
+
+    def _connect_memory(self) -> None:
+        group = self.streams[0].ports
+        users = [stream.connect_memory(number * group) for number, stream in enumerate(self.streams)]
+        self.add_memory(users, self.parameters.prefetch.line, group)
+
+    def result(self) -> Values:
+        """The property of every vertex as memory has it; of PageRank the rank, not its share."""
+        properties = np.empty(self.vertex_count)
+        for number, stream in enumerate(self.streams):
+            properties[number :: self.parameters.streams] = np.asarray(stream.vertices.properties)
+        if self.program is PAGERANK:
+            properties *= np.maximum(self.degrees, 1)
+        return properties
+
+    def operations(self) -> dict[str, int]:
+        """Edges visited, and what iterations did with them."""
+        done = {
+            "edges": count("edges", *self._all("edge_pipe")),
+            "updates": count("updates", self.control),
+            "iterations": count("iterations", self.control),
+            "activations": count("activations", self.control),
+            "applied": count("applied", *self._all("apply")),
+            "changed": count("changed", *self._all("apply")),
+            "stalls": count("stalls", *self._all("atomic_update")),
+        }
+        if self.parameters.selects == "blocks":
+            done["blocks"] = count("bits_found", *self.bitmaps)
+        return done
+
+    def _all(self, part: str) -> list[Component]:
+        """One of the parts, of all streams."""
+        return [getattr(stream, part) for stream in self.streams]
+
+    def traffic(self) -> dict[str, Traffic]:
+        """Bytes moved in whole lines, and those of the elements that were wanted."""
+        useful = self._useful_bytes()
+        return {
+            name: replace(moved, useful_read_bytes=useful[name][0], useful_write_bytes=useful[name][1])
+            for name, moved in super().traffic().items()
+        }
+
+    def _useful_bytes(self) -> dict[str, tuple[int, int]]:
+        """Read and written, by tensor; all of a block that is applied, of a written entry 8 bytes."""
+        parameters = self.parameters
+        width = parameters.property.bytes
+        applied, changed = count("applied", *self._all("apply")), count("changed", *self._all("apply"))
+        blocks = count("bits_found", *self.bitmaps) if parameters.selects == "blocks" else 0
+        listed = count("entries_taken", *self._all("list_writer")) * (parameters.id.bytes + width)
+        starts = count("vertices", *self._all("dispatcher")) if parameters.start == "memory" else 0
+        edges = count("edges", *self._all("edge_pipe")) * parameters.edge_bytes(self.program.uses_weights)
+        return {
+            "frontier": (count("used_bytes", *self._all("vertex_reader")), listed),
+            "edges": (edges, 0),
+            "starts": (starts * START_BYTES, 0),
+            "properties": (
+                (blocks * parameters.block.vertices if blocks else applied) * width,
+                (applied if parameters.writes_all else changed) * width,
+            ),
+        }
+
+    def traffic_minimum_bytes(self) -> int:
+        """Those of the leanest design: the page's formula, 16 F + (4 + w) E + 4 U + 4 N + 8 N."""
+        done, parameters = self.operations(), self.parameters
+        pair = parameters.id.bytes + parameters.property.bytes
+        edge = parameters.id.bytes + (parameters.property.bytes if self.program.uses_weights else 0)
+        applied = parameters.property.bytes * (done["updates"] + done["changed"])
+        listed = 0 if self.program.all_active else pair * done["changed"]
+        return (pair + START_BYTES) * done["activations"] + edge * done["edges"] + applied + listed
+
+    def iterations(self) -> Sequence[IterationRecord]:
+        """What was done in each iteration that has ended."""
+        return self.control.records
+
+    def progress(self) -> tuple[int, int]:
+        """Edges visited, and those of the graph, or of all iterations where all vertices are active."""
+        rounds = self.task.iterations if self.program.all_active else 1
+        done = count("edges", *self._all("edge_pipe"))
+        return done, max(done, rounds * self.edge_count)
+
+    def chosen(self) -> tuple[str, ...]:
+        """Where edges begin, and how the graph is cut."""
+        fit = self.fit
+        if (fit.slices, fit.coarsen) == (1, 1):
+            return ()
+        return (f"{fit.slices} slices by destination, a table of {fit.coarsen} vertices an entry",)
+
+    def explained(self) -> str:
+        """How the iterations' cycles divide between edges and vertices, and the skew of streams."""
+        records = self.iterations()
+        if not records:
+            return ""
+        processing = sum(record.applied - record.began for record in records)
+        applying = sum(record.ended - record.applied for record in records)
+        edges = [part.counters()["edges"] for part in self._all("processor")]
+        skew = max(edges) / max(1.0, sum(edges) / len(edges))
+        return (
+            f"{len(records)} iterations: {processing:,} cycles with edges, {applying:,} with vertices; "
+            f"the fullest stream has {skew:.2f} times the mean of updates."
+        )

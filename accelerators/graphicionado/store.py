@@ -1,0 +1,83 @@
+"""What a stream's memories hold: its vertices, its edges, and who is active."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from accelerators.graphicionado.layout import Dealt
+from hw.fibers.arrays import coordinates_of, integers_of, values_of
+from workloads.canonical import Values
+
+
+class Vertices:
+    """Properties, temporary properties and out-degrees of a stream's vertices. A store.
+
+    Two write ``temporary``, in turn: the update unit up to the barrier, the apply pipe behind it. ``sent`` is
+    the property of the iteration's beginning, for where all vertices send theirs.
+
+    Args:
+        properties, degrees: of the stream's vertices.
+        neutral: what temporary properties begin with.
+    """
+
+    WRITERS: ClassVar[Mapping[str, str]] = {"properties": "apply"}
+
+    def __init__(self, properties: Values, degrees: Sequence[int], neutral: float) -> None:
+        self.count = len(properties)
+        self.properties = values_of(properties.copy())
+        self.sent = values_of(properties.copy())
+        self.temporary = values_of(np.full(max(1, self.count), neutral))
+        self.degrees = integers_of(degrees)
+
+    def send(self) -> None:
+        """Keep the properties as they are now for who sends them."""
+        np.asarray(self.sent)[:] = np.asarray(self.properties)
+
+
+class Edges:
+    """A stream's edges; ``pointers`` are those of the slice under way.
+
+    Args:
+        dealt: the stream's part of the graph.
+        first_weight: where its weights begin among those of all streams.
+    """
+
+    def __init__(self, dealt: Dealt, first_weight: int) -> None:
+        self._slices = [integers_of(pointers) for pointers in dealt.pointers]
+        self.destinations = coordinates_of(dealt.destinations)
+        self.first_weight = first_weight
+        self.pointers = self._slices[0]
+
+    def select(self, number: int) -> None:
+        """Begin with a slice."""
+        self.pointers = self._slices[number]
+
+
+class Frontier:
+    """A stream's active vertices and their properties, and those of the next iteration.
+
+    The apply pipe writes the latter; they are read once they have become the former, behind the barrier.
+
+    Args:
+        room: vertices of the stream.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.count = self.next_count = 0
+        self.vertices, self.next_vertices = (integers_of(np.zeros(room, np.int64)) for _ in range(2))
+        self.properties, self.next_properties = (values_of(np.zeros(room)) for _ in range(2))
+
+    def add(self, vertex: int, value: float) -> None:
+        """A vertex of the next iteration."""
+        self.next_vertices[self.next_count] = vertex
+        self.next_properties[self.next_count] = value
+        self.next_count += 1
+
+    def swap(self) -> None:
+        """The next iteration begins."""
+        self.vertices, self.next_vertices = self.next_vertices, self.vertices
+        self.properties, self.next_properties = self.next_properties, self.properties
+        self.count, self.next_count = self.next_count, 0

@@ -1,0 +1,219 @@
+"""The parts of one stream and how they are connected: source pipe, destination pipe, apply pipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from accelerators.composition import Composition, User
+from accelerators.graphicionado.apply_order import ApplyOrder
+from accelerators.graphicionado.apply_pipe import ApplyPipe
+from accelerators.graphicionado.configuration import GraphicionadoConfiguration
+from accelerators.graphicionado.dispatcher import Dispatcher
+from accelerators.graphicionado.edge_processor import EdgeProcessor
+from accelerators.graphicionado.layout import EDGES, FRONTIER, PROPERTIES, START_BYTES, STARTS, Regions
+from accelerators.graphicionado.line_reader import LineReader
+from accelerators.graphicionado.store import Edges, Frontier, Vertices
+from hw.atomic_update import FORWARD, STALL
+from hw.list_writer import ListWriter
+from sim import Component
+from sim.names import numbered
+from workloads.vertex_program import VertexProgram
+
+__all__ = ["GROUP", "Common", "Stream"]
+
+GROUP = 8  # vertices of a job where all are active: the starts of their edges fill a line
+
+
+@dataclass(frozen=True)
+class Common:
+    """What all streams of a machine share.
+
+    Args:
+        machine: that they are added to.
+        program: what they run.
+        weights: of all edges.
+        coarsen: vertices that share an entry of the edge-id table.
+        regions: of memory.
+    """
+
+    machine: Composition[GraphicionadoConfiguration]
+    program: VertexProgram
+    weights: memoryview[float]
+    coarsen: int
+    regions: Regions
+
+    @property
+    def cycles(self) -> tuple[int, int, int]:
+        """Latencies of the program's three functions: its own, or by what they compute."""
+        if self.program.cycles is not None:
+            return self.program.cycles
+        compute = self.machine.parameters.compute
+        adds = compute.fp_add_latency
+        reduces = compute.min_latency if self.program.reduce == "min" else adds
+        applies = compute.min_latency if self.program.apply == "min" else 2 * adds  # multiply and add
+        return compute.min_latency, reduces, applies
+
+
+class Stream:
+    """One stream; its parts are attributes.
+
+    Args:
+        common: what it shares with the others.
+        name: within the machine.
+        vertices, edges, frontier: its stores.
+    """
+
+    def __init__(
+        self, common: Common, name: str, vertices: Vertices, edges: Edges, frontier: Frontier
+    ) -> None:
+        self.common, self.name = common, name
+        self.machine, self.program = common.machine, common.program
+        self.parameters = common.machine.parameters
+        self.vertices, self.edges, self.frontier = vertices, edges, frontier
+        self._add_source()
+        self._add_destination()
+        self._add_apply()
+        self._connect_source()
+        self._connect_destination()
+        self._connect_apply()
+
+    def _add_source(self) -> None:
+        """P1 to P3."""
+        parameters, name, program = self.parameters, self.name, self.program
+        group = GROUP if program.all_active else 0
+        entry = GROUP * parameters.property.bytes if group else parameters.entry_bytes
+        edge = parameters.edge_bytes(program.uses_weights)
+        base = self._place(EDGES, edge, len(self.edges.destinations))
+        self.vertex_reader = self._prefetcher("vertex_reader", self._place(FRONTIER, entry), entry)
+        self.dispatcher = self.machine.add(
+            Dispatcher,
+            f"{name}.dispatcher",
+            self.edges,
+            self.frontier,
+            self.vertices.count,
+            group=group,
+            counted=group > 0 or not parameters.keeps_source,
+            coarsen=self.common.coarsen,
+            line_bytes=parameters.prefetch.line,
+        )
+        readers = numbered("edge_reader", parameters.edge.readers_per_stream)
+        self.edge_readers = [self._prefetcher(reader, base, edge) for reader in readers]
+        stores, streams = (self.edges, self.vertices), parameters.streams
+        self.edge_pipe = self.machine.add(
+            "edge_pipe", f"{name}.edge_pipe", *stores, streams, all_active=group > 0
+        )
+        looks_up = parameters.start == "memory"
+        self.start_reader = self._line_reader("start_reader", STARTS, START_BYTES) if looks_up else None
+
+    def _place(self, tensor: int, size: int, count: int | None = None) -> int:
+        """The address of an array of elements of this size; one for each vertex by default."""
+        return self.common.regions.place(tensor, size * (self.vertices.count if count is None else count))
+
+    def _prefetcher(self, name: str, base: int, element: int) -> Component:
+        prefetch = self.parameters.prefetch
+        sizes = {"line_bytes": prefetch.line, "lines": prefetch.lines}
+        return self.machine.add("prefetcher", f"{self.name}.{name}", base, element, **sizes)
+
+    def _line_reader(self, name: str, tensor: int, size: int) -> LineReader:
+        prefetch = self.parameters.prefetch
+        return self.machine.add(
+            LineReader,
+            f"{self.name}.{name}",
+            self._place(tensor, size),
+            line_bytes=prefetch.line,
+            lines=prefetch.lines,
+            waiting=prefetch.lines * max(2, prefetch.line // START_BYTES),
+        )
+
+    def _add_destination(self) -> None:
+        """P4 to P9."""
+        parameters, program = self.parameters, self.program
+        self.processor = self.machine.add(
+            EdgeProcessor,
+            f"{self.name}.processor",
+            program.process_edge,
+            self.common.weights,
+            parameters.streams,
+        )
+        self.atomic_update = self.machine.add(
+            "atomic_update",
+            f"{self.name}.atomic_update",
+            self.vertices.temporary,
+            program.reduce,
+            neutral=program.neutral,
+            mode=FORWARD if parameters.forwards else STALL,
+            read_latency=parameters.edram.read_latency,
+            reduce_latency=self.common.cycles[1],
+            write_latency=parameters.edram.write_latency,
+        )
+
+    def _add_apply(self) -> None:
+        """A1 to A5."""
+        parameters, program, name = self.parameters, self.program, self.name
+        block = parameters.block.vertices // parameters.streams if parameters.selects == "blocks" else 0
+        line, line_vertices = parameters.prefetch.line, parameters.line_vertices
+        self.order = self.machine.add(
+            ApplyOrder, f"{name}.apply_order", line_vertices=line_vertices, block=block
+        )
+        self.property_reader = self._line_reader("property_reader", PROPERTIES, parameters.property.bytes)
+        self.apply = self.machine.add(
+            ApplyPipe,
+            f"{name}.apply",
+            self.vertices,
+            self.frontier,
+            program.apply,
+            neutral=program.neutral,
+            base=self.property_reader.base,
+            line_bytes=line,
+            line_vertices=line_vertices,
+            write_all=parameters.writes_all,
+            lists=not program.all_active,
+        )
+        entry = parameters.entry_bytes
+        base = self._place(FRONTIER, entry)
+        self.list_writer = self.machine.add(ListWriter, f"{name}.list_writer", base, entry, line_bytes=line)
+
+    def _connect_source(self) -> None:
+        connect, depth = self.machine.kernel.connect, self.parameters.queue.depth
+        table = self.parameters.edram.read_latency if self.start_reader is None else 1
+        connect(self.vertex_reader, "elements", self.dispatcher, "entries", capacity=depth)
+        if self.start_reader is not None:
+            connect(self.dispatcher, "wanted", self.start_reader, "wanted", capacity=depth)
+            connect(self.start_reader, "here", self.dispatcher, "starts", capacity=depth)
+        waiting = {"capacity": depth + table - 1, "latency": table}
+        for i, reader in enumerate(self.edge_readers):
+            connect(self.dispatcher, f"jobs[{i}]", reader, "jobs", **waiting)
+            connect(self.dispatcher, f"sources[{i}]", self.edge_pipe, f"sources[{i}]", **waiting)
+            connect(reader, "elements", self.edge_pipe, f"elements[{i}]", capacity=2)
+            connect(self.edge_pipe, f"stops[{i}]", reader, "stops", capacity=1)
+
+    def _connect_destination(self) -> None:
+        latency = self.common.cycles[0]
+        pipeline = {"capacity": self.parameters.queue.depth + latency - 1, "latency": latency}
+        self.machine.kernel.connect(self.processor, "updates", self.atomic_update, "updates", **pipeline)
+
+    def _connect_apply(self) -> None:
+        connect, depth = self.machine.kernel.connect, self.parameters.queue.depth
+        connect(self.order, "wanted", self.property_reader, "wanted", capacity=depth)
+        connect(self.property_reader, "here", self.apply, "lines", capacity=2)
+        latency = self.parameters.edram.read_latency + self.common.cycles[2]
+        pipeline = {"capacity": depth + latency - 1, "latency": latency}
+        connect(self.apply, "entries", self.list_writer, "entries", **pipeline)
+
+    def connect_memory(self, first_port: int) -> User:
+        """Its port at the network to memory, behind which are its readers and then those that only write."""
+        connect, name = self.machine.kernel.connect, f"{self.name}.memory_port"
+        port = self.machine.add("concentrator", name, first_port)
+        queue = self.parameters.network.queue
+        readers = [self.vertex_reader, *self.edge_readers, self.property_reader]
+        readers += [] if self.start_reader is None else [self.start_reader]
+        for i, part in enumerate([*readers, self.apply, self.list_writer]):
+            connect(part, "requests", port, f"inputs[{i}]", capacity=queue)
+        for i, part in enumerate(readers):
+            connect(port, f"outputs[{i}]", part, "replies", capacity=queue)
+        return port, "requests", "replies"
+
+    @property
+    def ports(self) -> int:
+        """Behind its port at the network to memory, at the most."""
+        return 5 + len(self.edge_readers)
