@@ -205,6 +205,8 @@ class Cursor:
 
     def look_up(self, coordinate: int) -> bool:
         """Go into the element of a coordinate; tells where it is, or would be. Returns whether it is."""
+        if self.reached and self.first < self.last:
+            self._reach()
         place = self.find(coordinate, self.first, self.last)
         found = place < self.last and self.coordinates[place] == coordinate
         self.head = place

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 
 from fiberscope.teaal.line_table import LineTable, doubled
+from workloads.canonical import Integers
 
 NONE = -1
 FIBER_BITS = 31  # a line is named by its fiber and its place there, both below 2**31
@@ -107,7 +108,7 @@ class EagerBuffet(Buffet):
         evict_level: see ``Recorder``.
     """
 
-    def __init__(self, footprints: array[int], evict_level: int = 0) -> None:
+    def __init__(self, footprints: Integers, evict_level: int = 0) -> None:
         super().__init__(1, 1, evict_level)
         self.footprints = footprints
 
