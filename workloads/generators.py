@@ -8,8 +8,10 @@ are uniform in (0.5, 1.5), so that no product vanishes and none overflows. Resul
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from workloads.canonical import CsrArray, Integers, Values, check_shape, from_coordinates
 from workloads.errors import WorkloadError
@@ -80,8 +82,7 @@ def rmat(
     Raises:
         WorkloadError: chances that are none, more nonzeros than places, or more than come up in many draws.
     """
-    if min(a, b, c) < 0 or a + b + c > 1:
-        raise WorkloadError(f"a={a}, b={b}, c={c} are not chances; a + b + c <= 1", where="rmat")
+    check_chances(a, b, c, "rmat")
     size = 2**scale
     _check_room("rmat", size, size, nonzeros, size * size)
     rng = np.random.default_rng(seed)
@@ -90,16 +91,32 @@ def rmat(
         row: Integers = np.zeros(count, dtype=np.int64)
         col: Integers = np.zeros(count, dtype=np.int64)
         for _ in range(scale):
-            chance = rng.random(count, dtype=np.float32)
-            low = chance >= a + b
-            right = (chance >= a) & ~low | (chance >= a + b + c)
-            row = 2 * row + low
-            col = 2 * col + right
+            row, col = quadrant(row, col, rng.random(count, dtype=np.float32), (a, a + b, a + b + c))
         keys: Integers = row * size + col
         return keys
 
     keys = _distinct(rng, draw, nonzeros, "rmat")
     return _finish(rng, keys // size, keys % size, (size, size), "rmat")
+
+
+def check_chances(a: float, b: float, c: float, where: str) -> None:
+    """Refuse what are not the chances of three quadrants out of four.
+
+    Raises:
+        WorkloadError: a negative one, or more than 1 in all.
+    """
+    if min(a, b, c) < 0 or a + b + c > 1:
+        raise WorkloadError(f"a={a}, b={b}, c={c} are not chances; a + b + c <= 1", where=where)
+
+
+def quadrant(
+    row: Integers, col: Integers, chance: npt.NDArray[Any], bounds: tuple[Any, Any, Any]
+) -> tuple[Integers, Integers]:
+    """One level down: places in the halves that draws fall into; ``bounds`` end three quadrants."""
+    first, second, third = bounds
+    low = chance >= second
+    right = (chance >= first) & ~low | (chance >= third)
+    return 2 * row + low, 2 * col + right
 
 
 def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: int = 0) -> CsrArray:

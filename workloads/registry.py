@@ -19,6 +19,16 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is in C; Py
 _Text = Annotated[str, Field(min_length=1)]
 
 
+class RmatGraph(BaseModel):
+    """The R-MAT graph that stands in for one: it has the row's vertices, and a chain of ``tail`` more."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    edges: Annotated[int, Field(gt=0)]
+    tail: Annotated[int, Field(ge=0)]
+    source: _Text  # of both
+
+
 class Entry(BaseModel):
     """One matrix or tensor; every number has its ``source``."""
 
@@ -37,6 +47,7 @@ class Entry(BaseModel):
     address: _Text | None = None
     checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None  # sha256 of the download
     checksum_source: _Text | None = None
+    rmat: RmatGraph | None = None  # what stands in for it; None chooses by profile or kind
 
     @field_validator("address")
     @classmethod

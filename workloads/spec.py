@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workloads import generators
 from workloads.canonical import CsrArray
 from workloads.errors import WorkloadError, nearest
+from workloads.graphs import rmat_graph
 from workloads.surrogate import like
 
 __all__ = ["Size", "Spec", "full_text", "generate", "is_spec", "parsed"]
 
 Size = Annotated[int, Field(ge=1, le=2**28)]
 _Count = Annotated[int, Field(ge=0, le=2**31)]
+_Chance = Annotated[float, Field(ge=0, le=1)]
 
 
 class Spec(BaseModel):
@@ -50,9 +52,19 @@ class _Block(_Shaped):
 class _Rmat(Spec):
     scale: Annotated[int, Field(ge=0, le=28)]
     nonzeros: _Count
-    a: Annotated[float, Field(ge=0, le=1)] = 0.57
-    b: Annotated[float, Field(ge=0, le=1)] = 0.19
-    c: Annotated[float, Field(ge=0, le=1)] = 0.19
+    a: _Chance = 0.57
+    b: _Chance = 0.19
+    c: _Chance = 0.19
+
+
+class _RmatGraph(Spec):
+    vertices: Size
+    edges: _Count
+    tail: Annotated[int, Field(ge=0, le=2**24)] = 0
+    duplicates: Literal["drop", "keep"] = "drop"
+    a: _Chance = 0.57
+    b: _Chance = 0.19
+    c: _Chance = 0.19
 
 
 class _ChungLu(_Uniform):
@@ -82,6 +94,7 @@ _GENERATORS = {
     "banded": _Generator(_Banded, generators.banded),
     "block": _Generator(_Block, generators.block),
     "rmat": _Generator(_Rmat, generators.rmat),
+    "rmat-graph": _Generator(_RmatGraph, rmat_graph),
     "chung-lu": _Generator(_ChungLu, generators.chung_lu),
     "structured": _Generator(_Structured, generators.structured),
     "runs": _Generator(_Runs, generators.runs),

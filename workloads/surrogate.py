@@ -9,8 +9,9 @@ import numpy as np
 from workloads.canonical import CsrArray, Integers, from_coordinates
 from workloads.errors import WorkloadError
 from workloads.generators import banded, chung_lu, uniform, values_for
+from workloads.graphs import rmat_graph
 from workloads.profile import Profile, profiles, read_profile
-from workloads.registry import Entry
+from workloads.registry import Entry, RmatGraph
 from workloads.wiring import Nodes, directed, undirected
 
 __all__ = ["drawn", "like", "surrogate"]
@@ -24,7 +25,8 @@ _BAND_FILL = 4  # places in the band for each nonzero
 def surrogate(entry: Entry) -> tuple[CsrArray, str]:
     """A matrix in place of ``entry``, and in one line how far it is like the real one.
 
-    Shape and nonzeros are the registry's; with a profile, degrees and nonzeros between classes are too.
+    Shape and nonzeros are the registry's; with a profile, degrees and nonzeros between classes are too. An
+    R-MAT graph with a tail has its own.
 
     Raises:
         WorkloadError: a tensor of another rank than 2.
@@ -37,6 +39,8 @@ def surrogate(entry: Entry) -> tuple[CsrArray, str]:
         return drawn(
             profile, seed
         ), "same shape, nonzeros, degrees and nonzeros between classes of like degree"
+    if entry.rmat is not None:
+        return _rmat(entry, entry.rmat, seed)
     matrix, form = _from_kind(entry, seed)
     rounded = " (rounded in its source)" if entry.approximate else ""
     return matrix, f"{form}; only shape and nonzeros{rounded} match"
@@ -87,6 +91,13 @@ def _shuffled(
     if profile.square:
         return order[row], order[column]
     return order[row], rng.permutation(columns).astype(np.int64)[column - rows]
+
+
+def _rmat(entry: Entry, graph: RmatGraph, seed: int) -> tuple[CsrArray, str]:
+    matrix = rmat_graph(entry.shape[0], graph.edges, graph.tail, seed=seed)
+    drawn = f"an R-MAT graph of {entry.shape[0]} vertices and {graph.edges} edges"
+    chain = f"a TAIL of {graph.tail} vertices in a chain, which a search of the real graph may not have"
+    return matrix, f"{drawn}, and behind its last level {chain}"
 
 
 def _from_kind(entry: Entry, seed: int) -> tuple[CsrArray, str]:
