@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ __all__ = [
     "Values",
     "canonical",
     "check_shape",
+    "compressed",
     "digest",
     "from_coordinates",
 ]
@@ -62,6 +63,13 @@ def from_coordinates(
     """
     check_shape(*shape, len(values), where)
     return _finished(sparse.coo_array((values, (rows, cols)), shape=shape).tocsr(), where)
+
+
+def compressed(shape: tuple[int, int], pointers: Integers, columns: Integers, values: Values) -> CsrArray:
+    """The matrix of these very arrays: scipy would copy indices into narrower ones where they fit."""
+    matrix: Any = sparse.csr_array(shape)
+    matrix.indptr, matrix.indices, matrix.data = pointers, columns, values
+    return cast(CsrArray, matrix)
 
 
 def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's formats have no common public type

@@ -8,14 +8,12 @@ Random Numbers: As Easy as 1, 2, 3", SC 2011.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from scipy.sparse import csgraph
 
-from workloads.canonical import CsrArray, Integers, Values, check_shape
+from workloads.canonical import CsrArray, Integers, Values, check_shape, compressed
 from workloads.errors import WorkloadError
 from workloads.generators import check_chances, quadrant
 
@@ -158,7 +156,7 @@ def _with_tail(keys: Integers, vertices: int, tail: int, seed: int) -> CsrArray:
     keys %= vertices
     values = _values(seed, edges + tail)
     if tail:
-        matrix = _compressed(pointers, keys, values[:edges])
+        matrix = compressed((vertices, vertices), pointers, keys, values[:edges])
         end = csgraph.breadth_first_order(matrix, busiest(matrix), return_predecessors=False)[-1]
         cut = pointers[end + 1]
         chain = np.arange(vertices, vertices + tail, dtype=np.int64)
@@ -168,7 +166,7 @@ def _with_tail(keys: Integers, vertices: int, tail: int, seed: int) -> CsrArray:
             np.arange(1, tail + 1, dtype=np.int64), tail - 1
         )  # the last vertex of the chain has no edge
         pointers = np.concatenate([pointers, pointers[-1] + ends])
-    return _compressed(pointers, keys, values)
+    return compressed((vertices + tail, vertices + tail), pointers, keys, values)
 
 
 def _values(seed: int, count: int) -> Values:
@@ -179,14 +177,6 @@ def _values(seed: int, count: int) -> Values:
         part[:] = words(seed, VALUES, number, len(part)) >> 11
     values *= 2.0**-53
     return np.maximum(values, np.finfo(float).eps, out=values) + 0.5
-
-
-def _compressed(pointers: Integers, destinations: Integers, values: Values) -> CsrArray:
-    """A square matrix of these very arrays: scipy would make indices narrow where they fit."""
-    size = len(pointers) - 1
-    matrix: Any = sparse.csr_array((size, size))
-    matrix.data, matrix.indices, matrix.indptr = values, destinations, pointers
-    return cast(CsrArray, matrix)
 
 
 def busiest(matrix: CsrArray) -> int:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from workloads import cache, registry, spec
+from workloads import cache, parsed, registry, spec
 from workloads.canonical import CsrArray, canonical, digest
 from workloads.download import DownloadError
 from workloads.errors import WorkloadError, nearest
-from workloads.readers import SUFFIXES, read_matrix
+from workloads.readers import SUFFIXES
 from workloads.surrogate import surrogate
 from workloads.text import STANDARD_INPUT
 
@@ -76,7 +76,7 @@ def load(
         matrix, full = spec.generate(text)
         return _workload(full, "generated", matrix, full)
     if _is_path(text):
-        return _workload(_bare(text), "real", read_matrix(text), Path(text).name)
+        return _read(_bare(text), text, Path(text).name)
     if not registry.known(text):
         return _from_data_path(text)
     return _registered(registry.lookup(text), exact, progress)
@@ -140,21 +140,21 @@ def _from_data_path(name: str) -> Workload:
     if file is None:
         what = f"{name!r} is no file, no generator, not in the registry and not on FIBERSCOPE_DATA"
         raise WorkloadError(what, fix=nearest(name, registry.names()))
-    return _workload(name, "real", read_matrix(file), file.name)
+    return _read(name, file, file.name)
 
 
 def _registered(entry: registry.Entry, exact: bool, progress: Callable[[int, int], None] | None) -> Workload:
     if not entry.is_matrix:
         raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", where=entry.name)
     if (there := _on_data_path(entry)) is not None:
-        return _real(entry, read_matrix(there), there.name)
+        return _real(entry, there, there.name)
     if (file := cache.shipped(entry)) is not None:
-        return _real(entry, read_matrix(file), file.name)
+        return _real(entry, file, file.name)
     try:
         file = cache.fetch(entry, progress)
     except DownloadError as error:
         return _stand_in(entry, exact, error)
-    return _real(entry, read_matrix(file), entry.address or file.name)
+    return _real(entry, file, entry.address or file.name)
 
 
 def _on_data_path(entry: registry.Entry) -> Path | None:
@@ -162,12 +162,18 @@ def _on_data_path(entry: registry.Entry) -> Path | None:
     return next(filter(None, found), None)
 
 
-def _real(entry: registry.Entry, matrix: CsrArray, origin: str) -> Workload:
-    notice = None
-    if matrix.shape != entry.shape and not entry.approximate:
-        sizes = [" x ".join(map(str, shape)) for shape in (matrix.shape, entry.shape)]
-        notice = f"NOTE: {origin} is {sizes[0]}, and the registry's {entry.name} is {sizes[1]}"
-    return _workload(entry.name, "real", matrix, origin, notice)
+def _read(name: str, file: str | Path, origin: str) -> Workload:
+    found = parsed.read(file)
+    return Workload(name, "real", found.matrix, found.digest, found.note, origin)
+
+
+def _real(entry: registry.Entry, file: Path, origin: str) -> Workload:
+    found = _read(entry.name, file, origin)
+    if found.shape == entry.shape or entry.approximate:
+        return found
+    sizes = [" x ".join(map(str, shape)) for shape in (found.shape, entry.shape)]
+    notice = f"NOTE: {origin} is {sizes[0]}, and the registry's {entry.name} is {sizes[1]}"
+    return replace(found, notice="; ".join(filter(None, (notice, found.notice))))
 
 
 def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workload:

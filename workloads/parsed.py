@@ -1,0 +1,155 @@
+"""Files that were read before: their matrix lies in the cache and is opened, not read again.
+
+``parsed/<sha256 of the file>`` in the cache has the three arrays of the matrix and their checksums. So that a
+large file need not be hashed each time, a record for each path says which content it had, by size and time of
+change. What is opened is mapped into memory, and copied where somebody writes. ``FIBERSCOPE_PARSED=0`` does
+without all this, and the folder ``parsed`` may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workloads.cache import cache_folder
+from workloads.canonical import CsrArray, compressed, digest
+from workloads.download import file_digest
+from workloads.readers import read_matrix
+from workloads.text import STANDARD_INPUT
+
+__all__ = ["Parsed", "read"]
+
+RECORD = "record"
+VERSION = 1  # of what is kept; another one is not looked at
+LEAST_BYTES = 4 * 2**20  # of a file that is worth it
+SETTLED_NANOSECONDS = 2 * 10**9  # since its last change; before, a change might not show in the time
+_ARRAYS = {"indptr": np.int64, "indices": np.int64, "data": np.float64}
+
+
+class Parsed(NamedTuple):
+    """A matrix, its digest, and what the user should know of how it was read."""
+
+    matrix: CsrArray
+    digest: str
+    note: str | None = None
+
+
+def read(path: str | os.PathLike[str]) -> Parsed:
+    """The matrix of a file, from the cache if it lies there.
+
+    Raises:
+        WorkloadError: as ``read_matrix``. What is wrong with the cache is no error: the file is read again.
+    """
+    file = Path(path)
+    if not _is_kept(file):
+        return _from_file(path)
+    before = _state(file)
+    kept = _folder() / f"{_content(file)}-{VERSION}"
+    note = None
+    if kept.is_dir():
+        try:
+            return _opened(kept)
+        except (OSError, ValueError, KeyError, TypeError, EOFError):
+            note = f"NOTE: what the cache kept of {file.name} was damaged; it has been read again"
+            shutil.rmtree(kept, ignore_errors=True)
+    found = _from_file(path)
+    if _state(file) == before:
+        with suppress(OSError):
+            _keep(found, kept)
+    return found._replace(note=note)
+
+
+def _from_file(path: str | os.PathLike[str]) -> Parsed:
+    matrix = read_matrix(path)
+    return Parsed(matrix, digest(matrix))
+
+
+def _is_kept(file: Path) -> bool:
+    if os.environ.get("FIBERSCOPE_PARSED", "1") == "0" or str(file) == STANDARD_INPUT:
+        return False
+    try:
+        return file.is_file() and os.access(file, os.R_OK) and file.stat().st_size >= LEAST_BYTES
+    except OSError:
+        return False
+
+
+def _folder() -> Path:
+    return cache_folder() / "parsed"
+
+
+def _state(file: Path) -> list[int]:
+    """By which a change of a file shows."""
+    status = file.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ino]
+
+
+def _content(file: Path) -> str:
+    """The sha256 of a file, looked up if it has not changed since it was taken."""
+    path = str(file.resolve())
+    record = _folder() / f"{hashlib.sha256(path.encode()).hexdigest()}.json"
+    state = _state(file)
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        known = json.loads(record.read_text(encoding="utf-8"))
+        if known["state"] == state:
+            return str(known["content"])
+        shutil.rmtree(_folder() / f"{known['content']}-{VERSION}", ignore_errors=True)
+    content = file_digest(file)
+    if time.time_ns() - state[1] > SETTLED_NANOSECONDS:
+        with suppress(OSError):
+            _write_whole(record, {"path": path, "state": state, "content": content})
+    return content
+
+
+def _write_whole(file: Path, record: dict[str, Any]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as partly:
+        json.dump(record, partly)
+    os.replace(partly.name, file)
+
+
+def _keep(found: Parsed, kept: Path) -> None:
+    """Write a matrix; it has its name once it is whole."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    partly = Path(tempfile.mkdtemp(dir=kept.parent, prefix=kept.name, suffix=".partly"))
+    try:
+        arrays = {name: getattr(found.matrix, name) for name in _ARRAYS}
+        for name, array in arrays.items():
+            np.save(partly / f"{name}.npy", array)
+        checksums = {name: zlib.crc32(array) for name, array in arrays.items()}
+        shape = [int(size) for size in found.matrix.shape]
+        record = json.dumps({"shape": shape, "digest": found.digest, "checksums": checksums})
+        (partly / RECORD).write_text(f"{zlib.crc32(record.encode())} {record}", encoding="utf-8")
+        partly.rename(kept)
+    finally:
+        shutil.rmtree(partly, ignore_errors=True)
+
+
+def _opened(kept: Path) -> Parsed:
+    """The matrix in a folder.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError, EOFError: it is damaged.
+    """
+    checksum, _, text = (kept / RECORD).read_text(encoding="utf-8").partition(" ")
+    if int(checksum) != zlib.crc32(text.encode()):
+        raise ValueError(f"{RECORD} does not have its checksum")
+    record = json.loads(text)
+    indptr, indices, values = (_mapped(kept, name, record["checksums"][name]) for name in _ARRAYS)
+    return Parsed(compressed(tuple(record["shape"]), indptr, indices, values), record["digest"])
+
+
+def _mapped(kept: Path, name: str, checksum: int) -> np.ndarray[Any, Any]:
+    array = np.asarray(np.load(kept / f"{name}.npy", mmap_mode="c"))
+    if array.dtype != _ARRAYS[name] or array.ndim != 1 or zlib.crc32(array.data) != checksum:
+        raise ValueError(f"{name} does not have its type and checksum")
+    return array
