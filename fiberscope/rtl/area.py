@@ -16,14 +16,17 @@ from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.parameters import Parameters
+from hw.rtl.kit.sram import Macro, srams
 from hw.rtl.tools.area import GATES, Area, Cells, cells_of, library, measure, require, version
 from hw.rtl.tools.simulator import HdlError
+from hw.rtl.tools.sram_table import ESTIMATED, estimate
 
 __all__ = ["show"]
 
 SCHEMA = "fiberscope-area-1"
 
 _Measured = tuple[RtlBlock, Parameters, Area | Cells]
+_NO_SRAM = {"SRAM\num2": "", "SRAM\nns": ""}
 
 
 def show(
@@ -56,6 +59,8 @@ def show(
     console.print(_table(measured))
     counted = "Generic gates" if cells is None else f"Cells of {cells.stem}, without wires"
     console.print(f"{counted}, by Yosys {version()}; memories are not among them.")
+    if cells is not None and any(_macros(block, given) for block, given, _area in measured):
+        console.print(f"SRAM is no part of the cells' area, but {ESTIMATED}.")
 
 
 def _measure(block: RtlBlock, parameters: Parameters, cells: Path | None) -> Area | Cells:
@@ -99,6 +104,10 @@ def _table(measured: Sequence[_Measured]) -> Table:
     for name in varied:
         table.add_column(name.replace("_", "_\n"), justify="right", overflow="fold")
     numbers = [_numbers(area) for _block, _parameters, area in measured]
+    if isinstance(measured[0][-1], Cells):
+        srams = [_sram_numbers(_macros(block, given)) for block, given, _area in measured]
+        if any(srams):
+            numbers = [row | (sram or _NO_SRAM) for row, sram in zip(numbers, srams, strict=True)]
     for name in numbers[0]:
         table.add_column(name, justify="right", overflow="fold")  # no digit is ever left out
     for (block, parameters, _area), row in zip(measured, numbers, strict=True):
@@ -122,13 +131,41 @@ def _numbers(area: Area | Cells) -> dict[str, str]:
     return {name: f"{number:,}" for name, number in numbers.items()}
 
 
+def _macros(block: RtlBlock, parameters: Parameters) -> list[Macro]:
+    """Its synchronous memories; one that shows in the cycle of its address is no SRAM."""
+    return srams(block.twin(parameters))
+
+
+def _sram_numbers(macros: Sequence[Macro]) -> dict[str, str]:
+    """Columns of a row with SRAM: the area of all, and the longest access."""
+    found = [estimate(macro.size / 8) for macro in macros]
+    if not found:
+        return {}
+    area, access = sum(one.area_um2 for one in found), max(one.access_ns for one in found)
+    return dict(zip(_NO_SRAM, (f"{area:,.0f}", f"{access:.2f}"), strict=True))
+
+
+def _sram_document(macros: Sequence[Macro]) -> dict[str, Any]:
+    """The SRAMs of a block in JSON."""
+    return {
+        "srams": [
+            {**asdict(macro), **asdict(estimate(macro.size / 8)), "source": ESTIMATED} for macro in macros
+        ]
+    }
+
+
 def _document(measured: Sequence[_Measured], cells: Path | None) -> Mapping[str, Any]:
     return {
         "schema": SCHEMA,
         "yosys": version(),
         **({} if cells is None else {"cells": cells.stem}),
         "blocks": [
-            {"block": block.name, "parameters": asdict(parameters), **area.to_json()}
+            {
+                "block": block.name,
+                "parameters": asdict(parameters),
+                **area.to_json(),
+                **({} if cells is None else _sram_document(_macros(block, parameters))),
+            }
             for block, parameters, area in measured
         ],
     }

@@ -1,12 +1,14 @@
 """``fiberscope rtl area``: its table, its JSON, and one line for each mistake."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from fiberscope import cli
+from hw.rtl.tools.area import SHIPPED
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
@@ -104,6 +106,25 @@ def test_no_digit_of_a_large_number_is_left_out(capsys: pytest.CaptureFixture[st
     table = capsys.readouterr().out
     assert "…" not in table
     assert sum(map(str.isdecimal, table)) == 6 * 8 + 8 + 9 + 3
+
+
+@pytest.mark.usefixtures("yosys")
+@pytest.mark.skipif(not SHIPPED["osu018"][0].is_file(), reason="apt install qflow-tech-osu018")
+def test_srams_stand_beside_the_cells(capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ["node_writer", "--set=rows=2,64", "--set=address_bits=8", "--set=count_bits=4"]
+    code, out, _err = said(capsys, *sizes, "--liberty=osu018", "--json=areas.json")
+    assert code == 0
+    first, second = json.loads(Path("areas.json").read_text())["blocks"]
+    (heads,) = second["srams"]
+    assert (heads["entries"], heads["bits"]) == (64, 8)
+    assert heads["area_um2"] == pytest.approx(
+        387.3 * (64 / 56) ** (math.log(1240.6 / 387.3) / math.log(256 / 56))
+    )
+    assert heads["area_um2"] > first["srams"][0]["area_um2"]
+    rows = [line.split() for line in out.splitlines() if line.strip()[:1].isdecimal()]
+    assert [row[-2] for row in rows] == [f"{entry['srams'][0]['area_um2']:,.0f}" for entry in (first, second)]
+    assert " ".join(out.split()).endswith("CACTI's in OpenROAD-flow-scripts.")
+    assert max(map(len, out.splitlines())) <= 80
 
 
 @pytest.mark.usefixtures("yosys")
