@@ -137,6 +137,8 @@ class FiberTree:
         """
         if sorted(names) != sorted(self.names):
             raise ValueError(f"swizzle needs each of {', '.join(self.names)} once, not {', '.join(names)}")
+        if tuple(names) == self.names:
+            return self
         levels, columns = [self.level(name) for name in names], self.columns()
         ranks = tuple(self.ranks[level] for level in levels)
         return _grown(ranks, [columns[level] for level in levels], self.values, _unsorted(levels))

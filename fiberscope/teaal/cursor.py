@@ -124,7 +124,7 @@ class Cursor:
     def _begin_whole(self) -> int:
         begin, end = 0, self.shape
         if self.window != NO_WINDOW:
-            begin = max(0, self.state.begins[self.window])
+            begin = self.state.begins[self.window] // self.step * self.step
             end = min(end, self.state.ends[self.window])
         self.low, self.high = self.first, self.last
         self.end = end

@@ -46,8 +46,9 @@ def levels_of(mapped: Mapped, operand: Operand) -> list[InputLevel]:
             break
         last = place == len(tree.names) - 1
         values = tree.values.astype(np.float64, copy=False) if last else np.ones(len(tree.coordinates[place]))
-        loops = _loops(mapped, operand, name)
-        shape = mapped.shape(mapped.loops[depth] if loops else name) if depth >= 0 else 0
+        taken = any(level.loops and level.depth == depth for level in levels)
+        loops = not taken and _loops(mapped, operand, name)
+        shape = mapped.shape(mapped.loops[depth]) if loops else 0
         cursor = Cursor(tree.segments[place], tree.coordinates[place], values, shape)
         cursor.empty = operand.empty
         _set_coordinates(mapped, operand, name, cursor, loops=loops)

@@ -39,7 +39,7 @@ cdef class Loop:
     cdef int visit(self, long coordinate) except -1
     @cython.locals(place=long, size=long, part=long)
     cdef void _unravel(self, long coordinate) noexcept
-    @cython.locals(end=long)
+    @cython.locals(begin=long, end=long)
     cdef void _begin_piece(self, long coordinate) noexcept
     @cython.locals(placed=Place, rank=OutputRank, coordinate=long)
     cdef int _open(self, long place) except -1

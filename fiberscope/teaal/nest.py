@@ -109,10 +109,11 @@ class Loop:
 
     def _begin_piece(self, coordinate: int) -> None:
         """The inner loops keep to a range of this many coordinates."""
-        end = coordinate + self.piece
+        begin, end = coordinate, coordinate + self.piece
         if self.outer_piece != NO_WINDOW:
+            begin = max(begin, self.state.begins[self.outer_piece])
             end = min(end, self.state.ends[self.outer_piece])
-        self.state.begins[self.depth] = coordinate
+        self.state.begins[self.depth] = begin
         self.state.ends[self.depth] = end
 
     def _open(self, place: int) -> int:
@@ -219,7 +220,7 @@ class LeaderFollower(Loop):
         found = True
         for place in range(1, len(self.cursors)):
             cursor: Cursor = self.cursors[place]
-            if not cursor.look_up(coordinate) and not cursor.whole:
+            if not cursor.look_up(cursor.scale * coordinate + cursor.index()) and not cursor.whole:
                 found = False
         return found
 

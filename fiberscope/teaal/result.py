@@ -85,9 +85,10 @@ def _depth(mapped: Mapped, index: Index) -> int:
 def _grown(mapped: Mapped, known: Sequence[tuple[int, Rank, Index]], empty: float) -> list[OutputLevel]:
     levels: list[OutputLevel] = []
     below: OutputRank | None = None
-    for depth, rank, index in reversed(known):
+    for place, (depth, rank, index) in reversed(list(enumerate(known))):
         below = OutputRank(rank.shape, below, empty)
-        loops = depth >= 0 and index.rank == mapped.loops[depth]
+        first = all(depth != before for before, _, _ in known[:place])
+        loops = first and depth >= 0 and index.rank == mapped.loops[depth]
         levels.append(OutputLevel(rank, depth, index, loops, below))
     return levels[::-1]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fiberscope.teaal.projection import can_project, projections
 from fiberscope.teaal.reference import Floats, keys_of, output_shape, point_by_point, reduced
 from fiberscope.teaal.specification import Einsum, Specification
 from workloads.canonical import Integers
@@ -24,7 +25,7 @@ class Verification:
 
     Args:
         einsum: its name.
-        reference: how that was worked out; ``none`` where it would be too large.
+        reference: how that was worked out: ``points``, ``projections``; ``none`` where it would be too large.
         max_relative_error: against the sizes of what was added up.
     """
 
@@ -56,9 +57,23 @@ def verify(
     for rank in einsum.ranks:
         points *= shapes[rank]
     if points <= MOST_POINTS:
-        expected, reference = point_by_point(specification, einsum, tensors, shapes), "points"
-    else:
-        return Verification(einsum.name, "none", 0.0)
+        return Verification(
+            einsum.name, "points", _error_by_points(specification, einsum, tensors, shapes, output)
+        )
+    if can_project(einsum):
+        expected, found, scales = projections(specification, einsum, tensors, shapes, output)
+        return Verification(einsum.name, "projections", _largest(expected, found, scales))
+    return Verification(einsum.name, "none", 0.0)
+
+
+def _error_by_points(
+    specification: Specification,
+    einsum: Einsum,
+    tensors: Mapping[str, FiberTree],
+    shapes: Mapping[str, int],
+    output: FiberTree,
+) -> float:
+    expected = point_by_point(specification, einsum, tensors, shapes)
     declared = specification.tensors[einsum.output].ranks
     sizes = [output_shape(specification, einsum, rank, shapes) for rank in declared]
     columns = [expected.coordinates[rank] for rank in declared]
@@ -66,7 +81,7 @@ def verify(
     found, ours = output.to_coo()
     our_keys = keys_of([found[rank] for rank in declared], sizes, len(ours))
     empty = specification.tensors[einsum.output].empty
-    return Verification(einsum.name, reference, _error(keys, values, magnitudes, our_keys, ours, empty))
+    return _error(keys, values, magnitudes, our_keys, ours, empty)
 
 
 def _error(
@@ -81,10 +96,14 @@ def _error(
     places = np.searchsorted(everything, keys)
     expected[places], sizes[places] = values, magnitudes
     found[np.searchsorted(everything, our_keys)] = ours
+    return _largest(expected, found, sizes)
+
+
+def _largest(expected: Floats, found: Floats, sizes: Floats) -> float:
+    """The largest error against the size of what was added up."""
     equal = (expected == found) | (np.isnan(expected) & np.isnan(found))
     if equal.all():
         return 0.0
-    wrong, right, size = found[~equal], expected[~equal], sizes[~equal]
     with np.errstate(all="ignore"):
-        errors = np.abs(wrong - right) / size
+        errors = np.abs(found[~equal] - expected[~equal]) / sizes[~equal]
     return float(np.where(np.isfinite(errors), errors, np.inf).max())
