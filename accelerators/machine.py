@@ -15,6 +15,7 @@ from accelerators.configuration import Configuration, ConfigurationError
 from sim import Component, Kernel
 from sim.names import family_name
 from workloads import Problem, Spgemm
+from workloads.canonical import CsrArray
 from workloads.errors import nearest
 
 __all__ = ["EVENT", "Accelerator", "Estimate", "Machine", "MemoryUse", "Model", "Traffic"]
@@ -129,6 +130,8 @@ class Accelerator(Generic[AnyConfiguration]):
             few words each.
         explained: of a model that has run, a sentence on losses that only the machine can tell, which follows
             that on the bottleneck where no part is near its peak.
+        symbols: of the parameters and the factors A and B of a product, values for symbols to which the
+            machine's ``spec.yaml`` gives none, and what is to be told of them, in a few words each.
     """
 
     name: str
@@ -143,6 +146,9 @@ class Accelerator(Generic[AnyConfiguration]):
     solves: tuple[type[Problem], ...] = (Spgemm,)
     chosen: Callable[[Any], tuple[str, ...]] = lambda _model: ()
     explained: Callable[[Any], str] = lambda _model: ""
+    symbols: Callable[[Any, CsrArray, CsrArray], tuple[Mapping[str, float], tuple[str, ...]]] = (
+        lambda _parameters, _a, _b: ({}, ())
+    )
 
     @property
     def shipped(self) -> Path:

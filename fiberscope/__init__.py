@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fiberscope.report.document import Report
     from fiberscope.study.ablate import ablate
     from fiberscope.study.compare import compare
+    from fiberscope.teaal.api import model
     from workloads import WorkloadError
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ __all__ = [
     "__version__",
     "ablate",
     "compare",
+    "model",
     "simulate",
 ]
 
@@ -56,6 +58,7 @@ _HOMES = {
     "WorkloadError": "workloads",
     "ablate": "fiberscope.study.ablate",
     "compare": "fiberscope.study.compare",
+    "model": "fiberscope.teaal.api",
     "simulate": "fiberscope.api",
 }
 

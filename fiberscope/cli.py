@@ -24,6 +24,7 @@ from fiberscope.commands.diff import diff
 from fiberscope.commands.info import info
 from fiberscope.commands.list import list_
 from fiberscope.commands.memory import memory
+from fiberscope.commands.model import model
 from fiberscope.commands.plot import plot
 from fiberscope.commands.profile import profile
 from fiberscope.commands.report import report
@@ -142,7 +143,7 @@ def _top(
         print(context.get_help())
 
 
-for _command in (sim, compare, ablate, info, wave, report, plot, diff, profile):
+for _command in (sim, model, compare, ablate, info, wave, report, plot, diff, profile):
     app.command()(_command)
 app.command("list")(list_)
 app.add_typer(memory, name="memory")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from accelerators.extensor.configuration import ExTensorConfiguration
 from accelerators.extensor.machine import ExTensor
+from accelerators.extensor.tiles import symbols
 from accelerators.machine import Accelerator
 
 __all__ = ["ACCELERATOR", "ExTensor", "ExTensorConfiguration"]
@@ -19,4 +20,5 @@ ACCELERATOR = Accelerator(
     parts=ExTensor.PARTS,
     chosen=ExTensor.chosen,
     explained=ExTensor.explained,
+    symbols=symbols,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +122,20 @@ class Tiling:
             for left in tiles_a[start]:
                 part = columns[left : left + m]
                 yield from ((part, half) for half in halves)
+
+
+def symbols(
+    parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray
+) -> tuple[Mapping[str, float], tuple[str, ...]]:
+    """Coordinates of a tile of the last-level buffer, as ``spec.yaml`` calls them, and why they are these.
+
+    Raises:
+        ConfigurationError: as ``Tiling``.
+    """
+    tiling = Tiling(parameters, a, b)
+    sizes = dict(zip(("M1", "K1", "N1"), tiling.shape, strict=True))
+    chosen = (tiling.choice,) if tiling.choice else ()
+    return {name: size * parameters.pe.tile for name, size in sizes.items()}, chosen
 
 
 def _largest_by_k(operand: TiledOperand, microtile: int, blocks: int) -> Integers:

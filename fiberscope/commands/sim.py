@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import (
     Accelerator,
     Config,
@@ -31,11 +29,8 @@ from fiberscope.commands.recorded import (
     recorded,
 )
 from fiberscope.commands.waveform_size import sized
-from fiberscope.errors import INTERRUPTED, FailedRunError, UnwrittenFileError
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
-
-if TYPE_CHECKING:
-    from fiberscope.report.document import Report
+from fiberscope.errors import INTERRUPTED
+from fiberscope.report.files import check_outputs
 
 __all__ = ["sim"]
 
@@ -92,7 +87,7 @@ def sim(
     waveform = recorded(context)
     _check_files(context)
     run = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
-    with _delivering(json, vcd, quiet) as deliver, watched(quiet) as tell:
+    with delivering(json, quiet, vcd) as deliver, watched(quiet) as tell:
         report = run(
             settings=parse_settings(settings or []),
             parts=parse_parts(part or []),
@@ -114,54 +109,3 @@ def _check_files(context: typer.Context) -> None:
     outputs = {"the report": given["json"], "the memory trace": given["memory_trace"]}
     outputs |= files_of(vcd) if vcd else {}
     check_outputs(outputs, {**matrices(given["matrix"], given["b"]), "the file of --config": given["config"]})
-
-
-@contextmanager
-def _delivering(json: Path | None, vcd: Path | None, quiet: bool) -> Iterator[Callable[[Report], None]]:
-    """What delivers a report; that of a machine that goes wrong is delivered here."""
-    deliver = partial(_deliver, json=json, vcd=vcd, quiet=quiet)
-    try:
-        yield deliver
-    except UnwrittenFileError as unwritten:
-        deliver(unwritten.report, vcd=None)
-        raise
-    except FailedRunError as failed:
-        deliver(failed.report)
-        raise
-
-
-def _deliver(report: Report, json: Path | None, vcd: Path | None, quiet: bool) -> None:
-    """Write the report first, so that no terminal can lose it; show it even where it could not be written."""
-    quiet = quiet or json == STANDARD_OUTPUT
-    try:
-        if json is not None:
-            report.write(json)
-    finally:
-        _tell(report, quiet)
-    if quiet:
-        return
-    if json is not None:
-        print(f"Report: {json}")
-    if vcd is not None:
-        print(f"Waveform: {vcd} (open it: fiberscope wave {vcd})")
-
-
-def _tell(report: Report, quiet: bool) -> None:
-    """Show the summary, or of it what must be said even to those who want quiet."""
-    from rich.console import Console
-
-    from fiberscope.report.summary import show
-
-    if quiet:
-        _warn(report)
-    else:
-        show(report, Console(highlight=False, markup=False))
-
-
-def _warn(report: Report) -> None:
-    """Say what is not as it was asked for."""
-    for operand in report.workload.operands:
-        if operand.notice:
-            print(f"fiberscope: {operand.notice}", file=sys.stderr)
-    if not report.complete:
-        print(f"fiberscope: INCOMPLETE: {report.ending} at cycle {report.cycles:,}", file=sys.stderr)

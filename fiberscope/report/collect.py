@@ -19,7 +19,7 @@ from sim import Component, ComponentStatistics, Kernel, Run, mode
 from workloads import Operand, Problem
 from workloads.verification import Comparison
 
-__all__ = ["Checked", "Timing", "report"]
+__all__ = ["Checked", "Timing", "of_host", "operand", "report"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def report(
         components=components,
         timeline=watch.timeline(run.cycles) if watch else None,
         occupancies=watch.occupancies() if watch else {},
-        host=_host(kernel.ticks if kernel else None, run, operations.get("multiply"), timing),
+        host=of_host(kernel.ticks if kernel else None, run.cycles, operations.get("multiply"), timing),
     )
 
 
@@ -113,12 +113,13 @@ def _product(checked: Checked | None) -> parts.Product | None:
 
 def _workload(problem: Problem) -> parts.Workload:
     """The operands, the first of them with the others beside it."""
-    first, *others = (_operand(given) for given in problem.operands.values())
+    first, *others = (operand(given) for given in problem.operands.values())
     beside = [parts.Operand(**other) for other in others]
     return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
 
 
-def _operand(given: Operand) -> dict[str, Any]:
+def operand(given: Operand) -> dict[str, Any]:
+    """The fields of an operand."""
     return {
         "name": given.name,
         "source": given.source,
@@ -189,7 +190,8 @@ def _component(given: ComponentStatistics) -> parts.Component:
     )
 
 
-def _host(ticks: int | None, run: Run, multiplies: int | None, timing: Timing) -> parts.Host:
+def of_host(ticks: int | None, cycles: int, multiplies: int | None, timing: Timing) -> parts.Host:
+    """What the host took for a run of so many cycles."""
     seconds = max(timing.simulation_seconds, 1e-9)
     rate = None if multiplies is None else multiplies / seconds
     hertz = host.hertz()
@@ -197,7 +199,7 @@ def _host(ticks: int | None, run: Run, multiplies: int | None, timing: Timing) -
         seconds=timing.seconds,
         simulation_seconds=timing.simulation_seconds,
         ticks_per_second=None if ticks is None else ticks / seconds,
-        cycles_per_second=run.cycles / seconds,
+        cycles_per_second=cycles / seconds,
         multiplies_per_second=rate,
         computes_per_host_cycle=rate / hertz if hertz and rate is not None else None,
         hertz=hertz,

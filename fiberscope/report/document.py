@@ -27,6 +27,7 @@ __all__ = [
     "Problem",
     "Product",
     "Report",
+    "Teaal",
     "TensorTraffic",
     "Timeline",
     "Verification",
@@ -173,6 +174,24 @@ class Verification(_Part):
     extra: int = 0
 
 
+class Teaal(_Part):
+    """What the trace model counts by Einsum and component; traffic in bits, times in seconds.
+
+    ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the
+    Einsums that run together, and the ``time`` of all. ``rounds`` is how often the cascade ran.
+    """
+
+    semantics: str
+    expressions: tuple[str, ...]
+    rounds: int = 1
+    metrics: dict[str, Any]
+
+    @property
+    def by_einsum(self) -> dict[str, dict[str, Any]]:
+        """The components of each Einsum with what they did; what is of all Einsums is left out."""
+        return {name: told for name, told in self.metrics.items() if isinstance(told, dict)}
+
+
 class Host(_Part):
     """The computer that ran the simulation; the only part that may differ between two runs.
 
@@ -222,6 +241,7 @@ class Report(_Part):
     components: dict[str, Component] = {}
     timeline: Timeline | None = None
     occupancies: dict[str, Occupancy] = {}
+    teaal: Teaal | None = None
     host: Host
 
     def summary(self, width: int = 100) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.errors import InputError
-from fiberscope.report.document import Occupancy, Report, Timeline
+from fiberscope.report.document import Occupancy, Report, Teaal, Timeline
 from fiberscope.report.families import families
 from fiberscope.report.files import check_writable, write_bytes
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["figure", "save"]
+__all__ = ["blank", "figure", "save", "save_figure"]
 
 FORMATS = (".png", ".svg")
 WIDTH = 11  # inches
@@ -50,15 +51,39 @@ def save(report: Report, path: Path) -> None:
     Raises:
         InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
     """
+    save_figure(lambda: figure(report), path)
+
+
+def save_figure(drawing: Callable[[], Figure], path: Path) -> None:
+    """Write a matplotlib figure into a PNG or SVG file, the same bytes for the same drawing.
+
+    Raises:
+        InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
+    """
     if path.suffix not in FORMATS:
         raise InputError(f"{path}: pictures are {' or '.join(FORMATS)} files")
     check_writable(path)
-    drawn = figure(report)
+    drawn = drawing()
     metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
     picture = io.BytesIO()
     drawn.savefig(picture, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
     content = picture.getvalue()
     write_bytes(path, _renumbered(content) if path.suffix == ".svg" else content)
+
+
+def blank(title: str, height: float) -> Figure:
+    """A figure with a title and nothing else, so many inches high.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  (heavy, and an extra)
+    except ImportError as error:
+        raise InputError("pictures need matplotlib: pip install 'fiberscope[plots]'") from error
+    drawn = Figure(figsize=(WIDTH, height), layout="constrained")
+    drawn.suptitle(title, wrap=True)
+    return drawn
 
 
 def _renumbered(svg: bytes) -> bytes:
@@ -74,19 +99,17 @@ def figure(report: Report) -> Figure:
     Raises:
         InputError: matplotlib is missing.
     """
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415  (heavy, and an extra)
-    except ImportError as error:
-        raise InputError("pictures need matplotlib: pip install 'fiberscope[plots]'") from error
     kinds = len(families(report.components))
-    heights = [1.5 + 0.24 * kinds]
+    heights = [1.5 + 0.24 * (kinds or 2 * bool(report.teaal) + len(report.traffic))]
     heights += [3.2] if report.timeline else []
     heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
-    drawn = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
-    drawn.suptitle(f"{report.accelerator} on {report.workload.name}: {report.cycles:,} cycles", wrap=True)
+    title = f"{report.accelerator} on {report.workload.name}: {report.cycles:,} cycles"
+    drawn = blank(title, sum(heights) + 0.5)
     grid = drawn.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
     if report.components:
         _cycles(drawn.add_subplot(grid[0, 0]), report)
+    elif report.teaal:
+        _times(drawn.add_subplot(grid[0, 0]), report.teaal)
     if report.traffic:
         _traffic(drawn.add_subplot(grid[0, 1]), report)
     if report.timeline:
@@ -109,6 +132,27 @@ def _cycles(axes: Axes, report: Report) -> None:
     axes.legend(**LEGEND)
 
 
+def _times(axes: Axes, counted: Teaal) -> None:
+    """A bar a component, what it takes for each Einsum behind one another."""
+    ends: dict[str, float] = {}
+    rows: list[str] = []
+    for einsum, components in counted.by_einsum.items():
+        for component, told in components.items():
+            start, length = ends.get(component, 0.0), 1e9 * told["time"]
+            axes.barh([component], [length], left=[start], edgecolor="white", color=WORK)
+            rows += [] if component in rows else [component]
+            axes.text(
+                start + length / 2,
+                rows.index(component),
+                einsum,
+                ha="center",
+                va="center",
+                fontsize="x-small",
+            )
+            ends[component] = start + length
+    _bars(axes, "What each component takes", "ns")
+
+
 def _traffic(axes: Axes, report: Report) -> None:
     """A bar a tensor, and all of them against the least that any machine moves."""
     names = [*report.traffic, "in all"]
@@ -117,7 +161,7 @@ def _traffic(axes: Axes, report: Report) -> None:
     read, written = [*read, sum(read)], [*written, sum(written)]
     axes.barh(names, read, color=READ, label="read")
     axes.barh(names, written, left=read, color=WRITTEN, label="written")
-    if report.complete:
+    if report.complete and report.traffic_minimum_bytes:
         least = report.traffic_minimum_bytes / MIB
         axes.axvline(least, color=LEAST, linestyle="--", label="algorithmic minimum")
     _bars(axes, "Traffic with the memory", "MiB")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fiberscope.teaal.document import Document, Path
@@ -25,7 +25,7 @@ from fiberscope.teaal.schema import EinsumSchema
 from fiberscope.teaal.specification import Function, Iteration
 from workloads.errors import nearest
 
-__all__ = ["Cascade", "read_cascade"]
+__all__ = ["DEFAULTS", "Cascade", "read_cascade"]
 
 DEFAULTS: Mapping[str, str] = {"*": "mul", "+": "add", "-": "sub"}
 _NEGATIVE = "neg"
@@ -50,9 +50,14 @@ class Cascade:
     shapes: Mapping[str, int]
     iteration: Iteration | None
 
+    @property
+    def last_output(self) -> str:
+        """The tensor that the last Einsum makes."""
+        return _output(list(self.statements.values())[-1][0])
 
-def read_cascade(given: EinsumSchema, symbols: Mapping[str, float], document: Document) -> Cascade:
-    """The cascade in a section ``einsum``.
+
+def read_cascade(given: EinsumSchema, symbols: Collection[str], document: Document) -> Cascade:
+    """The cascade in a section ``einsum``, in which the names of symbols may stand for numbers.
 
     Raises:
         ConfigurationError: something in it cannot be.
@@ -70,7 +75,7 @@ def read_cascade(given: EinsumSchema, symbols: Mapping[str, float], document: Do
 @dataclass(frozen=True)
 class _Reader:
     given: EinsumSchema
-    symbols: Mapping[str, float]
+    symbols: Collection[str]
     document: Document
 
     def declared(self) -> dict[str, tuple[str, ...]]:
@@ -171,9 +176,9 @@ class _Reader:
     def _check_alias(self, alias: Alias, declared: Mapping[str, tuple[str, ...]], path: Path) -> None:
         for tensor in (alias.output, alias.source):
             self._check_tensor(tensor, declared, alias.text, path)
-        if len(declared[alias.output]) != len(declared[alias.source]):
-            message = f"{alias.output} has {len(declared[alias.output])} ranks and {alias.source} "
-            raise self._complaint(path, alias.text, f"{message}{len(declared[alias.source])}")
+        fault = _unlike(alias.output, alias.source, declared)
+        if fault:
+            raise self._complaint(path, alias.text, fault)
 
     def _check_tensor(
         self, tensor: str, declared: Mapping[str, tuple[str, ...]], text: str, path: Path
@@ -253,8 +258,9 @@ class _Reader:
                 raise self.document.error(path, message, key=True)
             if source not in made:
                 raise self.document.error(path, f"no Einsum makes {source}; {nearest(source, made)}")
-            if len(declared[target]) != len(declared[source]):
-                raise self.document.error(path, f"{target} and {source} have different numbers of ranks")
+            fault = _unlike(target, source, declared)
+            if fault:
+                raise self.document.error(path, fault)
         if given.until_empty is not None and given.until_empty not in made:
             path = ("einsum", "iterate", "until-empty")
             raise self.document.error(
@@ -291,6 +297,14 @@ def _refuse_names(document: Document, path: Path, names: list[str], *, key: bool
     for name in names:
         if not (name.isidentifier() and name.isascii()):
             raise document.error(path, f"{name!r} is no name: letters, digits and _ make one", key=key)
+
+
+def _unlike(one: str, other: str, declared: Mapping[str, tuple[str, ...]]) -> str:
+    """What is said of two names of one tensor whose ranks differ; nothing if they do not."""
+    if declared[one] == declared[other]:
+        return ""
+    ranks = [f"[{', '.join(declared[name])}]" for name in (one, other)]
+    return f"{one} has the ranks {ranks[0]} and {other} {ranks[1]}; declare both alike"
 
 
 def _output(statement: Statement) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -13,6 +13,7 @@ import yaml
 import accelerators
 from accelerators.configuration import Configuration, layers, leaf_keys, validated
 from accelerators.errors import ConfigurationError
+from accelerators.machine import Accelerator
 from accelerators.yaml_layer import Entry, construct, refusing
 from fiberscope.teaal.binding import BindingReader, read_format
 from fiberscope.teaal.cascade import Cascade, read_cascade
@@ -28,7 +29,7 @@ from fiberscope.teaal.specification import Configuration as Architecture
 from fiberscope.teaal.specification import Einsum, Specification, Tensor
 from workloads.errors import nearest
 
-__all__ = ["load"]
+__all__ = ["Draft", "draft", "load"]
 
 
 def load(
@@ -46,44 +47,75 @@ def load(
     Raises:
         ConfigurationError: no such specification, or one that cannot be; one line with file, line and column.
     """
+    return draft(name, settings).complete(symbols)
+
+
+def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
+    """The same before all of its symbols have values; ``complete`` checks what needs them.
+
+    Raises:
+        ConfigurationError: as ``load``.
+    """
     source = find(name)
+    entries = {key: _entry(value) for key, value in (settings or {}).items()}
     with refusing(source.file):
-        known = _Known.of(source, settings or {}, symbols or {})
-        document = Document.of(source.node, source.file, known.resolve)
-        return _assembled(source, document, known)
+        declared = source.section("symbols")
+        of_machine = {key: entry for key, entry in entries.items() if key not in declared}
+        machine, parameters = _machine(source, of_machine)
+        values = dict(parameters)
+        given = {}
+        for symbol, node in declared.items():
+            given[symbol] = entries.get(symbol) or _written(node, source.file, values)
+            if given[symbol].value is not None:
+                values[symbol] = _number(symbol, given[symbol])
+        document = Document.of(source.node, source.file, lambda text, say: resolved(text, values, say))
+        schema = checked(SpecificationSchema, document)
+        cascade = read_cascade(schema.einsum, tuple(given), document)
+    return Draft(source, document, schema, cascade, machine, parameters, given)
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Numbers that a specification can refer to: its symbols, and the parameters of the machine it names."""
+class Draft:
+    """A file that has been read, with what is known of its symbols.
 
-    symbols: Mapping[str, float]
+    Args:
+        machine: that the file refers to: its descriptor and its configuration.
+        parameters: of that, by dotted key, in base units.
+        given: where each symbol has its value, if it has one.
+    """
+
+    source: Source
+    document: Document
+    schema: SpecificationSchema
+    cascade: Cascade
+    machine: tuple[Accelerator[Any], Configuration] | None
     parameters: Mapping[str, object]
+    given: Mapping[str, Entry]
 
-    @classmethod
-    def of(cls, source: Source, settings: Mapping[str, object], symbols: Mapping[str, float]) -> _Known:
-        """Settings over what the file has; each is of a symbol or of a parameter.
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Symbols that have no value."""
+        return tuple(name for name, entry in self.given.items() if entry.value is None)
+
+    def complete(self, symbols: Mapping[str, float] | None = None) -> Specification:
+        """The specification, with values for those symbols that have none.
 
         Raises:
-            ConfigurationError: a setting of neither, a value that is no number, or a symbol without one.
+            ConfigurationError: a symbol is still without, or the specification cannot be.
         """
-        declared = source.section("symbols")
-        entries = {
-            key: value if isinstance(value, Entry) else Entry(value, "settings")
-            for key, value in settings.items()
-        }
-        parameters = _parameters(
-            source, {key: entry for key, entry in entries.items() if key not in declared}
-        )
         values: dict[str, float] = {}
-        for name, node in declared.items():
-            given = entries.get(name) or _written(node, source.file, {**parameters, **values})
-            values[name] = _number(name, given, symbols)
-        return cls(values, parameters)
+        for name, entry in self.given.items():
+            value = (symbols or {}).get(name) if entry.value is None else entry.value
+            if value is None:
+                message = f"symbol {name} has no value; give it one by --set {name}="
+                raise ConfigurationError(f"{entry.origin}: {message}")
+            values[name] = _number(name, replace(entry, value=value))
+        with refusing(self.source.file):
+            return _assembled(self, values)
 
-    def resolve(self, text: str, complaint: Callable[[str], Exception]) -> object:
-        """The value of a text with references."""
-        return resolved(text, {**self.parameters, **self.symbols}, complaint)
+
+def _entry(value: object) -> Entry:
+    return value if isinstance(value, Entry) else Entry(value, "settings")
 
 
 def _written(node: yaml.Node, file: str, known: Mapping[str, object]) -> Entry:
@@ -97,26 +129,24 @@ def _written(node: yaml.Node, file: str, known: Mapping[str, object]) -> Entry:
     return Entry(value, place)
 
 
-def _number(name: str, given: Entry, defaults: Mapping[str, float]) -> float:
-    value = defaults.get(name) if given.value is None else given.value
-    if value is None:
-        raise ConfigurationError(
-            f"{given.origin}: symbol {name} has no value; give it by --set {name}=64, say"
-        )
+def _number(name: str, given: Entry) -> float:
+    value = given.value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ConfigurationError(f"{given.origin}: {name} is {value}; it should be a number")
     return value
 
 
-def _parameters(source: Source, settings: Mapping[str, Entry]) -> dict[str, object]:
-    """The parameters of the machine that the file names, by dotted key, in base units."""
+def _machine(
+    source: Source, settings: Mapping[str, Entry]
+) -> tuple[tuple[Accelerator[Any], Configuration] | None, dict[str, object]]:
+    """The machine that the file names, and its parameters with the settings over them."""
     named = source.text("machine")
     if named is None:
         for key, entry in settings.items():
             known = source.section("symbols")
             advice = nearest(key, known) if known else "it has none"
             raise ConfigurationError(f"{entry.origin}: {source.name} has no symbol {key}; {advice}")
-        return {}
+        return None, {}
     if named.value not in accelerators.names():
         place = f"{source.file}:{named.start_mark.line + 1}:{named.start_mark.column + 1}"
         advice = nearest(str(named.value), accelerators.names())
@@ -124,17 +154,16 @@ def _parameters(source: Source, settings: Mapping[str, Entry]) -> dict[str, obje
     kind = accelerators.find(str(named.value))
     entries = layers(kind.shipped, name=kind.name, settings=settings)
     configured: Configuration = validated(kind.configuration, entries, kind.name)
-    return {key: _leaf(configured, key) for key in leaf_keys(kind.configuration)}
+    return (kind, configured), {key: _leaf(configured, key) for key in leaf_keys(kind.configuration)}
 
 
 def _leaf(configured: Configuration, key: str) -> object:
     return reduce(getattr, key.split("."), configured)
 
 
-def _assembled(source: Source, document: Document, known: _Known) -> Specification:
-    schema = checked(SpecificationSchema, document)
-    cascade = read_cascade(schema.einsum, known.symbols, document)
-    reader = MappingReader(schema.mapping, cascade, known.symbols, document)
+def _assembled(draft: Draft, symbols: Mapping[str, float]) -> Specification:
+    schema, document, cascade = draft.schema, draft.document, draft.cascade
+    reader = MappingReader(schema.mapping, cascade, symbols, document)
     reader.check_names()
     tensors = _tensors(schema, cascade, reader, document)
     operations = [*BUILT_IN, *cascade.functions]
@@ -143,15 +172,15 @@ def _assembled(source: Source, document: Document, known: _Known) -> Specificati
         for name, levels in schema.architecture.items()
     }
     return Specification(
-        source.name,
+        draft.source.name,
         tensors,
         _einsums(schema, cascade, reader, tensors, configurations, document),
-        known.symbols,
+        symbols,
         cascade.functions,
         cascade.shapes,
         configurations,
         cascade.iteration,
-        known.parameters,
+        draft.parameters,
     )
 
 

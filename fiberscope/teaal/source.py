@@ -60,8 +60,8 @@ def find(name: str) -> Source:
         return Source(name, name, _chosen(_composed(Path(name), name), "", name))
     base, _hyphen, variant = name.partition("-")
     if base not in _specified():
-        advice = f"{nearest(name, names())}, or give the path of a YAML file"
-        raise ConfigurationError(f"no specification is called {name}; {advice}")
+        advice = nearest(name, names())
+        raise ConfigurationError(f"no specification, and no YAML file, is called {name}; {advice}")
     file = f"{base}/{FILE}"
     return Source(name, file, _chosen(_composed(_FOLDER / base / FILE, file), variant, file))
 

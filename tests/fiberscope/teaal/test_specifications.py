@@ -18,7 +18,10 @@ def test_every_specification_is_whole(name: str) -> None:
     specification = load(name, given(name))
     assert specification.inputs == ("A", "B")
     for einsum in specification.einsums:
-        assert einsum.bindings.storage
+        assert einsum.bindings.storage or (name, einsum.name) == (
+            "sigma-figure",
+            "T",
+        )  # the figure binds none
         assert einsum.spacetime is not None
 
 
@@ -71,7 +74,7 @@ def test_a_variant_lays_itself_over_the_file() -> None:
 
 
 def test_an_unknown_specification_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="no specification is called gama; did you mean gamma"):
+    with pytest.raises(ConfigurationError, match="is called gama; did you mean gamma"):
         load("gama")
     with pytest.raises(ConfigurationError, match=r"there is no variant power; known: energy"):
         load("extensor-power")

@@ -1,0 +1,69 @@
+"""How a command hands over the report of a run: to a file, to the terminal, or both."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fiberscope.errors import FailedRunError, UnwrittenFileError
+from fiberscope.report.files import STANDARD_OUTPUT
+
+if TYPE_CHECKING:
+    from fiberscope.report.document import Report
+
+__all__ = ["delivering"]
+
+
+@contextmanager
+def delivering(json: Path | None, quiet: bool, vcd: Path | None = None) -> Iterator[Callable[[Report], None]]:
+    """What delivers a report; that of a machine that goes wrong is delivered here."""
+    deliver = partial(_deliver, json=json, vcd=vcd, quiet=quiet)
+    try:
+        yield deliver
+    except UnwrittenFileError as unwritten:
+        deliver(unwritten.report, vcd=None)
+        raise
+    except FailedRunError as failed:
+        deliver(failed.report)
+        raise
+
+
+def _deliver(report: Report, json: Path | None, vcd: Path | None, quiet: bool) -> None:
+    """Write the report first, so that no terminal can lose it; show it even where it could not be written."""
+    quiet = quiet or json == STANDARD_OUTPUT
+    try:
+        if json is not None:
+            report.write(json)
+    finally:
+        _tell(report, quiet)
+    if quiet:
+        return
+    if json is not None:
+        print(f"Report: {json}")
+    if vcd is not None:
+        print(f"Waveform: {vcd} (open it: fiberscope wave {vcd})")
+
+
+def _tell(report: Report, quiet: bool) -> None:
+    """Show the summary, or of it what must be said even to those who want quiet."""
+    from rich.console import Console
+
+    from fiberscope.report.summary import show
+
+    if quiet:
+        _warn(report)
+    else:
+        show(report, Console(highlight=False, markup=False))
+
+
+def _warn(report: Report) -> None:
+    """Say what is not as it was asked for."""
+    for operand in report.workload.operands:
+        if operand.notice:
+            print(f"fiberscope: {operand.notice}", file=sys.stderr)
+    if not report.complete:
+        print(f"fiberscope: INCOMPLETE: {report.ending} at cycle {report.cycles:,}", file=sys.stderr)

@@ -1,0 +1,141 @@
+"""``fiberscope model``: a machine by its specification, counted on real tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fiberscope.commands.completion import complete_matrix
+from fiberscope.commands.delivery import delivering
+from fiberscope.commands.options import Json
+from fiberscope.errors import InputError
+from fiberscope.report.files import check_outputs
+
+__all__ = ["model"]
+
+_Specification = Annotated[
+    str, typer.Argument(metavar="SPEC", help="An accelerator, a variant (extensor-energy), or a YAML file.")
+]
+_Operands = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="A [B], factors of a product; or NAME=MATRIX for each tensor, its rows the first declared rank.",
+        autocompletion=complete_matrix,
+    ),
+]
+_Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A symbol, a parameter or an option; repeatable."),
+]
+_Show = Annotated[
+    str | None, typer.Option(metavar="WHAT", help="Print instead: loopnest, blocks, traffic or spacetime.")
+]
+_Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
+_Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Of --show spacetime: the picture.")
+]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+
+
+def model(
+    specification: _Specification,
+    operands: _Operands = None,
+    settings: _Settings = None,
+    json: Json = None,
+    show: _Show = None,
+    output: _Output = None,
+    exact: _Exact = False,
+    quiet: _Quiet = False,
+) -> None:
+    """Run a cascade of Einsums as a machine maps it: exact counts, and the time of what takes longest.
+
+    Results are verified. Nothing is timed event by event: no cycle of a run can be below the bound.
+
+    \b
+    Examples:
+      fiberscope model gamma wiki-Vote
+      fiberscope model extensor wiki-Vote --set semantics=teaal --json out.json
+      fiberscope model my.yaml A=a.mtx B=b.mtx --set K1=512
+      fiberscope model gamma wiki-Vote --show loopnest
+    """
+    from accelerators.configuration import parse_settings
+    from fiberscope.commands.output import show as show_tables
+    from fiberscope.commands.progress import watched
+    from fiberscope.teaal.api import model as modelled
+    from fiberscope.teaal.show import traffic_table
+
+    factors, tensors = _taken_apart(operands or [])
+    check_outputs({"the report": json, "--output": output}, _files(specification, factors, tensors))
+    entries = parse_settings(settings or [])
+    if show is not None and _shown(show, specification, entries):
+        return
+    given: dict[str, Any] = {"tensors": tensors, "settings": entries, "exact": exact}
+    if show == "spacetime":
+        _draw(output or Path(f"{Path(specification).stem}-spacetime.svg"), specification, factors, given)
+        return
+    with delivering(json, quiet or show is not None) as deliver, watched(quiet) as tell:
+        report = modelled(specification, *factors, progress=tell, **given)
+    deliver(report)
+    if show is not None:
+        show_tables([traffic_table(report)], markdown=False)
+
+
+def _shown(what: str, specification: str, settings: Mapping[str, object]) -> bool:
+    """Show what a specification alone can tell; returns whether it can."""
+    from fiberscope.teaal import show
+    from fiberscope.teaal.api import specified
+    from fiberscope.teaal.loop_nest import loop_nests
+
+    show.check(what)
+    if what not in show.OF_SPECIFICATIONS:
+        return False
+    read = specified(specification, settings)
+    print(loop_nests(read) if what == "loopnest" else show.blocks_in_words(read))
+    return True
+
+
+def _draw(path: Path, specification: str, factors: list[str], given: dict[str, Any]) -> None:
+    """Draw where and when the bodies of the loops run."""
+    from fiberscope.report.pictures import save_figure
+    from fiberscope.teaal.api import prepare
+    from fiberscope.teaal.spacetime_picture import drawing
+
+    ready = prepare(specification, *factors, **given)
+    names = " and ".join(dict.fromkeys(one.workload.name for one in ready.operands.values()))
+    stamps = ready.stamps()
+    if not stamps:
+        raise InputError(f"{specification} places no Einsum in space and time; see mapping: spacetime:")
+    save_figure(lambda: drawing(stamps, f"{specification} on {names}"), path)
+    print(f"Picture: {path}")
+
+
+_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<matrix>.+)")
+
+
+def _taken_apart(operands: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Factors of a product, and operands by name.
+
+    Raises:
+        InputError: a name that is given twice.
+    """
+    matches = [_NAMED.fullmatch(word) for word in operands]
+    factors = [word for word, match in zip(operands, matches, strict=True) if match is None]
+    tensors: dict[str, str] = {}
+    for match in filter(None, matches):
+        if match["name"] in tensors:
+            raise InputError(f"{match['name']} is given twice; leave one out")
+        tensors[match["name"]] = match["matrix"]
+    return factors, tensors
+
+
+def _files(specification: str, factors: list[str], tensors: dict[str, str]) -> dict[str, Path | None]:
+    """What the model reads, which no output may overwrite, by what it is called in a message."""
+    from workloads import file_of
+
+    operands = {**dict(zip("AB", factors, strict=False)), **tensors}
+    files = {f"the matrix {name}": file_of(matrix) for name, matrix in operands.items()}
+    return {"the specification": Path(specification), **files}

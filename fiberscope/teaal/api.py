@@ -1,0 +1,178 @@
+"""Model a machine from its specification: ``fiberscope.model("gamma", "wiki-Vote")``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from accelerators.configuration import validated
+from accelerators.yaml_layer import Entry
+from fiberscope.errors import VerificationError
+from fiberscope.report.collect import Timing
+from fiberscope.report.document import Report
+from fiberscope.teaal.evaluate import run
+from fiberscope.teaal.load import Draft, draft
+from fiberscope.teaal.model import Model
+from fiberscope.teaal.operands import Given, check_names, loaded, matrix_ranks, tree
+from fiberscope.teaal.options import Options
+from fiberscope.teaal.report import Modelled, report
+from fiberscope.teaal.spacetime import Stamps, Watcher
+from fiberscope.teaal.specification import Specification
+from workloads.canonical import CsrArray, canonical
+from workloads.fibertree import FiberTree
+
+__all__ = ["Prepared", "model", "prepare", "specified"]
+
+UNBOUNDED = 2**40  # coordinates: more than a tensor has
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+def model(
+    specification: str,
+    *factors: object,
+    tensors: Mapping[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
+    exact: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Run a cascade on real tensors, verify its results, count what its machine did, and report.
+
+    Args:
+        specification: the name of an accelerator, of a variant of its specification (``extensor-energy``), or
+            the path of a YAML file.
+        factors: operands of a product: A, and B where it is not A again.
+        tensors: or operands by name; the rows of a matrix are the first declared rank of its tensor.
+        settings: by key: symbols, parameters of the machine, and options of the model as ``semantics``.
+        exact: refuse a surrogate for a matrix that cannot be had.
+        progress: called now and then with stage, work done and work in all.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: what was given cannot be modelled.
+        VerificationError: a result is wrong; it has the report.
+    """
+    tell = progress or _nobody
+    ready = prepare(specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=tell)
+    return ready.run(tell)
+
+
+def _nobody(_stage: str, _done: int, _total: int) -> None:
+    """Tell nobody about the progress."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A specification with its operands.
+
+    Args:
+        specification: what runs.
+        operands: what it runs on.
+        options: how it is counted.
+        chosen: what the machine chose for these operands, in words.
+    """
+
+    specification: Specification
+    operands: Mapping[str, Given]
+    options: Options
+    chosen: tuple[str, ...]
+
+    @property
+    def trees(self) -> dict[str, FiberTree]:
+        """The operands as trees."""
+        tensors, output = self.specification.tensors, _output(self.specification)
+        return {name: tree(given, tensors[name].ranks, output) for name, given in self.operands.items()}
+
+    def modelled(self) -> Modelled:
+        """Run it and count."""
+        counting = Model(self.specification)
+        outcome = run(self.specification, self.trees, counting.observe)
+        metrics = counting.metrics(outcome)
+        return Modelled(self.specification, self.operands, self.options, outcome, metrics, self.chosen)
+
+    def stamps(self) -> list[Stamps]:
+        """Run it, and say where in space and time each body was."""
+        watcher = Watcher()
+        run(self.specification, self.trees, watcher.observe)
+        return watcher.stamps()
+
+    def run(self, tell: Progress = _nobody) -> Report:
+        """Run it, and report.
+
+        Raises:
+            VerificationError: a result is wrong; it has the report.
+        """
+        tell("modelling", 0, 0)
+        start = time.perf_counter()
+        modelled = self.modelled()
+        seconds = time.perf_counter() - start
+        made = report(modelled, Timing(seconds, seconds))
+        wrong = modelled.outcome.wrong
+        if wrong is not None:
+            error = f"relative error {wrong.max_relative_error:.3g} against {wrong.reference}"
+            raise VerificationError(f"{wrong.einsum} is wrong: {error}", made)
+        return made
+
+
+def prepare(
+    specification: str,
+    *factors: object,
+    tensors: Mapping[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
+    exact: bool = False,
+    progress: Progress = _nobody,
+) -> Prepared:
+    """What ``model`` runs, without running it; the arguments are those of ``model``.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: as ``model``.
+    """
+    options, others = _options(settings or {})
+    drafted = draft(specification, others)
+    operands = loaded(factors, tensors or {}, exact, lambda done, total: progress("loading", done, total))
+    symbols, chosen = _chosen(drafted, operands) if drafted.missing else ({}, ())
+    complete = drafted.complete(symbols)
+    check_names(specification, complete.inputs, operands)
+    return Prepared(complete, operands, options, chosen)
+
+
+def specified(name: str, settings: Mapping[str, object]) -> Specification:
+    """A specification without operands; symbols that a run would choose are as large as can be.
+
+    Raises:
+        ConfigurationError: as ``model``.
+    """
+    drafted = draft(name, _options(settings)[1])
+    return drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))
+
+
+def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]]:
+    """Settings of the model, and the others."""
+    given = {key: value for key, value in settings.items() if key in Options.model_fields}
+    entries = {key: one if isinstance(one, Entry) else Entry(one, "settings") for key, one in given.items()}
+    others = {key: value for key, value in settings.items() if key not in given}
+    return validated(Options, entries, "the model"), others
+
+
+def _output(specification: Specification) -> tuple[str, ...]:
+    return specification.tensors[specification.einsums[-1].output].ranks
+
+
+def _chosen(drafted: Draft, operands: Mapping[str, Given]) -> tuple[Mapping[str, float], tuple[str, ...]]:
+    """Values that the machine chooses for symbols without one, and what it says of the choice."""
+    if drafted.machine is None or len(operands) != 2:
+        return {}, ()
+    kind, configuration = drafted.machine
+    check_names(drafted.source.name, ("A", "B"), operands)
+    a, b = (_factor(operands[name], drafted, left=name == "A") for name in ("A", "B"))
+    return kind.symbols(configuration, a, b)
+
+
+def _factor(given: Given, drafted: Draft, *, left: bool) -> CsrArray:
+    """An operand as the machine has it: the rows of A and the columns of B are those of the product."""
+    declared = drafted.cascade.declared
+    output = declared[drafted.cascade.last_output]
+    rows, _columns = matrix_ranks(given, declared[given.name], output)
+    matrix = given.workload.matrix
+    return matrix if (rows in output) == left else canonical(matrix.T, given.name)

@@ -1,0 +1,203 @@
+"""The common report of a cascade's run."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from fiberscope import __version__
+from fiberscope.report import collect
+from fiberscope.report import document as parts
+from fiberscope.report.collect import Timing
+from fiberscope.teaal.evaluate import Outcome
+from fiberscope.teaal.operands import Given
+from fiberscope.teaal.options import Options
+from fiberscope.teaal.specification import Specification
+from workloads.fibertree import FiberTree
+from workloads.verification import TOLERANCE
+
+__all__ = ["Modelled", "report"]
+
+_OPERATIONS = {"mul": "multiply", "add": "add"}
+_STORAGE = ("read", "write")
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """A run and what the model counted of it.
+
+    Args:
+        specification, operands, options: what ran.
+        outcome: of the loop nests.
+        metrics: counts by Einsum and component, blocks, and seconds.
+        chosen: what the machine chose for these operands.
+    """
+
+    specification: Specification
+    operands: Mapping[str, Given]
+    options: Options
+    outcome: Outcome
+    metrics: Mapping[str, Any]
+    chosen: tuple[str, ...] = ()
+
+
+def report(modelled: Modelled, timing: Timing) -> parts.Report:
+    """The report of a run, whether its result is right or wrong."""
+    specification, seconds = modelled.specification, float(modelled.metrics["time"])
+    operations, config = _operations(modelled), _config(modelled)
+    cycles = _cycles(specification, seconds)
+    return parts.Report(
+        fidelity="trace",
+        version=__version__,
+        accelerator=specification.name,
+        complete=True,
+        ending="done",
+        workload=_workload(modelled),
+        problem=parts.Problem(kind="cascade", title=_title(specification)),
+        config=config,
+        config_digest=sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
+        chosen=modelled.chosen,
+        cycles=cycles,
+        seconds=seconds,
+        operations=operations,
+        traffic=_traffic(modelled),
+        traffic_minimum_bytes=0,
+        memory=None,
+        product=_product(modelled),
+        verification=_verification(modelled.outcome),
+        bottleneck=bottleneck(modelled.metrics),
+        teaal=_teaal(modelled),
+        host=collect.of_host(None, cycles, operations.get("multiply"), timing),
+    )
+
+
+def _workload(modelled: Modelled) -> parts.Workload:
+    """The operands in the order of declaration; the second is left out where it is the first again."""
+    given = [modelled.operands[name].workload for name in modelled.specification.inputs]
+    first, *others = given
+    if [one.digest for one in others] == [first.digest]:
+        others = []
+    beside = [parts.Operand(**collect.operand(other)) for other in others]
+    return parts.Workload(**collect.operand(first), b=beside[0] if beside else None, more=tuple(beside[1:]))
+
+
+def _title(specification: Specification) -> str:
+    names = [einsum.name for einsum in specification.einsums]
+    return specification.einsums[0].equation.text if len(names) == 1 else f"cascade of {', '.join(names)}"
+
+
+def _config(modelled: Modelled) -> dict[str, Any]:
+    """The machine's parameters by section, symbols, options, and a digest of all that the file says."""
+    nested: dict[str, Any] = {}
+    for key, value in modelled.specification.parameters.items():
+        *sections, leaf = key.split(".")
+        branch = nested
+        for section in sections:
+            branch = branch.setdefault(section, {})
+        branch[leaf] = value
+    said = sha256(repr(modelled.specification).encode()).hexdigest()
+    return {
+        "specification": said,
+        "model": modelled.options.model_dump(mode="json"),
+        "symbols": dict(modelled.specification.symbols),
+        **nested,
+    }
+
+
+def _cycles(specification: Specification, seconds: float) -> int:
+    """The time in cycles of the fastest clock, a begun one whole."""
+    clocks = [one.clock_frequency for one in specification.configurations.values()]
+    return math.ceil(round(seconds * max(clocks, default=0.0), 6))
+
+
+def _operations(modelled: Modelled) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for run in modelled.outcome.runs:
+        for name, count in run.operations.items():
+            known = _OPERATIONS.get(name, name)
+            counts[known] = counts.get(known, 0) + count
+    for name, components in _einsums(modelled.metrics).items():
+        kinds = _kinds(modelled.specification, name)
+        for component, told in components.items():
+            kind = {"Intersector": "intersect", "Merger": "merge"}.get(kinds.get(component, ""))
+            if kind:
+                done = sum(count for counted, count in told.items() if counted != "time")
+                counts[kind] = counts.get(kind, 0) + done
+    return counts
+
+
+def _einsums(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What is said of each Einsum; the rest is of all of them."""
+    return {name: told for name, told in metrics.items() if isinstance(told, Mapping)}
+
+
+def _kinds(specification: Specification, einsum: str) -> dict[str, str]:
+    """The class of each component of an Einsum's configuration."""
+    config = next(one.bindings.config for one in specification.einsums if one.name == einsum)
+    return {name: one.kind for name, one in specification.configurations[config].components.items()}
+
+
+def _traffic(modelled: Modelled) -> dict[str, parts.TensorTraffic]:
+    """Bytes of each tensor at the memory that is first on its way: at DRAM, where there is one."""
+    bits: dict[str, dict[str, int]] = {}
+    for name, components in _einsums(modelled.metrics).items():
+        kinds = _kinds(modelled.specification, name)
+        storage = [one for one in components if any(isinstance(v, Mapping) for v in components[one].values())]
+        memory = [one for one in storage if kinds[one] == "DRAM"] or storage[:1]
+        for tensor, told in [item for one in memory for item in components[one].items()]:
+            if isinstance(told, Mapping):
+                counted = bits.setdefault(tensor, dict.fromkeys(_STORAGE, 0))
+                for way in _STORAGE:
+                    counted[way] += told.get(way, 0)
+    return {
+        tensor: parts.TensorTraffic(read_bytes=told["read"] // 8, write_bytes=told["write"] // 8)
+        for tensor, told in bits.items()
+    }
+
+
+def _product(modelled: Modelled) -> parts.Product | None:
+    specification = modelled.specification
+    output = specification.tensors[specification.einsums[-1].output]
+    tree: FiberTree = modelled.outcome.tensors[output.name]
+    shapes = {rank.name: rank.shape for rank in tree.ranks}
+    return parts.Product(shape=tuple(shapes[rank] for rank in output.ranks), nonzeros=tree.nonzeros)
+
+
+def _verification(outcome: Outcome) -> parts.Verification:
+    """The worst of the comparisons of all Einsums."""
+    checks = [run.verification for run in outcome.runs]
+    error = max((check.max_relative_error for check in checks), default=0.0)
+    return parts.Verification(
+        reference=" and ".join(dict.fromkeys(check.reference for check in checks)),
+        passed=outcome.wrong is None,
+        max_relative_error=error if math.isfinite(error) else None,
+        tolerance=TOLERANCE,
+    )
+
+
+def bottleneck(metrics: Mapping[str, Any]) -> str:
+    """What takes longest in each block, and which part of the time that is."""
+    said, einsums = [], _einsums(metrics)
+    for block in metrics["blocks"]:
+        times: dict[str, float] = {}
+        for name in block:
+            for component, told in einsums.get(name, {}).items():
+                times[component] = times.get(component, 0.0) + told["time"]
+        if any(times.values()):
+            longest = max(times, key=times.__getitem__)
+            share = times[longest] / metrics["time"]
+            said.append(f"{longest} limits {' and '.join(block)} ({share:.0%} of the time)")
+    return "; ".join(said)
+
+
+def _teaal(modelled: Modelled) -> parts.Teaal:
+    return parts.Teaal(
+        semantics=modelled.options.semantics,
+        expressions=tuple(einsum.equation.text for einsum in modelled.specification.einsums),
+        rounds=modelled.outcome.rounds,
+        metrics=dict(modelled.metrics),
+    )
