@@ -53,7 +53,7 @@ TYPED    := $(shell find $(TYPED_ROOMS) -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 READY    := $(VENV)/built $(VENV)/installed
 
-.PHONY: help sim wave which cosim whole test test-all mutants check lint types docs bench release clean
+.PHONY: help sim model wave which cosim whole test test-all mutants check lint types docs bench release clean
 .NOTPARALLEL:
 
 help: ## Show the targets.
@@ -72,6 +72,11 @@ sim: which $(READY) ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE
 	@$(VENV)/bin/fiberscope sim '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') $(foreach setting,$(SET),--set '$(setting)') \
 	    $(call WAVES,$(OUT)/$(NAME).vcd) \
 	    $(if $(EXACT),--exact) --json '$(OUT)/$(NAME).json'
+
+model: which $(READY) ## Model ACC= on MTX= [B= SET=] by its specification: counts, and the bound on time.
+	@mkdir -p $(OUT)
+	@$(VENV)/bin/fiberscope model '$(ACC)' '$(MTX)' $(if $(B),'$(B)') $(foreach setting,$(SET),--set '$(setting)') \
+	    $(if $(EXACT),--exact) --json '$(OUT)/$(NAME)-model.json'
 
 which:
 	@test -n '$(ACC)' && test -n '$(MTX)' || { \

@@ -19,6 +19,7 @@ import typer
 
 from fiberscope import __version__
 from fiberscope.commands.ablate import ablate
+from fiberscope.commands.check import check
 from fiberscope.commands.compare import compare
 from fiberscope.commands.diff import diff
 from fiberscope.commands.info import info
@@ -143,7 +144,7 @@ def _top(
         print(context.get_help())
 
 
-for _command in (sim, model, compare, ablate, info, wave, report, plot, diff, profile):
+for _command in (sim, model, check, compare, ablate, info, wave, report, plot, diff, profile):
     app.command()(_command)
 app.command("list")(list_)
 app.add_typer(memory, name="memory")

@@ -178,12 +178,14 @@ class Teaal(_Part):
     """What the trace model counts by Einsum and component; traffic in bits, times in seconds.
 
     ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the
-    Einsums that run together, and the ``time`` of all. ``rounds`` is how often the cascade ran.
+    Einsums that run together, and the ``time`` of all. ``bodies`` has how often the body
+    of each loop ran, ``rounds`` how often the cascade did.
     """
 
     semantics: str
     expressions: tuple[str, ...]
     rounds: int = 1
+    bodies: dict[str, dict[str, int]] = {}
     metrics: dict[str, Any]
 
     @property

@@ -199,5 +199,16 @@ def _teaal(modelled: Modelled) -> parts.Teaal:
         semantics=modelled.options.semantics,
         expressions=tuple(einsum.equation.text for einsum in modelled.specification.einsums),
         rounds=modelled.outcome.rounds,
+        bodies=_bodies(modelled.outcome),
         metrics=dict(modelled.metrics),
     )
+
+
+def _bodies(outcome: Outcome) -> dict[str, dict[str, int]]:
+    """Of each loop of each Einsum, over all rounds."""
+    found: dict[str, dict[str, int]] = {}
+    for run in outcome.runs:
+        counts = found.setdefault(run.prepared.einsum.name, {})
+        for rank, bodies in run.bodies.items():
+            counts[rank] = counts.get(rank, 0) + bodies
+    return found

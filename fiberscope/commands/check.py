@@ -1,0 +1,75 @@
+"""``fiberscope check``: the machine and its specification side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
+from fiberscope.commands.output import show
+from fiberscope.errors import FailedRunError
+from fiberscope.report.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fiberscope.study.check import Check, Row
+
+__all__ = ["check"]
+
+_Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+def check(
+    accelerator: Accelerator,
+    matrix: Matrix,
+    b: SecondMatrix = None,
+    settings: Settings = None,
+    exact: _Exact = False,
+    quiet: _Quiet = False,
+) -> None:
+    """Run a product on a machine's components and by its specification, and lay the two side by side.
+
+    Counts without a reason must be equal, and no run can be faster than the trace's bound; else the exit code
+    is 3.
+
+    \b
+    Examples:
+      fiberscope check gamma wiki-Vote
+      fiberscope check outerspace uniform:rows=300,cols=300,nonzeros=3000
+    """
+    from accelerators.configuration import parse_settings
+    from fiberscope.commands.progress import watched
+    from fiberscope.study.check import check as checked
+
+    with watched(quiet) as tell:
+        done = checked(
+            accelerator, matrix, b, settings=parse_settings(settings or []), exact=exact, progress=tell
+        )
+    show([_table("Counts", done.counts), _table("Bytes with the memory", done.traffic)], markdown=False)
+    print(_bound(done))
+    if not done.right:
+        raise FailedRunError(_wrong(done), done.event)
+
+
+def _table(title: str, rows: Sequence[Row]) -> Table:
+    table = Table(title, ["", "event", "trace", "may differ, as"])
+    for row in rows:
+        reason = row.unless if row.event != row.trace else ""
+        table.add(row.name, f"{row.event:,}", f"{row.trace:,}", reason or ("" if row.right else "WRONG"))
+    return table
+
+
+def _bound(done: Check) -> str:
+    event, trace = 1e9 * done.event.seconds, 1e9 * done.trace.seconds
+    return f"{event:,.0f} ns by components, at least {trace:,.0f} ns by the trace ({trace / event:.0%})"
+
+
+def _wrong(done: Check) -> str:
+    """What should be so and is not."""
+    faults = [f"{row.name}: {row.event:,} and {row.trace:,}" for row in done.counts if not row.right]
+    if not done.bound_holds:
+        faults.append("the machine is faster than the trace's bound")
+    return f"the two models disagree: {'; '.join(faults)}"

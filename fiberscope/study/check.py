@@ -1,0 +1,138 @@
+"""The same problem by components and by loops: counts that must be equal, traffic, and the bound on time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+import accelerators
+from fiberscope.api import simulate
+from fiberscope.errors import InputError
+from fiberscope.report.document import Report
+from fiberscope.teaal.api import model
+
+__all__ = ["Check", "Row", "check"]
+
+FILE = "check.yaml"
+
+
+class _Rule(BaseModel):
+    """One line of a machine's ``check.yaml``: sums that are equal, or why they may not be."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    tensor: str = ""
+    event: tuple[str, ...]
+    trace: tuple[str, ...]
+    unless: str = ""
+
+
+class _Rules(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    counts: tuple[_Rule, ...]
+    traffic: tuple[_Rule, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: a count, or bytes of a tensor.
+
+    Args:
+        name: of what is counted.
+        event, trace: how much the two fidelities count.
+        unless: why they may differ; empty where they must not.
+    """
+
+    name: str
+    event: int
+    trace: int
+    unless: str
+
+    @property
+    def right(self) -> bool:
+        """Whether they are equal, or may differ."""
+        return self.event == self.trace or bool(self.unless)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Two runs side by side.
+
+    Args:
+        event, trace: their reports.
+        counts, traffic: the comparisons.
+    """
+
+    event: Report
+    trace: Report
+    counts: tuple[Row, ...]
+    traffic: tuple[Row, ...]
+
+    @property
+    def bound_holds(self) -> bool:
+        """Whether the machine takes at least as long as the trace says that something must."""
+        return self.event.seconds >= self.trace.seconds
+
+    @property
+    def right(self) -> bool:
+        """Whether all that must be so is."""
+        return self.bound_holds and all(row.right for row in self.counts)
+
+
+def check(
+    accelerator: str,
+    a: object,
+    b: object = None,
+    *,
+    settings: Mapping[str, object] | None = None,
+    exact: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Check:
+    """Run a product of matrices on the machine and by its specification; the arguments are ``simulate``'s.
+
+    Raises:
+        InputError: the accelerator does not say what is to be compared.
+    """
+    kind = accelerators.find(accelerator)
+    rules = _rules(kind.folder / FILE, accelerator)
+    event = simulate(accelerator, a, b, settings=settings, exact=exact, progress=progress)
+    factors = [a] if b is None else [a, b]
+    trace = model(accelerator, *factors, settings=settings, exact=exact, progress=progress)
+    return Check(
+        event,
+        trace,
+        tuple(_row(rule, event.operations, _counts(trace)) for rule in rules.counts),
+        tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in rules.traffic),
+    )
+
+
+def _rules(path: Path, accelerator: str) -> _Rules:
+    if not path.is_file():
+        raise InputError(f"{accelerator} has no {FILE} that says what its two models should agree on")
+    return _Rules.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+def _row(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) -> Row:
+    return Row(rule.name or rule.tensor, _sum(rule.event, event), _sum(rule.trace, trace), rule.unless)
+
+
+def _sum(names: Sequence[str], counts: Mapping[str, int]) -> int:
+    return sum(counts.get(name, 0) for name in names)
+
+
+def _counts(trace: Report) -> dict[str, int]:
+    """Operations by name, and bodies by Einsum and loop."""
+    bodies: Mapping[str, Mapping[str, Any]] = trace.teaal.bodies if trace.teaal else {}
+    of_loops = {f"{name}.{rank}": count for name, told in bodies.items() for rank, count in told.items()}
+    return {**trace.operations, **of_loops}
+
+
+def _bytes(report: Report) -> dict[str, int]:
+    return {name: part.read_bytes + part.write_bytes for name, part in report.traffic.items()}

@@ -1,0 +1,54 @@
+"""``fiberscope check``: components and loops count the same, and the machine keeps to the bound."""
+
+from dataclasses import replace
+
+import pytest
+
+from fiberscope import cli
+from fiberscope.study import check as study
+from fiberscope.study.check import check
+
+OPERAND = "uniform:rows=60,cols=60,nonzeros=300"
+
+
+@pytest.mark.parametrize("accelerator", ["gamma", "outerspace", "sigma", "extensor"])
+def test_the_two_models_agree(accelerator: str) -> None:
+    done = check(accelerator, OPERAND)
+    assert done.right
+    assert [row.name for row in done.counts if row.event != row.trace] == []
+    assert done.counts[0].event > 0
+    assert all(row.event and row.trace for row in done.traffic)
+
+
+def test_a_difference_without_a_reason_is_wrong() -> None:
+    done = check("gamma", OPERAND)
+    first, *others = done.counts
+    wrong = replace(done, counts=(replace(first, trace=first.trace + 1), *others))
+    assert done.right
+    assert not wrong.right
+    excused = replace(first, trace=first.trace + 1, unless="a reason")
+    assert replace(done, counts=(excused, *others)).right
+
+
+def test_a_run_below_the_bound_is_wrong() -> None:
+    done = check("gamma", OPERAND)
+    slower = done.trace.model_copy(update={"seconds": 2 * done.event.seconds})
+    assert not replace(done, trace=slower).right
+
+
+def test_the_command_shows_both_and_fails_where_they_disagree(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.run(["check", "gamma", OPERAND, "-q"]) == 0
+    shown = capsys.readouterr().out
+    assert "multiply" in shown
+    assert "ns by the trace" in shown
+    counted = study._counts
+    monkeypatch.setattr(study, "_counts", lambda trace: {**counted(trace), "add": 7})
+    assert cli.run(["check", "gamma", OPERAND, "-q"]) == 3
+    assert "the two models disagree: add: " in capsys.readouterr().err
+
+
+def test_a_machine_without_rules_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["check", "graphicionado", OPERAND, "-q"]) == 2
+    assert "graphicionado has no check.yaml" in capsys.readouterr().err
