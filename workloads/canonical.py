@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from workloads.errors import WorkloadError
 __all__ = [
     "Coordinates",
     "CsrArray",
+    "Duplicates",
     "Integers",
     "Values",
     "canonical",
@@ -25,6 +26,7 @@ __all__ = [
 
 CsrArray: TypeAlias = "sparse.csr_array[Any]"
 Coordinates: TypeAlias = npt.NDArray[np.signedinteger[Any]]
+Duplicates: TypeAlias = Literal["sum", "least", "keep"]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Values: TypeAlias = npt.NDArray[np.float64]
 
@@ -54,15 +56,45 @@ def check_shape(
 
 
 def from_coordinates(
-    rows: Coordinates, cols: Coordinates, values: Values, shape: tuple[int, int], where: str
+    rows: Coordinates,
+    cols: Coordinates,
+    values: Values,
+    shape: tuple[int, int],
+    where: str,
+    duplicates: Duplicates = "sum",
 ) -> CsrArray:
-    """The matrix with these values at 0-based rows and columns, duplicates summed, zeros kept as nonzeros.
+    """The matrix with these values at 0-based rows and columns, sorted; zeros are kept as nonzeros.
+
+    Args:
+        rows: of each value.
+        cols: of each value.
+        values: as many.
+        shape: of the matrix.
+        where: named in errors.
+        duplicates: values at the same place are added, or the least is taken, or all are kept, and the matrix
+            is not canonical.
 
     Raises:
         WorkloadError: as ``canonical``.
     """
     check_shape(*shape, len(values), where)
-    return _finished(sparse.coo_array((values, (rows, cols)), shape=shape).tocsr(), where)
+    entries: Any = sparse.coo_array((values, (rows, cols)), shape=shape)
+    entries.has_canonical_format = duplicates != "sum"  # or scipy adds them up
+    matrix = entries.tocsr()
+    matrix.sort_indices()
+    if duplicates == "least":
+        _take_least(matrix)
+    return _finished(matrix, where, duplicates)
+
+
+def _take_least(matrix: Any) -> None:  # noqa: ANN401 - types of its arrays are narrower than they may be
+    """Of values at the same place leave the least."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    first = np.append(True, (np.diff(rows) > 0) | (np.diff(matrix.indices) > 0))[: matrix.nnz]
+    starts = np.flatnonzero(first)
+    matrix.data = np.minimum.reduceat(matrix.data, starts) if len(starts) else matrix.data
+    matrix.indices = matrix.indices[starts]
+    matrix.indptr = np.searchsorted(starts, matrix.indptr)
 
 
 def compressed(shape: tuple[int, int], pointers: Integers, columns: Integers, values: Values) -> CsrArray:
@@ -88,9 +120,10 @@ def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's fo
     return _finished(sparse.csr_array(matrix, dtype=np.float64, copy=True), where)
 
 
-def _finished(matrix: CsrArray, where: str) -> CsrArray:
-    """The matrix of doubles itself, sorted, duplicates summed, with wide indices."""
-    matrix.sum_duplicates()
+def _finished(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+    """The matrix of doubles itself, sorted, duplicates summed if asked for, with wide indices."""
+    if duplicates == "sum":
+        matrix.sum_duplicates()
     matrix.sort_indices()
     _check_finite(matrix, where)
     matrix.indptr = matrix.indptr.astype(np.int64, copy=False)

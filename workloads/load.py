@@ -12,9 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from workloads import cache, parsed, registry, spec
-from workloads.canonical import CsrArray, canonical, digest
+from workloads.canonical import CsrArray, Duplicates, canonical, digest
 from workloads.download import DownloadError
 from workloads.errors import WorkloadError, nearest
+from workloads.graph_view import full_view, graph_view, is_graph_view, seen
 from workloads.readers import SUFFIXES
 from workloads.surrogate import surrogate
 from workloads.text import STANDARD_INPUT
@@ -56,7 +57,11 @@ class Workload:
 
 
 def load(
-    name: str | os.PathLike[str], *, exact: bool = False, progress: Callable[[int, int], None] | None = None
+    name: str | os.PathLike[str],
+    *,
+    exact: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    duplicates: Duplicates = "sum",
 ) -> Workload:
     """The workload of this name.
 
@@ -64,27 +69,42 @@ def load(
     Fiberscope and in the cache, then downloaded. Where that fails a surrogate takes its place.
 
     Args:
-        name: a path, a generator (``uniform:rows=...``), or a name.
+        name: a path, a generator (``uniform:rows=...``), a name, or one of these read as a graph
+            (``graph:order=degree,of=...``).
         exact: no surrogate.
         progress: called during a download with the bytes had and the bytes in all.
+        duplicates: of a file, see ``read_matrix``.
 
     Raises:
         WorkloadError: unknown, unreadable, not a matrix, or not to be had ``exact``.
     """
     text = os.fspath(name)
+    if is_graph_view(text) and not Path(text).exists():
+        return _viewed(text, exact, progress)
     if spec.is_spec(text) and not Path(text).exists():
         matrix, full = spec.generate(text)
         return _workload(full, "generated", matrix, full)
     if _is_path(text):
-        return _read(_bare(text), text, Path(text).name)
+        return _read(_bare(text), text, Path(text).name, duplicates)
     if not registry.known(text):
-        return _from_data_path(text)
-    return _registered(registry.lookup(text), exact, progress)
+        return _from_data_path(text, duplicates)
+    return _registered(registry.lookup(text), exact, progress, duplicates)
+
+
+def _viewed(text: str, exact: bool, progress: Callable[[int, int], None] | None) -> Workload:
+    view, of = graph_view(text)
+    read_as: Duplicates = "sum" if view.duplicates == "sum" else "keep"
+    found = load(of, exact=exact, progress=progress, duplicates=read_as)
+    matrix = seen(found.matrix, view, text)
+    full = full_view(view, of)
+    return replace(found, name=full, matrix=matrix, digest=digest(matrix), origin=full)
 
 
 def file_of(name: str | os.PathLike[str]) -> Path | None:
     """The file that ``load`` would read: a path, what the data path has of a name, a profile; else None."""
     text = os.fspath(name)
+    if is_graph_view(text) and not Path(text).exists():
+        return file_of(graph_view(text)[1])
     if spec.is_spec(text) and not Path(text).exists():
         return spec.file_of(text)
     if _is_path(text):
@@ -135,26 +155,31 @@ def _bare(text: str) -> str:
     return file[: len(file) - len(longest)] or file
 
 
-def _from_data_path(name: str) -> Workload:
+def _from_data_path(name: str, duplicates: Duplicates) -> Workload:
     file = cache.find(name)
     if file is None:
         what = f"{name!r} is no file, no generator, not in the registry and not on FIBERSCOPE_DATA"
         raise WorkloadError(what, fix=nearest(name, registry.names()))
-    return _read(name, file, file.name)
+    return _read(name, file, file.name, duplicates)
 
 
-def _registered(entry: registry.Entry, exact: bool, progress: Callable[[int, int], None] | None) -> Workload:
+def _registered(
+    entry: registry.Entry,
+    exact: bool,
+    progress: Callable[[int, int], None] | None,
+    duplicates: Duplicates,
+) -> Workload:
     if not entry.is_matrix:
         raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", where=entry.name)
     if (there := _on_data_path(entry)) is not None:
-        return _real(entry, there, there.name)
+        return _real(entry, there, there.name, duplicates)
     if (file := cache.shipped(entry)) is not None:
-        return _real(entry, file, file.name)
+        return _real(entry, file, file.name, duplicates)
     try:
         file = cache.fetch(entry, progress)
     except DownloadError as error:
         return _stand_in(entry, exact, error)
-    return _real(entry, file, entry.address or file.name)
+    return _real(entry, file, entry.address or file.name, duplicates)
 
 
 def _on_data_path(entry: registry.Entry) -> Path | None:
@@ -162,13 +187,13 @@ def _on_data_path(entry: registry.Entry) -> Path | None:
     return next(filter(None, found), None)
 
 
-def _read(name: str, file: str | Path, origin: str) -> Workload:
-    found = parsed.read(file)
+def _read(name: str, file: str | Path, origin: str, duplicates: Duplicates) -> Workload:
+    found = parsed.read(file, duplicates)
     return Workload(name, "real", found.matrix, found.digest, found.note, origin)
 
 
-def _real(entry: registry.Entry, file: Path, origin: str) -> Workload:
-    found = _read(entry.name, file, origin)
+def _real(entry: registry.Entry, file: Path, origin: str, duplicates: Duplicates) -> Workload:
+    found = _read(entry.name, file, origin, duplicates)
     if found.shape == entry.shape or entry.approximate:
         return found
     sizes = [" x ".join(map(str, shape)) for shape in (found.shape, entry.shape)]

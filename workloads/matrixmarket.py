@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from workloads.canonical import Coordinates, CsrArray, Values, check_shape, from_coordinates
+from workloads.canonical import Coordinates, CsrArray, Duplicates, Values, check_shape, from_coordinates
 from workloads.entries import Entries, gather
 from workloads.errors import WorkloadError
 from workloads.text import LONGEST_LINE, Grammar, scan
@@ -41,7 +41,7 @@ class _Header:
         return ["index", "index"] + ([] if self.field == "pattern" else [self.field])
 
 
-def read_matrix_market(stream: BinaryIO, where: str) -> CsrArray:
+def read_matrix_market(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
     """The matrix of a MatrixMarket ``stream``; the zeros of an array file are not stored.
 
     Raises:
@@ -57,7 +57,7 @@ def read_matrix_market(stream: BinaryIO, where: str) -> CsrArray:
     else:
         entries = gather(blocks, where, header.entries, (header.rows, header.cols), base=1)
     rows, cols, values = _mirrored(header, entries, where)
-    return from_coordinates(rows, cols, values, (header.rows, header.cols), where)
+    return from_coordinates(rows, cols, values, (header.rows, header.cols), where, duplicates)
 
 
 def _read_header(stream: BinaryIO, where: str) -> _Header:

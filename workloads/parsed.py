@@ -1,9 +1,10 @@
 """Files that were read before: their matrix lies in the cache and is opened, not read again.
 
-``parsed/<sha256 of the file>`` in the cache has the three arrays of the matrix and their checksums. So that a
-large file need not be hashed each time, a record for each path says which content it had, by size and time of
-change. What is opened is mapped into memory, and copied where somebody writes. ``FIBERSCOPE_PARSED=0`` does
-without all this, and the folder ``parsed`` may be deleted at any time.
+``parsed/<sha256 of the file>`` in the cache has a folder for each way to read duplicates, with the three
+arrays of the matrix and their checksums. So that a large file need not be hashed each time, a record for each
+path says which content it had, by size and time of change. What is opened is mapped into memory, and copied
+where somebody writes. ``FIBERSCOPE_PARSED=0`` does without all this, and the folder ``parsed`` may be deleted
+at any time.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloads.cache import cache_folder
-from workloads.canonical import CsrArray, compressed, digest
+from workloads.canonical import CsrArray, Duplicates, compressed, digest
 from workloads.download import file_digest
 from workloads.readers import read_matrix
 from workloads.text import STANDARD_INPUT
@@ -44,17 +45,17 @@ class Parsed(NamedTuple):
     note: str | None = None
 
 
-def read(path: str | os.PathLike[str]) -> Parsed:
-    """The matrix of a file, from the cache if it lies there.
+def read(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> Parsed:
+    """The matrix of a file, from the cache if it lies there; the arguments are those of ``read_matrix``.
 
     Raises:
         WorkloadError: as ``read_matrix``. What is wrong with the cache is no error: the file is read again.
     """
     file = Path(path)
     if not _is_kept(file):
-        return _from_file(path)
+        return _from_file(path, duplicates)
     before = _state(file)
-    kept = _folder() / f"{_content(file)}-{VERSION}"
+    kept = _folder() / _content(file) / f"{VERSION}-{duplicates}"
     note = None
     if kept.is_dir():
         try:
@@ -62,15 +63,15 @@ def read(path: str | os.PathLike[str]) -> Parsed:
         except (OSError, ValueError, KeyError, TypeError, EOFError):
             note = f"NOTE: what the cache kept of {file.name} was damaged; it has been read again"
             shutil.rmtree(kept, ignore_errors=True)
-    found = _from_file(path)
+    found = _from_file(path, duplicates)
     if _state(file) == before:
         with suppress(OSError):
             _keep(found, kept)
     return found._replace(note=note)
 
 
-def _from_file(path: str | os.PathLike[str]) -> Parsed:
-    matrix = read_matrix(path)
+def _from_file(path: str | os.PathLike[str], duplicates: Duplicates) -> Parsed:
+    matrix = read_matrix(path, duplicates)
     return Parsed(matrix, digest(matrix))
 
 
@@ -102,7 +103,7 @@ def _content(file: Path) -> str:
         known = json.loads(record.read_text(encoding="utf-8"))
         if known["state"] == state:
             return str(known["content"])
-        shutil.rmtree(_folder() / f"{known['content']}-{VERSION}", ignore_errors=True)
+        shutil.rmtree(_folder() / known["content"], ignore_errors=True)
     content = file_digest(file)
     if time.time_ns() - state[1] > SETTLED_NANOSECONDS:
         with suppress(OSError):

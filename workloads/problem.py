@@ -140,6 +140,10 @@ class Spgemm(MatrixProduct):
             WorkloadError: the inner dimensions differ, or the product's values do not fit a double.
         """
         super().check_operands()
+        for operand in self.both:
+            if not operand.matrix.has_canonical_format:
+                what = f"{operand.name} has several values at one place, and a product takes one"
+                raise WorkloadError(what, fix="read it with duplicates=sum, or draw it with duplicates=drop")
         place = overflow(*self.given())
         if place is not None:
             where = f"row {place[0] + 1}, column {place[1] + 1}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from workloads.binary import MAGIC, read_binary
-from workloads.canonical import CsrArray, check_shape, from_coordinates
+from workloads.canonical import CsrArray, Duplicates, check_shape, from_coordinates
 from workloads.entries import Entries, gather
 from workloads.errors import WorkloadError
 from workloads.matrixmarket import BANNER, read_matrix_market
@@ -22,8 +22,11 @@ SUFFIXES = (*PLAIN_SUFFIXES, *(f"{suffix}.gz" for suffix in PLAIN_SUFFIXES), *MA
 _COMMENTS = "#%"
 
 
-def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
-    """The matrix in a file, as CSR with float64 values and int64, sorted indices; duplicates are summed.
+def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> CsrArray:
+    """The matrix in a file, as CSR with float64 values and int64, sorted indices.
+
+    Duplicates are summed, unless those of a MatrixMarket file or a list of edges are to be kept, or but the
+    least of them.
 
     Explicit zeros stay as stored nonzeros (a pattern is a pattern), except the zeros of a MatrixMarket
     *array* file, which is dense. Content tells what a file is (gzip, MatrixMarket, zip), else its suffix:
@@ -49,16 +52,16 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
             raise WorkloadError("the file is empty", where=where)
         suffix = _suffix(file)
         if start.lower() == BANNER or suffix == ".mtx":
-            return read_matrix_market(stream, where)
+            return read_matrix_market(stream, where, duplicates)
         binary = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), suffix)
         if binary in MAGIC.values():
             return read_binary(stream, binary, where)
         if suffix == ".smtx":
             return read_smtx(stream, where)
         if suffix == ".tns":
-            return _read_tns(stream, where)
+            return _read_tns(stream, where, duplicates)
         if suffix in EDGE_SUFFIXES:
-            return _read_edges(stream, where)
+            return _read_edges(stream, where, duplicates)
     known = ", ".join(SUFFIXES)
     raise WorkloadError("neither its content nor its name tells a format", where=where, fix=f"known: {known}")
 
@@ -70,7 +73,7 @@ def _suffix(file: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def _read_edges(stream: BinaryIO, where: str) -> CsrArray:
+def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:
     first, words = _first_entry(stream, where)
     if words not in (2, 3):
         what = f"{words} columns; an edge list has <from> <to> or <from> <to> <weight>"
@@ -79,22 +82,24 @@ def _read_edges(stream: BinaryIO, where: str) -> CsrArray:
     entries = gather(scan(stream, grammar, where), where)
     size = 1 + int(max(entries.rows.max(), entries.cols.max()))
     fix = "the largest node sets the size: number the nodes from 0 without gaps"
-    return _matrix(entries, (size, size), where, fix)
+    return _matrix(entries, (size, size), where, duplicates, fix)
 
 
-def _read_tns(stream: BinaryIO, where: str) -> CsrArray:
+def _read_tns(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:
     first, words = _first_entry(stream, where)
     if words != 3:
         what = f"a tensor of rank {words - 1}; only rank 2 is a matrix (<row> <column> <value>)"
         raise WorkloadError(what, where=where, line=first)
     entries = gather(scan(stream, Grammar(["index", "index", "real"], _COMMENTS), where), where, base=1)
     shape = (1 + int(entries.rows.max()), 1 + int(entries.cols.max()))
-    return _matrix(entries, shape, where, "the largest index of each mode sets the shape")
+    return _matrix(entries, shape, where, duplicates, "the largest index of each mode sets the shape")
 
 
-def _matrix(entries: Entries, shape: tuple[int, int], where: str, fix: str) -> CsrArray:
+def _matrix(
+    entries: Entries, shape: tuple[int, int], where: str, duplicates: Duplicates, fix: str
+) -> CsrArray:
     check_shape(*shape, len(entries.values), where, fix=fix)
-    return from_coordinates(entries.rows, entries.cols, entries.values, shape, where)
+    return from_coordinates(entries.rows, entries.cols, entries.values, shape, where, duplicates)
 
 
 def _first_entry(stream: BinaryIO, where: str) -> tuple[int, int]:

@@ -38,7 +38,7 @@ def unread(monkeypatch):
 
 
 def kept(tmp_path):
-    return [path for path in (tmp_path / "cache" / "parsed").iterdir() if path.is_dir()]
+    return list((tmp_path / "cache" / "parsed").glob("*/*"))
 
 
 def same(found, other):
@@ -112,6 +112,15 @@ def test_what_is_damaged_is_read_again_with_one_line(file, tmp_path, damage, nam
     assert again.digest == first.digest
     unread()
     same(load(file), first)
+
+
+def test_each_way_to_read_duplicates_is_kept(file, unread):
+    put(file, TEXT + "0 1 1\n")
+    summed, whole = load(file), load(f"graph:duplicates=keep,of={file}")
+    unread()
+    assert load(file).digest == summed.digest
+    assert load(f"graph:duplicates=keep,of={file}").digest == whole.digest
+    assert (summed.nonzeros, whole.nonzeros) == (3, 4)
 
 
 def test_a_damaged_record_of_a_path_is_replaced(file, tmp_path, unread):

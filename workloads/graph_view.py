@@ -1,0 +1,94 @@
+"""A workload read as a graph in a way one says: ``graph:order=degree,duplicates=least,of=wiki-Vote``.
+
+The edges are those of the workload behind ``of``, which comes last and may be any text that names one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import numpy as np
+
+from workloads.canonical import Coordinates, CsrArray, Duplicates, Integers, Values, from_coordinates
+from workloads.errors import WorkloadError
+from workloads.graphs import ORDER, words
+from workloads.spec import Spec, full_text, parsed
+
+__all__ = ["GraphView", "full_view", "graph_view", "is_graph_view", "seen"]
+
+_HEAD = "graph"
+
+
+class GraphView(Spec):
+    """How to read a graph; what is done comes in the order of the keys.
+
+    ``loops``: edges from a vertex to itself. ``edges``: as they are, or each in both directions.
+    ``duplicates``: the values of edges with the same ends are added, or the least is taken, or all stay.
+    ``order``: vertices as they are numbered, by falling degree (in and out), or at random from ``seed``.
+    """
+
+    loops: Literal["keep", "drop"] = "keep"
+    edges: Literal["directed", "undirected"] = "directed"
+    duplicates: Duplicates = "sum"
+    order: Literal["given", "degree", "random"] = "given"
+
+
+def is_graph_view(text: str) -> bool:
+    """Whether ``text`` says how to read a graph."""
+    head, colon, _ = text.partition(":")
+    return bool(colon) and head.strip().lower() == _HEAD
+
+
+def graph_view(text: str) -> tuple[GraphView, str]:
+    """How a graph is to be read, and the text of the workload that it is.
+
+    Raises:
+        WorkloadError: no workload, an unknown key (naming the nearest), or a value that is none.
+    """
+    head, *of = re.split(r"(?<=[:,])\s*of\s*=", text, maxsplit=1)
+    if not of or not of[0].strip():
+        raise WorkloadError("no graph is named", where=text, fix="end it with of=<a workload>")
+    return parsed(head, GraphView), of[0].strip()
+
+
+def full_view(view: GraphView, of: str) -> str:
+    """The text of a view, with all that was left to defaults."""
+    return f"{full_text(_HEAD, view)},of={of}"
+
+
+def seen(matrix: CsrArray, view: GraphView, where: str) -> CsrArray:
+    """The graph of a matrix, read so; not canonical if parallel edges are kept.
+
+    Raises:
+        WorkloadError: the matrix is not square.
+    """
+    if matrix.shape[0] != matrix.shape[1]:
+        what = f"a graph is a square matrix, and this is {matrix.shape[0]} x {matrix.shape[1]}"
+        raise WorkloadError(what, where=where, fix="give an adjacency matrix")
+    rows: Coordinates = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    cols: Coordinates = matrix.indices
+    values: Values = matrix.data
+    if view.loops == "drop":
+        differ = rows != cols
+        rows, cols, values = rows[differ], cols[differ], values[differ]
+    if view.edges == "undirected":
+        other = rows != cols  # a loop is its own other direction
+        rows, cols = np.concatenate([rows, cols[other]]), np.concatenate([cols, rows[other]])
+        values = np.concatenate([values, values[other]])
+    if view.order != "given":
+        places = _places(rows, cols, matrix.shape[0], view)
+        rows, cols = places[rows], places[cols]
+    return from_coordinates(rows, cols, values, matrix.shape, where, view.duplicates)
+
+
+def _places(rows: Coordinates, cols: Coordinates, vertices: int, view: GraphView) -> Integers:
+    """The new number of each vertex."""
+    if view.order == "random":
+        order = np.argsort(words(view.seed, ORDER, 0, vertices), kind="stable")
+    else:
+        degrees = np.bincount(rows, minlength=vertices) + np.bincount(cols, minlength=vertices)
+        order = np.argsort(-degrees, kind="stable")
+    places: Integers = np.empty(vertices, dtype=np.int64)
+    places[order] = np.arange(vertices)
+    return places
