@@ -6,7 +6,7 @@ machine's descriptor in ``ACCELERATOR``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -18,7 +18,7 @@ from workloads import Problem, Spgemm
 from workloads.canonical import CsrArray
 from workloads.errors import nearest
 
-__all__ = ["EVENT", "Accelerator", "Estimate", "Machine", "MemoryUse", "Model", "Traffic"]
+__all__ = ["EVENT", "Accelerator", "Estimate", "Iteration", "Machine", "MemoryUse", "Model", "Traffic"]
 
 EVENT = "event"  # the fidelity of components in a kernel, which every machine has
 
@@ -51,6 +51,24 @@ class MemoryUse:
     row_conflicts: int
     peak_bytes_per_second: int
     counters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration of an algorithm on a graph.
+
+    Args:
+        frontier: vertices that were active in it.
+        updates: distinct vertices that these reached.
+        began, applied, ended: cycles in which it began, in which its last edges were processed, so that only
+            vertices were left to apply, and in which it ended.
+    """
+
+    frontier: int
+    updates: int
+    began: int
+    applied: int
+    ended: int
 
 
 class Model(Protocol):
@@ -132,6 +150,7 @@ class Accelerator(Generic[AnyConfiguration]):
             that on the bottleneck where no part is near its peak.
         symbols: of the parameters and the factors A and B of a product, values for symbols to which the
             machine's ``spec.yaml`` gives none, and what is to be told of them, in a few words each.
+        iterations: of a model that has run, its iterations that have ended, if its algorithm has such.
     """
 
     name: str
@@ -149,6 +168,7 @@ class Accelerator(Generic[AnyConfiguration]):
     symbols: Callable[[Any, CsrArray, CsrArray], tuple[Mapping[str, float], tuple[str, ...]]] = (
         lambda _parameters, _a, _b: ({}, ())
     )
+    iterations: Callable[[Any], Sequence[Iteration]] = lambda _model: ()
 
     @property
     def shipped(self) -> Path:

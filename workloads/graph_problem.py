@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from scipy import sparse
 from scipy.sparse import csgraph
 
@@ -27,6 +27,15 @@ PROGRAMS = {"bfs": BFS, "sssp": SSSP, "pagerank": PAGERANK}
 RANKS_AGREE = 1e-6  # relative: sums of the same messages in another order
 
 
+def _root(given: object) -> int | str:
+    """A vertex, or ``MAX_DEGREE``."""
+    if given == MAX_DEGREE:
+        return MAX_DEGREE
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise ValueError(f"it should be a vertex, counted from 0, or {MAX_DEGREE}")
+    return given
+
+
 class GraphParameters(ProblemParameters):
     """The algorithm (``bfs``, ``sssp``, ``pagerank``, or a Python file with a ``PROGRAM``) and what it takes.
 
@@ -35,7 +44,7 @@ class GraphParameters(ProblemParameters):
     """
 
     algorithm: str = "bfs"
-    root: Annotated[int, Field(ge=0)] | Literal["max-degree"] = "max-degree"
+    root: Annotated[int | str, BeforeValidator(_root)] = MAX_DEGREE
     weights: Literal["rule", "file", "unit"] = "rule"
     iterations: Annotated[int, Field(ge=1, le=10_000)] = 10
 

@@ -22,4 +22,5 @@ ACCELERATOR = Accelerator(
     solves=(GraphAlgorithm,),
     chosen=Graphicionado.chosen,
     explained=Graphicionado.explained,
+    iterations=Graphicionado.iterations,
 )

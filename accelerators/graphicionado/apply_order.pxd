@@ -26,11 +26,14 @@ cdef class ApplyOrder(Component):
     @cython.final
     cdef int _begin(self) except -1
     @cython.final
+    @cython.locals(passed=bint)
     cdef long _want_next(self, long now) except? -2
     @cython.final
     cdef int _want(self, long mask) except -1
     @cython.final
     @cython.locals(found=Channel)
+    cdef bint _pass_one(self) except -1
+    @cython.final
     cdef long _pass_by(self, long now) except? -2
     @cython.final
     cdef long _end(self, long now) except? -2

@@ -79,8 +79,9 @@ class ApplyOrder(Component):
         if first >= self.end:
             self.phase = REST
             return self._pass_by(now)
+        passed = self._pass_one()
         if not self.wanted.can_push():
-            return self.wait_output(self.wanted)
+            return self.busy(now + 1) if passed else self.wait_output(self.wanted)
         there = self.end - first
         self._want(self.whole if there >= self.line_vertices else (ONE << there) - 1)
         self.line += 1
@@ -90,15 +91,20 @@ class ApplyOrder(Component):
         self.wanted.push(DATA, self.line, mask)
         self.lines += 1
 
-    def _pass_by(self, now: int) -> int:
-        """What is found was applied with all; then the end."""
+    def _pass_one(self) -> bool:
+        """Whether there was something found to pass by, as it is applied with all."""
         found = self.found
-        if found is not None:
-            if not found.can_pop():
-                return self.wait_input(found)
-            if found.control() != STOP:
-                found.pop()
-                return self.busy(now + 1)
+        if found is None or not found.can_pop() or found.control() == STOP:
+            return False
+        found.pop()
+        return True
+
+    def _pass_by(self, now: int) -> int:
+        """What else is found; then the end."""
+        if self._pass_one():
+            return self.busy(now + 1)
+        if self.found is not None and not self.found.can_pop():
+            return self.wait_input(self.found)
         return self._end(now)
 
     def _end(self, now: int) -> int:

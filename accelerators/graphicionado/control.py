@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from accelerators.graphicionado.protocols import APPLY
 from accelerators.graphicionado.stream import Stream
+from accelerators.machine import Iteration
 from hw.list_writer import LIST_END
 from hw.prefetch_protocol import STREAM_JOB
 from hw.touched import COUNT, SCAN
@@ -34,19 +35,6 @@ class Schedule:
     groups: Sequence[int] | None
     all_lines: bool
     streaming_above: int
-
-
-@dataclass(frozen=True)
-class IterationRecord:
-    """An iteration that was run: vertices that were active, updates (first ones of a destination), and the
-    cycles in which it began, in which its last apply phase did, and in which it ended.
-    """
-
-    frontier: int
-    updates: int
-    began: int
-    applied: int
-    ended: int
 
 
 class Control(Component):
@@ -90,7 +78,7 @@ class Control(Component):
         self.frontier = self._active()
         self.touched = 0  # in this iteration
         self.began = self.applied_at = 0
-        self.records: list[IterationRecord] = []
+        self.records: list[Iteration] = []
 
     def tick(self, now: int) -> int:
         """Begin a slice, or wait for all streams and take the next step."""
@@ -149,7 +137,7 @@ class Control(Component):
         return self.busy(now + 1)
 
     def _end_iteration(self, now: int) -> None:
-        record = IterationRecord(self.frontier, self.touched, self.began, self.applied_at, now)
+        record = Iteration(self.frontier, self.touched, self.began, self.applied_at, now)
         self.records.append(record)
         self.updates += self.touched
         self.iterations += 1

@@ -11,7 +11,7 @@ import numpy as np
 from accelerators.composition import Composition, PartFactory, count
 from accelerators.graphicionado.capacity import Fit
 from accelerators.graphicionado.configuration import GraphicionadoConfiguration
-from accelerators.graphicionado.control import Control, IterationRecord, Schedule
+from accelerators.graphicionado.control import Control, Schedule
 from accelerators.graphicionado.edge_pipe import EdgePipe
 from accelerators.graphicionado.first_touches import FirstTouches
 from accelerators.graphicionado.layout import (
@@ -22,7 +22,7 @@ from accelerators.graphicionado.layout import (
 )
 from accelerators.graphicionado.store import Edges, Frontier, Vertices
 from accelerators.graphicionado.stream import GROUP, Common, Stream
-from accelerators.machine import Traffic
+from accelerators.machine import Iteration, Traffic
 from hw.atomic_update import AtomicUpdate
 from hw.fibers.arrays import values_of
 from hw.islip import IslipCrossbar
@@ -119,10 +119,11 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def _add_bitmaps(self) -> None:
         """What notes the vertices that are touched: a bitmap a stream, one of blocks, or just how many."""
         parameters, connect = self.parameters, self.kernel.connect
+        selects = "all" if self.program.all_active else parameters.selects
         self.bitmaps: list[Component] = []
         self.counters: list[Component] = []
         bits, depth = parameters.scan.bits, {"capacity": parameters.queue.depth}
-        if parameters.selects == "blocks":
+        if selects == "blocks":
             blocks = -(-self.vertex_count // parameters.block.vertices)
             block = parameters.block.vertices // parameters.streams
             bitmap = self.add("bitmap", "bitmap", blocks, width=bits, block=block)
@@ -132,7 +133,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
                 connect(bitmap, f"found[{i}]", stream.order, "found", **depth)
             return
         for name, stream in zip(self.names, self.streams, strict=True):
-            if parameters.selects == "all":
+            if selects == "all":
                 counter = self.add(FirstTouches, f"{name}.first_touches")
                 self.counters.append(counter)
                 connect(stream.atomic_update, "touched", counter, "touched", **depth)
@@ -191,10 +192,15 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             "applied": count("applied", *self._all("apply")),
             "changed": count("changed", *self._all("apply")),
             "stalls": count("stalls", *self._all("atomic_update")),
+            "edges_of_fullest_stream": max(self._edges_by_stream()),
         }
-        if self.parameters.selects == "blocks":
+        if self.parameters.selects == "blocks" and self.bitmaps:
             done["blocks"] = count("bits_found", *self.bitmaps)
         return done
+
+    def _edges_by_stream(self) -> list[int]:
+        """Edges to the vertices of each stream."""
+        return [count("edges", processor) for processor in self._all("processor")]
 
     def _all(self, part: str) -> list[Component]:
         """One of the parts, of all streams."""
@@ -213,7 +219,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         parameters = self.parameters
         width = parameters.property.bytes
         applied, changed = count("applied", *self._all("apply")), count("changed", *self._all("apply"))
-        blocks = count("bits_found", *self.bitmaps) if parameters.selects == "blocks" else 0
+        blocks = self.operations().get("blocks", 0)
         listed = count("entries_taken", *self._all("list_writer")) * (parameters.id.bytes + width)
         starts = count("vertices", *self._all("dispatcher")) if parameters.start == "memory" else 0
         edges = count("edges", *self._all("edge_pipe")) * parameters.edge_bytes(self.program.uses_weights)
@@ -236,7 +242,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         listed = 0 if self.program.all_active else pair * done["changed"]
         return (pair + START_BYTES) * done["activations"] + edge * done["edges"] + applied + listed
 
-    def iterations(self) -> Sequence[IterationRecord]:
+    def iterations(self) -> Sequence[Iteration]:
         """What was done in each iteration that has ended."""
         return self.control.records
 
@@ -254,15 +260,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         return (f"{fit.slices} slices by destination, a table of {fit.coarsen} vertices an entry",)
 
     def explained(self) -> str:
-        """How the iterations' cycles divide between edges and vertices, and the skew of streams."""
-        records = self.iterations()
-        if not records:
-            return ""
-        processing = sum(record.applied - record.began for record in records)
-        applying = sum(record.ended - record.applied for record in records)
-        edges = [part.counters()["edges"] for part in self._all("processor")]
-        skew = max(edges) / max(1.0, sum(edges) / len(edges))
-        return (
-            f"{len(records)} iterations: {processing:,} cycles with edges, {applying:,} with vertices; "
-            f"the fullest stream has {skew:.2f} times the mean of updates."
-        )
+        """The skew of streams."""
+        edges = self._edges_by_stream()
+        skew = max(edges) * len(edges) / max(1, sum(edges))
+        return f"The fullest stream has {skew:.2f} times the mean of updates."

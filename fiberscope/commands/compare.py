@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fiberscope.commands.design_tables import design_tables
 from fiberscope.commands.options import Accelerator, Json, Markdown, Parts, Settings
 from fiberscope.commands.output import show, tell
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json, write_text
 from fiberscope.report.table import Table, percent, replace_between
 
 if TYPE_CHECKING:
+    from accelerators.machine import Accelerator as Kind
     from fiberscope.study.compare import Run
 
 __all__ = ["compare", "tables"]
@@ -41,32 +42,60 @@ def compare(
 ) -> None:
     """Compare an accelerator with what was published of it.
 
-    Runs the published matrices with the options of the published runs, with both models of memory.
+    Runs the published matrices with the options of the published runs, with both models of memory; of a
+    machine with several designs, all of them side by side.
 
     \b
     Examples:
       fiberscope compare gamma
       fiberscope compare gamma wiki-Vote --set memory.refresh=off
       fiberscope compare gamma --write docs/accuracy.md
+      fiberscope compare graphicionado wiki-Vote
     """
+    import accelerators
     from accelerators.configuration import parse_settings
     from fiberscope.parts import parse_parts
-    from fiberscope.study import compare as study
+    from fiberscope.study.speedups import has_designs
 
     marker = f"compare {accelerator}"
     check_outputs({"--json": json, "--write": write}, {})
     if write is not None:
         replace_between(write, marker, "")  # finds a fault before the runs, not after
-    chosen = partial(study.compare, accelerator, matrices or [], surrogates=surrogates, tell=tell)
-    runs = chosen(settings=parse_settings(settings or []), parts=parse_parts(part or []))
-    found = tables(runs)
+    kind = accelerators.find(accelerator)
+    options = {
+        "settings": parse_settings(settings or []),
+        "parts": parse_parts(part or []),
+        "surrogates": surrogates,
+        "tell": tell,
+    }
+    rows, found = (_designs if has_designs(kind) else _published)(kind, matrices or [], options)
     text = "\n" + "\n".join(table.markdown() for table in found)
     if json is not None:
-        write_json(json, [asdict(run) for run in runs])
+        write_json(json, rows)
     if write is not None:
         write_text(write, replace_between(write, marker, text + "\n"))
     if json != STANDARD_OUTPUT:
         show(found, markdown=markdown)
+
+
+def _published(
+    kind: Kind[Any], matrices: Sequence[str], options: Mapping[str, Any]
+) -> tuple[list[Any], list[Table]]:
+    """What was run beside what was published, as data and as tables."""
+    from fiberscope.study import compare as study
+
+    runs = study.compare(kind, matrices, **options)
+    return [asdict(run) for run in runs], tables(runs)
+
+
+def _designs(
+    kind: Kind[Any], workloads: Sequence[str], options: Mapping[str, Any]
+) -> tuple[list[Any], list[Table]]:
+    """The same of designs beside one another."""
+    from fiberscope.study import speedups
+
+    runs = speedups.speedups(kind, workloads, **options)
+    return [asdict(run) for run in runs], design_tables(runs, speedups.designs(kind))
 
 
 def tables(runs: Sequence[Run]) -> list[Table]:

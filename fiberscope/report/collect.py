@@ -90,6 +90,7 @@ def report(
         bottleneck=_bottleneck(accelerator, model, components, memory),
         components=components,
         timeline=watch.timeline(run.cycles) if watch else None,
+        iterations=tuple(parts.Iteration(**asdict(one)) for one in accelerator.iterations(model)),
         occupancies=watch.occupancies() if watch else {},
         host=of_host(kernel.ticks if kernel else None, run.cycles, operations.get("multiply"), timing),
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Component",
     "Host",
+    "Iteration",
     "Memory",
     "Occupancy",
     "Operand",
@@ -136,6 +137,20 @@ class Timeline(_Part):
         return next(iter(self.__pydantic_extra__.items()))
 
 
+class Iteration(_Part):
+    """One iteration of an algorithm on a graph: vertices that were active, and those that they reached.
+
+    It lasts from cycle ``began`` to ``ended``; from ``applied`` on its edges are processed, and vertices are
+    applied.
+    """
+
+    frontier: int
+    updates: int
+    began: int
+    applied: int
+    ended: int
+
+
 class Occupancy(_Part):
     """How full the channels of a family were: cycles, over all of them, by the tokens that one held.
 
@@ -242,6 +257,7 @@ class Report(_Part):
     bottleneck: str
     components: dict[str, Component] = {}
     timeline: Timeline | None = None
+    iterations: tuple[Iteration, ...] = ()
     occupancies: dict[str, Occupancy] = {}
     teaal: Teaal | None = None
     host: Host

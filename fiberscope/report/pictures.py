@@ -1,16 +1,16 @@
-"""Pictures of a report: where cycles went, traffic against the minimum, over time, how full channels were."""
+"""Pictures of a report: where cycles went, traffic, over time, by iteration, how full channels were."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.errors import InputError
-from fiberscope.report.document import Occupancy, Report, Teaal, Timeline
+from fiberscope.report.document import Iteration, Occupancy, Report, Teaal, Timeline
 from fiberscope.report.families import families
 from fiberscope.report.files import check_writable, write_bytes
 
@@ -102,6 +102,7 @@ def figure(report: Report) -> Figure:
     kinds = len(families(report.components))
     heights = [1.5 + 0.24 * (kinds or 2 * bool(report.teaal) + len(report.traffic))]
     heights += [3.2] if report.timeline else []
+    heights += [3.2] if report.iterations else []
     heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
     title = f"{report.accelerator} on {report.workload.name}: {report.cycles:,} cycles"
     drawn = blank(title, sum(heights) + 0.5)
@@ -114,6 +115,8 @@ def figure(report: Report) -> Figure:
         _traffic(drawn.add_subplot(grid[0, 1]), report)
     if report.timeline:
         _over_time(grid[1, :], report, report.timeline)
+    if report.iterations:
+        _by_iteration(grid[1 + bool(report.timeline), :], report.iterations)
     if report.occupancies:
         _fullness(drawn, drawn.add_subplot(grid[-1, :]), report.occupancies)
     return drawn
@@ -204,6 +207,27 @@ def _over_time(place: Any, report: Report, timeline: Timeline) -> None:  # noqa:
         axes.tick_params(labelsize="small")
         axes.spines[["top", "right"]].set_visible(False)
     lower.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def _by_iteration(place: Any, iterations: Sequence[Iteration]) -> None:  # noqa: ANN401
+    """Active vertices above, cycles with edges and with vertices below, by iteration."""
+    upper, lower = place.subgridspec(2, 1).subplots(sharex=True)
+    edges = [number + 0.5 for number in range(len(iterations) + 1)]
+    upper.stairs([one.frontier for one in iterations], edges, fill=True, color=WORK)
+    upper.set_yscale("log")
+    upper.set_title("By iteration", loc="left")
+    upper.set_ylabel("active\nvertices", fontsize="small")
+    processing = [one.applied - one.began for one in iterations]
+    whole = [one.ended - one.began for one in iterations]
+    lower.stairs(processing, edges, fill=True, color=READ, label="with edges")
+    lower.stairs(whole, edges, baseline=processing, fill=True, color=WRITTEN, label="with vertices")
+    lower.set_ylabel("cycles", fontsize="small")
+    lower.set_xlabel("iteration", loc="right", fontsize="small")
+    lower.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+    for axes in (upper, lower):
+        axes.set_xlim(edges[0], edges[-1])
+        axes.tick_params(labelsize="small")
+        axes.spines[["top", "right"]].set_visible(False)
 
 
 def _fullness(drawn: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> None:

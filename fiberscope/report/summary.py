@@ -118,7 +118,22 @@ def _totals(report: Report) -> RenderableType:
         product = f"{_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
     cycles = Text.assemble((f"{report.cycles:,}", "bold"), f" ({_time(report.seconds)})")
     chosen = ("Chosen", "; ".join(report.chosen))
-    return _lines(("Cycles", cycles), ("Operations", operations), ("Product", product), chosen)
+    iterations = ("Iterations", _iterations(report))
+    return _lines(("Cycles", cycles), ("Operations", operations), iterations, ("Product", product), chosen)
+
+
+def _iterations(report: Report) -> str:
+    """How many, how large their frontiers were, and what became of their cycles."""
+    iterations = report.iterations
+    if not iterations:
+        return ""
+    edges = sum(one.applied - one.began for one in iterations)
+    vertices = sum(one.ended - one.applied for one in iterations)
+    largest = max(one.frontier for one in iterations)
+    return (
+        f"{len(iterations):,}, of up to {largest:,} active vertices; "
+        f"{edges:,} cycles with edges, {vertices:,} with vertices"
+    )
 
 
 def _lines(*rows: tuple[str, str | Text]) -> RenderableType:

@@ -111,6 +111,7 @@ def test_the_number_of_streams_changes_no_count(design, algorithm):
         outcome = check(machine, problem)
         done = machine.operations()
         done.pop("stalls")
+        assert done.pop("edges_of_fullest_stream") >= done["edges"] / streams
         frontiers = [record.frontier for record in machine.iterations()]
         found.append((done, frontiers, machine.result().tolist()))
         useful = sum(part.useful_read_bytes + part.useful_write_bytes for part in machine.traffic().values())

@@ -34,6 +34,7 @@ CASE = MachineCase(
         "applied": 1_200,
         "changed": 254,
         "stalls": 1,
+        "edges_of_fullest_stream": 401,
     },
     traffic={
         "frontier": (2_816, 2_752),

@@ -1,0 +1,36 @@
+"""Tables of designs side by side, for ``fiberscope compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fiberscope.report.table import Table
+
+if TYPE_CHECKING:
+    from fiberscope.study.speedups import Beside, Designs
+
+__all__ = ["design_tables"]
+
+
+def design_tables(runs: Sequence[Beside], table: Designs) -> list[Table]:
+    """Speed-ups with iterations beside them, edges a nanosecond, and what was published of either."""
+    first, *others = table.designs
+    faster = Table(
+        f"Speed-up over {first}", ("Graph", "Problem", "Iterations", f"{first}, cycles", *others), labels=2
+    )
+    rates = Table("Edges visited in a nanosecond", ("Graph", "Problem", *table.designs), labels=2)
+    for run in runs:
+        speedups = run.speedups
+        cycles = f"{run.cycles[first]:,}"
+        shown = [f"{speedups[name]:.2f}" for name in others]
+        faster.add(_name(run), run.problem, f"{run.iterations:,}", cycles, *shown)
+        rates.add(_name(run), run.problem, *(f"{run.edges_per_ns[name]:.2f}" for name in table.designs))
+    published = Table("Published", ("Design", "over", "what", "value", "source"), labels=5)
+    for ratio in table.published:
+        published.add(ratio.design, ratio.over, ratio.what, ratio.value, " ".join(ratio.source.split()))
+    return [faster, rates, published]
+
+
+def _name(run: Beside) -> str:
+    return run.workload if run.source != "surrogate" else f"{run.workload} ({run.source.upper()})"
