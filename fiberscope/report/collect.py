@@ -58,8 +58,7 @@ def report(
 
     Args:
         accelerator, problem, model, run, fidelity: what ran, and how it ended; ``model`` has the counts.
-        checked: its answer, None if there is none that could be checked.
-        timing: of the host.
+        checked, timing: its answer, None if there is none that could be checked; that of the host.
         watch: what was seen of the components over time, None of a model without components.
         replaced: the blocks that a user put into the machine.
     """
