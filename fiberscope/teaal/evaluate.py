@@ -142,18 +142,29 @@ class _Cascade:
         iteration = self.specification.iteration
         assert iteration is not None
         changed = False
-        for name, source in iteration.carry.items():
-            changed = changed or not _same(self.tensors.get(name), self.tensors[source])
+        carried = {name: self._under_the_name(name, source) for name, source in iteration.carry.items()}
+        for name, tree in carried.items():
+            changed = changed or not _same(self.tensors.get(name), tree)
         if iteration.until_empty is not None:
             changed = self.tensors[iteration.until_empty].nonzeros > 0
-        carried = {name: self.tensors[source] for name, source in iteration.carry.items()}
         self.tensors |= carried
         return changed
+
+    def _under_the_name(self, name: str, source: str) -> FiberTree:
+        """A tensor as another one: its ranks take the names that the other declares, one by one."""
+        declared = self.specification.tensors
+        names = dict(zip(declared[source].ranks, declared[name].ranks, strict=True))
+        tree = self.tensors[source]
+        ranks = tuple(
+            replace(rank, name=names[rank.name], tensor_rank=names[rank.name]) for rank in tree.ranks
+        )
+        return replace(tree, ranks=ranks)
 
     def _run_once(self) -> None:
         for einsum in self.specification.einsums:
             if isinstance(einsum.equation, Alias):
-                self.tensors[einsum.equation.output] = self.tensors[einsum.equation.source]
+                name, source = einsum.equation.output, einsum.equation.source
+                self.tensors[name] = self._under_the_name(name, source)
             else:
                 done = self._run_einsum(einsum)
                 self.runs.append(done)

@@ -25,7 +25,7 @@ class Verification:
 
     Args:
         einsum: its name.
-        reference: how that was worked out: ``points``, ``projections``; ``none`` where it would be too large.
+        reference: what it was compared with, in words; ``none`` where nothing could be worked out.
         max_relative_error: against the sizes of what was added up.
     """
 
@@ -58,11 +58,13 @@ def verify(
         points *= shapes[rank]
     if points <= MOST_POINTS:
         return Verification(
-            einsum.name, "points", _error_by_points(specification, einsum, tensors, shapes, output)
+            einsum.name,
+            "an evaluation of every point",
+            _error_by_points(specification, einsum, tensors, shapes, output),
         )
     if can_project(einsum):
         expected, found, scales = projections(specification, einsum, tensors, shapes, output)
-        return Verification(einsum.name, "projections", _largest(expected, found, scales))
+        return Verification(einsum.name, "random projections", _largest(expected, found, scales))
     return Verification(einsum.name, "none", 0.0)
 
 

@@ -181,7 +181,7 @@ def check(program):
     specification, trees = program
     outcome = run(specification, trees)
     assert outcome.wrong is None
-    assert outcome.runs[0].verification.reference == "points"
+    assert outcome.runs[0].verification.reference == "an evaluation of every point"
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
