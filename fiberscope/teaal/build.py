@@ -10,10 +10,11 @@ import numpy as np
 from fiberscope.errors import InputError
 from fiberscope.teaal.body import Body
 from fiberscope.teaal.codes import BOTH, OPCODES
+from fiberscope.teaal.coiteration import Coiteration, Pieces
 from fiberscope.teaal.cursor import Cursor, NestState
 from fiberscope.teaal.expression import Access, Index, Take, accesses
 from fiberscope.teaal.inputs import InputLevel, everywhere, levels_of, set_index, window_of
-from fiberscope.teaal.nest import Coiteration, Intersection, LeaderFollower, Loop, Pieces, Place, Scan
+from fiberscope.teaal.nest import Intersection, LeaderFollower, Loop, Place, Scan
 from fiberscope.teaal.output import OutputRank
 from fiberscope.teaal.plan import BEFORE, Mapped, uses_of
 from fiberscope.teaal.prepare import Operand

@@ -64,6 +64,9 @@ cdef class Cursor:
     @cython.locals(offset=long, place=long)
     cpdef long index(self) noexcept
     cdef void advance(self) noexcept
+    cdef bint is_plain(self) noexcept
+    @cython.locals(reach=long)
+    cdef long seek(self, long coordinate, long place) noexcept
     cdef void take(self) noexcept
     cdef int look(self) except -1
     cdef int use(self) except -1

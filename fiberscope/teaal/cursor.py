@@ -178,6 +178,18 @@ class Cursor:
             self.head += 1 if self.scale > 0 else -1
             self._settle()
 
+    def is_plain(self) -> bool:
+        """Whether its coordinates are the loop's, and nobody is told of them."""
+        return not (self.records or self.whole or self.scale != 1 or self.constant or len(self.bound))
+
+    def seek(self, coordinate: int, place: int) -> int:
+        """The first element from a place on whose coordinate is not below the given one."""
+        reach = 1
+        while place + reach < self.high and self.coordinates[place + reach] < coordinate:
+            place += reach
+            reach += reach
+        return self.find(coordinate, place, min(place + reach, self.high))
+
     def take(self) -> None:
         """Go into the element at the head, if there is one."""
         if self.whole and (self.head == self.high or self.coordinates[self.head] != self.at):

@@ -5,14 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from fiberscope.teaal.codes import NO_WINDOW
 from fiberscope.teaal.cursor import Cursor
 from fiberscope.teaal.expression import Index
 from fiberscope.teaal.plan import Mapped
 from fiberscope.teaal.prepare import Operand, depth_of
+from workloads.fibertree import FiberTree
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 __all__ = ["InputLevel", "everywhere", "levels_of", "set_index", "window_of"]
 
@@ -40,12 +45,10 @@ def levels_of(mapped: Mapped, operand: Operand) -> list[InputLevel]:
     """The ranks of a tensor that the nest knows coordinates of, from the root."""
     tree = operand.tree
     levels: list[InputLevel] = []
-    for place, name in enumerate(tree.names):
-        depth = depth_of(mapped, operand, name)
-        if depth == len(mapped.loops):
-            break
-        last = place == len(tree.names) - 1
-        values = tree.values.astype(np.float64, copy=False) if last else np.ones(len(tree.coordinates[place]))
+    depths = [depth_of(mapped, operand, name) for name in tree.names]
+    known = [depth for depth in depths if depth < len(mapped.loops)]
+    for place, (name, depth) in enumerate(zip(tree.names, known, strict=False)):
+        values = _values(tree, place) if place == len(known) - 1 else np.zeros(0)
         taken = any(level.loops and level.depth == depth for level in levels)
         loops = not taken and _loops(mapped, operand, name)
         shape = mapped.shape(mapped.loops[depth]) if loops else 0
@@ -56,6 +59,13 @@ def levels_of(mapped: Mapped, operand: Operand) -> list[InputLevel]:
     for upper, lower in itertools.pairwise(levels):
         upper.cursor.below = lower.cursor
     return levels
+
+
+def _values(tree: FiberTree, place: int) -> Floats:
+    """What the elements of the last rank that the nest knows hold; that there is a fiber below is a 1."""
+    if place == len(tree.names) - 1:
+        return tree.values.astype(np.float64, copy=False)
+    return np.ones(len(tree.coordinates[place]))
 
 
 def _loops(mapped: Mapped, operand: Operand, name: str) -> bool:

@@ -4,7 +4,7 @@ from fiberscope.teaal.body cimport Body
 from fiberscope.teaal.cursor cimport Cursor, NestState
 from fiberscope.teaal.output cimport OutputRank
 
-cdef long BOTH, ENDED, NO_WINDOW
+cdef long ENDED, NO_WINDOW
 
 @cython.final
 cdef class Place:
@@ -52,6 +52,8 @@ cdef class Scan(Loop):
 cdef class Intersection(Loop):
     @cython.locals(one=Cursor, other=Cursor, behind=long)
     cpdef int iterate(self) except -1
+    @cython.locals(here=long, there=long, coordinate=long, theirs=long, place=long)
+    cdef int _leap(self, Cursor one, Cursor other) except -1
     cdef int _meet(self, Cursor one, Cursor other) except -1
 
 cdef class LeaderFollower(Loop):
@@ -61,35 +63,3 @@ cdef class LeaderFollower(Loop):
     cdef int _find_all(self, long coordinate) except -1
     @cython.locals(place=long, cursor=Cursor)
     cdef int _use_all(self) except -1
-
-cdef class Coiteration(Loop):
-    cdef long[::1] condition
-    cdef unsigned char[::1] stack
-    cdef unsigned char[::1] here
-
-    @cython.locals(coordinate=long, cursor=Cursor)
-    cpdef int iterate(self) except -1
-    @cython.locals(place=long, cursor=Cursor)
-    cdef bint _can_go_on(self) noexcept
-    @cython.locals(coordinate=long, cursor=Cursor)
-    cdef long _next_coordinate(self) noexcept
-    @cython.locals(place=long, cursor=Cursor)
-    cdef int _look_at(self, long coordinate) except -1
-    @cython.locals(height=long, item=long, code=long, one=bint, other=bint)
-    cdef bint _holds(self) noexcept
-    @cython.locals(place=long, cursor=Cursor)
-    cdef int _take_all(self) except -1
-    @cython.locals(cursor=Cursor)
-    cdef void _pass(self, long coordinate) noexcept
-
-cdef class Pieces(Coiteration):
-    cdef unsigned char[::1] followers
-
-    @cython.locals(place=long, cursor=Cursor)
-    cpdef int run(self) except -1
-    @cython.locals(leader=Cursor, begin=long, end=long, coordinate=long, leading=long, following=long)
-    cpdef int iterate(self) except -1
-    @cython.locals(place=long, cursor=Cursor, led=bint)
-    cdef int _visit_piece(self, long begin, long end, long coordinate) except -1
-    @cython.locals(place=long, cursor=Cursor)
-    cdef int _take_pieces(self) except -1

@@ -128,7 +128,7 @@ def _places(starts: Integers, lengths: Integers) -> Integers | slice:
 
 
 def _taken(array: npt.NDArray[Any], places: Integers | slice) -> npt.NDArray[Any]:
-    return array[places].copy() if isinstance(places, slice) else array[places]
+    return array[places]
 
 
 def stored(tree: FiberTree, order: Sequence[str]) -> FiberTree:

@@ -94,10 +94,10 @@ class Storage:
                 self._bind(binding)
 
     def attachments(self) -> Iterator[Attachment]:
-        """The recorders, each with what it is to be told of."""
+        """The recorders, each with what it is to be told of; a buffet's only if something is above it."""
         for buffer in self.buffers.values():
-            if buffer.sources:
-                for binding, recorder in buffer.bound:
+            for binding, recorder in buffer.bound:
+                if binding.tensor in buffer.sources or (buffer.sources and buffer.component.kind == "Cache"):
                     yield Attachment(binding.tensor, binding.rank, binding.kind, recorder, binding.root)
 
     def traffic(self) -> dict[str, dict[str, Traffic]]:
