@@ -12,6 +12,7 @@ from fiberscope.teaal.plan import Mapped, RankUse
 from fiberscope.teaal.specification import Flatten, Follow, Split, UniformOccupancy, UniformShape
 from workloads.canonical import Integers
 from workloads.fibertree import FiberTree
+from workloads.tree_blocks import swizzled
 
 __all__ = ["Operand", "prepare"]
 
@@ -46,7 +47,7 @@ def prepare(mapped: Mapped, operands: Sequence[Operand]) -> None:
         else:
             _follow(mapped, operands, part)
     for operand in operands:
-        operand.tree = operand.tree.swizzle(_in_loop_order(mapped, operand, operand.tree.names))
+        operand.tree = swizzled(operand.tree, _in_loop_order(mapped, operand, operand.tree.names))
 
 
 def _in_loop_order(mapped: Mapped, operand: Operand, names: Iterable[str]) -> list[str]:

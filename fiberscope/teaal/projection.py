@@ -20,6 +20,7 @@ from fiberscope.teaal.reference import Floats, keys_of
 from fiberscope.teaal.specification import Einsum, Specification
 from workloads.canonical import Integers
 from workloads.fibertree import FiberTree
+from workloads.tree_blocks import blocks
 
 __all__ = ["can_project", "projections"]
 
@@ -157,9 +158,10 @@ def projections(
         values, reach = projection.of_term(term, tensors)
         expected += values
         sizes += reach
-    found, _ = projection.of_table(
-        projection.weighted(projection.table(equation.output, output), set(others))
-    )
+    found = np.zeros(shapes[kept])
+    for block in blocks(output):
+        table = projection.weighted(projection.table(equation.output, block), set(others))
+        found += projection.of_table(table)[0]
     return expected, found, sizes
 
 
@@ -204,8 +206,7 @@ class _Projection:
     def of_term(self, term: Term, tensors: Mapping[str, FiberTree]) -> tuple[Floats, Floats]:
         """What a term adds."""
         tables = [
-            self._factor(term, place, self.table(factor, tensors[factor.tensor]))
-            for place, factor in enumerate(term.factors)
+            self._factor(term, place, tensors[factor.tensor]) for place, factor in enumerate(term.factors)
         ]
         joined = tables[0]
         for place, table in enumerate(tables[1:], start=1):
@@ -215,8 +216,15 @@ class _Projection:
         values, sizes = self.of_table(joined)
         return term.sign * values, sizes
 
-    def _factor(self, term: Term, place: int, table: Table) -> Table:
-        """A factor with its weights, summed over the ranks that no other has; a rank is weighted once."""
+    def _factor(self, term: Term, place: int, tree: FiberTree) -> Table:
+        """A factor with its weights, summed over the ranks that no other has, block by block."""
+        access = term.factors[place]
+        whole = bool(_uncounted(term, self.einsum) & set(access.ranks))  # counts once, wherever it lies
+        parts = [tree] if whole else blocks(tree)
+        return _together([self._part_of_factor(term, place, self.table(access, part)) for part in parts])
+
+    def _part_of_factor(self, term: Term, place: int, table: Table) -> Table:
+        """The same of a table; a rank is weighted in the first factor that has it."""
         if term.copied is not None and place != term.copied:
             ones = np.ones(len(table.values))
             table = Table(table.columns, ones, ones)
@@ -231,6 +239,17 @@ class _Projection:
         }
         table = self.weighted(table, set(table.columns) - earlier)
         return table.summed([r for r in table.columns if r in others or r == self.kept], self.shapes)
+
+
+def _together(parts: Sequence[Table]) -> Table:
+    """All elements of tables with the same ranks."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = {rank: np.concatenate([part.columns[rank] for part in parts]) for rank in parts[0].columns}
+    values = np.concatenate([part.values for part in parts])
+    if all(part.sizes is part.values for part in parts):
+        return Table(columns, values, values)
+    return Table(columns, values, np.concatenate([part.sizes for part in parts]))
 
 
 def _joined(one: Table, other: Table, shapes: Mapping[str, int]) -> Table:

@@ -15,6 +15,7 @@ from fiberscope.teaal.plan import Mapped, RankUse
 from fiberscope.teaal.specification import UniformShape
 from workloads.canonical import Integers
 from workloads.fibertree import FiberTree, Rank
+from workloads.tree_blocks import swizzled
 
 __all__ = ["OutputLevel", "output_levels", "stored", "tree_of"]
 
@@ -137,7 +138,7 @@ def stored(tree: FiberTree, order: Sequence[str]) -> FiberTree:
         return tree
     if all(rank.tensor_rank for rank in tree.ranks):
         named = replace(tree, ranks=tuple(replace(rank, name=rank.tensor_rank) for rank in tree.ranks))
-        return named.swizzle(order)
+        return swizzled(named, order)
     found, values = tree.to_coo()
     shapes = _shapes(tree.ranks)
     ordered = {rank: shapes[rank] for rank in order}
