@@ -215,7 +215,8 @@ def _verified(report: Report) -> str:
         return "not verified, as the run is incomplete" if not report.complete else "not verified"
     error = "not finite" if check.max_relative_error is None else f"{check.max_relative_error:.2g}"
     if check.passed:
-        return f"equal to {check.reference}, entry by entry; largest relative error {error}"
+        how = ", entry by entry" if report.fidelity == "event" else ""
+        return f"equal to {check.reference}{how}; largest relative error {error}"
     return (
         f"NOT equal to {check.reference}: largest relative error {error}, "
         f"{check.missing:,} entries missing, {check.extra:,} too many"

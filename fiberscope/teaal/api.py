@@ -15,7 +15,7 @@ from fiberscope.report.document import Report
 from fiberscope.teaal.evaluate import run
 from fiberscope.teaal.load import Draft, draft
 from fiberscope.teaal.model import Model
-from fiberscope.teaal.operands import Given, check_names, loaded, matrix_ranks, tree
+from fiberscope.teaal.operands import Given, check_names, loaded, matrix_ranks, names_of, tree
 from fiberscope.teaal.options import Options
 from fiberscope.teaal.report import Modelled, report
 from fiberscope.teaal.spacetime import Stamps, Watcher
@@ -130,11 +130,13 @@ def prepare(
     """
     options, others = _options(settings or {})
     drafted = draft(specification, others)
+    outline = drafted.complete(_placeholders(drafted))  # all that is wrong with it, before anything is read
+    check_names(specification, outline.inputs, names_of(factors, tensors or {}))
     operands = loaded(factors, tensors or {}, exact, lambda done, total: progress("loading", done, total))
-    symbols, chosen = _chosen(drafted, operands) if drafted.missing else ({}, ())
-    complete = drafted.complete(symbols)
-    check_names(specification, complete.inputs, operands)
-    return Prepared(complete, operands, options, chosen)
+    if not drafted.missing:
+        return Prepared(outline, operands, options, ())
+    symbols, chosen = _chosen(drafted, operands)
+    return Prepared(drafted.complete(symbols), operands, options, chosen)
 
 
 def specified(name: str, settings: Mapping[str, object]) -> Specification:
@@ -144,7 +146,12 @@ def specified(name: str, settings: Mapping[str, object]) -> Specification:
         ConfigurationError: as ``model``.
     """
     drafted = draft(name, _options(settings)[1])
-    return drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))
+    return drafted.complete(_placeholders(drafted))
+
+
+def _placeholders(drafted: Draft) -> dict[str, float]:
+    """Sizes in the place of those that a machine chooses for its operands."""
+    return dict.fromkeys(drafted.missing, UNBOUNDED) if drafted.machine else {}
 
 
 def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]]:
@@ -161,10 +168,8 @@ def _output(specification: Specification) -> tuple[str, ...]:
 
 def _chosen(drafted: Draft, operands: Mapping[str, Given]) -> tuple[Mapping[str, float], tuple[str, ...]]:
     """Values that the machine chooses for symbols without one, and what it says of the choice."""
-    if drafted.machine is None or len(operands) != 2:
-        return {}, ()
+    assert drafted.machine is not None  # else all symbols have values
     kind, configuration = drafted.machine
-    check_names(drafted.source.name, ("A", "B"), operands)
     a, b = (_factor(operands[name], drafted, left=name == "A") for name in ("A", "B"))
     return kind.symbols(configuration, a, b)
 

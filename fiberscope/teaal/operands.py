@@ -16,7 +16,7 @@ from workloads.canonical import CsrArray
 from workloads.errors import nearest
 from workloads.fibertree import FiberTree
 
-__all__ = ["Given", "check_names", "loaded", "matrix_ranks", "tree"]
+__all__ = ["Given", "check_names", "loaded", "matrix_ranks", "names_of", "tree"]
 
 Factor = Literal["left", "right"]
 
@@ -38,6 +38,19 @@ class Given:
     factor: Factor | None = None
 
 
+def names_of(factors: Sequence[object], by_name: Mapping[str, object]) -> tuple[str, ...]:
+    """The tensors that operands are given for; the arguments are those of ``loaded``.
+
+    Raises:
+        InputError: operands given both ways, or more than two factors.
+    """
+    if factors and by_name:
+        raise InputError("give operands in order or by name (A=a.mtx B=b.mtx), not both")
+    if len(factors) > 2:
+        raise InputError(f"{len(factors)} operands in order; A and B are two, give more by name: C=c.mtx")
+    return ("A", "B") if factors else tuple(by_name)
+
+
 def loaded(
     factors: Sequence[object],
     by_name: Mapping[str, object],
@@ -53,13 +66,8 @@ def loaded(
         progress: called with bytes had and bytes in all.
 
     Raises:
-        InputError: operands given both ways, or more than two factors.
         WorkloadError: one that cannot be had.
     """
-    if factors and by_name:
-        raise InputError("give operands in order or by name (A=a.mtx B=b.mtx), not both")
-    if len(factors) > 2:
-        raise InputError(f"{len(factors)} operands in order; A and B are two, give more by name: C=c.mtx")
     if by_name:
         return {name: Given(name, _workload(name, one, exact, progress)) for name, one in by_name.items()}
     found = [_workload(name, one, exact, progress) for name, one in zip("AB", factors, strict=False)]

@@ -214,6 +214,7 @@ def checked(schema: type[AnySchema], document: Document) -> AnySchema:
         return schema.model_validate(document.data)
     except ValidationError as error:
         faults = [fault for fault in error.errors(include_url=False) if fault["type"] not in _CONSEQUENCES]
+        faults.sort(key=lambda fault: fault["type"] != "extra_forbidden")
         raise _explained(schema, document, (faults or error.errors(include_url=False))[0]) from error
     except RecursionError as error:
         raise document.error((), "sections within sections, too deep to read") from error
