@@ -96,8 +96,7 @@ def _viewed(text: str, exact: bool, progress: Callable[[int, int], None] | None)
     read_as: Duplicates = "sum" if view.duplicates == "sum" else "keep"
     found = load(of, exact=exact, progress=progress, duplicates=read_as)
     matrix = seen(found.matrix, view, text)
-    full = full_view(view, of)
-    return replace(found, name=full, matrix=matrix, digest=digest(matrix), origin=full)
+    return replace(found, name=text, matrix=matrix, digest=digest(matrix), origin=full_view(view, of))
 
 
 def file_of(name: str | os.PathLike[str]) -> Path | None:

@@ -185,6 +185,9 @@ class _Matrix:
             "Address": entry.address or "",
             "Source": entry.source,
         }
+        if graph := entry.rmat:
+            what = f"R-MAT graph of {graph.edges:,} edges, and a tail of {graph.tail:,} vertices"
+            rows["Stand-in"] = f"{what} ({graph.source})"
         lay(_labelled(rows))
 
 

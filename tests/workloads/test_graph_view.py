@@ -62,7 +62,8 @@ def test_what_it_is_of_is_found_as_ever_and_its_notice_stays(file, tmp_path, mon
     found = load("graph:order=degree,of=LFAT5")
     assert found.source == "surrogate"
     assert found.notice.startswith("SURROGATE: this is not LFAT5")
-    assert found.name == "graph:loops=keep,edges=directed,duplicates=sum,order=degree,seed=0,of=LFAT5"
+    assert found.name == "graph:order=degree,of=LFAT5"
+    assert found.origin == "graph:loops=keep,edges=directed,duplicates=sum,order=degree,seed=0,of=LFAT5"
     assert file_of(f"graph:order=degree,of={file}") == file
     nested = load(f"graph:order=degree,of=graph:loops=drop,of={file}")
     assert nested.nonzeros == 5
