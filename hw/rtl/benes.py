@@ -27,7 +27,7 @@ from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Bundle, Interface, Stream, tokens_of
 from hw.rtl.kit.parameters import Parameters, check_range, choice, number, one_of, payload_widths
 from hw.rtl.kit.rows import Rows
-from hw.rtl.kit.twin import DataRegister, Signal, Streams, named
+from hw.rtl.kit.twin import DataRegister, Signal, Streams, named, packed, unpacked
 from sim.channel import Channel
 
 LANES = (2, 4, 8, 16, 32, 64, 128)  # of the component's, those up to which a module is tried
@@ -90,8 +90,7 @@ def design(parameters: BenesParameters, between: Streams) -> None:
     left: Signal = pyrtl.Register(parameters.vector_bits, "left")
     rows = Rows(between, "inputs", "outputs", parameters.stages + 1, named("within_task", left != 0))
     settings = _settings(parameters, between, rows, left)
-    names = list(rows.entering[0])
-    words = [pyrtl.concat_list([lane[name] for name in names]) for lane in rows.entering]
+    words = [packed(lane) for lane in rows.entering]
     column = _switches if parameters.form == MINIMAL else _nodes
     wires = words if parameters.form == MINIMAL else [wire for word in words for wire in (word, word)]
     count = columns(parameters.form, parameters.lanes)
@@ -101,8 +100,7 @@ def design(parameters: BenesParameters, between: Streams) -> None:
             wires = [rows.register(f"column{place:02}_{i:03}", wire) for i, wire in enumerate(wires)]
             settings = [rows.register(f"bits{place:02}_{i:03}", bits) for i, bits in enumerate(settings)]
         wires, settings = column(wires, settings, place, count)
-    widths = [len(rows.entering[0][name]) for name in names]
-    rows.leave([_fields(names, widths, word) for word in wires])
+    rows.leave([unpacked(word, rows.entering[0]) for word in wires])
 
 
 def _settings(parameters: BenesParameters, between: Streams, rows: Rows, left: Signal) -> list[Signal]:
@@ -150,16 +148,6 @@ def _nodes(wires: Sequence[Signal], settings: Sequence[Signal], place: int, coun
 
 def _rest(settings: Sequence[Signal], used: int, last: bool) -> list[Signal]:
     return [] if last else [bits[used:] for bits in settings]
-
-
-def _fields(names: Sequence[str], widths: Sequence[int], word: Signal) -> dict[str, Signal]:
-    """The fields of a word; the first is its lowest bits."""
-    fields: dict[str, Signal] = {}
-    low = 0
-    for name, width in zip(names, widths, strict=True):
-        fields[name] = word[low : low + width]
-        low += width
-    return fields
 
 
 class BenesStandIn(Adapter):

@@ -13,7 +13,7 @@ from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token, streams
 from hw.rtl.kit.parameters import Parameters, check_range, number, one_of
-from hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named
+from hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, packed, unpacked
 from sim import ANY, Input, Output
 from sim.channel import Channel
 
@@ -142,11 +142,11 @@ def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
     popped <<= visible & sink.ready
     held.next <<= _counted(held, pushed, popped)
 
-    words = [pyrtl.concat_list(list(source.fields.values())) for source in sources]
+    words = [packed(source.fields) for source in sources]
     store = _stored if len(words) == 1 else _alternating
     for source, room in zip(sources, rooms, strict=True):
         source.accept(room)
-    sink.send(visible, _fields(sources[0], store(parameters.capacity, words, pushes, popped)))
+    sink.send(visible, unpacked(store(parameters.capacity, words, pushes, popped), sources[0].fields))
     between.show(PENDING, (held != 0) | reduce(or_, pushes))
 
 
@@ -198,16 +198,6 @@ def _pointer(name: str, capacity: int, advance: Signal) -> Signal:
     following = pyrtl.select(last, pyrtl.Const(0, len(pointer)), (pointer + 1)[: len(pointer)])
     pointer.next <<= pyrtl.select(advance, following, pointer)
     return pointer
-
-
-def _fields(source: InputStream, word: Signal) -> dict[str, Signal]:
-    """The fields of a word, as wide as those of the source; the first is its lowest bits."""
-    fields: dict[str, Signal] = {}
-    low = 0
-    for field, wire in source.fields.items():
-        fields[field] = word[low : low + len(wire)]
-        low += len(wire)
-    return fields
 
 
 class PendingStandIn(Adapter):

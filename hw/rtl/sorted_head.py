@@ -15,7 +15,7 @@ from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Field, Interface, Stream, tokens_of
 from hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
 from hw.rtl.kit.trees import ones_of
-from hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, packed, unless, unpacked
 from hw.sorted_head import COLUMN_BITS, FORMS, SYSTOLIC, SortedHeadUnit
 from sim.channel import Channel
 
@@ -211,7 +211,7 @@ def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Co
 
     hole = named("hole", pyrtl.select(walks, reached, filled))
     moving = _either(walks, held, head)
-    below = _entry(memory[(hole - 1)[: memory.addrwidth]], head)
+    below = unpacked(memory[(hole - 1)[: memory.addrwidth]], head)
     compares = named("compares", walks | control.is_head)
     moves = named("moves", compares & (hole != 0) & _precedes(below, moving))
     at_once = control.shown & control.last & ~moves
@@ -224,22 +224,12 @@ def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Co
     reached.next <<= pyrtl.select(moves, (hole - 1)[:bits], hole)
     for name, register in held.items():
         register.next <<= moving[name]
-    word = pyrtl.concat_list(list(_either(moves, below, moving).values()))
+    word = packed(_either(moves, below, moving))
     memory[hole[: memory.addrwidth]] <<= pyrtl.MemBlock.EnabledWrite(word, enable=compares)
     between.show(STEPS, (compares & ~stands).zero_extended(bits))
     between.show(PENDING, walks & (moves | ~control.none_awaited))
-    first = _entry(memory[(filled - 1)[: memory.addrwidth]], head)
+    first = unpacked(memory[(filled - 1)[: memory.addrwidth]], head)
     return _either(control.is_head & ~walks, head, first)
-
-
-def _entry(word: Signal, like: Entry) -> Entry:
-    """A word of the memory as a head."""
-    entry: dict[str, Signal] = {}
-    low = 0
-    for name, wire in like.items():
-        entry[name] = word[low : low + len(wire)]
-        low += len(wire)
-    return entry
 
 
 class SortedHeadStandIn(Adapter):

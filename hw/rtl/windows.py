@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyrtl
 
 from hw.rtl.kit.trees import all_up_to, chosen
-from hw.rtl.kit.twin import DataRegister, InputStream, Signal, named, unless
+from hw.rtl.kit.twin import DataRegister, InputStream, Signal, named, packed, unless, unpacked
 
 __all__ = ["Comparisons", "Window", "order_of"]
 
@@ -59,11 +59,13 @@ class Window:
         fills = named(f"fills_{self.side}", room & self.source.valid)
         self.source.accept(room)
         self._comes = [named(f"comes_{self.side}_{i:02}", fills & self._left(i)) for i in range(size)]
+        self._place = named(f"place_{self.side}", pyrtl.concat_list(self._comes))
         counts = [(self.held - k + fills)[:bits] for k in range(size + 1)]
         self.held.next <<= chosen(self._leave, counts)
-        for field, wire in self.source.fields.items():
-            after = self.moved([place[field] for place in self.places], wire)
-            for place, value in zip(self.places, after, strict=True):
+        tokens = [packed(place) for place in self.places]
+        entering = packed(self.source.fields)
+        for place, token in zip(self.places, self.moved(tokens, entering), strict=True):
+            for field, value in unpacked(token, place).items():
                 place[field].next <<= value
         return self._left(0)
 
@@ -76,42 +78,39 @@ class Window:
         after = [chosen(self._leave[: len(wires) - i], wires[i:]) for i in range(len(wires))]
         return [pyrtl.select(comes, entering, wire) for comes, wire in zip(self._comes, after, strict=True)]
 
+    def shifted(self, word: Signal, entering: Signal) -> Signal:
+        """A word with a bit a place, behind the shift, and the bit for the token that comes in."""
+        after = chosen(self._leave, [pyrtl.shift_right_logical(word, k) for k in range(len(self._leave))])
+        return (after & ~self._place) | pyrtl.select(entering, self._place, 0)
+
 
 class Comparisons:
     """Which token of the one window comes before which of the other, for all pairs of places.
 
     A pair is compared when the second of it comes in, and the answer shifts with both, so that no comparison
-    stands before the shift.
+    stands before the shift. A word for each place of the one window has a bit for each of the other.
     """
 
     def __init__(self, own: Window, other: Window) -> None:
         self._sides = own, other
-        self.less: list[list[Signal]] = [
-            [
-                DataRegister(1, f"{own.side}_{i:02}_before_{other.side}_{j:02}")
-                for j in range(len(other.places))
-            ]
-            for i in range(len(own.places))
+        size = len(other.places)
+        self.less = [
+            DataRegister(size, f"{own.side}_{i:02}_before_{other.side}") for i in range(len(own.places))
         ]
 
     def below(self) -> list[Signal]:
         """For each place whether it and all before it hold what comes before the other side's head."""
         (own, _other) = self._sides
-        firsts = [row[0] for row in self.less]
-        return all_up_to([present & less for present, less in zip(own.present, firsts, strict=True)])
+        return all_up_to([present & less[0] for present, less in zip(own.present, self.less, strict=True)])
 
     def advance(self) -> None:
         """Shift with both windows."""
         own, other = self._sides
-        row = other.moved([own.entering < order for order in other.order], own.entering < other.entering)
-        shifted = [
-            other.moved(less, order < other.entering)
+        compared = pyrtl.concat_list([own.entering < order for order in other.order])
+        first = other.shifted(compared, own.entering < other.entering)
+        rows = [
+            other.shifted(less, order < other.entering)
             for less, order in zip(self.less, own.order, strict=True)
         ]
-        for j, entering in enumerate(row):
-            for register, value in zip(
-                (less[j] for less in self.less),
-                own.moved([less[j] for less in shifted], entering),
-                strict=True,
-            ):
-                register.next <<= value
+        for less, row in zip(self.less, own.moved(rows, first), strict=True):
+            less.next <<= row

@@ -6,7 +6,7 @@ from scenarios import LARGE, LARGE_SEEDS, SCENARIOS
 
 from hw.rtl.tools.hdl import run
 
-SEEDS = (0, 1, 2)
+SEEDS = (0, 1)  # the second begins with what the first leaves in the registers
 
 
 @pytest.mark.parametrize("drawn", [5, pytest.param(6, marks=pytest.mark.slow)])

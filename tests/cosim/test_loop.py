@@ -8,7 +8,7 @@ from vcd_reader import read_vcd
 
 from fiberscope import cli
 
-MATRIX = "uniform:rows=40,cols=40,nonzeros=200"
+MATRIX = "uniform:rows=24,cols=24,nonzeros=100"
 CYCLE = 1_000_000  # fs
 SMALL = ["--set=pe.count=2", "--set=pe.radix=4"]
 THRIFTY = [f"--set=fibercache.{setting}" for setting in ("size=2KiB", "banks=2", "ways=4")]

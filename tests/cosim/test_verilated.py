@@ -1,5 +1,7 @@
 """Modules compiled by Verilator into this process."""
 
+import fcntl
+
 import pytest
 from pairs import check_pair
 from scenarios import SCENARIOS
@@ -37,10 +39,15 @@ except HdlError as error:
 
 
 @pytest.fixture(scope="module")
-def wide(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wide")
-    (folder / "wide.v").write_text(WIDE)
-    return VerilatedModule([folder / "wide.v"], INTERFACE, folder)
+def wide(tmp_path_factory, worker_id):
+    """The module, in a folder that all processes of a run share: the first compiles it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "wide"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / "wide.v").write_text(WIDE)
+        return VerilatedModule([folder / "wide.v"], INTERFACE, folder)
 
 
 def cycled(backend, **inputs):

@@ -135,7 +135,9 @@ def test_a_figure_without_a_source_is_refused(toy: str) -> None:
 def test_gamma_stays_within_five_per_cent_of_the_reported_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     """What docs/accuracy.md says: mean error of cycles, and traffic of each tensor as a part of all."""
     monkeypatch.setenv("FIBERSCOPE_DATA", GIVEN_DATA)
-    runs = [run for run in compare("gamma") if run.model == "simple"]
+    every = Published.runs
+    monkeypatch.setattr(Published, "runs", lambda known, name: {"simple": every(known, name)["simple"]})
+    runs = compare("gamma")
     if not {"wiki-Vote", "p2p-Gnutella31"} <= {run.matrix for run in runs}:
         pytest.skip("wiki-Vote and p2p-Gnutella31 are not on FIBERSCOPE_DATA")
     errors = [abs(run.error) for run in runs if run.error is not None]

@@ -32,7 +32,15 @@ CASES = [
     ("merger", ["--set=pe.radix=4", "--b=uniform:rows=40,cols=10,nonzeros=80"]),
     ("bank", []),
     ("bank", THRIFTY),
-    ("bank", ["--set=pe.radix=3", *SHORT, "--at=gamma.fibercache.bank1"]),
+    (
+        "bank",
+        [
+            "--set=pe.radix=3",
+            *SHORT,
+            "--at=gamma.fibercache.bank1",
+            "--b=uniform:rows=40,cols=10,nonzeros=80",
+        ],
+    ),
     (
         "bank",
         [

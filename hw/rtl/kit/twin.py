@@ -161,6 +161,21 @@ def blank_if_stop(fields: Mapping[str, Signal]) -> dict[str, Signal]:
     return {name: wire if name == "control" else unless(stop, wire) for name, wire in fields.items()}
 
 
+def packed(fields: Mapping[str, Signal]) -> Signal:
+    """The fields of a token as one word; the first is its lowest bits."""
+    return pyrtl.concat_list(list(fields.values()))
+
+
+def unpacked(word: Signal, like: Mapping[str, Signal]) -> dict[str, Signal]:
+    """The fields of a word, each as wide as that of its name in ``like``."""
+    fields: dict[str, Signal] = {}
+    low = 0
+    for name, wire in like.items():
+        fields[name] = word[low : low + len(wire)]
+        low += len(wire)
+    return fields
+
+
 def index_bits(count: int) -> int:
     """Bits that number this many things from 0; at least one, for no wire is narrower."""
     return max(1, (count - 1).bit_length())

@@ -242,7 +242,7 @@ MUTANTS = {
             ("bundle-nothing-is-masked", "{MASK: 1, **super()", "{MASK: 0, **super()"),
         ),
         *faults_of(
-            "channel.py", "test_bundle.py",
+            "kit/twin.py", "test_bundle.py",
             ("channel-lanes-overlap", "low += len(wire)", "low += min(len(wire), 16)"),
         ),
         *faults_of(
