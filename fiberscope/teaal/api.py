@@ -86,7 +86,7 @@ class Prepared:
 
     def modelled(self) -> Modelled:
         """Run it and count."""
-        counting = Model(self.specification)
+        counting = Model(self.specification, self.options.effects)
         outcome = run(self.specification, self.trees, counting.observe)
         metrics = counting.metrics(outcome)
         return Modelled(self.specification, self.operands, self.options, outcome, metrics, self.chosen)

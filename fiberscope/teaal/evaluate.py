@@ -17,6 +17,7 @@ from fiberscope.teaal.result import stored, tree_of
 from fiberscope.teaal.shapes import rank_shapes
 from fiberscope.teaal.specification import Einsum, Specification
 from fiberscope.teaal.verify import Verification, verify
+from workloads.canonical import Integers
 from workloads.fibertree import FiberTree, Rank
 
 __all__ = ["Attachment", "EinsumRun", "IntersectionCounts", "Observer", "Outcome", "Prepared", "run"]
@@ -31,12 +32,14 @@ class Prepared:
         trees: of the inputs by tensor, cut and ordered as the loops go through them.
         output: ranks of the output as it is built.
         levels: by loop, and by ``root``, what a recorder's ``evict_level`` is.
+        serials: by level, how many bodies have begun: the nest's own array, which goes on counting.
     """
 
     einsum: Einsum
     trees: Mapping[str, FiberTree]
     output: tuple[Rank, ...]
     levels: Mapping[str, int]
+    serials: Integers
 
 
 @dataclass(frozen=True)
@@ -222,7 +225,8 @@ def _same(one: FiberTree | None, other: FiberTree) -> bool:
 def _prepared(einsum: Einsum, nest: Nest) -> Prepared:
     levels = {"root": 0} | {name: depth + 1 for depth, name in enumerate(nest.mapped.loops)}
     trees = {operand.name: operand.tree for operand in nest.operands}
-    return Prepared(einsum, trees, tuple(level.rank for level in nest.output), levels)
+    output = tuple(level.rank for level in nest.output)
+    return Prepared(einsum, trees, output, levels, np.asarray(nest.state.serials))
 
 
 def _operations(nest: Nest) -> dict[str, int]:

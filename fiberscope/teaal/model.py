@@ -14,6 +14,8 @@ from typing import Any
 from fiberscope.teaal.attach import Attachment
 from fiberscope.teaal.blocks import block_seconds, blocks
 from fiberscope.teaal.evaluate import EinsumRun, Outcome, Prepared
+from fiberscope.teaal.imbalance import Imbalance
+from fiberscope.teaal.options import Effects
 from fiberscope.teaal.specification import Component, Configuration, MergerBinding, Specification
 from fiberscope.teaal.storage import Storage
 from fiberscope.teaal.swaps import swaps
@@ -23,30 +25,38 @@ __all__ = ["Model"]
 
 Counts = dict[str, Any]
 
+TEAAL = Effects()  # nothing beside
+
 
 class Model:
-    """What the public TeAAL tool counts of a cascade.
+    """What the public TeAAL tool counts of a cascade, and what ``effects`` add to it.
 
     ``run(specification, tensors, model.observe)`` runs the cascade and tells the model; ``metrics`` then says
     what it was told.
 
     Args:
         specification: of the cascade.
+        effects: what is counted beside what the public tool counts.
     """
 
-    def __init__(self, specification: Specification) -> None:
+    def __init__(self, specification: Specification, effects: Effects = TEAAL) -> None:
         self.specification = specification
+        self.effects = effects
         self.storages: list[Storage | None] = []
+        self.imbalances: list[Imbalance | None] = []
 
     def observe(self, prepared: Prepared) -> Sequence[Attachment]:
         """The recorders for an Einsum that is about to run."""
         configuration = self._configuration(prepared)
         if configuration is None:
             self.storages.append(None)
+            self.imbalances.append(None)
             return ()
-        storage = Storage(prepared, configuration, self.specification.tensors)
+        storage = Storage(prepared, configuration, self.specification.tensors, self.effects)
+        imbalance = Imbalance.of(prepared, configuration) if self.effects.imbalance else None
         self.storages.append(storage)
-        return tuple(storage.attachments())
+        self.imbalances.append(imbalance)
+        return (*storage.attachments(), *(imbalance.attachments() if imbalance else ()))
 
     def metrics(self, outcome: Outcome) -> dict[str, Any]:
         """Counts and seconds: by Einsum and component, then the blocks, and the time of all.
@@ -54,9 +64,9 @@ class Model:
         Traffic is in bits, times are in seconds. Of an Einsum that ran in several rounds all are added up.
         """
         found: dict[str, Any] = {}
-        for run, storage in zip(outcome.runs, self.storages, strict=True):
+        for run, storage, imbalance in zip(outcome.runs, self.storages, self.imbalances, strict=True):
             if storage is not None:
-                counted = dict(self._counted(run, storage, outcome))
+                counted = dict(self._counted(run, storage, imbalance, outcome))
                 _add(found.setdefault(run.prepared.einsum.name, {}), counted)
         measured = [einsum for einsum in self.specification.einsums if einsum.name in found]
         together = blocks(measured)
@@ -66,7 +76,9 @@ class Model:
     def _configuration(self, prepared: Prepared) -> Configuration | None:
         return self.specification.configurations.get(prepared.einsum.bindings.config)
 
-    def _counted(self, run: EinsumRun, storage: Storage, outcome: Outcome) -> Iterator[tuple[str, Counts]]:
+    def _counted(
+        self, run: EinsumRun, storage: Storage, imbalance: Imbalance | None, outcome: Outcome
+    ) -> Iterator[tuple[str, Counts]]:
         """The components that did something, with what it was and how long it takes."""
         configuration = self._configuration(run.prepared)
         assert configuration is not None  # a storage was made of it
@@ -82,7 +94,9 @@ class Model:
         for name, counts in self._work(run, outcome).items():
             component = configuration.components[name]
             rate = configuration.clock_frequency * component.instances
-            yield name, counts | {"time": sum(counts.values()) / rate}
+            seconds = sum(counts.values()) / rate
+            factor = imbalance.factor(component.instances) if imbalance else 1
+            yield name, counts | {"time": seconds * factor}
 
     def _work(self, run: EinsumRun, outcome: Outcome) -> dict[str, Counts]:
         """What functional units and mergers did, by component."""

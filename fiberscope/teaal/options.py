@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Options"]
+__all__ = ["Effects", "Options"]
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What is counted beside what the public tool counts; each is an option of its own.
+
+    Args:
+        replacement: caches have sets and ways, and replace as the machines' do, without knowing the future.
+        instances: every instance of a buffer holds what its own iterations of the space loop ask for.
+        capacity: a line that finds no room in a buffet is not kept.
+        multicast: what several instances read in one round is read once.
+        headers: the headers of fibers are moved.
+        on_chip: the last buffer of each path serves compute, element by element.
+        imbalance: units side by side take as long as the one with the most bodies.
+    """
+
+    replacement: bool = False
+    instances: bool = False
+    capacity: bool = False
+    multicast: bool = False
+    headers: bool = False
+    on_chip: bool = False
+    imbalance: bool = False
 
 
 class Options(BaseModel):
@@ -14,7 +38,21 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    semantics: Literal["teaal"] = Field(
+    semantics: Literal["teaal", "machine"] = Field(
         default="teaal",
-        description="teaal: as the public tool counts",
+        description="teaal: as the public tool counts; machine: with all that the options below add",
     )
+    replacement: bool | None = Field(default=None, description="caches of sets and ways")
+    instances: bool | None = Field(default=None, description="buffers by instance")
+    capacity: bool | None = Field(default=None, description="buffets overflow")
+    multicast: bool | None = Field(default=None, description="one read for several instances")
+    headers: bool | None = Field(default=None, description="headers of fibers")
+    on_chip: bool | None = Field(default=None, description="what the last buffers serve to compute")
+    imbalance: bool | None = Field(default=None, description="the busiest instance counts")
+
+    @property
+    def effects(self) -> Effects:
+        """What is counted: an option that is not given is on with ``semantics: machine``."""
+        machine = self.semantics == "machine"
+        given = self.model_dump(exclude={"semantics"})
+        return Effects(**{name: machine if value is None else value for name, value in given.items()})

@@ -12,6 +12,7 @@ from fiberscope.teaal.line_table import LineTable, doubled
 from workloads.canonical import Integers
 
 NONE = -1
+WRITTEN, PASSING = 1, 2
 FIBER_BITS = 31  # a line is named by its fiber and its place there, both below 2**31
 
 
@@ -49,53 +50,98 @@ class Recorder:
         return (fiber << FIBER_BITS) | (position // self.elements_per_line)
 
 
+class Room:
+    """The lines that a buffet has, for all of its bindings.
+
+    Attributes: ``held``: those in use.
+
+    Args:
+        lines: as many as are there.
+    """
+
+    def __init__(self, lines: int) -> None:
+        self.lines = lines
+        self.held = 0
+
+
 class Buffet(Recorder):
     """Lines read and written between a buffet and the level above it.
 
     The accesses to a line within one iteration of the evict-on loop are a residency. The line is read once if
-    the residency begins with a read, and written once if any of it is a write. Capacity has no part in it.
+    the residency begins with a read, and written once if any of it is a write. Without a ``room`` capacity
+    has no part in it; with one, a line that finds none passes: it is moved whenever it is come back to.
 
     Attributes: ``lines_read``, ``lines_written``.
 
     Source: TeAAL, MICRO 2023, Section 4.3, and what the public tool counts.
     """
 
-    def __init__(self, elements_per_line: int, shape: int, evict_level: int = 0) -> None:
+    def __init__(
+        self, elements_per_line: int, shape: int, evict_level: int = 0, room: Room | None = None
+    ) -> None:
         super().__init__(elements_per_line, shape, evict_level)
         self.lines_read = 0
         self.lines_written = 0
+        self.room = room
+        self.size = 1  # lines moved at once
+        self.kept = 0  # lines of the room
         self.group = NONE
         self.last_line = NONE
         self.last = NONE
         self.table = LineTable()
-        self.dirty = array("B", bytes(64))
+        self.states = array("B", bytes(64))  # of lines: WRITTEN, PASSING
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
         """An access to an element; see ``Recorder``."""
         line = self.line_of(fiber, position)
         if group != self.group or line != self.last_line:
             self._meet(line, write, group)
-        if write and position < self.shape and not self.dirty[self.last]:
-            self.dirty[self.last] = 1
+        if write and position < self.shape and not self.states[self.last] & WRITTEN:
+            self.states[self.last] |= WRITTEN
             self.lines_written += 1
 
     def _meet(self, line: int, write: bool, group: int) -> None:
         """An access to another line than the last, or in another iteration."""
         if group != self.group:
             self.group = group
-            self.table.clear()
+            self._drain()
         known = self.table.count
         self.last_line = line
         self.last = self.table.number(line)
         if self.last == known:
             self._begin(write)
+        elif self.states[self.last] & PASSING:
+            self.states[self.last] = PASSING
+            self._read(write)
+
+    def _drain(self) -> None:
+        """All lines leave."""
+        self.table.clear()
+        if self.room is not None:
+            self.room.held -= self.kept
+            self.kept = 0
 
     def _begin(self, write: bool) -> None:
         """A residency begins."""
-        if self.last == len(self.dirty):
-            self.dirty = doubled("B", self.dirty)
-        self.dirty[self.last] = 0
-        self.lines_read += not write
+        if self.last == len(self.states):
+            self.states = doubled("B", self.states)
+        self.states[self.last] = 0 if self._keeps() else PASSING
+        self._read(write)
+
+    def _keeps(self) -> bool:
+        """Whether there is room, which is then taken."""
+        room = self.room
+        if room is None:
+            return True
+        if room.held + self.size > room.lines:
+            return False
+        room.held += self.size
+        self.kept += self.size
+        return True
+
+    def _read(self, write: bool) -> None:
+        if not write:
+            self.lines_read += self.size
 
 
 class EagerBuffet(Buffet):
@@ -106,16 +152,15 @@ class EagerBuffet(Buffet):
     Args:
         footprints: by root fiber: lines of the bound rank below it, as 64-bit integers.
         evict_level: see ``Recorder``.
+        room: see ``Buffet``.
     """
 
-    def __init__(self, footprints: Integers, evict_level: int = 0) -> None:
-        super().__init__(1, 1, evict_level)
+    def __init__(self, footprints: Integers, evict_level: int = 0, room: Room | None = None) -> None:
+        super().__init__(1, 1, evict_level, room)
         self.footprints = footprints
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
         """The root fiber of a subtree is met; see ``Recorder``."""
-        before = self.lines_read
         if group != self.group or fiber != self.last_line:
+            self.size = self.footprints[fiber]
             self._meet(fiber, False, group)
-        if self.lines_read > before:
-            self.lines_read = before + self.footprints[fiber]

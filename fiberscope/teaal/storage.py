@@ -2,75 +2,30 @@
 
 A rank of a tensor, its coordinates or its payloads, has a path: the components that bind it, from the root of
 the architecture down. What a buffer on it takes in and gives back is the traffic of the component above it.
-What the last one serves to compute is not counted, nor is what is bound to one component alone.
+What the last one serves to compute is counted only if that is asked for, and what is bound to one component
+alone is not moved.
 
-Source: what the public TeAAL tool counts; TeAAL, MICRO 2023, Section 4.3.
+Source: what the public TeAAL tool counts; TeAAL, MICRO 2023, Section 4.3. What goes beyond: ``Effects``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from fiberscope.teaal.attach import Attachment
-from fiberscope.teaal.belady import AccessList, BeladyCache, CacheFeed
+from fiberscope.teaal.belady import AccessList, CacheFeed
+from fiberscope.teaal.buffers import Bound, Buffer, Space, Traffic, told_of
 from fiberscope.teaal.evaluate import Prepared
 from fiberscope.teaal.footprint import lines_below
-from fiberscope.teaal.recorder import Buffet, EagerBuffet, Recorder
-from fiberscope.teaal.specification import Component, Configuration, StorageBinding, Tensor
+from fiberscope.teaal.imbalance import outermost_in_space
+from fiberscope.teaal.instances import Served
+from fiberscope.teaal.options import Effects
+from fiberscope.teaal.recorder import Buffet, EagerBuffet, Recorder, Room
+from fiberscope.teaal.specification import Configuration, RankFormat, StorageBinding, Tensor
 
-__all__ = ["Storage", "Traffic"]
+__all__ = ["Storage"]
 
-
-@dataclass(frozen=True)
-class Traffic:
-    """Bits that a component gave and took, of one tensor."""
-
-    read: int = 0
-    write: int = 0
-
-    def __add__(self, other: Traffic) -> Traffic:
-        """What both are together."""
-        return Traffic(self.read + other.read, self.write + other.write)
-
-
-@dataclass
-class Buffer:
-    """A buffer in one Einsum.
-
-    Args:
-        component: of the architecture.
-        sources: by tensor, the components above it on the paths of what it binds.
-        bound: what it binds, in the order of the file, and who is told of it.
-        accesses: of a cache, those of all its bindings.
-    """
-
-    component: Component
-    sources: dict[str, list[str]] = field(default_factory=dict)
-    bound: list[tuple[StorageBinding, Recorder]] = field(default_factory=list)
-    accesses: AccessList = field(default_factory=AccessList)
-
-    def traffic(self) -> dict[str, Traffic]:
-        """What went between it and what is above it, by tensor."""
-        width, total = self.component.width, dict.fromkeys(self.tensors, Traffic())
-        for (binding, _), (read, written) in zip(self.bound, self._lines(), strict=True):
-            total[binding.tensor] += Traffic(read * width, written * width)
-        return total
-
-    @property
-    def tensors(self) -> list[str]:
-        """What it holds of, each once."""
-        return list(dict.fromkeys(binding.tensor for binding, _ in self.bound))
-
-    def _lines(self) -> list[tuple[int, int]]:
-        """Lines read and written by binding."""
-        recorders = [recorder for _, recorder in self.bound]
-        if self.component.kind == "Buffet":
-            return [(int(each.lines_read), int(each.lines_written)) for each in recorders]  # type: ignore[attr-defined]
-        lines = self.accesses.lines if self.component.depth is None else self.component.depth
-        cache = BeladyCache(lines)
-        cache.replay(self.accesses)
-        return [(cache.lines_read[owner], cache.lines_written[owner]) for owner in range(len(recorders))]
+WHOLE = 1 << 62  # elements to a line: a fiber has one
 
 
 class Storage:
@@ -80,14 +35,21 @@ class Storage:
         prepared: the Einsum, about to run.
         configuration: that it runs on.
         tensors: of the specification, by name.
+        effects: what is counted beside what the public tool counts.
     """
 
     def __init__(
-        self, prepared: Prepared, configuration: Configuration, tensors: Mapping[str, Tensor]
+        self,
+        prepared: Prepared,
+        configuration: Configuration,
+        tensors: Mapping[str, Tensor],
+        effects: Effects,
     ) -> None:
         self.prepared = prepared
         self.components = configuration.components
         self.tensors = tensors
+        self.effects = effects
+        self.space = _space(prepared) if effects.instances else None
         self.buffers: dict[str, Buffer] = {}
         for binding in prepared.einsum.bindings.storage:
             if self.components[binding.component].kind != "DRAM" and self._bits(binding):
@@ -96,9 +58,10 @@ class Storage:
     def attachments(self) -> Iterator[Attachment]:
         """The recorders, each with what it is to be told of; a buffet's only if something is above it."""
         for buffer in self.buffers.values():
-            for binding, recorder in buffer.bound:
-                if binding.tensor in buffer.sources or (buffer.sources and buffer.component.kind == "Cache"):
-                    yield Attachment(binding.tensor, binding.rank, binding.kind, recorder, binding.root)
+            shared = bool(buffer.sources) and buffer.component.kind == "Cache"
+            for bound in buffer.bound:
+                if shared or bound.served is not None or bound.binding.tensor in buffer.sources:
+                    yield from bound.attachments()
 
     def traffic(self) -> dict[str, dict[str, Traffic]]:
         """After the run: by component and tensor.
@@ -111,8 +74,9 @@ class Storage:
             moved = buffer.traffic() if buffer.sources else {}
             for tensor, sources in buffer.sources.items():
                 for source in sources:
-                    at = charged.setdefault(source, {})
-                    at[tensor] = at.get(tensor, Traffic()) + moved[tensor]
+                    _charge(charged, source, tensor, moved[tensor])
+            for tensor, served in buffer.served().items():
+                _charge(charged, buffer.component.name, tensor, served)
         return charged
 
     def _bits(self, binding: StorageBinding) -> int:
@@ -129,39 +93,76 @@ class Storage:
         return self.prepared.trees[tensor].names
 
     def _bind(self, binding: StorageBinding) -> None:
-        component = self.components[binding.component]
-        buffer = self.buffers.setdefault(component.name, Buffer(component))
-        buffer.bound.append((binding, self._recorder(binding, buffer)))
-        source = self._above(binding)
-        if source is not None:
+        buffer = self._buffer(binding.component)
+        path = self._path(binding)
+        place = path.index(binding.component)
+        if place:
             sources = buffer.sources.setdefault(binding.tensor, [])
-            sources += [source] if source not in sources else []
+            sources += [path[place - 1]] if path[place - 1] not in sources else []
+        recorders = [self._recorder(binding, buffer, copy) for copy in range(len(buffer.copies))]
+        told = told_of(recorders, self.space, self.effects.multicast)
+        headers = self._headers(binding)
+        served = Served() if self.effects.on_chip and binding.component == path[-1] else None
+        bits, header_bits = self._bits(binding), self._rank_format(binding).fhbits
+        buffer.bound.append(Bound(binding, bits, recorders, told, headers, header_bits, served))
 
-    def _above(self, binding: StorageBinding) -> str | None:
-        """The component above this one on the path of what is bound."""
+    def _buffer(self, name: str) -> Buffer:
+        if name not in self.buffers:
+            component = self.components[name]
+            copies = component.all_instances if self.space is not None else 1
+            accesses = [AccessList() for _ in range(copies)]
+            limited = self.effects.capacity and component.depth is not None
+            rooms = [Room(component.depth or 0) for _ in range(copies)] if limited else []
+            self.buffers[name] = Buffer(component, accesses, rooms, self.effects.replacement)
+        return self.buffers[name]
+
+    def _path(self, binding: StorageBinding) -> list[str]:
+        """The components that bind the same, from the root of the architecture."""
         what = (binding.tensor, binding.rank, binding.kind)
         binding_it = {
             other.component
             for other in self.prepared.einsum.bindings.storage
             if (other.tensor, other.rank, other.kind) == what
         }
-        path = [name for name in self.components if name in binding_it]
-        place = path.index(binding.component)
-        return path[place - 1] if place else None
+        return [name for name in self.components if name in binding_it]
 
-    def _recorder(self, binding: StorageBinding, buffer: Buffer) -> Recorder:
+    def _recorder(self, binding: StorageBinding, buffer: Buffer, copy: int) -> Recorder:
         elements = buffer.component.width // self._bits(binding)
-        shape = self._shape(binding)
         if buffer.component.kind == "Cache":
-            return CacheFeed(buffer.accesses, len(buffer.bound), elements, shape)
+            return CacheFeed(buffer.copies[copy], len(buffer.bound), elements, self._shape(binding))
+        return self._buffet(binding, elements, buffer.rooms[copy] if buffer.rooms else None)
+
+    def _headers(self, binding: StorageBinding) -> Buffet | None:
+        """Who counts headers: with the coordinates, or with the payloads where there are no coordinates."""
+        stored = self._rank_format(binding)
+        carries = binding.kind != "payload" or not stored.cbits
+        if not self.effects.headers or not stored.fhbits or not carries:
+            return None
+        return self._buffet(binding, WHOLE, None)
+
+    def _buffet(self, binding: StorageBinding, elements: int, room: Room | None) -> Buffet:
         level = self.prepared.levels[binding.evict_on or "root"]
         if binding.root is None or binding.tensor == self.prepared.einsum.output:
-            return Buffet(elements, shape, level)
+            return Buffet(elements, self._shape(binding), level, room)
         tree = self.prepared.trees[binding.tensor]
-        return EagerBuffet(lines_below(tree, binding.root, binding.rank, elements), level)
+        return EagerBuffet(lines_below(tree, binding.root, binding.rank, elements), level, room)
+
+    def _rank_format(self, binding: StorageBinding) -> RankFormat:
+        return self.tensors[binding.tensor].formats[binding.format].ranks[binding.rank]
 
     def _shape(self, binding: StorageBinding) -> int:
         if binding.tensor == self.prepared.einsum.output:
             return next(rank.shape for rank in self.prepared.output if rank.name == binding.rank)
         tree = self.prepared.trees[binding.tensor]
         return tree.ranks[tree.level(binding.rank)].shape
+
+
+def _charge(charged: dict[str, dict[str, Traffic]], component: str, tensor: str, traffic: Traffic) -> None:
+    at = charged.setdefault(component, {})
+    at[tensor] = at.get(tensor, Traffic()) + traffic
+
+
+def _space(prepared: Prepared) -> Space | None:
+    """The outermost loop in space; None where no loop is."""
+    first = outermost_in_space(prepared)
+    return None if first is None else Space(prepared.serials, prepared.levels[first])
