@@ -1,4 +1,4 @@
-"""The energy of a block in a run of an accelerator: its cells' by what toggles, its memories' by a table."""
+"""The energy of a block in a run: its cells' by what toggles there, its memories' by a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,18 +17,23 @@ from rich.table import Table
 
 from fiberscope.errors import InputError
 from fiberscope.report.files import write_text
-from fiberscope.rtl.loop import Loop, Outcome, compare
+from fiberscope.rtl.loop import PYRTL, Loop, compare
 from fiberscope.rtl.places import Place
 from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.backend import Backend
+from hw.rtl.kit.adapter import Adapter
+from hw.rtl.kit.backend import Backend, PyrtlBackend
+from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.parameters import Parameters
 from hw.rtl.tools import sta
 from hw.rtl.tools.activity import Activity, RecordingBackend
 from hw.rtl.tools.area import library, version
 from hw.rtl.tools.netlist import Netlist, mapped
 from hw.rtl.tools.simulator import HdlError
 from hw.rtl.tools.sram_table import access_pj
+from hw.rtl.tools.stimulus import STIMULI, stimulus
+from sim.testing import run_block
 
-__all__ = ["Energy", "Measured", "measure", "said", "written"]
+__all__ = ["Energy", "Measured", "Ran", "measure", "measure_alone", "output_ports", "said", "written"]
 
 SIMULATORS = ("verilator", "pyrtl")
 _LANE = re.compile(r"_\d\d$")  # behind the name of a memory: the number of its lane
@@ -39,26 +45,53 @@ class Energy:
 
     Args:
         component: class of the component.
+        block, parameters: its twin, and what that is made for, ``name=number`` each.
         event: its counter; ``cycle`` for what every cycle takes, ``NAME.read`` for an access to a memory.
         count: how many there were.
         picojoules: of one.
-        source: whence the number is.
-        conditions: under which it holds.
+        megahertz: the clock that the cells allow; 0 for a memory.
+        cells: the library; of a memory, the SRAM that it is estimated for.
+        source: whence the number is, and of what run.
     """
 
     component: str
+    block: str
+    parameters: str
     event: str
     count: int
     picojoules: float
+    megahertz: float
+    cells: str
     source: str
-    conditions: str
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run: the block, the place of the component that it stands in for, its counters, and what was run."""
+
+    block: str
+    parameters: Parameters
+    at: str
+    counters: Mapping[str, int]
+    of: str
+
+    @property
+    def component(self) -> str:
+        """The component's class; the block's name if it is several."""
+        made = BLOCKS[self.block].component
+        return self.block if made is None else type(made(self.at, self.parameters)).__name__
+
+    @property
+    def given(self) -> str:
+        """The parameters as text."""
+        return " ".join(f"{key}={value}" for key, value in asdict(self.parameters).items())
 
 
 @dataclass(frozen=True)
 class Measured:
     """What was measured: the run, its power, and a row for each event."""
 
-    outcome: Outcome
+    ran: Ran
     cells: str
     cycles: int
     power: sta.Power
@@ -78,52 +111,97 @@ def measure(order: Loop, simulator: str, liberty: str, folder: Path) -> Measured
         InputError: a tool or the library is missing, or as ``fiberscope.rtl.loop.compare`` does.
         DifferentNetlistError: the cells do not do what the RTL does.
     """
-    if simulator not in SIMULATORS:
-        raise InputError(f"power is measured with --sim {' or '.join(SIMULATORS)}, not with {simulator}")
     made: list[tuple[Place, Netlist, RecordingBackend]] = []
-    try:
-        cells = library(liberty)
-        sta.require()
+    with _tools(simulator, liberty) as cells:
 
         def recorder(place: Place, backend: Backend) -> Backend:
-            verilog = BLOCKS[place.block].verilog(place.parameters, place.module)
-            netlist = mapped(verilog, place.module, cells)
+            netlist = _netlist(place.block, place.parameters, place.module, cells)
             made.append((place, netlist, RecordingBackend(backend, netlist)))
             return made[-1][-1]
 
         outcome = compare(order, simulator, folder, recorder)
         ((place, netlist, recording),) = made
-        activity = recording.activity()
-        power = sta.power_of(netlist, activity, cells)
+        counters = outcome.rtl.components[place.at].counters
+        of = f"{outcome.component.accelerator} on {outcome.component.workload.name}"
+        return _measured(
+            Ran(place.block, place.parameters, place.at, counters, of), netlist, recording, cells
+        )
+
+
+def measure_alone(block: str, parameters: Parameters, liberty: str) -> Measured:
+    """Run a block's twin by itself on its own stimulus, in PyRTL, and work out what its cells take.
+
+    Raises:
+        InputError: there is no stimulus for the block, or a tool or the library is missing.
+        DifferentNetlistError: the cells do not do what the RTL does.
+    """
+    if block not in STIMULI:
+        raise InputError(f"{block} has no stimulus of its own; say of which accelerator and matrix")
+    made = BLOCKS[block]
+    interface = made.interface(parameters)
+    with _tools(PYRTL, liberty) as cells:
+        netlist = _netlist(block, parameters, interface.module, cells)
+        recording = RecordingBackend(PyrtlBackend(made.twin(parameters), watched=True), netlist)
+        stand_in = made.stand_in("block", interface, recording)
+        outputs = output_ports(interface, made.stand_in)
+        outcome = run_block(stand_in, stimulus(block, parameters), outputs, sleep=False)
+        counters = outcome.statistics["block"].counters
+        ran = Ran(block, parameters, block, counters, "its own stimulus (hw.rtl.tools.stimulus)")
+        return _measured(ran, netlist, recording, cells)
+
+
+def output_ports(interface: Interface, stand_in: type[Adapter]) -> list[str]:
+    """The outputs that must be connected."""
+    optional = {port.name for port in stand_in.PORTS if port.optional}
+    return [
+        label
+        for stream in interface.streams
+        if stream.direction == "output" and not stream.lane and stream.port[0] not in optional
+        for label in stream.labels
+    ]
+
+
+@contextmanager
+def _tools(simulator: str, liberty: str) -> Iterator[Path]:
+    """The library; says in one line what is missing."""
+    if simulator not in SIMULATORS:
+        raise InputError(f"power is measured with --sim {' or '.join(SIMULATORS)}, not with {simulator}")
+    try:
+        cells = library(liberty)
+        sta.require()
+        yield cells
     except HdlError as error:
         raise InputError(str(error)) from error
-    energies = [
-        *_of_cells(outcome, place, power, activity, cells.stem),
-        *_of_memories(place, netlist, activity),
-    ]
-    return Measured(outcome, cells.stem, activity.cycles, power, energies)
 
 
-def _of_cells(
-    outcome: Outcome, place: Place, power: sta.Power, activity: Activity, cells: str
-) -> Iterator[Energy]:
+def _netlist(block: str, parameters: Parameters, module: str, cells: Path) -> Netlist:
+    return mapped(BLOCKS[block].verilog(parameters, module), module, cells)
+
+
+def _measured(ran: Ran, netlist: Netlist, recording: RecordingBackend, cells: Path) -> Measured:
+    activity = recording.activity()
+    power = sta.power_of(netlist, activity, cells)
+    energies = [*_of_cells(ran, power, activity.cycles, cells.stem), *_of_memories(ran, netlist, activity)]
+    return Measured(ran, cells.stem, activity.cycles, power, energies)
+
+
+def _of_cells(ran: Ran, power: sta.Power, cycles: int, cells: str) -> Iterator[Energy]:
     """What a cycle takes in which nothing toggles but the clock, and what the rest is for each event."""
-    name = _component(place)
-    source = f"OpenSTA on the toggles of {outcome.component.accelerator} on {outcome.component.workload.name}"
-    given = " ".join(f"{key}={value}" for key, value in asdict(place.parameters).items())
-    conditions = f"{cells} cells, no wires, no clock gating; {given}"
-    yield Energy(name, "cycle", activity.cycles, power.idle_pj, source, conditions)
-    counters = outcome.rtl.components[place.at].counters
-    counts = {event: counters[event] for event in BLOCKS[place.block].stand_in.EVENTS}
+    source = f"OpenSTA on the toggles of {ran.of}; no wires, no clock gating"
+    counts = {event: ran.counters[event] for event in BLOCKS[ran.block].stand_in.EVENTS}
     whole = sum(counts.values())
-    each = (power.run_pj - power.idle_pj) * activity.cycles / whole if whole else 0.0
-    shared = f"{source}, the mean of {len(counts)} counters" if len(counts) > 1 else source
-    for event, count in counts.items():
-        if count:
-            yield Energy(name, event, count, each, shared, conditions)
+    each = (power.run_pj - power.idle_pj) * cycles / whole if whole else 0.0
+    shared = f"{source}; the mean of {len(counts)} counters" if len(counts) > 1 else source
+
+    def row(event: str, count: int, picojoules: float, said: str) -> Energy:
+        given = ran.component, ran.block, ran.given
+        return Energy(*given, event, count, picojoules, 1000 / power.path_ns, cells, said)
+
+    yield row("cycle", cycles, power.idle_pj, source)
+    yield from (row(event, count, each, shared) for event, count in counts.items() if count)
 
 
-def _of_memories(place: Place, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
+def _of_memories(ran: Ran, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
     """An estimate for each access to a memory, or to one of its lanes."""
     counts: Counter[tuple[str, int, int, str]] = Counter()
     for memory in netlist.memories:
@@ -133,18 +211,16 @@ def _of_memories(place: Place, netlist: Netlist, activity: Activity) -> Iterator
                 counts[name, memory.entries, memory.bits, event] += activity.high[net]
     for (name, entries, bits, event), count in counts.items():
         yield Energy(
-            _component(place),
+            ran.component,
+            ran.block,
+            ran.given,
             f"{name}.{event}",
             count,
             access_pj(entries * bits / 8, bits),
-            "estimate by hw.rtl.tools.sram_table",
+            0.0,
             f"45 nm SRAM, a lane of {entries} x {bits} bits",
+            f"estimate by hw.rtl.tools.sram_table; counted of {ran.of}",
         )
-
-
-def _component(place: Place) -> str:
-    component = BLOCKS[place.block].component
-    return place.block if component is None else type(component(place.at, place.parameters)).__name__
 
 
 def written(measured: Measured, path: Path) -> None:
@@ -152,14 +228,16 @@ def written(measured: Measured, path: Path) -> None:
     text = io.StringIO()
     rows = csv.DictWriter(text, list(Energy.__dataclass_fields__), lineterminator="\n")
     rows.writeheader()
-    rows.writerows({**asdict(row), "picojoules": f"{row.picojoules:.4g}"} for row in measured.energies)
+    for row in measured.energies:
+        numbers = {"picojoules": f"{row.picojoules:.4g}", "megahertz": f"{row.megahertz:.0f}"}
+        rows.writerow({**asdict(row), **numbers})
     write_text(path, text.getvalue())
 
 
 def said(measured: Measured) -> None:
     """Print what was measured."""
-    power, outcome = measured.power, measured.outcome
-    print(f"{', '.join(outcome.at)}: {measured.cycles:,} cycles, every register of the cells as in the RTL")
+    power = measured.power
+    print(f"{measured.ran.at}: {measured.cycles:,} cycles, every register of the cells as in the RTL")
     print(f"{power.run_pj:,.1f} pJ a cycle, of which the clock's are {power.idle_pj:,.1f}")
     clock = f"{1000 / power.path_ns:,.0f} MHz, a period of {power.path_ns:.2f} ns"
     print(f"{power.run_pj / power.path_ns:,.1f} mW at the clock that the cells allow: {clock}")

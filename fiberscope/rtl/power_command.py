@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
+from fiberscope.commands.completion import complete_accelerator
+from fiberscope.commands.options import SecondMatrix, Settings
 from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.report.files import check_outputs
-from fiberscope.rtl.choice import in_one_line, named
+from fiberscope.rtl.choice import in_one_line, named, one_line
 from fiberscope.rtl.options import Folder
+
+if TYPE_CHECKING:
+    from fiberscope.rtl.loop import Loop
+    from hw.rtl.kit.block import RtlBlock
+    from hw.rtl.kit.parameters import Parameters
 
 __all__ = ["power"]
 
-_Block = Annotated[str, typer.Argument(help="Name of a block that is a part of the accelerator.")]
+_Block = Annotated[str, typer.Argument(help="Name of a block, a part of the accelerator if there is one.")]
+_Accelerator = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[ACCELERATOR]", help="Name of the accelerator.", autocompletion=complete_accelerator
+    ),
+]
+_Matrix = Annotated[
+    str | None, typer.Argument(metavar="[MATRIX]", help="A: a file, a known name, or a generator.")
+]
 _Cells = Annotated[str, typer.Option(metavar="FILE", help="The library's cells: a Liberty file, or osu018.")]
 _At = Annotated[str | None, typer.Option(metavar="NAME", help="The component; the first by default.")]
 _Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or pyrtl (none).")]
@@ -27,8 +43,8 @@ _Table = Annotated[
 
 def power(
     block: _Block,
-    accelerator: Accelerator,
-    matrix: Matrix,
+    accelerator: _Accelerator = None,
+    matrix: _Matrix = None,
     b: SecondMatrix = None,
     settings: Settings = None,
     at: _At = None,
@@ -37,34 +53,32 @@ def power(
     table: _Table = None,
     output: Folder = Path("build/power"),
 ) -> int:
-    """Energy of a block in an accelerator's run, by the toggles of its cells: a cycle's, and an event's.
+    """Energy of a block in a run, by the toggles of its cells: a cycle's, and an event's.
 
-    The run is that of 'fiberscope rtl loop', in lock-step. What registers and inputs of the RTL hold in each
-    cycle goes through the cells that Yosys maps it to; OpenSTA adds up what they take. An event is a count of
-    one of the component's counters. Memories are no cells: theirs is estimated by a table.
+    The run is that of 'fiberscope rtl loop', in lock-step; without an accelerator, one of the block alone on
+    usual operands (--set then has the block's own parameters; PyRTL runs it). What registers and inputs of
+    the RTL hold in each cycle goes through the cells that Yosys maps it to; OpenSTA adds up what they take.
+    An event is a count of one of the component's counters. Memories are no cells: theirs is estimated by a
+    table.
 
     \b
     Examples:
       fiberscope rtl power merger gamma uniform:rows=60,cols=60,nonzeros=300 --set pe.radix=8
       fiberscope rtl power bank gamma my.mtx --liberty my_cells.lib --table bank.csv
+      fiberscope rtl power accumulator --set value_bits=8 --set sum_bits=16 --table adder.csv
     """
-    named(block)
-    from fiberscope.rtl.loop import Loop
-    from fiberscope.rtl.power import measure, said, written
+    made = named(block)
+    from fiberscope.rtl.power import measure, measure_alone, said, written
     from hw.rtl.tools.activity import DifferentNetlistError
 
-    order = Loop(
-        (block,),
-        accelerator,
-        matrix,
-        b,
-        settings=tuple(settings or ()),
-        at=() if at is None else (at,),
-        lock_step=True,
-    )
-    check_outputs({"the energies": table}, {**order.inputs, "the library of cells": Path(liberty)})
+    order = _order(block, accelerator, matrix, b, settings or (), at)
+    inputs = {} if order is None else order.inputs
+    check_outputs({"the energies": table}, {**inputs, "the library of cells": Path(liberty)})
     try:
-        measured = measure(order, simulator, liberty, output)
+        if order is not None:
+            measured = measure(order, simulator, liberty, output)
+        else:
+            measured = measure_alone(block, _parameters(made, settings or ()), liberty)
     except DifferentNetlistError as error:
         print(f"fiberscope: {error}", file=sys.stderr)
         return MACHINE_WRONG
@@ -75,3 +89,30 @@ def power(
     if str(table) != "-":
         said(measured)
     return 0
+
+
+def _order(
+    block: str,
+    accelerator: str | None,
+    matrix: str | None,
+    b: str | None,
+    settings: Sequence[str],
+    at: str | None,
+) -> Loop | None:
+    """The run of an accelerator that is asked for, None if the block is to run alone."""
+    from fiberscope.rtl.loop import Loop
+
+    if accelerator is None:
+        return None
+    if matrix is None:
+        raise InputError(f"{accelerator}: say on which matrix it runs, or leave it out too")
+    places = () if at is None else (at,)
+    return Loop((block,), accelerator, matrix, b, settings=tuple(settings), at=places, lock_step=True)
+
+
+def _parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:
+    """The block's own."""
+    from hw.rtl.kit.parameters import parse
+
+    with one_line():
+        return parse(block.name, block.parameters, settings)

@@ -89,6 +89,7 @@ class AccumulatorStandIn(Adapter):
     """Stands in for an ``Accumulator``; the module's ports are those of ``hw.rtl.accumulator``."""
 
     PORTS = Accumulator.PORTS
+    EVENTS = ("add",)
     FIBERS = True
     TOGETHER = ("sums",)
 

@@ -145,6 +145,7 @@ class AdderNetworkStandIn(Adapter):
     """Stands in for an ``AdderNetwork``; the module's ports are those of ``hw.rtl.adder_network``."""
 
     PORTS = AdderNetwork.PORTS
+    EVENTS = ("add",)
     THROUGH = ("leaves", "sums")
 
     def counters(self) -> dict[str, int]:

@@ -154,6 +154,7 @@ class BenesStandIn(Adapter):
     """Stands in for a ``BenesNetwork``; the module's ports are those of ``hw.rtl.benes``."""
 
     PORTS = BenesNetwork.PORTS
+    EVENTS = ("vectors",)
     THROUGH = ("inputs", "outputs")
     OBSERVED = ("tasks",)
 

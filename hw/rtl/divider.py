@@ -130,6 +130,7 @@ class DividerStandIn(Adapter):
     """Stands in for a ``Divider``; the module's ports are those of ``hw.rtl.divider``."""
 
     PORTS = Divider.PORTS
+    EVENTS = ("divide",)
     FIBERS = True
     THROUGH = ("dividends", "results")
 

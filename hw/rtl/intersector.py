@@ -202,6 +202,7 @@ class TwoFingerStandIn(Adapter):
     """Stands in for a ``TwoFingerIntersector``."""
 
     PORTS = TwoFingerIntersector.PORTS
+    EVENTS = ("intersect",)
     FIBERS = True
     TOGETHER = ("matches_a", "matches_b")
 
@@ -231,6 +232,7 @@ class SkipAheadStandIn(Adapter):
     """Stands in for a ``SkipAheadIntersector``: what its windows do is not seen at its ports."""
 
     PORTS = SkipAheadIntersector.PORTS
+    EVENTS = ("intersect",)
     TOGETHER = ("matches_a", "matches_b")
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "step": ("intersect",),

@@ -91,6 +91,7 @@ class PrefixSumStandIn(Adapter):
     """Stands in for a ``PrefixSum``; the module's ports are those of ``hw.rtl.prefix_sum``."""
 
     PORTS = PrefixSum.PORTS
+    EVENTS = ("numbers",)
     FIBERS = True
     THROUGH = ("lanes", "sums")
 

@@ -236,6 +236,7 @@ class SortedHeadStandIn(Adapter):
     """Stands in for a ``SortedHeadUnit``; the module's ports are those of ``hw.rtl.sorted_head``."""
 
     PORTS = SortedHeadUnit.PORTS
+    EVENTS = ("merged_elements",)
     TOGETHER = ("merged", "successors")
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {STEPS: ("swaps",)}
 

@@ -221,11 +221,58 @@ def test_the_command_shows_and_writes_a_row_for_each_event(
     rows = list(csv.DictReader(Path("merger.csv").read_text().splitlines()))
     assert [row["event"] for row in rows] == ["cycle", "merged_elements"]
     assert {row["component"] for row in rows} == {"HighRadixMerger"}
-    assert all(row["source"] and row["conditions"] for row in rows)
+    assert all(row["source"] and row["cells"] == "osu018_stdcells" for row in rows)
+    assert {row["block"] for row in rows} == {"merger"}
+    assert all(row["parameters"].startswith("radix=2 ") for row in rows)
+    clock = re.search(r"the cells allow: (\d+) MHz", out)
+    assert clock is not None
+    assert {row["megahertz"] for row in rows} == {clock[1]}
     mean = re.search(r"^([\d.,]+) pJ a cycle, of which the clock's are ([\d.,]+)$", out, re.MULTILINE)
     assert mean is not None
     whole = sum(int(row["count"]) * float(row["picojoules"]) for row in rows)
     assert whole == pytest.approx(float(mean[1]) * int(rows[0]["count"]), rel=5e-3)
+
+
+@needs_cells
+@needs_sta
+def test_a_block_alone_is_measured_on_its_own_stimulus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    narrow = [f"--set={name}" for name in ("coordinate_bits=4", "value_bits=4", "sum_bits=8")]
+    assert cli.run(["rtl", "power", "accumulator", *narrow, "--table=alone.csv"]) == 0
+    assert capsys.readouterr().out.startswith("accumulator: ")
+    cycle, add = csv.DictReader(Path("alone.csv").read_text().splitlines())
+    assert (cycle["event"], add["event"]) == ("cycle", "add")
+    assert (add["component"], add["parameters"]) == (
+        "Accumulator",
+        "coordinate_bits=4 value_bits=4 sum_bits=8",
+    )
+    assert int(cycle["count"]) > int(add["count"]) > 300
+    assert float(cycle["picojoules"]) > 0 < float(add["picojoules"])
+    assert "its own stimulus" in add["source"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["channel"], "channel has no stimulus of its own; say of which accelerator and matrix"),
+        (["merger", "gamma"], "gamma: say on which matrix it runs, or leave it out too"),
+        (["divider", "--set=lanes=0"], "divider: lanes must be from 1 to 64, not 0"),
+    ],
+)
+def test_what_cannot_be_measured_is_said_in_one_line(
+    arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["rtl", "power", *arguments]) == 2
+    assert capsys.readouterr().err == f"fiberscope: {line}\n"
+
+
+@needs_cells
+def test_a_register_has_the_name_that_it_was_given_though_one_of_its_bits_has_another() -> None:
+    given = BLOCKS["adder_network"].parameters(leaves=4, operand_bits=4, id_bits=2)
+    netlist = mapped(BLOCKS["adder_network"].verilog(given), "adder_network", CELLS)
+    assert not any(name.startswith("tmp") for name in netlist.names.values())
 
 
 @needs_cells

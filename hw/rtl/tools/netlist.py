@@ -6,6 +6,7 @@ Memories stay outside, with whatever reads and writes them; what is left are cel
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
@@ -40,6 +41,7 @@ write_json cells.json
 Json: TypeAlias = Mapping[str, Any]
 _GATES: Mapping[str, Callable[..., int]] = {"$_AND_": and_, "$_OR_": or_, "$_XOR_": xor, "$_NOT_": invert}
 _REGISTER = "$_DFF_P_"
+_COPY = re.compile(r"assign (?P<name>tmp\d+) = \((?P<wire>\w+)\[(?P<bit>\d+)\]\);")  # a sign, to extend it
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
         text,
         _inputs(inner),
         registers,
-        _names(inner, registers),
+        _names(inner, registers, verilog),
         _ordered([cell for cell in cells if cell.kind.data is None]),
         _memories(top, inner, module + LOGIC),
     )
@@ -167,14 +169,15 @@ def _inputs(inner: Json) -> dict[str, int]:
     }
 
 
-def _names(inner: Json, registers: Sequence[Cell]) -> dict[str, str]:
-    """The name in the RTL of each flip-flop."""
+def _names(inner: Json, registers: Sequence[Cell], verilog: str) -> dict[str, str]:
+    """The name in the RTL of each flip-flop; of a bit that has but the name of a copy, its own."""
+    bits = {copy["name"]: f"{copy['wire']}_{copy['bit']}_" for copy in _COPY.finditer(verilog)}
     nets = {cell.nets[cell.kind.outputs[0]]: cell.name for cell in registers}
     found: dict[str, str] = {}
     for name, net in inner["netnames"].items():
         cell = nets.get(net["bits"][0])
         if cell is not None and not name.startswith("net_"):
-            found.setdefault(cell, name)
+            found.setdefault(cell, bits.get(name, name))
     return found
 
 

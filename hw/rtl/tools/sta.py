@@ -97,9 +97,11 @@ def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
     """The clock that a module allows, and the energy of a run.
 
     Raises:
-        HdlError: if OpenSTA is missing or does not accept the cells.
+        HdlError: if OpenSTA is missing or does not accept the cells, or none of these is a register.
     """
     require()
+    if not netlist.registers:
+        raise HdlError(f"{netlist.module} has no register, without which OpenSTA knows no activity")
     given = {"liberty": liberty, "module": netlist.module, "period": PERIOD_NS}
     still = Activity(activity.cycles, dict.fromkeys(activity.toggles, 0), activity.high)
     files = {name: "".join(_activities(netlist, of)) for name, of in (("idle", still), ("run", activity))}
@@ -134,8 +136,6 @@ def _cut(netlist: Netlist) -> str:
     OpenSTA guesses the activity of whatever follows from inputs without a register between, and takes that of
     pins for it which are behind registers. What the registers in their places take is taken off again.
     """
-    if not netlist.registers:
-        raise HdlError(f"{netlist.module} has no register, without which OpenSTA knows no activity")
     kind = netlist.registers[0].kind
     pins = f".{kind.data}({{0}}), .{kind.outputs[0]}({{0}})"
     stand_ins = "".join(

@@ -1,0 +1,173 @@
+"""What a block is given where its energy is measured outside of a machine: operands as a run would have them.
+
+Fibers, rows and lists are of usual lengths, numbers uniform in the bits that are said; the same ones for a
+seed. (What the tests of the twins draw is far from usual, and on purpose so.)
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from hw.benes import MINIMAL, route_permutation
+from hw.benes_router import MulticastRouter
+from hw.rtl.accumulator import AccumulatorParameters
+from hw.rtl.adder_network import AdderNetworkParameters
+from hw.rtl.benes import BenesParameters
+from hw.rtl.divider import DividerParameters
+from hw.rtl.intersector import SkipAheadParameters, TwoFingerParameters
+from hw.rtl.kit.parameters import Parameters
+from hw.rtl.prefix_sum import PrefixSumParameters
+from hw.rtl.sorted_head import SortedHeadParameters
+from hw.stream import DATA, EMPTY, STOP
+from sim.testing import Token
+
+__all__ = ["STIMULI", "stimulus"]
+
+Inputs: TypeAlias = dict[str, list[Token]]
+STOP_TOKEN: Token = (STOP, 0, 0, 0.0)
+FIBERS = 40  # or rows, lists, tasks
+LENGTH = 16  # of a fiber
+SPAN = 64  # coordinates that it has them of: a quarter is there
+DIVISOR_BITS = 8
+NUMBER_BITS = 16
+COLUMN_BITS = 13  # of the columns of wiki-Vote, say
+
+
+def stimulus(block: str, parameters: Parameters, seed: int = 1) -> Inputs:
+    """The tokens at each input port of a block.
+
+    Raises:
+        KeyError: if there are none for this block.
+    """
+    return STIMULI[block](random.Random(seed), parameters)
+
+
+def _by_lane(port: str, rows: Sequence[Sequence[Token]]) -> Inputs:
+    return {f"{port}[{lane}]": list(tokens) for lane, tokens in enumerate(zip(*rows, strict=True))}
+
+
+def _value(generator: random.Random) -> float:
+    """A number that 32 bits of a float hold, all of its fraction drawn."""
+    return generator.getrandbits(24) / (1 << 20)
+
+
+def _intersector(generator: random.Random, given: TwoFingerParameters | SkipAheadParameters) -> Inputs:
+    """Pairs of fibers, each with a quarter of the coordinates: a sixteenth of them match."""
+    references = 1 << given.reference_bits - 1
+
+    def fiber() -> list[Token]:
+        span = min(SPAN, 1 << given.coordinate_bits)
+        places = sorted(generator.sample(range(span), min(LENGTH, span)))
+        return [(DATA, place, generator.randrange(references), _value(generator)) for place in places]
+
+    return {side: [token for _ in range(FIBERS) for token in (*fiber(), STOP_TOKEN)] for side in "ab"}
+
+
+def _arrays(generator: random.Random, lanes: int, bits: int) -> list[list[Token]]:
+    """Rows of arrays, each of four rows, the last of which has stops from its middle on."""
+    numbers = [(DATA, generator.getrandbits(bits), 0, 0.0) for _ in range(4 * lanes * FIBERS)]
+    rows = [numbers[first : first + lanes] for first in range(0, len(numbers), lanes)]
+    return [
+        row[: lanes // 2] + [STOP_TOKEN] * (lanes - lanes // 2) if i % 4 == 3 else row
+        for i, row in enumerate(rows)
+    ]
+
+
+def _prefix_sum(generator: random.Random, given: PrefixSumParameters) -> Inputs:
+    return _by_lane("lanes", _arrays(generator, given.lanes, min(given.width, DIVISOR_BITS)))
+
+
+def _divider(generator: random.Random, given: DividerParameters) -> Inputs:
+    rows = _arrays(generator, given.lanes, min(given.width, NUMBER_BITS))
+    most = 1 << min(given.width, DIVISOR_BITS)
+    divisors = [(DATA, generator.randrange(1, most), 0, 0.0) for _ in range(FIBERS)]
+    return {"divisors": divisors, **_by_lane("dividends", rows)}
+
+
+def _adder_network(generator: random.Random, given: AdderNetworkParameters) -> Inputs:
+    """Vectors of neurons of four leaves in the mean; one leaf in ten is empty."""
+    most = 1 << given.operand_bits - 1
+
+    def vector() -> list[Token]:
+        number, leaves = 0, []
+        for _ in range(given.leaves):
+            number = (number + (generator.random() < 0.25)) % (1 << given.id_bits)
+            operand = float(generator.randrange(-most, most))
+            leaves.append((EMPTY, 0, 0, 0.0) if generator.random() < 0.1 else (DATA, number, 0, operand))
+        return leaves
+
+    return _by_lane("leaves", [vector() for _ in range(4 * FIBERS)])
+
+
+def _benes(generator: random.Random, given: BenesParameters) -> Inputs:
+    """Settings that are routed, permutations or multicasts, for eight vectors each."""
+    lanes, vectors = given.lanes, 8
+    route = route_permutation if given.form == MINIMAL else MulticastRouter(lanes).route
+    draw = generator.sample if given.form == MINIMAL else generator.choices
+    settings = [route(draw(range(lanes), k=lanes)) for _ in range(FIBERS)]
+
+    def vector() -> list[Token]:
+        reference = given.reference_bits and generator.getrandbits(given.reference_bits - 1)
+        value = _value(generator) if given.value_bits else 0.0
+        return [(DATA, generator.getrandbits(given.coordinate_bits), reference, value) for _ in range(lanes)]
+
+    return {
+        "tasks": [(DATA, vectors, 0, 0.0)] * FIBERS,
+        **_by_lane("settings", [[(DATA, bits, 0, 0.0) for bits in rows] for rows in settings]),
+        **_by_lane("inputs", [vector() for _ in range(vectors * FIBERS)]),
+    }
+
+
+def _accumulator(generator: random.Random, given: AccumulatorParameters) -> Inputs:
+    """Fibers of sorted products, of which two in three fall upon the one before."""
+    most = 1 << min(given.value_bits, NUMBER_BITS) - 1
+    tokens: list[Token] = []
+    for _ in range(FIBERS):
+        place = 0
+        for _ in range(LENGTH):
+            place += generator.random() < 1 / 3
+            product = float(generator.randrange(-most, most))
+            tokens.append((DATA, place % (1 << given.coordinate_bits), 0, product))
+        tokens.append(STOP_TOKEN)
+    return {"products": tokens}
+
+
+def _sorted_head(generator: random.Random, given: SortedHeadParameters) -> Inputs:
+    """Rows of as many lists as there is room for, of four elements each."""
+    tasks: list[Token] = []
+    elements: list[Token] = []
+    span = 1 << min(given.column_bits, COLUMN_BITS)
+    for row in range(FIBERS // 4):
+        columns = [sorted(generator.sample(range(span), min(4, span))) for _ in range(given.entries)]
+        tasks.append((DATA, given.entries, row, 0.0))
+        elements += _merged(columns, lambda: _value(generator) if given.value_bits else 0.0)
+    return {"tasks": tasks, "elements": elements}
+
+
+def _merged(columns: Sequence[Sequence[int]], value: Callable[[], float]) -> list[Token]:
+    """The heads of all lists, then what follows behind each that leaves, or a stop."""
+
+    def element(number: int, place: int) -> Token:
+        if place == len(columns[number]):
+            return (STOP, 0, number, 0.0)
+        return (DATA, columns[number][place], number, value())
+
+    leaving = sorted(
+        (column, -number, place) for number, fiber in enumerate(columns) for place, column in enumerate(fiber)
+    )
+    heads = [element(number, 0) for number in range(len(columns))]
+    return heads + [element(-number, place + 1) for _column, number, place in leaving]
+
+
+STIMULI: Mapping[str, Callable[[random.Random, Any], Inputs]] = {
+    "two_finger": _intersector,
+    "skip_ahead": _intersector,
+    "prefix_sum": _prefix_sum,
+    "divider": _divider,
+    "adder_network": _adder_network,
+    "benes": _benes,
+    "accumulator": _accumulator,
+    "sorted_head": _sorted_head,
+}
