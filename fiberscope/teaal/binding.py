@@ -77,7 +77,7 @@ class _Collected:
 
 @dataclass(frozen=True)
 class BindingReader:
-    """Reads the bindings of one Einsum; raises ConfigurationError for what cannot be.
+    """Reads the bindings of one Einsum.
 
     Args:
         einsum: with its mapping, and without bindings.
@@ -91,7 +91,11 @@ class BindingReader:
     document: Document
 
     def read(self, steps: Sequence[StepSchema]) -> Bindings:
-        """The bindings that the entries say."""
+        """The bindings that the entries say.
+
+        Raises:
+            ConfigurationError: something in them cannot be.
+        """
         path: Path = ("bindings", self.einsum.name)
         first = steps[0] if steps else StepSchema()
         if first.config is None:

@@ -55,7 +55,7 @@ def iteration_ranks(equation: Equation) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MappingReader:
-    """Reads a section ``mapping``; every method raises ConfigurationError for what cannot be."""
+    """Reads a section ``mapping``."""
 
     given: MappingSchema
     cascade: Cascade
@@ -63,7 +63,11 @@ class MappingReader:
     document: Document
 
     def check_names(self) -> None:
-        """Refuse entries of tensors and Einsums that there are not."""
+        """Refuse entries of tensors and Einsums that there are not.
+
+        Raises:
+            ConfigurationError: the section says otherwise than can be.
+        """
         declared, einsums = self.cascade.declared, self._mapped()
         sections: Mapping[str, tuple[Iterable[str], Iterable[str], str]] = {
             "rank-order": (self.given.rank_order, declared, "tensor"),
@@ -84,7 +88,11 @@ class MappingReader:
         return [name for name, (one, _path) in statements.items() if not isinstance(one, Alias)]
 
     def rank_order(self, tensor: str) -> tuple[str, ...]:
-        """The order in which a tensor is stored; as declared by default."""
+        """The order in which a tensor is stored; as declared by default.
+
+        Raises:
+            ConfigurationError: the section says otherwise than can be.
+        """
         declared = self.cascade.declared[tensor]
         order = tuple(self.given.rank_order.get(tensor, declared))
         if sorted(order) != sorted(declared):
@@ -93,7 +101,11 @@ class MappingReader:
         return order
 
     def uncompressed(self, tensor: str) -> tuple[str, ...]:
-        """Ranks of a tensor that are visited whole."""
+        """Ranks of a tensor that are visited whole.
+
+        Raises:
+            ConfigurationError: the section says otherwise than can be.
+        """
         ranks = tuple(self.given.uncompressed.get(tensor, ()))
         for position, rank in enumerate(ranks):
             if rank not in self.cascade.declared[tensor]:
@@ -103,7 +115,11 @@ class MappingReader:
         return ranks
 
     def of(self, name: str, equation: Equation) -> EinsumMapping:
-        """The mapping of one Einsum."""
+        """The mapping of one Einsum.
+
+        Raises:
+            ConfigurationError: the section says otherwise than can be.
+        """
         ranks = iteration_ranks(equation)
         partitioning, loops = self._partitioning(name, equation, ranks)
         order = self._loop_order(name, loops)
