@@ -74,6 +74,6 @@ def test_in_a_pipe_a_row_is_a_line_without_blanks_at_its_end(command, capsys, mo
 def test_a_graph_with_a_tail_as_its_stand_in_says_so(capsys):
     line = said(capsys, "info", "wikipedia-20070206").splitlines()[-1]
     assert line.startswith(
-        "Stand-in      R-MAT graph of 42,375,912 edges, and a tail of 1,400 vertices (edges: "
+        "Stand-in     R-MAT graph of 42,375,912 edges, and a tail of 1,400 vertices (edges: "
     )
     assert "Stand-in" not in said(capsys, "info", "wiki-Vote")
