@@ -238,7 +238,7 @@ def _operations(nest: Nest) -> dict[str, int]:
 
 def _intersections(nest: Nest) -> dict[str, IntersectionCounts]:
     return {
-        name: IntersectionCounts(loop.steps, loop.skips, loop.led)
+        name: IntersectionCounts(int(loop.steps), int(loop.skips), int(loop.led))
         for name, loop in zip(nest.mapped.loops, nest.loops, strict=True)
         if loop.intersects
     }

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.teaal.expression import Access, Equation, Expression, Operation, Take, accesses
-from fiberscope.teaal.reference import Floats, keys_of
+from fiberscope.teaal.expression import Access, Equation, Expression, Operation, Take, accesses, operators_of
+from fiberscope.teaal.reference import Floats, accumulates, keys_of
 from fiberscope.teaal.specification import Einsum, Specification
 from workloads.canonical import Integers
 from workloads.fibertree import FiberTree
@@ -47,7 +47,8 @@ def can_project(einsum: Einsum) -> bool:
     """Whether an Einsum is a sum of products of tensors, or a take of such, that projections can check."""
     equation = einsum.equation
     assert isinstance(equation, Equation)
-    if any(einsum.operators[operator] != name for operator, name in LINEAR.items()):
+    used = {*operators_of(equation.expression), *("+" if accumulates(einsum) else "")}
+    if any(einsum.operators[operator] != LINEAR[operator] for operator in used & set(LINEAR)):
         return False
     terms = _terms(equation.expression, 1, equation.output)
     if terms is None or not _is_plain(equation.output) or not equation.output.indices:

@@ -242,7 +242,7 @@ def reduced(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integers, F
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], values[order]
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, np.int64)
-    if len(first) == len(keys) or not _accumulates(einsum):
+    if len(first) == len(keys) or not accumulates(einsum):
         return keys[first], values[first], np.abs(values[first])
     name = einsum.operators["+"]
     sizes = np.add.reduceat(np.abs(values), first) if name == "add" else np.abs(values[first])
@@ -260,7 +260,7 @@ def _folded(function: Binary, values: Floats) -> float:
     return float(result[0])
 
 
-def _accumulates(einsum: Einsum) -> bool:
+def accumulates(einsum: Einsum) -> bool:
     """Whether points of one output are combined; a take that copies the same again and again does not."""
     equation = einsum.equation
     assert isinstance(equation, Equation)

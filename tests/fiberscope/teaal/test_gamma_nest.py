@@ -1,5 +1,7 @@
 """Gamma's two Einsums on a matrix small enough to count by hand, and what recorders are told of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from fiberscope.teaal.attach import Attachment
@@ -7,6 +9,7 @@ from fiberscope.teaal.evaluate import run
 from fiberscope.teaal.expression import Access, Equation, Index, Operation, Take
 from fiberscope.teaal.recorder import Recorder
 from fiberscope.teaal.specification import Bindings, Einsum, IntersectorBinding, Specification, Tensor
+from fiberscope.teaal.verify import verify
 from workloads.fibertree import FiberTree
 
 
@@ -112,3 +115,18 @@ def test_an_output_that_grows_in_order_is_only_written(inputs):
         (2, 0, "w", 2),
         (2, 1, "w", 2),
     ]
+
+
+def test_a_wrong_value_is_found_and_a_missing_one_and_one_too_many(inputs):
+    outcome = run(gamma(), inputs)
+    specification, product = gamma(), outcome.tensors["Z"]
+    operands = inputs | {"T": outcome.tensors["T"]}
+    shapes = {"M": 3, "N": 4, "K": 3}
+    for changed in (
+        replace(product, values=product.values * (1 + 1e-10)),
+        FiberTree.from_coo({"M": 3, "N": 4}, [[0, 0, 2], [0, 3, 0]], [17.0, 14.0, 24.0]),
+        FiberTree.from_coo(
+            {"M": 3, "N": 4}, [[0, 0, 1, 2, 2], [0, 3, 1, 0, 3]], [17.0, 14.0, 1.0, 24.0, 28.0]
+        ),
+    ):
+        assert not verify(specification, specification.einsums[1], operands, shapes, changed).passed
