@@ -17,7 +17,7 @@ from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface, Stream, Token
-from hw.rtl.kit.parameters import Parameters, check_range, check_value_bits
+from hw.rtl.kit.parameters import Parameters, number, one_of
 from hw.rtl.kit.twin import Signal, Streams, blank_if_stop, named, unless
 from hw.rtl.windows import Comparisons, Window, order_of
 from hw.stream import DATA, FIBER_NUMBERS
@@ -41,15 +41,9 @@ class TwoFingerParameters(Parameters):
         ValueError: for a number out of its range.
     """
 
-    coordinate_bits: int = 32
-    reference_bits: int = 64
-    value_bits: int = 64
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        check_range("intersector", "coordinate_bits", self.coordinate_bits, 1, COORDINATE_BITS)
-        check_range("intersector", "reference_bits", self.reference_bits, 1, 64)
-        check_value_bits("intersector", self.value_bits)
+    coordinate_bits: int = number(32, 1, COORDINATE_BITS)
+    reference_bits: int = number(64, 1, 64)
+    value_bits: int = one_of(64, 32, 64)
 
 
 @dataclass(frozen=True)
@@ -63,12 +57,7 @@ class SkipAheadParameters(TwoFingerParameters):
         ValueError: for a number out of its range.
     """
 
-    window: int = 8
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        super().__post_init__()
-        check_range("intersector", "window", self.window, 1, 32)
+    window: int = number(8, 1, 32)
 
 
 def two_finger_interface(parameters: TwoFingerParameters) -> Interface:

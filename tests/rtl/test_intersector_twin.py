@@ -120,11 +120,11 @@ def test_planted_a_step_counted_wrongly_is_found(monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"window": 0}, "intersector: window must be from 1 to 32, not 0"),
-        ({"window": 33}, "intersector: window must be from 1 to 32, not 33"),
-        ({"coordinate_bits": 56}, "intersector: coordinate_bits must be from 1 to 55, not 56"),
-        ({"reference_bits": 0}, "intersector: reference_bits must be from 1 to 64, not 0"),
-        ({"value_bits": 16}, "intersector: value_bits must be 32 or 64, not 16"),
+        ({"window": 0}, "skip_ahead: window must be from 1 to 32, not 0"),
+        ({"window": 33}, "skip_ahead: window must be from 1 to 32, not 33"),
+        ({"coordinate_bits": 56}, "skip_ahead: coordinate_bits must be from 1 to 55, not 56"),
+        ({"reference_bits": 0}, "skip_ahead: reference_bits must be from 1 to 64, not 0"),
+        ({"value_bits": 16}, "skip_ahead: value_bits must be 32 or 64, not 16"),
     ],
 )
 def test_what_cannot_be_built_is_refused(parameters, message):

@@ -75,15 +75,6 @@ def _check_number(block: str, name: str, given: int, numbers: Sequence[int]) -> 
         raise ValueError(f"{block}: {name} must be {', '.join(others)} or {last}, not {given}")
 
 
-def check_value_bits(block: str, bits: int, *, optional: bool = False) -> None:
-    """Refuse a width that no IEEE float has; 0, for no values, passes where they are optional.
-
-    Raises:
-        ValueError: naming the block.
-    """
-    _check_number(block, "value_bits", bits, (0, 32, 64) if optional else (32, 64))
-
-
 def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> None:
     """Refuse what is none of the choices.
 
