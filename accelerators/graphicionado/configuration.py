@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from accelerators.composition import CompositionParameters
 from accelerators.configuration import Bytes, Configuration
+from hw.touched import WIDTHS
 
 LARGEST_LINE = 128  # bytes: a mask says which of its properties are meant
 
@@ -77,7 +78,7 @@ class Block(Configuration):
 class Scan(Configuration):
     """Bits of a bitmap that are looked at in a cycle."""
 
-    bits: Literal[32, 64]
+    bits: int = Field(ge=min(WIDTHS), le=max(WIDTHS))
 
 
 class Slice(Configuration):
@@ -168,6 +169,8 @@ class GraphicionadoConfiguration(CompositionParameters):
                 f"block.vertices is {block}; it should be a multiple of {self.streams * self.line_vertices}, "
                 "a line of each stream"
             )
+        if self.scan.bits not in WIDTHS:
+            raise ValueError(f"scan.bits is {self.scan.bits}; {' or '.join(map(str, WIDTHS))} would do")
         if self.entry_bytes > line:
             raise ValueError(
                 f"id.bytes is {self.id.bytes}; an active vertex should fit a line of {line} bytes"

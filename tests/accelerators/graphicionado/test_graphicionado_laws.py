@@ -183,6 +183,7 @@ def test_a_graph_that_does_not_fit_is_cut():
         ({"block.vertices": 200}, r"block.vertices is 200; it should be a multiple of 128, a line of each"),
         ({"prefetch.line": 48}, "prefetch.line is 48 bytes; it should be a power of two"),
         ({"streams": 33}, "streams is 33"),
+        ({"scan.bits": 40}, "scan.bits is 40; 32 or 64 would do"),
         (
             {"table.coarsen": 2, "design": "csr_like", "edge.start": "edram"},
             "table.coarsen is 2; it should be 0",
