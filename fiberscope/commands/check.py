@@ -50,6 +50,8 @@ def check(
         )
     show([_table("Counts", done.counts), _table("Bytes with the memory", done.traffic)], markdown=False)
     print(_bound(done))
+    for component, reason in done.beyond.items():
+        print(f"the bound leaves out {component}: {reason}")
     if not done.right:
         raise FailedRunError(_wrong(done), done.event)
 
@@ -63,7 +65,7 @@ def _table(title: str, rows: Sequence[Row]) -> Table:
 
 
 def _bound(done: Check) -> str:
-    event, trace = 1e9 * done.event.seconds, 1e9 * done.trace.seconds
+    event, trace = 1e9 * done.event.seconds, 1e9 * done.bound
     return f"{event:,.0f} ns by components, at least {trace:,.0f} ns by the trace ({trace / event:.0%})"
 
 

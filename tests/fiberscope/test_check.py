@@ -32,8 +32,15 @@ def test_a_difference_without_a_reason_is_wrong() -> None:
 
 def test_a_run_below_the_bound_is_wrong() -> None:
     done = check("gamma", OPERAND)
-    slower = done.trace.model_copy(update={"seconds": 2 * done.event.seconds})
-    assert not replace(done, trace=slower).right
+    assert done.bound_holds
+    assert not replace(done, bound=2 * done.event.seconds).right
+
+
+def test_the_bound_is_of_all_components_but_those_that_are_left_out() -> None:
+    sigma, gamma = check("sigma", OPERAND), check("gamma", OPERAND)
+    assert sigma.bound == sigma.trace.seconds
+    metrics = gamma.trace.teaal.metrics
+    assert gamma.bound == sum(metrics[name]["MainMemory"]["time"] for name in ("T", "Z"))
 
 
 def test_the_command_shows_both_and_fails_where_they_disagree(
