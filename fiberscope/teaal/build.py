@@ -152,7 +152,7 @@ def _iterating(nest: Nest, depth: int) -> Loop:
 
     def add_everywhere() -> int:
         cursors.append(nest.everywhere(name))
-        follows.append(False)
+        follows.append(leader is not None)  # it is in every piece
         names.append("")
         return len(cursors) - 1
 

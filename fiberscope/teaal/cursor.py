@@ -98,7 +98,9 @@ class Cursor:
             self.high = self.find(self.state.ends[self.window], self.low, self.last)
 
     def in_piece(self, begin: int, end: int) -> bool:
-        """Whether the fiber has elements from one coordinate up to another."""
+        """Whether the fiber is gone through whole, or has elements from one coordinate up to another."""
+        if self.whole:
+            return True
         place = self.find(begin, self.first, self.last)
         return place < self.last and self.coordinates[place] < end
 

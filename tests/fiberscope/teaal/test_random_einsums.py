@@ -215,3 +215,21 @@ def test_projections_find_what_the_points_say_and_a_changed_value(program, seed)
             specification, einsum, trees, shapes, replace(output, values=values)
         )
         assert np.any(np.abs(expected - found) > 1e-12 * sizes)
+
+
+def test_what_is_everywhere_is_in_every_piece_of_a_leader():
+    """A[i] * B[i] + C[j] where A leads the cut of I, and its first piece has nothing of B: C is there."""
+    rank, other = (Index((("I", 1),)),), (Index((("J", 1),)),)
+    summed = Operation("+", (Operation("*", (Access("A", rank), Access("B", rank))), Access("C", other)))
+    cut = Split("I", ("I1", "I0"), (UniformOccupancy("A", 1),))
+    equation = Equation(Access("Z", rank + other), summed, "")
+    einsum = Einsum("Z", equation, ("I", "J"), ("I1", "I0", "J"), (cut,))
+    tensors = {name: Tensor(name, ("R",), ("R",)) for name in "ABC"} | {
+        "Z": Tensor("Z", ("X", "Y"), ("X", "Y"))
+    }
+    trees = {
+        "A": FiberTree.from_coo({"R": 3}, [[1, 2]], [1.0, 2.0]),
+        "B": FiberTree.from_coo({"R": 3}, [[2]], [3.0]),
+        "C": FiberTree.from_coo({"R": 2}, [[1]], [5.0]),
+    }
+    check((Specification("sum", tensors, (einsum,)), trees))
