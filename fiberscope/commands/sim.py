@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,6 +32,10 @@ from fiberscope.commands.waveform_size import sized
 from fiberscope.errors import INTERRUPTED
 from fiberscope.report.files import check_outputs
 
+if TYPE_CHECKING:
+    from fiberscope.report.document import Report
+    from fiberscope.waveform import Waveform
+
 __all__ = ["sim"]
 
 _Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
@@ -44,6 +48,9 @@ _CycleLimit = Annotated[
 _MemoryTrace = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write the memory's requests here, for 'fiberscope memory replay'."),
+]
+_Energy = Annotated[
+    bool, typer.Option("--energy", help="Show what memory and operations take, by the table that ships.")
 ]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
@@ -67,6 +74,7 @@ def sim(
     exact: _Exact = False,
     histograms: _Histograms = False,
     cycle_limit: _CycleLimit = None,
+    energy: _Energy = False,
     quiet: _Quiet = False,
 ) -> int:
     """Simulate A times A, or A times B, on an accelerator; the product is verified against scipy.
@@ -84,8 +92,7 @@ def sim(
     from fiberscope.commands.progress import watched
     from fiberscope.parts import parse_parts
 
-    waveform = recorded(context)
-    _check_files(context)
+    waveform = _checked(context)
     run = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
     with delivering(json, quiet, vcd) as deliver, watched(quiet) as tell:
         report = run(
@@ -97,15 +104,28 @@ def sim(
             progress=sized(tell, waveform),
         )
     deliver(report)
+    return _ended(report, energy)
+
+
+def _ended(report: Report, energy: bool) -> int:
+    """Show the energy if that was asked for; returns the exit code."""
+    from fiberscope.commands.output import show
+    from fiberscope.report.energy import energy_table
+    from fiberscope.teaal.energy_table import default_table
+
+    if energy:
+        show([energy_table(report, default_table())], markdown=False)
     return INTERRUPTED if report.ending == "interrupted" else 0
 
 
-def _check_files(context: typer.Context) -> None:
-    """Refuse outputs that cannot be, before anything is read or run."""
+def _checked(context: typer.Context) -> Waveform | None:
+    """The waveform; refuses outputs that cannot be, before anything is read or run."""
     from fiberscope.waveform import files_of
 
+    waveform = recorded(context)
     given = context.params
     vcd = given["vcd"]
     outputs = {"the report": given["json"], "the memory trace": given["memory_trace"]}
     outputs |= files_of(vcd) if vcd else {}
     check_outputs(outputs, {**matrices(given["matrix"], given["b"]), "the file of --config": given["config"]})
+    return waveform

@@ -194,7 +194,8 @@ class Teaal(_Part):
 
     ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the
     Einsums that run together, and the ``time`` of all. ``bodies`` has how often the body
-    of each loop ran, ``rounds`` how often the cascade did.
+    of each loop ran, ``rounds`` how often the cascade did. ``energy`` is in pJ: in all, by component, by
+    tensor moved and by Einsum, whose table it was counted with, and the actions that this table lacks.
     """
 
     semantics: str
@@ -202,6 +203,7 @@ class Teaal(_Part):
     rounds: int = 1
     bodies: dict[str, dict[str, int]] = {}
     metrics: dict[str, Any]
+    energy: dict[str, Any] = {}
 
     @property
     def by_einsum(self) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 from accelerators.configuration import validated
@@ -12,6 +13,8 @@ from accelerators.yaml_layer import Entry
 from fiberscope.errors import VerificationError
 from fiberscope.report.collect import Timing
 from fiberscope.report.document import Report
+from fiberscope.teaal.energy import energy
+from fiberscope.teaal.energy_table import default_table, read_table
 from fiberscope.teaal.evaluate import run
 from fiberscope.teaal.load import Draft, draft
 from fiberscope.teaal.model import Model
@@ -89,7 +92,9 @@ class Prepared:
         counting = Model(self.specification, self.options.effects)
         outcome = run(self.specification, self.trees, counting.observe)
         metrics = counting.metrics(outcome)
-        return Modelled(self.specification, self.operands, self.options, outcome, metrics, self.chosen)
+        table = read_table(Path(self.options.energies)) if self.options.energies else default_table()
+        spent = energy(self.specification, metrics, outcome.runs, table)
+        return Modelled(self.specification, self.operands, self.options, outcome, metrics, spent, self.chosen)
 
     def stamps(self) -> list[Stamps]:
         """Run it, and say where in space and time each body was."""

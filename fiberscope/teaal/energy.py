@@ -74,6 +74,18 @@ class Energy:
             dict.fromkeys(f"{each.component}.{each.action}" for each in self.spent if not each.energy)
         )
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """All of it, as the report has it."""
+        return {
+            "table": self.table,
+            "picojoules": self.picojoules,
+            "by_component": self.by_component,
+            "by_tensor": self.by_tensor,
+            "by_einsum": self.by_einsum,
+            "unknown": self.unknown,
+        }
+
     def _by(self, owner: Callable[[Spent], str]) -> dict[str, float]:
         total: dict[str, float] = {}
         for each in self.spent:

@@ -42,6 +42,7 @@ class Options(BaseModel):
         default="teaal",
         description="teaal: as the public tool counts; machine: with all that the options below add",
     )
+    energies: str = Field(default="", description="file of the energies of actions; the table that ships")
     replacement: bool | None = Field(default=None, description="caches of sets and ways")
     instances: bool | None = Field(default=None, description="buffers by instance")
     capacity: bool | None = Field(default=None, description="buffets overflow")
@@ -54,5 +55,5 @@ class Options(BaseModel):
     def effects(self) -> Effects:
         """What is counted: an option that is not given is on with ``semantics: machine``."""
         machine = self.semantics == "machine"
-        given = self.model_dump(exclude={"semantics"})
+        given = self.model_dump(exclude={"semantics", "energies"})
         return Effects(**{name: machine if value is None else value for name, value in given.items()})

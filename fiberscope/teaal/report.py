@@ -13,6 +13,7 @@ from fiberscope import __version__
 from fiberscope.report import collect
 from fiberscope.report import document as parts
 from fiberscope.report.collect import Timing
+from fiberscope.teaal.energy import Energy
 from fiberscope.teaal.evaluate import Outcome
 from fiberscope.teaal.operands import Given
 from fiberscope.teaal.options import Options
@@ -39,6 +40,7 @@ class Modelled:
         specification, operands, options: what ran.
         outcome: of the loop nests.
         metrics: counts by Einsum and component, blocks, and seconds.
+        energy: of what was counted.
         chosen: what the machine chose for these operands.
     """
 
@@ -47,6 +49,7 @@ class Modelled:
     options: Options
     outcome: Outcome
     metrics: Mapping[str, Any]
+    energy: Energy
     chosen: tuple[str, ...] = ()
 
 
@@ -207,6 +210,7 @@ def _teaal(modelled: Modelled) -> parts.Teaal:
         rounds=modelled.outcome.rounds,
         bodies=_bodies(modelled.outcome),
         metrics=dict(modelled.metrics),
+        energy=modelled.energy.told,
     )
 
 

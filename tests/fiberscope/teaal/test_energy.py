@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from accelerators.errors import ConfigurationError
+from fiberscope.api import simulate
+from fiberscope.report.energy import energy_table
+from fiberscope.teaal.api import model
 from fiberscope.teaal.energy import energy
 from fiberscope.teaal.energy_table import ActionEnergy, EnergyTable, default_table, read_table
 from fiberscope.teaal.evaluate import run
@@ -42,9 +45,9 @@ def ran():
     points = np.array([(k, (3 * k) % 7) for k in range(7)] + [(2, m) for m in range(6)]).T
     a = FiberTree.from_coo({"K": 7, "M": 7}, points, np.ones(13))
     b = FiberTree.from_coo({"K": 7, "N": 7}, points, np.ones(13))
-    model = Model(specification)
-    outcome = run(specification, {"A": a, "B": b}, model.observe)
-    return specification, model.metrics(outcome), outcome.runs
+    counting = Model(specification)
+    outcome = run(specification, {"A": a, "B": b}, counting.observe)
+    return specification, counting.metrics(outcome), outcome.runs
 
 
 def test_what_all_actions_take_adds_up_in_every_way(ran):
@@ -146,3 +149,23 @@ def test_a_table_that_cannot_be_costs_one_line(tmp_path: Path, name, text, messa
 def test_a_file_that_is_not_there_costs_one_line(tmp_path):
     with pytest.raises(ConfigurationError, match="cannot read"):
         read_table(tmp_path / "none.yaml")
+
+
+def test_a_report_has_the_energy_of_its_run(tmp_path):
+    path = tmp_path / "ert.yaml"
+    path.write_text(ERT)
+    report = model("gamma", "uniform:rows=30,cols=30,nonzeros=90", settings={"energies": str(path)})
+    told = report.teaal.energy
+    assert told["table"] == str(path)
+    assert told["by_component"]["FPMul"] == 5 * report.operations["multiply"]
+    assert told["picojoules"] == pytest.approx(sum(told["by_component"].values()))
+
+
+def test_a_simulated_run_goes_through_the_same_table():
+    report = simulate("gamma", "uniform:rows=30,cols=30,nonzeros=90", settings={"pe.count": 4})
+    shown = energy_table(report, default_table()).markdown()
+    count = report.operations["multiply"]
+    assert f"multiply | {count:,} | 18.04 | {count * 18.04 / 1e6:,.3f}" in shown
+    assert f"read A, bits | {8 * report.traffic['A'].read_bytes:,} | 3.9 |" in shown
+    without = energy_table(report, EnergyTable("mine", {})).markdown()
+    assert f"multiply | {count:,} | - | -" in without
