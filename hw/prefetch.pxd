@@ -45,6 +45,8 @@ cdef class StreamPrefetcher(Component):
     @cython.locals(buffer=long)
     cdef bint _stop(self) except -1
     @cython.final
+    cdef bint _is_stopped(self) noexcept
+    @cython.final
     cdef int _end(self) except -1
     @cython.final
     @cython.locals(address=long)

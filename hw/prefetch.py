@@ -138,10 +138,9 @@ class StreamPrefetcher(Component):
 
     def _stop(self) -> bool:
         """Whether an open job is stopped; it is the youngest too."""
-        if self.stops is None or self.job_count == 0 or self.ends[self.oldest] != OPEN:
+        if not self._is_stopped() or not self.elements.can_push():
             return False
-        if not self.stops.can_pop() or not self.elements.can_push():
-            return False
+        assert self.stops is not None
         self.stops.pop()
         for buffer in range(self.buffers):
             if self.states[buffer] == HERE:
@@ -152,6 +151,12 @@ class StreamPrefetcher(Component):
         self.next_line = self.end_line = 0
         self._end()
         return True
+
+    def _is_stopped(self) -> bool:
+        """Whether a stop shows for the oldest job."""
+        if self.stops is None or self.job_count == 0 or self.ends[self.oldest] != OPEN:
+            return False
+        return self.stops.can_pop()
 
     def _end(self) -> None:
         """The oldest job's stop leaves."""
@@ -226,7 +231,9 @@ class StreamPrefetcher(Component):
 
     def _is_blocked(self) -> bool:
         """Whether an element or a stop has no space to leave; for nothing else the oldest job is served."""
-        return self.nexts[self.oldest] == self.ends[self.oldest] or self.states[self.reading] == HERE
+        if self.nexts[self.oldest] == self.ends[self.oldest] or self.states[self.reading] == HERE:
+            return True
+        return self._is_stopped()
 
 
 def _check(name: str, base: int, element_bytes: int, line_bytes: int, lines: int) -> None:

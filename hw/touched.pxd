@@ -43,6 +43,9 @@ cdef class TouchedBitmap(Component):
     @cython.final
     cdef long _begin(self, long now) except? -2
     @cython.final
+    @cython.locals(word=long)
+    cdef void _clear(self) noexcept
+    @cython.final
     @cython.locals(reader=long, sink=Channel)
     cdef long _full(self) noexcept
     @cython.final

@@ -13,8 +13,11 @@ from sim.errors import SimulationError
 from sim.protocol import Protocol
 
 COUNT = Protocol("count", reference="count")
-SCAN = Protocol("scan")
+SCAN = Protocol("scan", control="kind")
 FOUND = Protocol("found", control="kind", coordinate="bit")
+
+FIND = 0  # kinds of a scan: give the bits that are set,
+CLEAR = 1  # or drop them all at once
 
 WIDTHS = (32, 64)  # bits looked at in a cycle
 ONE = 1  # as wide as a word when compiled, where the literal is not
@@ -29,7 +32,8 @@ class TouchedBitmap(Component):
     Interface: what comes on ``sets[i]`` sets the bit of its coordinate, until each of them has brought a
     stop. Then ``ready`` tells how many elements that were. A token on ``scans`` has all bits that are set
     leave on ``found``, the lowest first, and a stop behind them; all outputs there get the same. Each is
-    cleared as it leaves. Only behind the stop is more set.
+    cleared as it leaves. One of the kind ``CLEAR`` drops all bits, and the stop leaves. Only behind the stop
+    is more set.
 
     Timing: an element of each input a cycle; the count leaves in the cycle behind the last stop. From the
     cycle behind that of the scan on, a word is looked at in each cycle: its lowest set bit leaves, when there
@@ -146,10 +150,18 @@ class TouchedBitmap(Component):
     def _begin(self, now: int) -> int:
         if not self.scans.can_pop():
             return self.idle()
-        self.scans.pop()
-        self.phase = SCANNING
         self.word = 0
+        if self.scans.control() == CLEAR:
+            self._clear()
+            self.phase = ENDING
+        else:
+            self.phase = SCANNING
+        self.scans.pop()
         return self.busy(now + 1)
+
+    def _clear(self) -> None:
+        for word in range(self.word_count):
+            self.contents[word] = 0
 
     def _full(self) -> int:
         """The first output without space; -1 if all have some."""

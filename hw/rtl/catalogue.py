@@ -8,6 +8,7 @@ from hw.rtl import (
     accumulator,
     adder_network,
     allocator,
+    atomic_update,
     bank,
     benes,
     bitmap,
@@ -15,10 +16,13 @@ from hw.rtl import (
     channel,
     divider,
     intersector,
+    islip,
     merge_tree,
     merger,
+    prefetch,
     prefix_sum,
     sorted_head,
+    touched,
 )
 from hw.rtl.kit.block import RtlBlock
 
@@ -39,6 +43,10 @@ BLOCKS: Mapping[str, RtlBlock] = {
         accumulator.BLOCK,
         allocator.BUMP_ALLOCATOR,
         allocator.NODE_WRITER,
+        atomic_update.BLOCK,
+        islip.BLOCK,
+        touched.BLOCK,
+        prefetch.BLOCK,
         intersector.TWO_FINGER,
         intersector.SKIP_AHEAD,
         bitmap_intersector.BLOCK,

@@ -143,7 +143,7 @@ def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
     held.next <<= _counted(held, pushed, popped)
 
     words = [packed(source.fields) for source in sources]
-    store = _stored if len(words) == 1 else _alternating
+    store = stored if len(words) == 1 else _alternating
     for source, room in zip(sources, rooms, strict=True):
         source.accept(room)
     sink.send(visible, unpacked(store(parameters.capacity, words, pushes, popped), sources[0].fields))
@@ -172,11 +172,11 @@ def _alternating(capacity: int, words: Sequence[Signal], pushed: Sequence[Signal
     heads = []
     for side, first, read in (("even", ~tail_odd, ~head_odd), ("odd", tail_odd, head_odd)):
         word, written = pyrtl.select(first, *words), pyrtl.select(first, *pushed)
-        heads.append(_stored((capacity + 1) // 2, [word], [written], popped & read, f"_{side}"))
+        heads.append(stored((capacity + 1) // 2, [word], [written], popped & read, f"_{side}"))
     return pyrtl.select(head_odd, heads[1], heads[0])
 
 
-def _stored(
+def stored(
     capacity: int, words: Sequence[Signal], pushes: Sequence[Signal], popped: Signal, side: str = ""
 ) -> Signal:
     """The oldest of the words that were pushed and not popped."""
@@ -186,18 +186,22 @@ def _stored(
         slot.next <<= pyrtl.select(pushed, word, slot)
         return slot
     slots = pyrtl.MemBlock(len(word), index_bits(capacity), f"slots{side}", asynchronous=True)
-    tail, head = _pointer(f"tail{side}", capacity, pushed), _pointer(f"head{side}", capacity, popped)
+    tail, head = pointer(f"tail{side}", capacity, pushed), pointer(f"head{side}", capacity, popped)
     slots[tail] <<= pyrtl.MemBlock.EnabledWrite(word, enable=pushed)
     return slots[head]
 
 
-def _pointer(name: str, capacity: int, advance: Signal) -> Signal:
+def pointer(name: str, capacity: int, advance: Signal) -> Signal:
     """A register that goes around the slots."""
-    pointer: Signal = pyrtl.Register(index_bits(capacity), name)
-    last = pointer == capacity - 1
-    following = pyrtl.select(last, pyrtl.Const(0, len(pointer)), (pointer + 1)[: len(pointer)])
-    pointer.next <<= pyrtl.select(advance, following, pointer)
-    return pointer
+    place: Signal = pyrtl.Register(index_bits(capacity), name)
+    place.next <<= pyrtl.select(advance, following(place, capacity), place)
+    return place
+
+
+def following(place: Signal, capacity: int) -> Signal:
+    """The slot behind one, around them."""
+    last = place == capacity - 1
+    return pyrtl.select(last, pyrtl.Const(0, len(place)), (place + 1)[: len(place)])
 
 
 class PendingStandIn(Adapter):

@@ -34,6 +34,13 @@ SMALLEST = {
     "accumulator": {"coordinate_bits": 1, "value_bits": 1, "sum_bits": 1},
     "bump_allocator": {"end": 0, "size_bits": 1, "who_bits": 1},
     "node_writer": {"rows": 1, "address_bits": 1, "count_bits": 1},
+    "atomic_update": {
+        **dict.fromkeys(("entries", "read_latency", "reduce_latency", "write_latency"), 1),
+        "value_bits": 2,
+    },
+    "islip": {"inputs": 1, "outputs": 1, "depth": 1, "coordinate_bits": 5, "value_bits": 0},
+    "touched": {"bits": 1, "count_bits": 1},
+    "prefetch": {"element_bytes": 1, "line_bytes": 8, "lines": 1, "element_bits": 1, "address_bits": 8},
     "two_finger": NARROW,
     "skip_ahead": {"window": 1, **NARROW},
     "bitmap_intersector": {"width": 2, "coordinate_bits": 6, "reference_bits": 7},

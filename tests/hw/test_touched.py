@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.stream import DATA
-from hw.touched import WIDTHS, TouchedBitmap
+from hw.touched import CLEAR, WIDTHS, TouchedBitmap
 from sim import SimulationError
 from sim.testing import check_laws, run_block
 
@@ -84,6 +84,15 @@ def test_every_cycle_of_two_rounds():
         (22, (DATA, 127, 0, 0.0)), (23, STOP_TOKEN),
     ]  # fmt: skip
     check_accounting_of(outcome, "bitmap", busy=22, idle=2)
+
+
+def test_a_round_may_be_dropped_at_once():
+    inputs = inputs_of([[[5, 70]], [[9]]]) | {"scans": [(CLEAR, 0, 0, 0.0), SCAN]}
+    outcome = run_block(TouchedBitmap("bitmap", 128), inputs, ["ready", "found[0]"])
+    # Set in 1 and 2, the stop in 3; told in 4, cleared in 5, ended in 6; the second round from 7 on.
+    assert outcome.received["found[0]"][0] == (7, STOP_TOKEN)
+    assert outcome.tokens("found[0]") == [STOP_TOKEN, (DATA, 9, 0, 0.0), STOP_TOKEN]
+    assert outcome.statistics["bitmap"].counters == {"set_tokens": 3, "words_done": 4, "bits_found": 1}
 
 
 def test_empty_words_cost_a_cycle_each_and_hardly_a_tick():

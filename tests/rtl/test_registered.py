@@ -13,7 +13,8 @@ from sim import ANY, Component, Input, Output
 from sim.testing import head
 
 CAPACITY = 3
-AROUND = ("memory_requests", "memory_replies", "sums")  # ports around which a scenario puts parts of its own
+# Ports around which a scenario puts parts of its own.
+AROUND = ("memory_requests", "memory_replies", "sums", "requests", "replies", "elements", "stops")
 
 
 class PassRow(Component):

@@ -31,6 +31,20 @@ def any_of(name: str, flags: Sequence[Signal]) -> Signal:
     return found[0]
 
 
+def lowest(flags: Sequence[Signal]) -> list[Signal]:
+    """The first of the flags that is set, alone."""
+    before = [pyrtl.Const(1, 1), *all_up_to([~flag for flag in flags[:-1]])]
+    return [flag & free for flag, free in zip(flags, before, strict=True)]
+
+
+def decoded(number: Signal, count: int) -> Signal:
+    """A word of so many flags, of which the one with this number is set; none if there is none."""
+    flags = [pyrtl.Const(1, 1)]
+    for bit in reversed(list(number)):
+        flags = [half for flag in flags for half in (flag & ~bit, flag & bit)]
+    return pyrtl.concat_list(flags[:count])
+
+
 def chosen(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
     """The wire whose flag is set, zeros if none is; no more than one may be."""
     gated = [pyrtl.select(flag, wire, 0) for flag, wire in zip(flags, wires, strict=True)]

@@ -42,6 +42,11 @@ WAIVERS = (
         "a line comes with the whole tag of its request, of which a bank needs the number of the miss",
     ),
     Waiver(
+        "UNUSEDSIGNAL",
+        "Signal is not used: 'stops_control'*",
+        "a token that stops a prefetcher's job says no more than that it is there, and a stream has a field",
+    ),
+    Waiver(
         "DECLFILENAME",
         "Filename 'merge_tree' does not match MODULE name: 'merge_tree_*",
         "a composition is one file: the wrapper, then each module that it consists of",

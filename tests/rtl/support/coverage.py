@@ -204,6 +204,50 @@ BINS: dict[str, Bins] = {
         "one row": lambda run: run.given.rows == 1 and run.counted("linked") > 1,
         "no space behind": _stalls("headers"),
     },
+    "atomic_update": {
+        f"{what}, {mode}": lambda run, mode=mode, fills=fills: run.given.mode == mode and fills(run)
+        for mode in ("stall", "forward")
+        for what, fills in {
+            "the default window, 256 entries or more": lambda run: (
+                run.given.window == 4 and run.given.entries >= 256 and run.counted("stalls") >= 0
+            ),
+            "an update of several cycles waits": lambda run: (
+                run.given.reduce_latency > 2 and run.counted("stalls") > 0
+            ),
+            "no space for what was touched": _stalls("touched"),
+            "no space for what is read": _stalls("temporaries"),
+        }.items()
+    }
+    | {"forwarded from behind its write": lambda run: run.given.read_latency > 2 < run.counted("forwarded")},
+    "islip": {
+        f"{inputs} inputs, {outputs} outputs": lambda run, inputs=inputs, outputs=outputs: (
+            (run.given.inputs, run.given.outputs) == (inputs, outputs) and run.counted("conflicts") > 0
+        )
+        for inputs, outputs in ((8, 8), (3, 16), (12, 2))
+    }
+    | {
+        "all FIFOs of an input full": lambda run: run.most["held"] >= run.given.depth * run.given.outputs > 8,
+        "no space behind": _stalls("outputs"),
+    },
+    "touched": {
+        "five writers": lambda run: run.given.writers == 5 and run.counted("bits_found") > 8,
+        "words of 64 beyond 2048 bits": lambda run: (
+            run.given.width == 64 and run.given.bits > 2048 and run.counted("bits_found") > 0
+        ),
+        "the default": lambda run: run.given.bits == 1024 and run.counted("bits_found") > 0,
+        "no space for what is found": _stalls("found"),
+        "no space for the count": _stalls("ready"),
+    },
+    "prefetch": {
+        "the default": lambda run: run.given.lines == 4 and run.given.line_bytes == 64,
+        "16 buffers of 256 bytes": lambda run: run.given.lines == 16 and run.counted("lines") > 32,
+        "one buffer": lambda run: run.given.lines == 1 and run.counted("lines") > 2,
+        "every job slot taken": lambda run: run.most["job_count"] == run.given.lines > 2,
+        "more fetched than used": lambda run: run.counted("fetched_bytes") > 2 * run.counted("used_bytes"),
+        "waits for a line": _stalls("replies"),
+        "no space behind": _stalls("elements"),
+        "no space for requests": _stalls("requests"),
+    },
     "two_finger": {
         "more than 512 fibers": lambda run: run.counted("fibers") > 512,
         "matches": lambda run: run.counted("matches") > 0,

@@ -1,5 +1,6 @@
 """Faults that the default tests of the twins must find, each in a file of ``hw/rtl``."""
 
+from graph_faults import GRAPH_FAULTS
 from mutation import faults_of
 
 # Where sizes matter, a fault is one of large sizes alone: those that small draws miss.
@@ -137,7 +138,7 @@ MUTANTS = {
         ),
         *faults_of(
             "channel.py", "channel merge_tree",
-            ("channel-16-slots", "last = pointer == capacity - 1", "last = pointer == min(capacity, 16) - 1"),
+            ("channel-16-slots", "last = place == capacity - 1", "last = place == min(capacity, 16) - 1"),
             ("channel-a-token-too-many", "< parameters.capacity - i", "< parameters.capacity + 1 - i"),
             ("channel-late", "for cycle in range(cycles):", "for cycle in range(cycles + 1):"),
         ),
@@ -364,6 +365,7 @@ MUTANTS = {
             ("writer-takes-while-full", "moves = named(\"moves\", ~full | headers.ready)",
              "moves = named(\"moves\", full | ~full)"),
         ),
+        *GRAPH_FAULTS,
         *faults_of(
             "kit/codec.py", "adder_network accumulator",
             ("whole-numbers-unsigned", "return (-magnitude if number < 0 else magnitude) & self.mask",

@@ -1,0 +1,311 @@
+"""The stream prefetcher as RTL: the twin of ``hw.prefetch.StreamPrefetcher``, without its lines' data.
+
+An element leaves as its number. Its bytes would stand beside the module, in a memory of as many lines as it
+has buffers, into which the replies' data go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, ClassVar
+
+import pyrtl
+
+from hw.memory import READ
+from hw.prefetch import StreamPrefetcher
+from hw.rtl.channel import PENDING, following, pointer, stored
+from hw.rtl.kit.adapter import Adapter
+from hw.rtl.kit.backend import Backend
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import Interface, Stream
+from hw.rtl.kit.memory_port import MemoryPort
+from hw.rtl.kit.parameters import Parameters, check_range, number, one_of
+from hw.rtl.kit.trees import any_of
+from hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, packed, unless, unpacked
+from sim.channel import Channel
+
+LINES = (8, 16, 32, 64, 128, 256)  # bytes
+BUFFERS = (1, 16)
+FETCHED = "fetched"  # status outputs: bytes that are asked for in this cycle,
+USED = "used"  # and those of the element that leaves
+
+Job = Mapping[str, Signal]  # its next element, the one behind its last, whether it is open, and its reach
+
+
+@dataclass(frozen=True)
+class StreamPrefetcherParameters(Parameters):
+    """What a prefetcher is made for.
+
+    Args:
+        base: byte address of element 0, a multiple of ``line_bytes`` below 2**60.
+        element_bytes: 1 to 256, up to a line.
+        line_bytes: a power of two, 8 to 256.
+        lines: buffers, 1 to 16.
+        element_bits: of an element's number, 1 to 48.
+        address_bits: of an address, which wraps, 8 to 64.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+
+    base: int = number(0, 0, (1 << 60) - 1)
+    element_bytes: int = number(12, 1, LINES[-1])
+    line_bytes: int = one_of(64, *LINES)
+    lines: int = number(4, *BUFFERS)
+    element_bits: int = number(32, 1, 48)
+    address_bits: int = number(48, 8, 64)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        check_range("stream_prefetcher", "element_bytes", self.element_bytes, 1, self.line_bytes)
+        if self.base % self.line_bytes:
+            raise ValueError(
+                f"stream_prefetcher: base must be a multiple of {self.line_bytes}, not {self.base}"
+            )
+
+    @property
+    def offset_bits(self) -> int:
+        """Bits of a byte's place in its line."""
+        return self.line_bytes.bit_length() - 1
+
+    @property
+    def line_bits(self) -> int:
+        """Bits of a line's number, of those that elements may lie in."""
+        return self.element_bits + self.element_bytes.bit_length()
+
+
+def interface(parameters: StreamPrefetcherParameters) -> Interface:
+    """Ports: those of the component, of which requests have the number of a buffer as tag.
+
+    Status: ``fetched`` and ``used``, bytes of this cycle; ``pending``, where a line is passed by.
+    """
+    element = {"coordinate": parameters.element_bits}
+    memory = _memory(parameters)
+    size = parameters.line_bytes.bit_length()
+    return Interface(
+        "prefetch",
+        (
+            Stream("jobs", "jobs", "input", {**element, "reference": parameters.element_bits + 1}),
+            Stream("stops", "stops", "input", {"control": 1}),
+            Stream("elements", "elements", "output", {"control": 1, **element}),
+            memory.stream("requests", "output"),
+            memory.tags("replies", "input"),
+        ),
+        {FETCHED: size, USED: size, PENDING: 1},
+    )
+
+
+def _memory(parameters: StreamPrefetcherParameters) -> MemoryPort:
+    """The port to memory, at which a buffer's number is the tag."""
+    return MemoryPort(index_bits(parameters.lines), parameters.address_bits)
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """What is done in a cycle: a job taken, the oldest stopped or ended, a line asked for, one used up."""
+
+    takes: Signal
+    stops: Signal
+    ends: Signal
+    asks: Signal
+    frees: Signal
+
+
+def design(parameters: StreamPrefetcherParameters, between: Streams) -> None:
+    """Buffers that are asked for and read in turn, and a queue of jobs behind the one that is served."""
+    moves = _Moves(*(pyrtl.WireVector(1, name) for name in ("takes", "stopped", "ends", "asks", "frees")))
+    asking, is_free, is_here = _buffers(parameters, between, moves)
+    is_asked = _ask(parameters, between, moves, asking, is_free)
+    active, loads, behind = _jobs(parameters, between, moves, is_asked)
+    job = {name: DataRegister(len(wire), f"job_{name}") for name, wire in behind.items()}
+    stepped = _serve(parameters, between, moves, active, job, is_here)
+    for name, register in job.items():
+        register.next <<= pyrtl.select(loads, behind[name], stepped[name])
+
+
+def _buffers(
+    parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves
+) -> tuple[Signal, Signal, Signal]:
+    """Which buffer is to ask next, whether it is free, and whether the line that is read is here."""
+    replies = between.inputs["replies"]
+    replies.accept(pyrtl.Const(1, 1))
+    count = parameters.lines
+    asking = pointer("asking", count, moves.asks)
+    reading: Signal = pyrtl.Register(len(asking), "reading")
+    reading.next <<= pyrtl.select(
+        moves.stops, asking, pyrtl.select(moves.frees, following(reading, count), reading)
+    )
+    free, here = [], []
+    for i in range(count):
+        flies, dropped, comes = (pyrtl.Register(1, f"{name}_{i:02}") for name in ("flies", "dropped", "here"))
+        replied = replies.valid & (replies.fields["coordinate"] == i)
+        flies.next <<= (flies & ~replied) | (moves.asks & (asking == i))
+        dropped.next <<= (dropped | (moves.stops & flies)) & ~replied
+        kept = comes & ~(moves.frees & (reading == i))
+        comes.next <<= (kept | (replied & ~dropped)) & ~moves.stops
+        free.append((asking == i) & ~flies & ~comes)
+        here.append((reading == i) & comes)
+    return asking, any_of("free", free), any_of("read", here)
+
+
+def _ask(
+    parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves, asking: Signal, is_free: Signal
+) -> Signal:
+    """Ask for the lines of the youngest job; gives whether all are asked for."""
+    jobs, requests = between.inputs["jobs"].fields, between.outputs["requests"]
+    low, first = parameters.offset_bits, _bytes(parameters, jobs["coordinate"])
+    end = _bytes(parameters, jobs["reference"][:-1])
+    last = pyrtl.select(jobs["reference"] == jobs["coordinate"], first, end + parameters.line_bytes - 1)
+    is_open: Signal = pyrtl.Register(1, "asks_open")
+    line, behind = (pyrtl.Register(parameters.line_bits, name) for name in ("next_line", "end_line"))
+    more = named("more", is_open | (line != behind))
+    is_open.next <<= pyrtl.select(moves.takes, jobs["reference"][-1], is_open & ~moves.stops)
+    line.next <<= pyrtl.select(moves.takes, first[low:], (line + moves.asks)[: len(line)])
+    behind.next <<= pyrtl.select(
+        moves.takes, last[low : low + len(line)], pyrtl.select(moves.stops, line, behind)
+    )
+    offers = named("offers", more & is_free & ~moves.stops)
+    address = pyrtl.concat(line, pyrtl.Const(0, low)) + parameters.base
+    port = _memory(parameters)
+    fitted = address.zero_extended(max(len(address), parameters.address_bits))[: parameters.address_bits]
+    requests.send(offers, port.token(port.operation(READ), asking, fitted))
+    asks = moves.asks
+    asks <<= offers & requests.ready
+    between.show(FETCHED, unless(~asks, pyrtl.Const(parameters.line_bytes)))
+    return ~more
+
+
+def _bytes(parameters: StreamPrefetcherParameters, element: Signal) -> Signal:
+    """The bytes before an element."""
+    bits = parameters.line_bits + parameters.offset_bits
+    shifts = [i for i in range(parameters.element_bytes.bit_length()) if parameters.element_bytes >> i & 1]
+    return reduce(
+        add, (pyrtl.concat(element, pyrtl.Const(0, i)) if i else element for i in shifts)
+    ).zero_extended(bits)[:bits]
+
+
+def _jobs(
+    parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves, is_asked: Signal
+) -> tuple[Signal, Signal, Job]:
+    """Whether a job is served, whether one begins to be, and which: the first in the queue, or a new one."""
+    jobs, low = between.inputs["jobs"], parameters.offset_bits
+    first, end = jobs.fields["coordinate"], jobs.fields["reference"]
+    reach = (_bytes(parameters, first)[:low] + parameters.element_bytes).zero_extended(low + 2)[: low + 2]
+    fresh = {"element": first, "end": end[:-1], "open": end[-1], "reach": reach}
+    active: Signal = pyrtl.Register(1, "active")
+    held: Signal = pyrtl.Register(parameters.lines.bit_length(), "held")
+    room = named("room", held + active < parameters.lines)
+    jobs.accept(is_asked & room)
+    takes = moves.takes
+    takes <<= jobs.valid & is_asked & room
+    direct = named("direct", takes & (held == 0) & (~active | moves.ends))
+    queues = named("queues", takes & ~direct)
+    pops = named("pops", moves.ends & (held != 0))
+    held.next <<= (held + queues - pops)[: len(held)]
+    active.next <<= direct | pops | (active & ~moves.ends)
+    if parameters.lines == 1:
+        return active, direct, fresh
+    word = stored(parameters.lines - 1, [packed(fresh)], [queues], pops)
+    queued = unpacked(word, fresh)
+    behind = {name: pyrtl.select(direct, wire, queued[name]) for name, wire in fresh.items()}
+    return active, direct | pops, behind
+
+
+def _serve(
+    parameters: StreamPrefetcherParameters,
+    between: Streams,
+    moves: _Moves,
+    active: Signal,
+    job: Job,
+    is_here: Signal,
+) -> Job:
+    """Give the next element of the job, or its stop; gives the job as it is behind that.
+
+    ``reach`` is where in its line the next element ends.
+    """
+    elements, stops = between.outputs["elements"], between.inputs["stops"]
+    size, element = parameters.line_bytes, job["element"]
+    at_end = named("at_end", ~job["open"] & (element == job["end"]))
+    stopping = named("stopping", active & job["open"] & stops.valid)
+    fits = named("fits", is_here & (job["reach"] <= size))
+    stop = active & (stopping | at_end)
+    elements.send(active & (stop | fits), {"control": stop, "coordinate": unless(stop, element)})
+    stops.accept(active & job["open"] & elements.ready)
+    gives = named("gives", active & ~stop & fits & elements.ready)
+    stopped, ends, frees = moves.stops, moves.ends, moves.frees
+    stopped <<= stopping & elements.ready
+    ends <<= stop & elements.ready
+    passes = named("passes", active & ~at_end & is_here & ~fits & ~stopped)
+    reach = (job["reach"] + unless(~gives, pyrtl.Const(parameters.element_bytes)))[: len(job["reach"])]
+    after = (element + gives)[: len(element)]
+    is_last = ~job["open"] & (after == job["end"])
+    frees <<= passes | (gives & (is_last | (reach > size)))
+    between.show(USED, unless(~gives, pyrtl.Const(parameters.element_bytes)))
+    between.show(PENDING, passes)
+    return {**job, "element": after, "reach": pyrtl.select(frees, (reach - size)[: len(reach)], reach)}
+
+
+class StreamPrefetcherStandIn(Adapter):
+    """Stands in for a ``StreamPrefetcher`` of port 0; the module's ports are those of this file."""
+
+    PORTS = StreamPrefetcher.PORTS
+    COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        FETCHED: ("fetched_bytes",),
+        USED: ("used_bytes",),
+    }
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._bytes = dict.fromkeys((FETCHED, USED), 0)
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count bytes."""
+        for name in self._bytes:
+            self._bytes[name] += self.status[name]
+
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+        """Busy too where a line is passed by in which no element ends."""
+        return self.busy(now + 1) if self.status[PENDING] else super().account(now, moved, blocked)
+
+    def awaited(self) -> Channel | None:
+        """A line, within a job."""
+        within = self.end("jobs").tokens > self.end("elements").stops
+        return self.end("replies").waits_at() if within else None
+
+    def counters(self) -> dict[str, int]:
+        """Lines asked for, bytes of them and of elements."""
+        bytes_of = self._bytes
+        lines = self.end("requests").tokens
+        return self.told({"lines": lines, "fetched_bytes": bytes_of[FETCHED], "used_bytes": bytes_of[USED]})
+
+
+def _matching(
+    base: int, element_bytes: int, *, port: int = 0, line_bytes: int = 64, lines: int = 4
+) -> StreamPrefetcherParameters:
+    if port:
+        raise ValueError(f"stream_prefetcher: port must be 0, not {port}; put it behind a concentrator")
+    return StreamPrefetcherParameters(
+        base, element_bytes, line_bytes, lines, element_bits=48, address_bits=64
+    )
+
+
+BLOCK = RtlBlock(
+    "prefetch",
+    "reads elements that lie one behind another, a line ahead for each of its buffers",
+    StreamPrefetcherParameters,
+    _matching,
+    interface,
+    design,
+    StreamPrefetcherStandIn,
+    lambda name, parameters: StreamPrefetcher(
+        name,
+        parameters.base,
+        parameters.element_bytes,
+        line_bytes=parameters.line_bytes,
+        lines=parameters.lines,
+    ),
+)
