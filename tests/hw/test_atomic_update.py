@@ -220,8 +220,8 @@ def test_what_cannot_be_made_is_refused():
         unit(write_latency=0)
 
 
-class Forgetful(AtomicUpdate):
-    """Does not see the second of those in flight."""
+class Silent(AtomicUpdate):
+    """Tells nobody what was touched."""
 
     def tick(self, now):
         self.touched, kept = None, self.touched
@@ -232,6 +232,6 @@ class Forgetful(AtomicUpdate):
 
 def test_planted_a_unit_that_tells_of_nothing_is_found():
     inputs = {"updates": tokens_of(WORKED)}
-    block = Forgetful("unit", array("d", [INFINITE] * 8), neutral=INFINITE)
+    block = Silent("unit", array("d", [INFINITE] * 8), neutral=INFINITE)
     assert run_block(block, inputs, ["touched"]).tokens("touched") == []
     assert run_block(unit(), inputs, ["touched"]).tokens("touched") != []
