@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fiberscope.errors import InputError
 from fiberscope.teaal.plan import Mapped, RankUse
-from fiberscope.teaal.specification import Flatten, Follow, Split, UniformOccupancy, UniformShape
+from fiberscope.teaal.specification import Flatten, Follow, Partition, Split, UniformOccupancy, UniformShape
 from workloads.canonical import Integers
 from workloads.fibertree import FiberTree
 from workloads.tree_blocks import swizzled
@@ -39,7 +39,7 @@ class Operand:
 
 def prepare(mapped: Mapped, operands: Sequence[Operand]) -> None:
     """Cut and flatten all operands, and bring their ranks into the order of the loops."""
-    for part in mapped.einsum.partitioning:
+    for part in _from_the_outside_in(mapped):
         if isinstance(part, Split):
             _split(mapped, operands, part)
         elif isinstance(part, Flatten):
@@ -48,6 +48,22 @@ def prepare(mapped: Mapped, operands: Sequence[Operand]) -> None:
             _follow(mapped, operands, part)
     for operand in operands:
         operand.tree = swizzled(operand.tree, _in_loop_order(mapped, operand, operand.tree.names))
+
+
+def _from_the_outside_in(mapped: Mapped) -> Iterator[Partition]:
+    """The partitionings; of cuts that follow one another, what outer loops go over is cut first.
+
+    So a fiber is cut where only those ranks lie above it whose loops do.
+    """
+    cuts: list[Split] = []
+    for part in mapped.einsum.partitioning:
+        if isinstance(part, Split):
+            cuts.append(part)
+            continue
+        yield from sorted(cuts, key=lambda cut: mapped.top(cut.rank))
+        cuts.clear()
+        yield part
+    yield from sorted(cuts, key=lambda cut: mapped.top(cut.rank))
 
 
 def _in_loop_order(mapped: Mapped, operand: Operand, names: Iterable[str]) -> list[str]:

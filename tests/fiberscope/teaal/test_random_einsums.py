@@ -233,3 +233,26 @@ def test_what_is_everywhere_is_in_every_piece_of_a_leader():
         "C": FiberTree.from_coo({"R": 2}, [[1]], [5.0]),
     }
     check((Specification("sum", tensors, (einsum,)), trees))
+
+
+def test_cuts_are_made_from_the_outer_loops_in():
+    """C, which leads the cut of J, follows A's cut of K while the loops run; K's loop lies further out."""
+    i, j, k = (Index(((rank, 1),)) for rank in "IJK")
+    inner = Call("max", (Access("A", (Index((("I", 1),), 1), k)), Access("B", (i,))))
+    equation = Equation(Access("Z", (j, j)), Call("max", (inner, Access("C", (k, j)))), "")
+    cuts = (
+        Split("J", ("J2", "J1", "J0"), (UniformOccupancy("C", 2), UniformOccupancy("C", 1))),
+        Split("I", ("I1", "I0"), (UniformOccupancy("B", 2),)),
+        Split("K", ("K1", "K0"), (UniformOccupancy("A", 2),)),
+    )
+    order = ("I1", "I0", "K1", "J2", "J1", "K0", "J0")
+    tensors = {name: Tensor(name, ("R", "S"), ("R", "S")) for name in "AZ"}
+    tensors |= {"B": Tensor("B", ("R",), ("R",)), "C": Tensor("C", ("R", "S"), ("S", "R"))}
+    rows, columns = [2, 3, 2, 3, 0, 1, 3], [0, 0, 1, 1, 2, 2, 2]
+    trees = {
+        "A": FiberTree.from_coo({"R": 6, "S": 3}, [[], []], []),
+        "B": FiberTree.from_coo({"R": 5}, [[0, 1]], [-1.0, 2.0]),
+        "C": FiberTree.from_coo({"R": 3, "S": 4}, [columns, rows], [-2.0, -1, -2, 3, 3, -1, 1]),
+    }
+    einsum = Einsum("Z", equation, ("J", "I", "K"), order, cuts)
+    check((Specification("larger", tensors, (einsum,)), trees))
