@@ -14,7 +14,7 @@ from workloads import synchronous
 from workloads.canonical import CsrArray, Values
 from workloads.errors import WorkloadError, nearest
 from workloads.problem import Problem, ProblemParameters
-from workloads.program_file import read_program
+from workloads.program_file import read_program, try_out
 from workloads.synchronous import GraphTask
 from workloads.verification import Comparison
 from workloads.vertex_program import BFS, PAGERANK, SSSP, VertexProgram
@@ -78,7 +78,8 @@ class GraphAlgorithm(Problem):
         """Refuse what is no graph, and a root or weights that it has not.
 
         Raises:
-            WorkloadError: not square, too many vertices, no such root or algorithm, or a negative cycle.
+            WorkloadError: not square, too many vertices, no such root or algorithm, a program that does not
+                work, or a negative cycle.
         """
         shape, name = self.operands["G"].shape, self.operands["G"].name
         if shape[0] != shape[1]:
@@ -87,6 +88,8 @@ class GraphAlgorithm(Problem):
         if shape[0] > MOST_VERTICES:
             raise WorkloadError(f"{shape[0]} vertices; ids of 4 bytes tell 2^32 apart", where=name)
         self.task = self._task(_program(self.parameters.algorithm), shape[0])
+        if self.task.program not in PROGRAMS.values():
+            try_out(self.graph, self.task, self.parameters.algorithm)
         self.reference, self.tolerance = self._reference()
         if self._has_negative_weights():
             self._refuse_endless()

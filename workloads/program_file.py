@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from workloads import synchronous
+from workloads.canonical import CsrArray, Values
 from workloads.errors import WorkloadError
+from workloads.synchronous import GraphTask
 from workloads.vertex_program import VertexProgram
 
-__all__ = ["read_program"]
+__all__ = ["read_program", "try_out"]
 
 NAME = "PROGRAM"
 
@@ -28,3 +34,34 @@ def read_program(path: Path) -> VertexProgram:
     if not isinstance(found, VertexProgram):
         raise WorkloadError(f"it should have a VertexProgram, called {NAME}", where=str(path))
     return found
+
+
+def try_out(graph: CsrArray, task: GraphTask, where: str) -> None:
+    """Run the first iteration of a program by the plain loop, so that its faults show before any cycle.
+
+    Raises:
+        WorkloadError: it fails, or breaks a rule by which machines may leave work out.
+    """
+    try:
+        before = task.program.start(np.diff(graph.indptr), task.root)
+        if not (
+            isinstance(before, np.ndarray) and before.shape == graph.shape[:1] and before.dtype.kind in "iuf"
+        ):
+            raise TypeError(f"start gives {before!r:.40}; it should be an array of a number for each vertex")
+        after = synchronous.run(graph, replace(task, iterations=1)).properties
+        if not task.program.all_active:
+            _check_unreached(graph, task, before, after)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise WorkloadError(f"{type(error).__name__}: {error}", where=where) from error
+
+
+def _check_unreached(graph: CsrArray, task: GraphTask, before: Values, after: Values) -> None:
+    """Vertices without a message must be as they were: most designs do not apply them."""
+    unreached = after != before
+    unreached[graph.indices[graph.indptr[task.root] : graph.indptr[task.root + 1]]] = False
+    if unreached.any():
+        vertex = int(np.argmax(unreached))
+        raise ValueError(
+            f"apply makes {after[vertex]:g} of {before[vertex]:g} at vertex {vertex}, which no message has "
+            "reached; it should leave it as it is"
+        )

@@ -142,7 +142,7 @@ def _reduce(program: VertexProgram, reduced: Values, destinations: AnyIntegers, 
         REDUCE[program.reduce].at(reduced, destinations, messages)
         return
     for destination, message in zip(destinations.tolist(), messages.tolist(), strict=True):
-        reduced[destination] = program.reduce(float(reduced[destination]), message)
+        reduced[destination] = float(program.reduce(float(reduced[destination]), message))
 
 
 def _applied(program: VertexProgram, old: Values, reduced: Values, degrees: Integers) -> Values:
@@ -154,4 +154,4 @@ def _applied(program: VertexProgram, old: Values, reduced: Values, degrees: Inte
 def _each(function: Callable[..., float], *columns: Values) -> Values:
     """A Python function of plain numbers, called for each row."""
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    return np.array([function(*row) for row in rows], dtype=float)
+    return np.fromiter((float(function(*row)) for row in rows), dtype=float)

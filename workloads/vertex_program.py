@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isnan
+from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +22,7 @@ __all__ = [
     "ADD",
     "APPLY",
     "COPY",
+    "DAMPING",
     "HOP",
     "MIN",
     "PROCESS",
@@ -74,7 +77,8 @@ class VertexProgram:
         cycles: latencies of the three functions where they are not those of the machine's configuration.
 
     Raises:
-        ValueError: a name that is not known, or a latency below 1.
+        ValueError: a name that is not known, a neutral that is no number, or latencies that are not
+            three, each at least 1.
     """
 
     name: str
@@ -96,8 +100,14 @@ class VertexProgram:
         ):
             if given not in known if isinstance(given, str) else not callable(given):
                 raise ValueError(f"{what} is {given!r}; it should be a function or one of {', '.join(known)}")
-        if self.cycles is not None and min(self.cycles) < 1:
-            raise ValueError(f"cycles is {self.cycles}; a function takes at least 1")
+        if not isinstance(self.neutral, Real) or isnan(self.neutral):
+            raise ValueError(f"neutral is {self.neutral!r}; it should be a number")
+        if self.cycles is not None and not _are_latencies(self.cycles):
+            raise ValueError(f"cycles is {self.cycles}; it should be three whole numbers, each at least 1")
+
+
+def _are_latencies(cycles: tuple[int, ...]) -> bool:
+    return len(cycles) == 3 and all(isinstance(each, int) and each >= 1 for each in cycles)
 
 
 def from_root(elsewhere: float, at_root: float) -> Start:

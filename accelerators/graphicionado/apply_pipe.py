@@ -12,9 +12,9 @@ from hw.stream import DATA, STOP
 from sim import words
 from sim.channel import Channel
 from sim.component import Component, Input, Output, Signal
+from workloads.vertex_program import DAMPING
 
 ONE = 1  # as wide as a word when compiled, where the literal is not
-DAMPING = 0.85  # of PageRank
 WAYS = ("min", "rank")
 MIN, RANK, OWN = range(3)
 

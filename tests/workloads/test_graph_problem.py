@@ -159,5 +159,42 @@ def test_a_program_file_that_has_none_is_refused(text, message, tmp_path):
 def test_a_program_that_no_machine_could_run_is_refused():
     with pytest.raises(ValueError, match="process_edge is 'hopp'; it should be a function or one of hop, "):
         VertexProgram("x", "hopp", MIN, MIN, 0.0, from_root(0.0, 1.0))
-    with pytest.raises(ValueError, match="a function takes at least 1"):
+    with pytest.raises(ValueError, match="three whole numbers, each at least 1"):
         VertexProgram("x", "hop", MIN, MIN, 0.0, from_root(0.0, 1.0), cycles=(0, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ("reduce=lambda old, new: 1 // 0", "program.py: ZeroDivisionError: "),
+        ("reduce=lambda old, new: None", "program.py: TypeError: "),
+        ("apply=lambda old, new: old", r"program.py: TypeError: .* takes 2 positional arguments but 3"),
+        ("process_edge=lambda width, capacity: None", "program.py: TypeError: "),
+        ("start=lambda degrees, root: 5", "start gives 5; it should be an array of a number for each vertex"),
+        ("start=lambda degrees, root: [1.0] * len(degrees)", "start gives .* should be an array"),
+        (
+            "apply=lambda old, new, degree: old + 1",
+            "apply makes 1 of 0 at vertex 0, which no message has reached",
+        ),
+        ("neutral=float('nan')", "neutral is nan; it should be a number"),
+        ("neutral='none'", "neutral is 'none'; it should be a number"),
+        ("cycles=(1, 1)", r"cycles is \(1, 1\); it should be three whole numbers, each at least 1"),
+        ("cycles=(1, 1.5, 1)", r"cycles is \(1, 1.5, 1\); it should be three whole numbers"),
+    ],
+)
+def test_a_program_is_tried_out_before_it_is_run(changed, message, tmp_path):
+    path = tmp_path / "program.py"
+    given = {
+        "process_edge": "min",
+        "reduce": "max",
+        "apply": "lambda old, new, degree: max(old, new)",
+        "neutral": "0.0",
+        "start": "from_root(0.0, 9.0)",
+    }
+    key, value = changed.split("=", 1)
+    lines = ", ".join(f"{name}={what}" for name, what in (given | {key: value}).items())
+    path.write_text(
+        f"from workloads import VertexProgram, from_root\nPROGRAM = VertexProgram('widest', {lines})\n"
+    )
+    with pytest.raises(WorkloadError, match=message):
+        _problem(np.eye(3, k=1), algorithm=str(path), root=1)

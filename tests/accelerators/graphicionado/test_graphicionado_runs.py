@@ -6,6 +6,7 @@ import json
 
 import pytest
 from graphicionado_bench import TINY, problem_of, reference, small_graph
+from scipy import sparse
 
 import fiberscope
 from accelerators.graphicionado import ACCELERATOR
@@ -82,6 +83,22 @@ def test_a_program_of_ones_own_runs_and_is_checked(tmp_path):
         assert found.problem.title == "widest path from vertex 5"
         assert found.operations["iterations"] == len(outcome.iterations)
         assert found.operations["updates"] == outcome.total("updates")
+
+
+@pytest.mark.parametrize("design", ["graphicionado", "csr_like", "graphdyns"])
+def test_messages_that_equal_neutral_change_only_the_count_of_updates(design, tmp_path):
+    path = tmp_path / "widest.py"
+    path.write_text(WIDEST)
+    narrow = sparse.csr_array(([4.0, 4.0, 0.0, 0.0], ([0, 0, 1, 2], [1, 2, 3, 3])), shape=(4, 4))
+    given = {"algorithm": str(path), "root": 0, "weights": "file"}
+    outcome = reference(problem_of(narrow, **given))
+    settings = {**TINY, "design": design, **{f"problem.{key}": value for key, value in given.items()}}
+    found = fiberscope.simulate("graphicionado", narrow, settings=settings)
+    assert found.verification.passed
+    assert outcome.total("updates") == 3
+    assert found.operations["updates"] == 4  # vertex 3 is found neutral twice
+    if design == "csr_like":
+        assert found.operations["applied"] == 3
 
 
 @pytest.mark.parametrize(
