@@ -37,26 +37,35 @@ class Fit:
             ConfigurationError: what is given does not fit.
         """
         slices, coarsen = parameters.slice.count, parameters.table.coarsen
-        free = [not slices, not coarsen and parameters.start == "edram" and parameters.keeps_source]
+        most_slices = 1 if slices else min(MOST, -(-vertices // parameters.block.vertices))
+        told_by_source = parameters.start == "edram" and parameters.keeps_source
+        most_coarsen = min(MOST, vertices) if told_by_source and not coarsen else 1
         fit = cls._of(parameters, vertices, max(1, slices), max(1, coarsen))
-        while fit.needed > parameters.edram.size and any(free) and max(fit.slices, fit.coarsen) < MOST:
+        while fit.needed > parameters.edram.size:
+            cuts, coarsens = fit.slices < most_slices, fit.coarsen < most_coarsen
+            if not (cuts or coarsens):
+                raise ConfigurationError(fit._overflow(parameters, vertices))
             # The larger of the two shares shrinks first; where they are equal, that of the slices.
-            grows = free[0] and (fit.slices <= fit.coarsen or not free[1])
+            grows = cuts and (fit.slices <= fit.coarsen or not coarsens)
             factors = (2, 1) if grows else (1, 2)
             fit = cls._of(parameters, vertices, fit.slices * factors[0], fit.coarsen * factors[1])
-        if fit.needed > parameters.edram.size:
-            raise ConfigurationError(
-                f"edram.size is {parameters.edram.size}, and {vertices} vertices in {fit.slices} slices with "
-                f"a table of {fit.coarsen} vertices an entry need {fit.needed} bytes; a larger slice.count "
-                "or table.coarsen would do, or 0 for those that fit"
-            )
         return fit
 
     @classmethod
     def _of(cls, parameters: GraphicionadoConfiguration, vertices: int, slices: int, coarsen: int) -> Fit:
-        temporary = -(-vertices // slices) * parameters.property.bytes
+        block = parameters.block.vertices
+        largest = min(vertices, -(-vertices // block // slices) * block)
         table = 0 if parameters.start == "memory" else -(-vertices // coarsen) * parameters.id.bytes
-        return cls(slices, coarsen, temporary + table)
+        return cls(slices, coarsen, largest * parameters.property.bytes + table)
+
+    def _overflow(self, parameters: GraphicionadoConfiguration, vertices: int) -> str:
+        given = parameters.slice.count or parameters.table.coarsen
+        larger = "a larger slice.count or table.coarsen would do, or 0 for those that fit"
+        return (
+            f"edram.size is {parameters.edram.size}, and {vertices} vertices in {self.slices} slices with a "
+            f"table of {self.coarsen} vertices an entry need {self.needed} bytes; "
+            + (larger if given else "it should be larger")
+        )
 
     def bounds(self, parameters: GraphicionadoConfiguration, vertices: int) -> Integers:
         """The first vertex of each slice, and the one behind the last; at multiples of blocks."""
