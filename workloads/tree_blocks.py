@@ -49,34 +49,61 @@ def _part(tree: FiberTree, begin: int, end: int) -> FiberTree:
     return FiberTree(tree.ranks, tuple(segments), tuple(coordinates), tree.values[begin:end])
 
 
-def put_together(parts: Iterable[FiberTree]) -> FiberTree:
-    """The tree of parts whose roots follow one another."""
-    kept = list(parts)
-    ranks = kept[0].ranks
-    segments = [[part.segments[level] for part in kept] for level in range(len(ranks))]
-    coordinates = [[part.coordinates[level] for part in kept] for level in range(len(ranks))]
-    values = [part.values for part in kept]
-    kept.clear()  # what a rank of the parts holds is freed when it has been copied
-    joined = [_concatenated(coordinates.pop(0)) for _ in ranks]
-    bounds = [np.array([0, len(joined[0])])] + [_one_behind_another(rank) for rank in segments[1:]]
-    return FiberTree(ranks, tuple(bounds), tuple(joined), _concatenated(values))
+def put_together(parts: Iterable[FiberTree], nonzeros: int) -> FiberTree:
+    """The tree of parts whose roots follow one another, with so many nonzeros in all.
+
+    A part is copied and let go before the next one is asked for. Every element has a nonzero below it.
+    """
+    whole: _Whole | None = None
+    for part in parts:
+        whole = whole or _Whole(part, nonzeros)
+        whole.append(part)
+    assert whole is not None  # a tree without elements is one part, too
+    return whole.tree()
 
 
-def _concatenated(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    joined: npt.NDArray[Any] = np.concatenate(arrays)
-    arrays.clear()
-    return joined
+class _Filled:
+    """An array that is filled from the front; memory that it does not reach is never the host's."""
+
+    def __init__(self, room: int, kind: npt.DTypeLike) -> None:
+        self.room = np.empty(room, kind)
+        self.length = 0
+
+    def extend(self, more: npt.NDArray[Any]) -> None:
+        end = self.length + len(more)
+        self.room[self.length : end] = more
+        self.length = end
+
+    def array(self) -> npt.NDArray[Any]:
+        return self.room[: self.length]
 
 
-def _one_behind_another(bounds: Sequence[Integers]) -> Integers:
-    """Where fibers begin, if those of each part begin where the last part's end."""
-    before = np.cumsum([0] + [int(part[-1]) for part in bounds])
-    moved = [part[:-1] + offset for part, offset in zip(bounds, before[:-1], strict=True)]
-    return np.concatenate([*moved, before[-1:]])
+class _Whole:
+    def __init__(self, first: FiberTree, nonzeros: int) -> None:
+        self.ranks = first.ranks
+        self.bounds = [_Filled(nonzeros + 1, np.int64) for _ in self.ranks[1:]]
+        self.coordinates = [_Filled(nonzeros, np.int64) for _ in self.ranks]
+        self.values = _Filled(nonzeros, first.values.dtype)
+        for bounds in self.bounds:
+            bounds.extend(np.zeros(1, np.int64))
+
+    def append(self, part: FiberTree) -> None:
+        """Put a part behind what there is: its fibers begin behind the elements of the others."""
+        for bounds, more, elements in zip(self.bounds, part.segments[1:], self.coordinates[1:], strict=True):
+            bounds.extend(more[1:] + elements.length)
+        for elements, coordinates in zip(self.coordinates, part.coordinates, strict=True):
+            elements.extend(coordinates)
+        self.values.extend(part.values)
+
+    def tree(self) -> FiberTree:
+        root = np.array([0, self.coordinates[0].length])
+        segments = (root, *(bounds.array() for bounds in self.bounds))
+        coordinates = tuple(elements.array() for elements in self.coordinates)
+        return FiberTree(self.ranks, segments, coordinates, self.values.array())
 
 
 def swizzled(tree: FiberTree, names: Sequence[str], most: int = NONZEROS_A_BLOCK) -> FiberTree:
     """``FiberTree.swizzle``, block by block where the root stays."""
     if tuple(names) == tree.names or tree.nonzeros <= most or names[0] != tree.names[0]:
         return tree.swizzle(names)
-    return put_together(block.swizzle(names) for block in blocks(tree, most))
+    return put_together((block.swizzle(names) for block in blocks(tree, most)), tree.nonzeros)

@@ -15,6 +15,7 @@ cdef class AccessList:
 
     cpdef long add_line(self, long owner) except -1
     cpdef int add(self, long line, long kind) except -1
+    cpdef int clear(self) except -1
 
 cdef class CacheFeed(Recorder):
     cdef AccessList cache

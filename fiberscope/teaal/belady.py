@@ -50,6 +50,11 @@ class AccessList:
         self.accesses[self.length] = line << KIND_BITS | kind
         self.length += 1
 
+    def clear(self) -> None:
+        """Let all accesses go, and their memory."""
+        self.accesses = array("i", bytes(4 << 10))
+        self.length = 0
+
 
 class CacheFeed(Recorder):
     """One binding of a cache: lists its accesses.

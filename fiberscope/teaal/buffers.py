@@ -82,7 +82,8 @@ class Bound:
         """Of a buffet: lines read and written."""
         buffets = [each for each in self.recorders if isinstance(each, Buffet)]
         shared = self.told.lines_shared if isinstance(self.told, Multicast) else 0
-        return sum(each.lines_read for each in buffets) - shared, sum(each.lines_written for each in buffets)
+        read = sum(each.lines_read for each in buffets) - shared
+        return int(read), int(sum(each.lines_written for each in buffets))
 
     def served_traffic(self) -> Traffic:
         """What compute reads and writes."""
@@ -120,7 +121,7 @@ class Buffer:
     bound: list[Bound] = field(default_factory=list)
 
     def traffic(self) -> dict[str, Traffic]:
-        """What went between it and what is above it, by tensor."""
+        """What went between it and what is above it, by tensor; once: caches let go what they were asked."""
         width, total = self.component.width, dict.fromkeys(self.tensors, Traffic())
         for bound, (read, written) in zip(self.bound, self._lines(), strict=True):
             total[bound.binding.tensor] += Traffic(read * width, written * width) + bound.header_traffic()
@@ -159,4 +160,5 @@ class Buffer:
             SetAssociativeCache(lines, self.component.ways or WAYS) if self.replaces else BeladyCache(lines)
         )
         cache.replay(accesses)
+        accesses.clear()
         return cache

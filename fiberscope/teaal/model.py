@@ -46,7 +46,9 @@ class Model:
         self.imbalances: list[Imbalance | None] = []
 
     def observe(self, prepared: Prepared) -> Sequence[Attachment]:
-        """The recorders for an Einsum that is about to run."""
+        """The recorders for an Einsum that is about to run; what the last one moved is counted before."""
+        if self.storages and self.storages[-1] is not None:
+            self.storages[-1].traffic()
         configuration = self._configuration(prepared)
         if configuration is None:
             self.storages.append(None)

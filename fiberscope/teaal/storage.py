@@ -51,6 +51,7 @@ class Storage:
         self.effects = effects
         self.space = _space(prepared) if effects.instances else None
         self.buffers: dict[str, Buffer] = {}
+        self.counted: dict[str, dict[str, Traffic]] | None = None
         for binding in prepared.einsum.bindings.storage:
             if self.components[binding.component].kind != "DRAM" and self._bits(binding):
                 self._bind(binding)
@@ -67,8 +68,14 @@ class Storage:
         """After the run: by component and tensor.
 
         All that a buffer takes of a tensor is charged to each component that is above it on one of the
-        tensor's paths, as the public tool does.
+        tensor's paths, as the public tool does. When it has been counted, caches need the memory no more that
+        lists what they were asked for.
         """
+        if self.counted is None:
+            self.counted = self._traffic()
+        return self.counted
+
+    def _traffic(self) -> dict[str, dict[str, Traffic]]:
         charged: dict[str, dict[str, Traffic]] = {}
         for buffer in self.buffers.values():
             moved = buffer.traffic() if buffer.sources else {}

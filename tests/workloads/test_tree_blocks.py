@@ -28,7 +28,7 @@ def same(one, other):
 @given(trees(), st.integers(1, 40))
 def test_blocks_are_small_and_make_the_tree_again(tree, most):
     parts = list(blocks(tree, most))
-    assert same(put_together(parts), tree)
+    assert same(put_together(parts, tree.nonzeros), tree)
     assert all(part.nonzeros <= most or len(part.coordinates[0]) == 1 for part in parts)
 
 
