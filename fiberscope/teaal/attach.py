@@ -39,7 +39,7 @@ def attach(nest: Nest, attachment: Attachment) -> None:
         if operand.name != attachment.tensor:
             continue
         for level in levels:
-            if level.name == (attachment.root or attachment.rank):
+            if operand.formatted.get(level.name, level.name) == (attachment.root or attachment.rank):
                 if attachment.root is not None:
                     level.cursor.reached.append(attachment.recorder)
                 elif attachment.kind == "payload":

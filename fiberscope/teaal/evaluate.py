@@ -224,7 +224,7 @@ def _same(one: FiberTree | None, other: FiberTree) -> bool:
 
 def _prepared(einsum: Einsum, nest: Nest) -> Prepared:
     levels = {"root": 0} | {name: depth + 1 for depth, name in enumerate(nest.mapped.loops)}
-    trees = {operand.name: operand.tree for operand in nest.operands}
+    trees = {operand.name: operand.formatted_tree for operand in nest.operands}
     output = tuple(level.rank for level in nest.output)
     return Prepared(einsum, trees, output, levels, np.asarray(nest.state.serials))
 

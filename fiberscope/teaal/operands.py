@@ -121,6 +121,8 @@ def tree(given: Given, declared: Sequence[str], output: Sequence[str]) -> FiberT
     """
     matrix = given.workload.matrix
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    if not declared:
+        return _scalar(given.name, matrix)
     if len(declared) == 1:
         return _vector(given.name, declared[0], matrix, rows)
     if len(declared) != 2:
@@ -128,6 +130,14 @@ def tree(given: Given, declared: Sequence[str], output: Sequence[str]) -> FiberT
     ranks = matrix_ranks(given, declared, output)
     shape = dict(zip(ranks, map(int, matrix.shape), strict=True))
     return FiberTree.from_coo(shape, [rows, matrix.indices], matrix.data)
+
+
+def _scalar(name: str, matrix: CsrArray) -> FiberTree:
+    """A file with one row and one column, as a tensor without ranks."""
+    if matrix.shape != (1, 1):
+        size = " x ".join(map(str, matrix.shape))
+        raise InputError(f"{name} has no rank; it should be a file with one row and one column, not {size}")
+    return FiberTree((), (), (), matrix.data)
 
 
 def _vector(

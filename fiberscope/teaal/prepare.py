@@ -22,7 +22,8 @@ class Operand:
     """A tensor as one access of the equation reads it.
 
     Attributes: ``uses`` are its ranks by the equation's names; ``tree`` is cut step by step; ``followed``
-    holds the ranks that are cut where another tensor is, while the loops run.
+    holds the ranks that are cut where another tensor is, while the loops run; ``formatted`` has the names
+    that formats and bindings have for pieces with halos, which the tree calls as the loops do.
     """
 
     name: str
@@ -31,6 +32,12 @@ class Operand:
     empty: float = 0.0
     uncompressed: tuple[str, ...] = ()
     followed: list[str] = field(default_factory=list)
+    formatted: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def formatted_tree(self) -> FiberTree:
+        """The tree with the names that formats and bindings have for its ranks."""
+        return _renamed(self.tree, self.formatted)
 
     def use(self, rank: str) -> RankUse | None:
         """The use of a rank of the tree that was neither cut nor flattened, or None."""
@@ -211,6 +218,8 @@ def _cut_with_halo(
         tree = pieces.above(tree, use.name)
         outer = name, size
     operand.tree = tree
+    here = (*mapped.splits[follow.leader].names[:-1], use.name)
+    operand.formatted |= dict(zip(here, follow.names, strict=True))
 
 
 @dataclass(frozen=True)

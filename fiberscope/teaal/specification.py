@@ -236,7 +236,7 @@ class Component:
         operations: of a compute unit.
         intersection: how an intersector works.
         inputs, outputs: lists of a merger, None is unlimited; ``radix``: lists it merges at once, alike.
-        order: ``fifo`` or ``opt``; ``reduce``: whether a merger adds what is at equal coordinates.
+        order: ``fifo`` or ``opt``, of a merger.
         num_ranks: of a sequencer.
     """
 
@@ -256,7 +256,6 @@ class Component:
     outputs: int | None = None
     radix: int | None = None
     order: str = ""
-    reduce: bool = False
     num_ranks: int | None = None
 
 
