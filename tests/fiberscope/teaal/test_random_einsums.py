@@ -1,5 +1,6 @@
 """Einsums of any kind, with any mapping, give what they say: drawn ones against every point worked out."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +9,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fiberscope.teaal.evaluate import run
-from fiberscope.teaal.expression import Access, Call, Equation, Index, Number, Operation, Take, accesses
+from fiberscope.teaal.expression import (
+    Access,
+    Call,
+    Equation,
+    Index,
+    Number,
+    Operation,
+    Scalar,
+    Take,
+    accesses,
+)
 from fiberscope.teaal.projection import can_project, projections
 from fiberscope.teaal.specification import (
     Bindings,
     Einsum,
     Flatten,
+    Function,
     IntersectorBinding,
     Specification,
     Split,
@@ -24,6 +36,11 @@ from fiberscope.teaal.specification import (
 from workloads.fibertree import FiberTree
 
 RANKS = ("I", "J", "K")
+APART = Call("max", (Operation("-", (Scalar("x"), Scalar("y"))), Number(0.5)))
+FUNCTIONS = {"gap": Function("gap", ("x", "y"), APART)}  # of the specification's own
+PLAIN = {"*": "mul", "+": "add", "-": "sub"}
+MIN_PLUS = {"*": "add", "+": "min", "-": "sub"}
+OTHERS = {"*": "min", "+": "or", "-": "differs"}
 
 
 @st.composite
@@ -57,7 +74,7 @@ def expressions(draw, names, ranks, depth=0):
     if kind == 6:
         return Take(operands, draw(st.integers(0, count - 1)))
     if kind == 7:
-        return Call("max", operands[:2])
+        return Call(draw(st.sampled_from(("max", "gap"))), operands[:2])
     if kind == 8:
         return Operation("-", (*operands[:1], Operation("*", (Number(2.0), operands[1]))))
     return Operation("+", operands)
@@ -145,17 +162,19 @@ def programs(draw):
             access.tensor, declared, draw(st.permutations(declared).map(tuple)), tuple(whole)
         )
     declared = tuple(f"ZR{place}" for place in range(len(outputs)))
-    tensors["Z"] = Tensor("Z", declared, draw(st.permutations(declared).map(tuple)))
+    operators = draw(st.sampled_from((PLAIN, PLAIN, MIN_PLUS, OTHERS)))
+    empty = math.inf if operators is MIN_PLUS else 0.0
+    tensors["Z"] = Tensor("Z", declared, draw(st.permutations(declared).map(tuple)), empty=empty)
     leads = tuple(
         IntersectorBinding("unit", loop, draw(st.sampled_from(list(trees))))
         for loop in order
         if draw(st.integers(0, 3)) == 0
     )
-    einsum = Einsum(
-        "Z", Equation(output, expression, ""), space, order, parts, bindings=Bindings("", intersectors=leads)
-    )
+    bindings = Bindings("", intersectors=leads)
+    equation = Equation(output, expression, "")
+    einsum = Einsum("Z", equation, space, order, parts, bindings=bindings, operators=operators)
     sizes = {rank: shapes[rank] for rank in RANKS}
-    return Specification("drawn", tensors, (einsum,), shapes=sizes), trees
+    return Specification("drawn", tensors, (einsum,), shapes=sizes, functions=FUNCTIONS), trees
 
 
 def extent(index, shapes):
