@@ -13,7 +13,7 @@ from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import Json
 from fiberscope.errors import InputError
-from fiberscope.report.files import check_outputs
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 
 __all__ = ["model"]
 
@@ -53,7 +53,7 @@ def model(
 ) -> None:
     """Run a cascade of Einsums as a machine maps it: exact counts, and the time of what takes longest.
 
-    Results are verified. Nothing is timed event by event: no cycle of a run can be below the bound.
+    Results are verified. Nothing is timed event by event: the time is that of what takes longest.
 
     \b
     Examples:
@@ -69,6 +69,7 @@ def model(
     from fiberscope.teaal.show import traffic_table
 
     factors, tensors = _taken_apart(operands or [])
+    _check_show(show, json, output)
     check_outputs({"the report": json, "--output": output}, _files(specification, factors, tensors))
     entries = parse_settings(settings or [])
     if show is not None and _shown(show, specification, entries):
@@ -80,8 +81,24 @@ def model(
     with delivering(json, quiet or show is not None) as deliver, watched(quiet) as tell:
         report = modelled(specification, *factors, progress=tell, **given)
     deliver(report)
-    if show is not None:
+    if show is not None and json != STANDARD_OUTPUT:
         show_tables([traffic_table(report)], markdown=False)
+
+
+def _check_show(what: str | None, json: Path | None, output: Path | None) -> None:
+    """Refuse a view that there is not, and files that a view does not write.
+
+    Raises:
+        InputError: saying which.
+    """
+    from fiberscope.teaal.show import check
+
+    if what is not None:
+        check(what)
+    if output is not None and what != "spacetime":
+        raise InputError("--output is of the picture that --show spacetime draws; leave it out")
+    if json is not None and what not in (None, "traffic"):
+        raise InputError(f"--show {what} makes no report; leave --json out")
 
 
 def _shown(what: str, specification: str, settings: Mapping[str, object]) -> bool:
@@ -90,7 +107,6 @@ def _shown(what: str, specification: str, settings: Mapping[str, object]) -> boo
     from fiberscope.teaal.api import specified
     from fiberscope.teaal.loop_nest import loop_nests
 
-    show.check(what)
     if what not in show.OF_SPECIFICATIONS:
         return False
     read = specified(specification, settings)
@@ -113,19 +129,21 @@ def _draw(path: Path, specification: str, factors: list[str], given: dict[str, A
     print(f"Picture: {path}")
 
 
-_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<matrix>.+)")
+_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<matrix>.*)")
 
 
 def _taken_apart(operands: list[str]) -> tuple[list[str], dict[str, str]]:
     """Factors of a product, and operands by name.
 
     Raises:
-        InputError: a name that is given twice.
+        InputError: a name that is given twice, or without a matrix.
     """
     matches = [_NAMED.fullmatch(word) for word in operands]
     factors = [word for word, match in zip(operands, matches, strict=True) if match is None]
     tensors: dict[str, str] = {}
     for match in filter(None, matches):
+        if not match["matrix"]:
+            raise InputError(f"{match[0]} names no matrix; write {match[0]}FILE")
         if match["name"] in tensors:
             raise InputError(f"{match['name']} is given twice; leave one out")
         tensors[match["name"]] = match["matrix"]

@@ -252,7 +252,7 @@ class Report(_Part):
     seconds: float
     operations: dict[str, int]
     traffic: dict[str, TensorTraffic]
-    traffic_minimum_bytes: int
+    traffic_minimum_bytes: int | None
     memory: Memory | None
     product: Product | None
     verification: Verification

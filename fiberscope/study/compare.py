@@ -244,4 +244,6 @@ def _bytes(tensor: str, figures: Figures | None, report: Report) -> float | None
 
 def _unit(figures: Figures, report: Report) -> float:
     """Bytes of the unit that a source gives traffic in, by the minimum that it shares with the report."""
-    return 1.0 if figures.minimum is None else report.traffic_minimum_bytes / figures.minimum
+    if figures.minimum is None or report.traffic_minimum_bytes is None:
+        return 1.0
+    return report.traffic_minimum_bytes / figures.minimum

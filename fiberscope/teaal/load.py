@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -22,6 +22,7 @@ from fiberscope.teaal.expression import Alias, Statement
 from fiberscope.teaal.functions import BUILT_IN
 from fiberscope.teaal.hardware import read_configuration
 from fiberscope.teaal.mapping import MappingReader
+from fiberscope.teaal.options import Options
 from fiberscope.teaal.references import resolved
 from fiberscope.teaal.schema import SpecificationSchema, checked
 from fiberscope.teaal.source import Source, find
@@ -142,19 +143,26 @@ def _machine(
     """The machine that the file names, and its parameters with the settings over them."""
     named = source.text("machine")
     if named is None:
-        for key, entry in settings.items():
-            known = source.section("symbols")
-            advice = nearest(key, known) if known else "it has none"
-            raise ConfigurationError(f"{entry.origin}: {source.name} has no symbol {key}; {advice}")
+        _check_keys(source, settings, "symbol", ())
         return None, {}
     if named.value not in accelerators.names():
         place = f"{source.file}:{named.start_mark.line + 1}:{named.start_mark.column + 1}"
         advice = nearest(str(named.value), accelerators.names())
         raise ConfigurationError(f"{place}: there is no machine {named.value}; {advice}")
     kind = accelerators.find(str(named.value))
+    _check_keys(source, settings, "parameter", leaf_keys(kind.configuration))
     entries = layers(kind.shipped, name=kind.name, settings=settings)
     configured: Configuration = validated(kind.configuration, entries, kind.name)
     return (kind, configured), {key: _leaf(configured, key) for key in leaf_keys(kind.configuration)}
+
+
+def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, known: Iterable[str]) -> None:
+    """Refuse settings that nothing has, with what may have been meant: options of the model among it."""
+    parameters = tuple(known)
+    for key, entry in settings.items():
+        if not any(f"{parameter}.".startswith(f"{key}.") for parameter in parameters):
+            advice = nearest(key, [*source.section("symbols"), *parameters, *Options.model_fields])
+            raise ConfigurationError(f"{entry.origin}: {source.name} has no {kind} {key}; {advice}")
 
 
 def _leaf(configured: Configuration, key: str) -> object:

@@ -283,7 +283,9 @@ class MappingReader:
                 raise self.document.error(path, message)
             size = Fraction(self.symbols[size])
         if size is None or size.denominator != 1 or not 1 <= size < 2**62:
-            raise self.document.error(path, f"a size of {size}; it should be a whole number from 1 on")
+            raise self.document.error(
+                path, f"a size of {float(size or 0):g}; it should be a whole number from 1 on"
+            )
         return int(size)
 
     def _follow(

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from fiberscope.errors import InputError
-from workloads import Workload, from_scipy
+from workloads import Operand, Workload, draw, from_scipy, is_gemm
 from workloads import load as load_workload
 from workloads.canonical import CsrArray
 from workloads.errors import nearest
@@ -34,7 +34,7 @@ class Given:
     """
 
     name: str
-    workload: Workload
+    workload: Operand
     factor: Factor | None = None
 
 
@@ -70,10 +70,18 @@ def loaded(
     """
     if by_name:
         return {name: Given(name, _workload(name, one, exact, progress)) for name, one in by_name.items()}
-    found = [_workload(name, one, exact, progress) for name, one in zip("AB", factors, strict=False)]
+    found = _factors(factors, exact, progress)
     sides: tuple[tuple[str, Factor], ...] = (("A", "left"), ("B", "right"))
     both = [found[0], found[-1]] if found else []
     return {name: Given(name, one, side) for (name, side), one in zip(sides, both, strict=False)}
+
+
+def _factors(
+    factors: Sequence[object], exact: bool, progress: Callable[[int, int], None]
+) -> Sequence[Operand]:
+    if len(factors) == 1 and isinstance(factors[0], str) and is_gemm(factors[0]):
+        return draw(factors[0])
+    return [_workload(name, one, exact, progress) for name, one in zip("AB", factors, strict=False)]
 
 
 def _workload(name: str, given: object, exact: bool, progress: Callable[[int, int], None]) -> Workload:

@@ -73,7 +73,7 @@ def report(modelled: Modelled, timing: Timing) -> parts.Report:
         seconds=seconds,
         operations=operations,
         traffic=_traffic(modelled),
-        traffic_minimum_bytes=0,
+        traffic_minimum_bytes=None,
         memory=None,
         product=_product(modelled),
         verification=_verification(modelled.outcome),

@@ -95,14 +95,14 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-@pytest.mark.slow
-@pytest.mark.real
-def test_the_capture_in_the_readme_is_what_one_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", [pytest.param("sim", marks=[pytest.mark.slow, pytest.mark.real]), pytest.param("model")]
+)
+def test_the_capture_in_the_readme_is_what_one_sees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Set FIBERSCOPE_UPDATE_DOCS=1 to write what is seen now into the README."""
     page = ROOT / "README.md"
     text = page.read_text(encoding="utf-8")
-    capture = CAPTURE.search(text)
-    assert capture is not None
+    (capture,) = (one for one in CAPTURE.finditer(text) if one["command"].startswith(f"fiberscope {name} "))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     monkeypatch.setenv("COLUMNS", "100")
     with redirect_stdout(io.StringIO()) as shown:

@@ -89,8 +89,19 @@ def test_the_report_is_the_common_one(folder: Path, capsys: pytest.CaptureFixtur
 
 
 def test_two_runs_are_the_same_but_for_the_host(folder: Path) -> None:
-    first, second = (fiberscope.model("gamma", "a.mtx", "b.mtx") for _ in range(2))
-    assert first.model_dump(exclude={"host"}) == second.model_dump(exclude={"host"})
+    for operands in (["a.mtx", "b.mtx"], ["uniform:rows=300,cols=300,nonzeros=3000"]):
+        first, second = (fiberscope.model("gamma", *operands) for _ in range(2))
+        assert first.model_dump(exclude={"host"}) == second.model_dump(exclude={"host"})
+    assert first.verification.reference == "random projections"
+
+
+def test_a_gemm_draws_both_operands(folder: Path) -> None:
+    gemm = "gemm:m=40,n=30,k=50,a=0.2,b=0.9"
+    modelled, simulated = fiberscope.model("sigma", gemm), fiberscope.simulate("sigma", gemm)
+    assert modelled.product == simulated.product
+    assert modelled.operations["multiply"] == simulated.operations["useful_multiply"]
+    with pytest.raises(fiberscope.WorkloadError, match="gemm draws both operands"):
+        fiberscope.model("sigma", gemm, "b.mtx")
 
 
 def test_the_loops_are_shown_without_operands(capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,6 +121,11 @@ def test_the_traffic_of_every_memory_is_shown(folder: Path, capsys: pytest.Captu
     shown = told(["gamma", "a.mtx", "b.mtx", "--show", "traffic"], capsys)
     report = fiberscope.model("gamma", "a.mtx", "b.mtx")
     assert [line for line in shown.splitlines() if f"{report.traffic['A'].read_bytes:,}" in line]
+
+
+def test_a_report_to_the_terminal_is_alone_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = told(["gamma", "a.mtx", "b.mtx", "--show", "traffic", "--json", "-"], capsys)
+    assert json.loads(shown)["traffic_minimum_bytes"] is None  # what moves is what a specification binds
 
 
 def test_space_and_time_are_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,8 +175,25 @@ def test_shortest_paths_until_nothing_is_active(design: str) -> None:
         ("gamma a.mtx b.mtx b.mtx", "3 operands in order; A and B are two, give more by name: C=c.mtx"),
         ("gamma a.mtx b.mtx --set K1=4", "--set: gamma has no parameter K1; "),
         ("gamma a.mtx b.mtx --set semantics=best", "--set: semantics is best; it should be 'teaal'"),
+        ("gamma a.mtx b.mtx --set pe=4", "--set: pe is a section; set "),
         ("extensor a.mtx b.mtx --set K1=many", "--set: K1 is many; it should be a number"),
         ("gamma --show loops", "--show loops: there is no such view; did you mean "),
+        ("gamma a.mtx b.mtx -o x.svg", "--output is of the picture that --show spacetime draws"),
+        (
+            "gamma a.mtx b.mtx --show traffic -o x.svg",
+            "--output is of the picture that --show spacetime draws",
+        ),
+        ("gamma --show blocks --json out.json", "--show blocks makes no report; leave --json out"),
+        ("gamma a.mtx b.mtx --show spacetime --json -", "--show spacetime makes no report; leave --json out"),
+        ("gamma A= B=b.mtx", "A= names no matrix; write A=FILE"),
+        (
+            "gamma a.mtx b.mtx --set semantic=machine",
+            "--set: gamma has no parameter semantic; did you mean semantics?",
+        ),
+        (
+            "extensor a.mtx b.mtx --set K1=2.5",
+            "extensor/spec.yaml:30:11: a size of 2.5; it should be a whole number",
+        ),
         ("gamma a.mtx b.mtx --json a.mtx", "the report a.mtx: is the matrix A, which it would overwrite"),
     ],
 )
