@@ -22,7 +22,7 @@ from workloads.vertex_program import BFS, PAGERANK, SSSP, VertexProgram
 __all__ = ["GraphAlgorithm"]
 
 MAX_DEGREE = "max-degree"
-MOST_VERTICES = 1 << 32  # ids have 4 bytes
+MOST_VERTICES = 1 << 31  # tokens carry ids as C's int
 PROGRAMS = {"bfs": BFS, "sssp": SSSP, "pagerank": PAGERANK}
 RANKS_AGREE = 1e-6  # relative: sums of the same messages in another order
 
@@ -86,7 +86,8 @@ class GraphAlgorithm(Problem):
             what = f"a graph is a square matrix, and this is {shape[0]} x {shape[1]}"
             raise WorkloadError(what, where=name, fix="give an adjacency matrix")
         if shape[0] > MOST_VERTICES:
-            raise WorkloadError(f"{shape[0]} vertices; ids of 4 bytes tell 2^32 apart", where=name)
+            what = f"{shape[0]} vertices; graphs here have 2^31 at the most"
+            raise WorkloadError(what, where=name, fix="give a part of the graph")
         self.task = self._task(_program(self.parameters.algorithm), shape[0])
         if self.task.program not in PROGRAMS.values():
             try_out(self.graph, self.task, self.parameters.algorithm)
