@@ -15,7 +15,6 @@ from accelerators.configuration import Configuration, ConfigurationError
 from sim import Component, Kernel
 from sim.names import family_name
 from workloads import Problem, Spgemm
-from workloads.canonical import CsrArray
 from workloads.errors import nearest
 
 __all__ = ["EVENT", "Accelerator", "Estimate", "Iteration", "Machine", "MemoryUse", "Model", "Traffic"]
@@ -148,8 +147,8 @@ class Accelerator(Generic[AnyConfiguration]):
             few words each.
         explained: of a model that has run, a sentence on losses that only the machine can tell, which follows
             that on the bottleneck where no part is near its peak.
-        symbols: of the parameters and the factors A and B of a product, values for symbols to which the
-            machine's ``spec.yaml`` gives none, and what is to be told of them, in a few words each.
+        symbols: of the parameters and ``Problem.given()``, values for symbols to which the machine's
+            ``spec.yaml`` gives none, and what is to be told of them, in a few words each.
         iterations: of a model that has run, its iterations that have ended, if its algorithm has such.
     """
 
@@ -165,8 +164,9 @@ class Accelerator(Generic[AnyConfiguration]):
     solves: tuple[type[Problem], ...] = (Spgemm,)
     chosen: Callable[[Any], tuple[str, ...]] = lambda _model: ()
     explained: Callable[[Any], str] = lambda _model: ""
-    symbols: Callable[[Any, CsrArray, CsrArray], tuple[Mapping[str, float], tuple[str, ...]]] = (
-        lambda _parameters, _a, _b: ({}, ())
+    symbols: Callable[..., tuple[Mapping[str, float], tuple[str, ...]]] = lambda _parameters, *_given: (
+        {},
+        (),
     )
     iterations: Callable[[Any], Sequence[Iteration]] = lambda _model: ()
 

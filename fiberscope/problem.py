@@ -15,7 +15,7 @@ from workloads import Operand, Problem, ProblemParameters, Workload, WorkloadErr
 from workloads import load as load_workload
 from workloads.errors import nearest
 
-__all__ = ["ProblemMaker", "configure"]
+__all__ = ["SECTION", "ProblemMaker", "configure"]
 
 SECTION = "problem."  # which settings are the problem's and not the machine's
 KIND = f"{SECTION}kind"
@@ -44,12 +44,15 @@ class ProblemMaker:
 
     Raises:
         ConfigurationError: a kind that the accelerator does not solve, or a parameter that the kind has not.
+
+    Attributes:
+        kind: of the problem.
     """
 
     def __init__(self, accelerator: Accelerator[Any], entries: Mapping[str, Entry]) -> None:
-        self._kind = _kind(accelerator, entries.get(KIND))
+        self.kind = _kind(accelerator, entries.get(KIND))
         self._parameters = _parameters(
-            self._kind, {key: entry for key, entry in entries.items() if key != KIND}
+            self.kind, {key: entry for key, entry in entries.items() if key != KIND}
         )
 
     def load(self, a: object, b: object, exact: bool, progress: Callable[[str, int, int], None]) -> Problem:
@@ -67,7 +70,7 @@ class ProblemMaker:
         def tell(done: int, total: int) -> None:
             progress("loading", done, total)
 
-        return self._kind(_operands(a, b, exact, tell), self._parameters.model_dump())
+        return self.kind(_operands(a, b, exact, tell), self._parameters.model_dump())
 
 
 def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:

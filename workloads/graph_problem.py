@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from workloads import synchronous
-from workloads.canonical import CsrArray, Values
+from workloads.canonical import CsrArray, Integers, Values
 from workloads.errors import WorkloadError, nearest
 from workloads.problem import Problem, ProblemParameters
 from workloads.program_file import read_program, try_out
@@ -59,6 +59,7 @@ class GraphAlgorithm(Problem):
     answer = "list of vertex properties"
     tensors = ("G",)
     Parameters = GraphParameters
+    inputs = ("G", "A0", "P0")
     parameters: GraphParameters
 
     @property
@@ -126,6 +127,33 @@ class GraphAlgorithm(Problem):
         """The graph, canonical CSR of doubles but perhaps with parallel edges, and the task."""
         return self.graph, self.task
 
+    def matrices(self) -> dict[str, CsrArray]:
+        """Weights by destination and source, of BFS 1; the active vertex with its property; all properties.
+
+        Raises:
+            WorkloadError: neither BFS nor SSSP, or parallel edges, which a tensor has not.
+        """
+        graph, task = self.given()
+        if task.program not in (BFS, SSSP):
+            what = f"the cascade is that of bfs and sssp, and this is {task.program.name}"
+            raise WorkloadError(what, fix="give problem.algorithm=bfs or sssp")
+        sources = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+        weights = np.ones(graph.nnz)
+        if task.program.uses_weights:
+            weights = synchronous.weights_of(graph, task, sources, np.arange(graph.nnz))
+        edges = sparse.coo_array((weights, (graph.indices, sources)), shape=graph.shape).tocsr()
+        edges.sum_duplicates()
+        if edges.nnz < graph.nnz:
+            what = f"{graph.nnz - edges.nnz} parallel edges, and a tensor has one value at a place"
+            raise WorkloadError(what, where=self.operands["G"].name, fix="give a graph without")
+        properties = task.program.start(np.diff(graph.indptr), task.root)
+        everywhere = np.arange(len(properties))
+        return {
+            "G": edges,
+            "A0": _column(properties, everywhere[task.root : task.root + 1]),
+            "P0": _column(properties, everywhere),
+        }
+
     def check(self, answer: Values) -> Comparison:
         """Compare with scipy's distances, or with a synchronous loop's properties."""
         return _compare(answer, self._expected(), self.tolerance)
@@ -148,6 +176,12 @@ def _program(algorithm: str) -> VertexProgram:
         what = f"problem.algorithm is {algorithm}; it should be a Python file, or one of "
         raise WorkloadError(what + ", ".join(PROGRAMS), fix=nearest(algorithm, PROGRAMS))
     return PROGRAMS[algorithm]
+
+
+def _column(values: Values, places: Integers) -> CsrArray:
+    """Some of the values, zeros and infinities too, as a matrix with one column."""
+    column = np.zeros(len(places), np.int64)
+    return sparse.coo_array((values[places], (places, column)), shape=(len(values), 1)).tocsr()
 
 
 def _hops(graph: CsrArray, root: int) -> Values:

@@ -32,7 +32,8 @@ class Problem(ABC):
     Attributes of the class: ``kind`` is its name; ``answer`` what messages call its solution; ``reference``
     what that is compared with, up to ``tolerance`` (a problem may have both of its own); ``tensors`` the
     names of its operands, in their order; ``least`` how many of them must be given; ``Parameters`` what it
-    takes besides.
+    takes besides; ``inputs`` what a cascade of Einsums for it reads, where that is not the operands: what the
+    last one of them is in the end is the answer.
 
     Args:
         operands: those given.
@@ -49,6 +50,7 @@ class Problem(ABC):
     tensors: ClassVar[tuple[str, ...]]
     least: ClassVar[int] = 1
     Parameters: ClassVar[type[ProblemParameters]] = ProblemParameters
+    inputs: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, operands: Sequence[Operand], parameters: Mapping[str, object] | None = None) -> None:
         if not self.least <= len(operands) <= len(self.tensors):
@@ -78,6 +80,14 @@ class Problem(ABC):
     @abstractmethod
     def given(self) -> tuple[Any, ...]:
         """What a machine of this kind is built from, behind its parameters."""
+
+    def matrices(self) -> Mapping[str, Any]:
+        """The matrices of ``inputs`` in CSR, one with one column for a tensor of one rank.
+
+        Raises:
+            WorkloadError: no cascade is known for the problem.
+        """
+        raise NotImplementedError(f"{self.kind} has no inputs of its own")
 
     @abstractmethod
     def check(self, answer: Any) -> Comparison:  # noqa: ANN401 - each kind has its own

@@ -6,8 +6,18 @@ from accelerators.graphicionado.configuration import GraphicionadoConfiguration
 from accelerators.graphicionado.machine import Graphicionado
 from accelerators.machine import Accelerator
 from workloads import GraphAlgorithm
+from workloads.canonical import CsrArray
+from workloads.synchronous import GraphTask
 
 __all__ = ["ACCELERATOR", "Graphicionado", "GraphicionadoConfiguration"]
+
+
+def _symbols(
+    parameters: GraphicionadoConfiguration, _graph: CsrArray, task: GraphTask
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Bits of a weight beside a destination: none where the algorithm does not use it."""
+    return {"weight": 8.0 * parameters.property.bytes * task.program.uses_weights}, ()
+
 
 ACCELERATOR = Accelerator(
     name=Graphicionado.NAME,
@@ -22,5 +32,6 @@ ACCELERATOR = Accelerator(
     solves=(GraphAlgorithm,),
     chosen=Graphicionado.chosen,
     explained=Graphicionado.explained,
+    symbols=_symbols,
     iterations=Graphicionado.iterations,
 )

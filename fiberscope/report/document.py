@@ -193,15 +193,17 @@ class Teaal(_Part):
     """What the trace model counts by Einsum and component; traffic in bits, times in seconds.
 
     ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the
-    Einsums that run together, and the ``time`` of all. ``bodies`` has how often the body
-    of each loop ran, ``rounds`` how often the cascade did. ``energy`` is in pJ: in all, by component, by
-    tensor moved and by Einsum, whose table it was counted with, and the actions that this table lacks.
+    Einsums that run together, and the ``time`` of all. ``bodies`` has how often the body of each loop ran,
+    ``elements`` how many elements each Einsum's output has, both over all rounds, ``rounds`` how often the
+    cascade did. ``energy`` is in pJ: in all, by component, by tensor moved and by Einsum, whose table it was
+    counted with, and the actions that this table lacks.
     """
 
     semantics: str
     expressions: tuple[str, ...]
     rounds: int = 1
     bodies: dict[str, dict[str, int]] = {}
+    elements: dict[str, int] = {}
     metrics: dict[str, Any]
     energy: dict[str, Any] = {}
 

@@ -11,8 +11,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 import accelerators
+from accelerators.machine import Accelerator
 from fiberscope.api import simulate
 from fiberscope.errors import InputError
+from fiberscope.problem import configure
 from fiberscope.report.document import Report
 from fiberscope.teaal.api import model
 
@@ -38,6 +40,9 @@ class _Rules(BaseModel):
 
     counts: tuple[_Rule, ...]
     traffic: tuple[_Rule, ...]
+    designs: dict[
+        str, str
+    ] = {}  # the specification of each value of the parameter ``design``, if there is one
     beyond: dict[str, str] = {}  # components of the trace that take longer than the machine's, and why
 
 
@@ -103,13 +108,14 @@ def check(
     """Run a product of matrices on the machine and by its specification; the arguments are ``simulate``'s.
 
     Raises:
-        InputError: the accelerator does not say what is to be compared.
+        InputError: the accelerator does not say what is to be compared, or specifies no such design.
     """
     kind = accelerators.find(accelerator)
     rules = _rules(kind.folder / FILE, accelerator)
+    specification = _specification(kind, rules, settings or {})
     event = simulate(accelerator, a, b, settings=settings, exact=exact, progress=progress)
     factors = [a] if b is None else [a, b]
-    trace = model(accelerator, *factors, settings=settings, exact=exact, progress=progress)
+    trace = model(specification, *factors, settings=settings, exact=exact, progress=progress)
     return Check(
         event,
         trace,
@@ -118,6 +124,17 @@ def check(
         _bound(trace, rules.beyond),
         rules.beyond,
     )
+
+
+def _specification(kind: Accelerator[Any], rules: _Rules, settings: Mapping[str, object]) -> str:
+    """The specification that is of the machine as it is configured."""
+    if not rules.designs:
+        return kind.name
+    design = str(getattr(configure(kind, None, settings)[0], "design", ""))
+    if design not in rules.designs:
+        known = " and ".join(rules.designs)
+        raise InputError(f"{kind.name} has no specification of the design {design}; it has those of {known}")
+    return rules.designs[design]
 
 
 def _bound(trace: Report, beyond: Container[str]) -> float:
@@ -148,10 +165,11 @@ def _sum(names: Sequence[str], counts: Mapping[str, int]) -> int:
 
 
 def _counts(trace: Report) -> dict[str, int]:
-    """Operations by name, and bodies by Einsum and loop."""
-    bodies: Mapping[str, Mapping[str, Any]] = trace.teaal.bodies if trace.teaal else {}
+    """Operations by name, elements by Einsum, bodies by Einsum and loop, and rounds."""
+    assert trace.teaal is not None
+    bodies: Mapping[str, Mapping[str, Any]] = trace.teaal.bodies
     of_loops = {f"{name}.{rank}": count for name, told in bodies.items() for rank, count in told.items()}
-    return {**trace.operations, **of_loops}
+    return {**trace.operations, **trace.teaal.elements, **of_loops, "rounds": trace.teaal.rounds}
 
 
 def _bytes(report: Report) -> dict[str, int]:

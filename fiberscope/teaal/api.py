@@ -8,23 +8,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from accelerators.configuration import validated
+import numpy as np
+
+from accelerators.configuration import ConfigurationError, validated
 from accelerators.yaml_layer import Entry
 from fiberscope.errors import VerificationError
+from fiberscope.problem import SECTION, ProblemMaker
 from fiberscope.report.collect import Timing
 from fiberscope.report.document import Report
 from fiberscope.teaal.energy import energy
 from fiberscope.teaal.energy_table import default_table, read_table
-from fiberscope.teaal.evaluate import run
+from fiberscope.teaal.evaluate import Outcome, run
 from fiberscope.teaal.load import Draft, draft
 from fiberscope.teaal.model import Model
-from fiberscope.teaal.operands import Given, check_names, loaded, matrix_ranks, names_of, tree
+from fiberscope.teaal.operands import Given, check_names, inputs_of, loaded, matrix_ranks, names_of, tree
 from fiberscope.teaal.options import Options
-from fiberscope.teaal.report import Modelled, report
+from fiberscope.teaal.report import Modelled, Solved, report
 from fiberscope.teaal.spacetime import Stamps, Watcher
 from fiberscope.teaal.specification import Specification
+from workloads import Problem
 from workloads.canonical import CsrArray, canonical
 from workloads.fibertree import FiberTree
+from workloads.verification import Comparison
 
 __all__ = ["Prepared", "model", "prepare", "specified"]
 
@@ -74,12 +79,14 @@ class Prepared:
         operands: what it runs on.
         options: how it is counted.
         chosen: what the machine chose for these operands, in words.
+        problem: that the operands are of, where they were not given by name.
     """
 
     specification: Specification
     operands: Mapping[str, Given]
     options: Options
     chosen: tuple[str, ...]
+    problem: Problem | None = None
 
     @property
     def trees(self) -> dict[str, FiberTree]:
@@ -94,7 +101,21 @@ class Prepared:
         metrics = counting.metrics(outcome)
         table = read_table(Path(self.options.energies)) if self.options.energies else default_table()
         spent = energy(self.specification, metrics, outcome.runs, table)
-        return Modelled(self.specification, self.operands, self.options, outcome, metrics, spent, self.chosen)
+        solved = None if self.problem is None else Solved(self.problem.title, *self._checked(outcome))
+        return Modelled(
+            self.specification, self.operands, self.options, outcome, metrics, spent, self.chosen, solved
+        )
+
+    def _checked(self, outcome: Outcome) -> tuple[str, Comparison]:
+        """What the problem's answer was compared with, and how that went."""
+        assert self.problem is not None
+        name = self.problem.inputs[-1]
+        iteration = self.specification.iteration
+        found = outcome.tensors[iteration.carry.get(name, name) if iteration else name]
+        coordinates, values = found.to_coo()
+        answer = np.full(found.ranks[0].shape, np.inf)
+        answer[next(iter(coordinates.values()))] = values
+        return self.problem.reference, self.problem.check(answer)
 
     def stamps(self) -> list[Stamps]:
         """Run it, and say where in space and time each body was."""
@@ -117,6 +138,8 @@ class Prepared:
         if wrong is not None:
             error = f"relative error {wrong.max_relative_error:.3g} against {wrong.reference}"
             raise VerificationError(f"{wrong.einsum} is wrong: {error}", made)
+        if modelled.solved is not None and not modelled.solved.comparison.passed:
+            raise VerificationError(f"the answer is not that of {modelled.solved.reference}", made)
         return made
 
 
@@ -134,14 +157,28 @@ def prepare(
         ConfigurationError, WorkloadError, InputError: as ``model``.
     """
     options, others = _options(settings or {})
-    drafted = draft(specification, others)
+    drafted, maker = _drafted(specification, others)
     outline = drafted.complete(_placeholders(drafted))  # all that is wrong with it, before anything is read
-    check_names(specification, outline.inputs, names_of(factors, tensors or {}))
+    named = names_of(factors, tensors or {})
+    if maker is not None and factors and set(maker.kind.inputs) == set(outline.inputs):
+        a, b = (*factors, None)[:2]
+        return _solving(drafted, maker.load(a, b, exact, progress), options)
+    check_names(specification, outline.inputs, named)
     operands = loaded(factors, tensors or {}, exact, lambda done, total: progress("loading", done, total))
     if not drafted.missing:
         return Prepared(outline, operands, options, ())
+    if not factors:
+        return Prepared(drafted.complete(), operands, options, ())
     symbols, chosen = _chosen(drafted, operands)
     return Prepared(drafted.complete(symbols), operands, options, chosen)
+
+
+def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:
+    """A machine's specification with the inputs of a problem; what the machine chooses follows from that."""
+    assert drafted.machine is not None  # that solves the problem
+    kind, configuration = drafted.machine
+    symbols, chosen = kind.symbols(configuration, *problem.given()) if drafted.missing else ({}, ())
+    return Prepared(drafted.with_symbols(symbols), inputs_of(problem), options, chosen, problem)
 
 
 def specified(name: str, settings: Mapping[str, object]) -> Specification:
@@ -150,8 +187,24 @@ def specified(name: str, settings: Mapping[str, object]) -> Specification:
     Raises:
         ConfigurationError: as ``model``.
     """
-    drafted = draft(name, _options(settings)[1])
+    drafted, _maker = _drafted(name, _options(settings)[1])
     return drafted.complete(_placeholders(drafted))
+
+
+def _entry(value: object) -> Entry:
+    return value if isinstance(value, Entry) else Entry(value, "settings")
+
+
+def _drafted(name: str, settings: Mapping[str, object]) -> tuple[Draft, ProblemMaker | None]:
+    """The specification, and what makes its problem, if its machine solves one with inputs of its own."""
+    entries = {key: _entry(value) for key, value in settings.items() if key.startswith(SECTION)}
+    drafted = draft(name, {key: value for key, value in settings.items() if key not in entries})
+    if drafted.machine is None:
+        for key, entry in entries.items():
+            raise ConfigurationError(f"{entry.origin}: {name} names no machine, and so takes no {key}")
+        return drafted, None
+    maker = ProblemMaker(drafted.machine[0], entries)
+    return drafted, maker if maker.kind.inputs else None
 
 
 def _placeholders(drafted: Draft) -> dict[str, float]:
@@ -162,7 +215,7 @@ def _placeholders(drafted: Draft) -> dict[str, float]:
 def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]]:
     """Settings of the model, and the others."""
     given = {key: value for key, value in settings.items() if key in Options.model_fields}
-    entries = {key: one if isinstance(one, Entry) else Entry(one, "settings") for key, one in given.items()}
+    entries = {key: _entry(one) for key, one in given.items()}
     others = {key: value for key, value in settings.items() if key not in given}
     return validated(Options, entries, "the model"), others
 

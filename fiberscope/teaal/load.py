@@ -32,6 +32,8 @@ from workloads.errors import nearest
 
 __all__ = ["Draft", "draft", "load"]
 
+STAND_IN = 1  # in references, for a symbol that has no value yet
+
 
 def load(
     name: str,
@@ -67,12 +69,12 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
         given = {}
         for symbol, node in declared.items():
             given[symbol] = entries.get(symbol) or _written(node, source.file, values)
-            if given[symbol].value is not None:
-                values[symbol] = _number(symbol, given[symbol])
+            known = given[symbol].value is not None
+            values[symbol] = _number(symbol, given[symbol]) if known else STAND_IN
         document = Document.of(source.node, source.file, lambda text, say: resolved(text, values, say))
         schema = checked(SpecificationSchema, document)
         cascade = read_cascade(schema.einsum, tuple(given), document)
-    return Draft(source, document, schema, cascade, machine, parameters, given)
+    return Draft(source, document, schema, cascade, machine, parameters, given, entries)
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class Draft:
         machine: that the file refers to: its descriptor and its configuration.
         parameters: of that, by dotted key, in base units.
         given: where each symbol has its value, if it has one.
+        settings: that it was made with.
     """
 
     source: Source
@@ -92,14 +95,23 @@ class Draft:
     machine: tuple[Accelerator[Any], Configuration] | None
     parameters: Mapping[str, object]
     given: Mapping[str, Entry]
+    settings: Mapping[str, Entry]
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Symbols that have no value."""
         return tuple(name for name, entry in self.given.items() if entry.value is None)
 
+    def with_symbols(self, symbols: Mapping[str, float]) -> Specification:
+        """The specification read again, with these values in references, too.
+
+        Raises:
+            ConfigurationError: as ``complete``.
+        """
+        return draft(self.source.name, {**self.settings, **symbols}).complete()
+
     def complete(self, symbols: Mapping[str, float] | None = None) -> Specification:
-        """The specification, with values for those symbols that have none.
+        """The specification, with values for those symbols that have none; references to these know none.
 
         Raises:
             ConfigurationError: a symbol is still without, or the specification cannot be.

@@ -16,7 +16,8 @@ from fiberscope.teaal.blocks import block_seconds, blocks
 from fiberscope.teaal.evaluate import EinsumRun, Outcome, Prepared
 from fiberscope.teaal.imbalance import Imbalance
 from fiberscope.teaal.options import Effects
-from fiberscope.teaal.specification import Component, Configuration, MergerBinding, Specification
+from fiberscope.teaal.program import COUNTED
+from fiberscope.teaal.specification import Component, Configuration, Einsum, MergerBinding, Specification
 from fiberscope.teaal.storage import Storage
 from fiberscope.teaal.swaps import swaps
 from workloads.fibertree import FiberTree
@@ -107,7 +108,8 @@ class Model:
             name = f"{merged.tensor}_{''.join(merged.init_ranks)}"
             done.setdefault(merged.component, {})[name] = self._swaps(run, merged, outcome)
         for compute in bindings.compute:
-            count = run.operations.get(compute.operation, 0)
+            names = _counted_as(run.prepared.einsum, compute.operation)
+            count = sum(run.operations.get(name, 0) for name in names)
             done.setdefault(compute.component, {})[compute.operation] = count
         for intersected in bindings.intersectors:
             counts = done.setdefault(intersected.component, {"intersect": 0})
@@ -136,6 +138,12 @@ class Model:
         merger = self._component(run, merged.component)
         tree = _before(run, merged, outcome)
         return swaps(tree, merged.final_ranks, merger.radix, merger.inputs is not None)
+
+
+def _counted_as(einsum: Einsum, function: str) -> set[str]:
+    """The names that an Einsum counts a function by: those of the operators that compute it, and its own."""
+    names = {COUNTED[operator] for operator, computed in einsum.operators.items() if computed == function}
+    return names | ({function} - set(COUNTED.values()))
 
 
 def _before(run: EinsumRun, merged: MergerBinding, outcome: Outcome) -> FiberTree:

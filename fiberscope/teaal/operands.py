@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from fiberscope.errors import InputError
-from workloads import Operand, Workload, draw, from_scipy, is_gemm
+from workloads import Operand, Problem, Workload, draw, from_scipy, is_gemm
 from workloads import load as load_workload
-from workloads.canonical import CsrArray
+from workloads.canonical import CsrArray, digest
 from workloads.errors import nearest
 from workloads.fibertree import FiberTree
 
-__all__ = ["Given", "check_names", "loaded", "matrix_ranks", "names_of", "tree"]
+__all__ = ["Given", "check_names", "inputs_of", "loaded", "matrix_ranks", "names_of", "tree"]
 
 Factor = Literal["left", "right"]
 
@@ -82,6 +82,23 @@ def _factors(
     if len(factors) == 1 and isinstance(factors[0], str) and is_gemm(factors[0]):
         return draw(factors[0])
     return [_workload(name, one, exact, progress) for name, one in zip("AB", factors, strict=False)]
+
+
+def inputs_of(problem: Problem) -> dict[str, Given]:
+    """What a cascade for a problem reads.
+
+    Raises:
+        WorkloadError: no cascade is known for it.
+    """
+    return {name: Given(name, _made(problem, name, matrix)) for name, matrix in problem.matrices().items()}
+
+
+def _made(problem: Problem, name: str, matrix: CsrArray) -> Workload:
+    """A matrix that is made of the operand; one of the same name is told of as the operand was given."""
+    operand = next(iter(problem.operands.values()))
+    if name in problem.operands and isinstance(operand, Workload):
+        return replace(operand, matrix=matrix)
+    return Workload(f"{name} of {operand.name}", "memory", matrix, digest(matrix), None, operand.origin)
 
 
 def _workload(name: str, given: object, exact: bool, progress: Callable[[int, int], None]) -> Workload:

@@ -10,9 +10,9 @@ from fiberscope.teaal.codes import ALL, ANY, BOTH, EITHER, FIRST, NEG, OPCODES, 
 from fiberscope.teaal.expression import Access, Call, Expression, Number, Operation, Scalar, Take, accesses
 from fiberscope.teaal.specification import Function
 
-__all__ = ["Program", "compiled", "condition"]
+__all__ = ["COUNTED", "Program", "compiled", "condition"]
 
-COUNTED = {"*": "mul", "+": "add", "-": "sub"}
+COUNTED = {"*": "mul", "+": "add", "-": "sub"}  # whatever they are redefined to compute
 
 
 @dataclass

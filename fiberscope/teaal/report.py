@@ -19,7 +19,7 @@ from fiberscope.teaal.operands import Given
 from fiberscope.teaal.options import Options
 from fiberscope.teaal.specification import Specification
 from workloads.fibertree import FiberTree
-from workloads.verification import TOLERANCE
+from workloads.verification import TOLERANCE, Comparison
 
 __all__ = ["Modelled", "report"]
 
@@ -33,6 +33,15 @@ _REFERENCES = {
 
 
 @dataclass(frozen=True)
+class Solved:
+    """The answer to the problem that a cascade is for, and how it compares with its reference."""
+
+    title: str
+    reference: str
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
 class Modelled:
     """A run and what the model counted of it.
 
@@ -42,6 +51,7 @@ class Modelled:
         metrics: counts by Einsum and component, blocks, and seconds.
         energy: of what was counted.
         chosen: what the machine chose for these operands.
+        solved: the problem, where the operands are of one.
     """
 
     specification: Specification
@@ -51,6 +61,7 @@ class Modelled:
     metrics: Mapping[str, Any]
     energy: Energy
     chosen: tuple[str, ...] = ()
+    solved: Solved | None = None
 
 
 def report(modelled: Modelled, timing: Timing) -> parts.Report:
@@ -65,7 +76,7 @@ def report(modelled: Modelled, timing: Timing) -> parts.Report:
         complete=True,
         ending="done",
         workload=_workload(modelled),
-        problem=parts.Problem(kind="cascade", title=_title(specification)),
+        problem=parts.Problem(kind="cascade", title=_title(modelled)),
         config=config,
         config_digest=sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
         chosen=modelled.chosen,
@@ -76,7 +87,7 @@ def report(modelled: Modelled, timing: Timing) -> parts.Report:
         traffic_minimum_bytes=None,
         memory=None,
         product=_product(modelled),
-        verification=_verification(modelled.outcome),
+        verification=_verification(modelled),
         bottleneck=bottleneck(modelled.metrics),
         teaal=_teaal(modelled),
         host=collect.of_host(None, cycles, operations.get("multiply"), timing),
@@ -93,9 +104,12 @@ def _workload(modelled: Modelled) -> parts.Workload:
     return parts.Workload(**collect.operand(first), b=beside[0] if beside else None, more=tuple(beside[1:]))
 
 
-def _title(specification: Specification) -> str:
-    names = [einsum.name for einsum in specification.einsums]
-    return specification.einsums[0].equation.text if len(names) == 1 else f"cascade of {', '.join(names)}"
+def _title(modelled: Modelled) -> str:
+    einsums = modelled.specification.einsums
+    if len(einsums) == 1:
+        return einsums[0].equation.text
+    cascade = f"cascade of {', '.join(einsum.name for einsum in einsums)}"
+    return f"{modelled.solved.title}, by a {cascade}" if modelled.solved else cascade
 
 
 def _config(modelled: Modelled) -> dict[str, Any]:
@@ -175,14 +189,21 @@ def _product(modelled: Modelled) -> parts.Product | None:
     return parts.Product(shape=tuple(shapes[rank] for rank in output.ranks), nonzeros=tree.nonzeros)
 
 
-def _verification(outcome: Outcome) -> parts.Verification:
-    """The worst of the comparisons of all Einsums; an Einsum that was not compared leaves it open."""
+def _verification(modelled: Modelled) -> parts.Verification:
+    """The worst of the comparisons of all Einsums; where one was not compared, that of the answer decides."""
+    outcome, solved = modelled.outcome, modelled.solved
     checks = [run.verification for run in outcome.runs]
     error = max((check.max_relative_error for check in checks), default=0.0)
     references = dict.fromkeys(check.reference for check in checks)
+    passed = outcome.wrong is None
+    if solved is not None:
+        references = {solved.reference: None, **references}
+        references.pop(_UNCHECKED, None)
+        error = max(error, solved.comparison.max_relative_error)
+        passed = passed and solved.comparison.passed
     return parts.Verification(
         reference=" and ".join(_REFERENCES.get(one, one) for one in references),
-        passed=None if outcome.wrong is None and _UNCHECKED in references else outcome.wrong is None,
+        passed=None if passed and _UNCHECKED in references else passed,
         max_relative_error=error if math.isfinite(error) else None,
         tolerance=TOLERANCE,
     )
@@ -209,6 +230,7 @@ def _teaal(modelled: Modelled) -> parts.Teaal:
         expressions=tuple(einsum.equation.text for einsum in modelled.specification.einsums),
         rounds=modelled.outcome.rounds,
         bodies=_bodies(modelled.outcome),
+        elements=_elements(modelled.outcome),
         metrics=dict(modelled.metrics),
         energy=modelled.energy.told,
     )
@@ -221,4 +243,13 @@ def _bodies(outcome: Outcome) -> dict[str, dict[str, int]]:
         counts = found.setdefault(run.prepared.einsum.name, {})
         for rank, bodies in run.bodies.items():
             counts[rank] = counts.get(rank, 0) + bodies
+    return found
+
+
+def _elements(outcome: Outcome) -> dict[str, int]:
+    """Of the output of each Einsum, over all rounds."""
+    found: dict[str, int] = {}
+    for run in outcome.runs:
+        name = run.prepared.einsum.name
+        found[name] = found.get(name, 0) + run.stored.nonzeros
     return found

@@ -11,9 +11,15 @@ from fiberscope.study.check import check
 OPERAND = "uniform:rows=60,cols=60,nonzeros=300"
 
 
-@pytest.mark.parametrize("accelerator", ["gamma", "outerspace", "sigma", "extensor"])
-def test_the_two_models_agree(accelerator: str) -> None:
-    done = check(accelerator, OPERAND)
+@pytest.mark.parametrize(
+    ("accelerator", "settings"),
+    [
+        *((name, {}) for name in ("gamma", "outerspace", "sigma", "extensor", "graphicionado")),
+        ("graphicionado", {"design": "csr_like", "problem.algorithm": "sssp"}),
+    ],
+)
+def test_the_two_models_agree(accelerator: str, settings: dict[str, object]) -> None:
+    done = check(accelerator, OPERAND, settings=settings)
     assert done.right
     assert [row.name for row in done.counts if row.event != row.trace] == []
     assert done.counts[0].event > 0
@@ -56,6 +62,15 @@ def test_the_command_shows_both_and_fails_where_they_disagree(
     assert "the two models disagree: add: " in capsys.readouterr().err
 
 
-def test_a_machine_without_rules_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["check", "graphicionado", OPERAND, "-q"]) == 2
-    assert "graphicionado has no check.yaml" in capsys.readouterr().err
+def test_a_machine_without_rules_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "FILE", "absent.yaml")
+    assert cli.run(["check", "gamma", OPERAND, "-q"]) == 2
+    assert "gamma has no absent.yaml" in capsys.readouterr().err
+
+
+def test_a_design_without_a_specification_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["check", "graphicionado", OPERAND, "-q", "--set", "design=graphdyns"]) == 2
+    said = "graphicionado has no specification of the design graphdyns; it has those of graphicionado and"
+    assert said in capsys.readouterr().err

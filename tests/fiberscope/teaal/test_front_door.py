@@ -14,7 +14,6 @@ from fiberscope.teaal.api import prepare
 
 ROOT = Path(__file__).parents[3]
 ORACLES = ROOT / "tests" / "oracles" / "teaal"
-GRAPHS = ROOT / "examples" / "teaal"
 TILES = {"K1": 8, "K0": 4, "M1": 8, "M0": 4, "N1": 8, "N0": 4}
 SMALL = {"gamma": {}, "outerspace": {}, "sigma": {}, "extensor": TILES}
 
@@ -147,13 +146,13 @@ def test_every_body_has_a_place_and_a_step(folder: Path) -> None:
     assert len(set(zip(stamps.places, stamps.times, strict=True))) == len(stamps.places)
 
 
-@pytest.mark.parametrize("design", ["graphicionado", "sparse_access"])
-def test_shortest_paths_until_nothing_is_active(design: str) -> None:
+@pytest.mark.parametrize("name", ["graphicionado", "graphicionado-csr_like"])
+def test_shortest_paths_until_nothing_is_active(name: str) -> None:
     size, dice = 40, np.random.default_rng(3)
     graph = sparse.random_array((size, size), density=0.08, random_state=dice).tocsr()
     graph.data = np.ceil(9 * graph.data)
     root = sparse.csr_array(([0.0], ([0], [0])), shape=(size, 1))
-    ready = prepare(str(GRAPHS / f"{design}.yaml"), tensors={"G": graph, "A0": root, "P0": root})
+    ready = prepare(name, tensors={"G": graph, "A0": root, "P0": root}, settings={"weight": 32})
     outcome = ready.modelled().outcome
     found = np.full(size, np.inf)
     reached = outcome.tensors["P1"]
