@@ -56,6 +56,16 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.read_text()
 
 
+SPECIFICATION = """\
+symbols: {K1: }
+einsum:
+  declaration: {A: [K, M], B: [K, N], Z: [M, N]}
+  expressions: ["Z[m, n] = A[k, m] * B[k, n]"]
+mapping:
+  partitioning: {Z: {K: [uniform_shape(K1)]}}
+"""
+
+
 @pytest.fixture
 def folder(report: str, profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All files that examples name, small."""
@@ -67,6 +77,7 @@ def folder(report: str, profile: str, tmp_path: Path, monkeypatch: pytest.Monkey
     matrix = f"%%MatrixMarket matrix coordinate real general\n40 40 80\n{entries}"
     for name in ("data/wiki-Vote", "my_matrix", "a", "b", "my", "mine"):
         (tmp_path / f"{name}.mtx").write_text(matrix)
+    (tmp_path / "my.yaml").write_text(SPECIFICATION)
     (tmp_path / "docs").mkdir()
     page = "<!-- compare gamma: begin -->\n<!-- compare gamma: end -->\n"
     (tmp_path / "docs" / "accuracy.md").write_text(page)
