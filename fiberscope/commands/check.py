@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
+from fiberscope.commands.options import Accelerator, Exact, Matrix, SecondMatrix, Settings
 from fiberscope.commands.output import show
 from fiberscope.errors import FailedRunError
 from fiberscope.report.table import Table
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-_Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
@@ -27,10 +26,10 @@ def check(
     matrix: Matrix,
     b: SecondMatrix = None,
     settings: Settings = None,
-    exact: _Exact = False,
+    exact: Exact = False,
     quiet: _Quiet = False,
 ) -> None:
-    """Run a product on a machine's components and by its specification, and lay the two side by side.
+    """Solve a problem by a machine's components and by its specification, and lay the two side by side.
 
     Counts without a reason must be equal, and no run can be faster than the trace's bound; else the exit code
     is 3.

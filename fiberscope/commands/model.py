@@ -11,7 +11,7 @@ import typer
 
 from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.delivery import delivering
-from fiberscope.commands.options import Json
+from fiberscope.commands.options import Exact, Json, Quiet
 from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 
@@ -34,11 +34,9 @@ _Settings = Annotated[
 _Show = Annotated[
     str | None, typer.Option(metavar="WHAT", help="Print instead: loopnest, blocks, traffic or spacetime.")
 ]
-_Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
 _Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Of --show spacetime: the picture.")
 ]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
 def model(
@@ -48,8 +46,8 @@ def model(
     json: Json = None,
     show: _Show = None,
     output: _Output = None,
-    exact: _Exact = False,
-    quiet: _Quiet = False,
+    exact: Exact = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run a cascade of Einsums as a machine maps it: exact counts, and the time of what takes longest.
 

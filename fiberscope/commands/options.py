@@ -12,10 +12,12 @@ from fiberscope.commands.completion import complete_accelerator, complete_matrix
 __all__ = [
     "Accelerator",
     "Config",
+    "Exact",
     "Json",
     "Markdown",
     "Matrix",
     "Parts",
+    "Quiet",
     "SecondMatrix",
     "Settings",
     "matrices",
@@ -52,8 +54,10 @@ Parts = Annotated[
         "--part", metavar="NAME=MODULE:CLASS", help="Put a block of your own in a part's place; repeatable."
     ),
 ]
+Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
 Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here; - to the terminal.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
 def matrices(a: str, b: str | None) -> dict[str, Path | None]:

@@ -12,9 +12,11 @@ from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import (
     Accelerator,
     Config,
+    Exact,
     Json,
     Matrix,
     Parts,
+    Quiet,
     SecondMatrix,
     Settings,
     matrices,
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["sim"]
 
-_Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
 _Histograms = Annotated[
     bool, typer.Option("--histograms", help="Report how full the channels were, for 'fiberscope plot'.")
 ]
@@ -52,7 +53,6 @@ _MemoryTrace = Annotated[
 _Energy = Annotated[
     bool, typer.Option("--energy", help="Show what memory and operations take, by the table that ships.")
 ]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
 def sim(
@@ -71,11 +71,11 @@ def sim(
     vcd_cycles: VcdCycles = None,
     vcd_plain: VcdPlain = False,
     memory_trace: _MemoryTrace = None,
-    exact: _Exact = False,
+    exact: Exact = False,
     histograms: _Histograms = False,
     cycle_limit: _CycleLimit = None,
     energy: _Energy = False,
-    quiet: _Quiet = False,
+    quiet: Quiet = False,
 ) -> int:
     """Simulate A times A, or A times B, on an accelerator; the product is verified against scipy.
 

@@ -40,9 +40,7 @@ class _Rules(BaseModel):
 
     counts: tuple[_Rule, ...]
     traffic: tuple[_Rule, ...]
-    designs: dict[
-        str, str
-    ] = {}  # the specification of each value of the parameter ``design``, if there is one
+    designs: dict[str, str] = {}  # by the parameter ``design``, where there is one: its specification
     beyond: dict[str, str] = {}  # components of the trace that take longer than the machine's, and why
 
 
@@ -105,7 +103,7 @@ def check(
     exact: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Check:
-    """Run a product of matrices on the machine and by its specification; the arguments are ``simulate``'s.
+    """Solve a problem on the machine and by its specification; the arguments are ``simulate``'s.
 
     Raises:
         InputError: the accelerator does not say what is to be compared, or specifies no such design.

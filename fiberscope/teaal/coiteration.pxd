@@ -20,8 +20,10 @@ cdef class Coiteration(Loop):
     cdef int _look_at(self, long coordinate) except -1
     @cython.locals(height=long, item=long, code=long, one=bint, other=bint)
     cdef bint _holds(self) noexcept
-    @cython.locals(place=long, cursor=Cursor)
+    @cython.locals(place=long)
     cdef int _take_all(self) except -1
+    @cython.locals(cursor=Cursor)
+    cdef int _take(self, long place) except -1
     @cython.locals(cursor=Cursor)
     cdef void _pass(self, long coordinate) noexcept
 
@@ -34,5 +36,5 @@ cdef class Pieces(Coiteration):
     cpdef int iterate(self) except -1
     @cython.locals(place=long, cursor=Cursor, led=bint)
     cdef int _visit_piece(self, long begin, long end, long coordinate) except -1
-    @cython.locals(place=long, cursor=Cursor)
+    @cython.locals(place=long)
     cdef int _take_pieces(self) except -1

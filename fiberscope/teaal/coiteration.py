@@ -82,12 +82,17 @@ class Coiteration(Loop):
 
     def _take_all(self) -> int:
         for place in range(len(self.cursors)):
-            cursor: Cursor = self.cursors[place]
-            if self.here[place]:
-                cursor.use()
-                cursor.take()
-            else:
-                cursor.leave()
+            self._take(place)
+        return 0
+
+    def _take(self, place: int) -> int:
+        """The body has a cursor's element, or is told that there is none."""
+        cursor: Cursor = self.cursors[place]
+        if self.here[place]:
+            cursor.use()
+            cursor.take()
+        else:
+            cursor.leave()
         return 0
 
     def _pass(self, coordinate: int) -> None:
@@ -162,11 +167,6 @@ class Pieces(Coiteration):
 
     def _take_pieces(self) -> int:
         for place in range(len(self.cursors)):
-            cursor: Cursor = self.cursors[place]
             if not self.followers[place]:
-                if self.here[place]:
-                    cursor.use()
-                    cursor.take()
-                else:
-                    cursor.leave()
+                self._take(place)
         return 0
