@@ -1,0 +1,1 @@
+"""The analytical model: what a mapping costs by its tensors' statistics, before any simulation."""

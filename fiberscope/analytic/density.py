@@ -1,0 +1,123 @@
+"""What is known of where a tensor's nonzeros lie: how many of them a tile holds, and how often it holds none.
+
+Source: Sparseloop (MICRO 2022), Section 5.3.2, "statistical density models".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Counts", "Density", "Numbers", "Tile", "elements_of", "whole"]
+
+Numbers = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Tile = Sequence[
+    ArrayLike
+]  # the extent in each rank of the tensor; arrays (of one shape) ask of many tiles at once
+
+_MOST = 1 << 53  # elements that are counted exactly as a double
+_ROUNDING = 1e-9  # of a product of a density and a size, relative: 0.07 * 100 is 7
+
+
+def elements_of(tile: Tile) -> Counts:
+    """How many elements a tile has."""
+    elements = np.ones((), np.int64)
+    for extent in tile:
+        elements = elements * np.asarray(extent, np.int64)
+    return np.asarray(elements)
+
+
+def whole(numbers: ArrayLike) -> Numbers:
+    """Numbers that are whole but for the rounding of the products they came from, whole."""
+    exact = np.asarray(numbers, np.float64)
+    near = np.rint(exact)
+    return np.where(np.abs(exact - near) <= _ROUNDING * np.maximum(np.abs(near), 1.0), near, exact)
+
+
+class Density(ABC):
+    """A model of a tensor's density, and after ``inside`` of that of its tiles of some occupancy.
+
+    A tile is its extent in each rank. Extents may be arrays, which ask of as many tiles at once; what is
+    returned has their shape. Occupancies are numbers of nonzeros.
+
+    Args:
+        shape: of the tensor, or of the tile that is looked into.
+        density: the share of nonzeros as it was given; what is stored may differ by rounding (``exact``).
+
+    Raises:
+        ValueError: if the tensor has more than 2^53 elements.
+    """
+
+    def __init__(self, shape: Sequence[int], density: float) -> None:
+        self.shape = tuple(int(extent) for extent in shape)
+        self.density = density
+        self.elements = prod(self.shape)
+        if self.elements > _MOST:
+            raise ValueError(f"a tensor has at most {_MOST} elements, not {self.elements}")
+
+    @property
+    @abstractmethod
+    def exact(self) -> float:
+        """The share of elements that are not zero, as this model has it."""
+
+    @abstractmethod
+    def expected(self, tile: Tile) -> Numbers:
+        """The mean occupancy of a tile."""
+
+    @abstractmethod
+    def probability_empty(self, tile: Tile) -> Numbers:
+        """The share of tiles that have no nonzero."""
+
+    @abstractmethod
+    def minimum(self, tile: Tile) -> Counts:
+        """The least occupancy of a tile."""
+
+    @abstractmethod
+    def maximum(self, tile: Tile) -> Counts:
+        """The largest occupancy of a tile."""
+
+    @abstractmethod
+    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
+        """How many tiles of those that a parent tile is cut into have nonzeros, at most."""
+
+    @abstractmethod
+    def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
+        """The occupancies that a tile of plain extents may have, increasing, and the probability of each."""
+
+    @abstractmethod
+    def inside(self, parent: Tile, occupancy: ArrayLike) -> Density:
+        """The same questions within a tile of which the occupancy is known.
+
+        Args:
+            parent: its extents.
+            occupancy: one, or an array: the answers of ``expected`` and ``probability_empty`` are then by
+                occupancy. The other questions take one.
+        """
+
+    def probability_nonempty(self, tile: Tile) -> Numbers:
+        """The share of tiles that have a nonzero."""
+        return 1.0 - self.probability_empty(tile)
+
+    def quantile(self, tile: Sequence[int], confidence: float) -> int:
+        """The least occupancy that a share of ``confidence`` of the tiles do not exceed; at 1 the largest.
+
+        Raises:
+            ValueError: if the confidence is not from 0 to 1.
+        """
+        if not 0.0 <= confidence <= 1.0:
+            raise ValueError(f"a confidence is from 0 to 1, not {confidence}")
+        if confidence == 1.0:
+            return int(self.maximum(tile))
+        occupancies, probabilities = self.distribution(tile)
+        reached = np.searchsorted(np.cumsum(probabilities), confidence * (1.0 - 1e-12))
+        return int(occupancies[min(int(reached), len(occupancies) - 1)])
+
+    def expected_blocks(self, tile: Sequence[int], block: int) -> float:
+        """The mean number of accesses of ``block`` words that take all nonzeros of a tile."""
+        occupancies, probabilities = self.distribution(tile)
+        return float(np.dot(-(-occupancies // block), probabilities))
