@@ -2,7 +2,7 @@ cimport cython
 
 from sim.clock cimport Clock
 
-cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, VALUE, WORDS
+cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, VALUE, WORDS, FIRST_ROOM
 cdef long FAR
 
 cdef class Fifo:
@@ -22,6 +22,7 @@ cdef class Fifo:
     cdef double[::1] _values
     cdef readonly long latency
     cdef bint _one_clock
+    cdef readonly bint bounded
     cdef public int reader_state
     cdef public int writer_state
     cdef readonly long _writer_index
@@ -37,19 +38,21 @@ cdef class Fifo:
     cpdef tuple token(self, long place)
     cdef int _wake_writer(self) except -1
     cdef long _next_writer_cycle(self) noexcept
-    cdef int _refuse_push(self) except -1
+    cdef int _grow(self) except -1
+    cdef int _overflow(self) except -1
     cdef int _refuse_pop(self) except -1
 
 @cython.final
 cdef class Channel(Fifo):
     cdef inline bint can_push(self) noexcept:
-        cdef long free = self._free()
-        if free > 0:
+        if self._free() > 0 or not self.bounded:
             return True
         self.want(1)
         return False
 
     cdef inline long space(self) noexcept:
+        if not self.bounded:
+            return 1152921504606846976
         cdef long free = self._free()
         self.want(free + 1)
         return free
@@ -66,7 +69,7 @@ cdef class Channel(Fifo):
 
     cdef inline int push(self, long control, long coordinate=0, long reference=0, double value=0.0) except -1:
         if self._free() <= 0:
-            self._refuse_push()
+            self._overflow()
         cdef long tail = self._head + self.occupancy
         if tail >= self.capacity:
             tail -= self.capacity

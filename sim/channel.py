@@ -1,4 +1,4 @@
-"""The only way components talk: a bounded FIFO with a latency, one writer and one reader.
+"""The only way components talk: a FIFO with a latency, one writer and one reader, and mostly a bound.
 
 What is pushed in cycle t is seen from t + latency; what is popped in t frees its slot for the writer from
 t + 1. So nothing that happens within a cycle depends on the order in which components tick.
@@ -21,14 +21,17 @@ ARRIVAL = 3  # the reader's cycle from which the token is seen
 VALUE = 4
 WORDS = 5
 
+FIRST_ROOM = 16  # tokens that a channel without a bound has room for, before it grows
+
 
 class Fifo:
     """What a channel is and does, see ``Channel``."""
 
-    def __init__(self, name: str, capacity: int, latency: int, protocol: Protocol) -> None:
+    def __init__(self, name: str, capacity: int | None, latency: int, protocol: Protocol) -> None:
         self.name = name
         self.protocol = protocol
-        self.capacity = capacity
+        self.bounded = capacity is not None
+        self.capacity = capacity or FIRST_ROOM
         self.latency = latency
         self.occupancy = 0
         self.pushes = 0
@@ -36,8 +39,7 @@ class Fifo:
         self.reader_state = self.any_reader_state = 0  # of who waits at this port, or at any of its array
         self.writer_state = self.any_writer_state = 0
         self._head = 0
-        tokens = memoryview(bytearray(8 * WORDS * capacity))
-        self._words, self._values = tokens.cast("q"), tokens.cast("d")  # the same memory
+        self._words, self._values = _room(self.capacity)
         self._seen_from = FAR  # the reader's cycle from which the head is seen
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
@@ -54,14 +56,15 @@ class Fifo:
 
     def can_push(self) -> bool:
         """Whether the writer may push in its current cycle; if not, it is woken as soon as it may."""
-        free = self._free()
-        if free > 0:
+        if self._free() > 0 or not self.bounded:
             return True
         self.want(1)
         return False
 
     def space(self) -> int:
         """How many tokens the writer may push in its current cycle; it is woken as soon as there are more."""
+        if not self.bounded:
+            return FAR
         free = self._free()
         self.want(free + 1)
         return free
@@ -84,7 +87,7 @@ class Fifo:
             ChannelError: if the channel is full.
         """
         if self._free() <= 0:
-            self._refuse_push()
+            self._overflow()
         tail = self._head + self.occupancy
         if tail >= self.capacity:
             tail -= self.capacity
@@ -167,13 +170,34 @@ class Fifo:
             return self._writer_clock.cycle + 1
         return self._pop_time // self._writer_clock.period + 1
 
-    def _refuse_push(self) -> NoReturn:
-        raise ChannelError(
-            f"{self.name}: push into a full channel ({self.occupancy} of {self.capacity} tokens)"
-        )
+    def _overflow(self) -> None:
+        """A push that finds no slot."""
+        if self.bounded:
+            raise ChannelError(
+                f"{self.name}: push into a full channel ({self.occupancy} of {self.capacity} tokens)"
+            )
+        self._grow()
+
+    def _grow(self) -> None:
+        """Move the tokens into twice the room."""
+        words, values = self._words, self._values
+        room, self.capacity = self.capacity, 2 * self.capacity
+        self._words, self._values = _room(self.capacity)
+        for place in range(self.occupancy):
+            start = WORDS * ((self._head + place) % room)
+            for word in range(VALUE):
+                self._words[WORDS * place + word] = words[start + word]
+            self._values[WORDS * place + VALUE] = values[start + VALUE]
+        self._head = 0
 
     def _refuse_pop(self) -> NoReturn:
         raise ChannelError(f"{self.name}: pop with no visible token ({self.occupancy} in flight)")
+
+
+def _room(tokens: int) -> tuple[memoryview[int], memoryview[float]]:
+    """Room for so many tokens: the same memory, as integers and as doubles."""
+    memory = memoryview(bytearray(8 * WORDS * tokens))
+    return memory.cast("q"), memory.cast("d")
 
 
 class Channel(Fifo):
@@ -183,10 +207,11 @@ class Channel(Fifo):
 
     Args:
         name: ``<reading component>.<its port>``.
-        capacity: tokens it holds, at least one, counting those still in flight.
+        capacity: tokens it holds, at least one, counting those still in flight; None: as many as come.
         latency: cycles of the writer's clock from a push to the token being seen, at least one.
         protocol: what its tokens mean.
 
+    ``bounded`` says whether it has a capacity; if not, ``capacity`` is the room that it has taken so far.
     ``occupancy`` is the tokens it holds, ``pushes`` and ``pops`` the tokens that ever went in and out.
 
     Compiled components use the methods as they stand in the ``.pxd`` again, put in place of their calls;

@@ -191,8 +191,8 @@ class Component(Accounted):
     - ``COUNTERS``: its named event counts, each the attribute of that name.
     - ``SIGNALS``: what a waveform shows of it beside its accounting state, each the attribute of that name.
 
-    Where something must be computed or checked, ``elaborate``, ``counters``, or ``signals`` with ``sample``
-    is overridden.
+    Where something must be computed or checked, ``declared_ports``, ``elaborate`` with ``fetch``,
+    ``counters``, or ``signals`` with ``sample`` is overridden.
 
     ``tick`` does the work of one cycle and returns the cycle in which it next wants to run, or ``NEVER``. It
     says what the cycle (and every one until the next tick) counts as by returning through one of:
@@ -233,6 +233,10 @@ class Component(Accounted):
         """Advance by cycle ``now``; returns the next cycle to run in, or ``NEVER``."""
         raise NotImplementedError(f"{type(self).__name__} does not define tick")
 
+    def declared_ports(self) -> tuple[Port, ...]:
+        """The component's ports; overridden where an argument says how many there are."""
+        return self.PORTS
+
     def elaborate(self) -> None:
         """Make the channels of the ports attributes; called once, when all are connected.
 
@@ -240,20 +244,23 @@ class Component(Accounted):
             SimulationError: if a port has the name of another attribute, or a compiled class does not declare
                 it.
         """
-        for port in self.PORTS:
+        for port in self.declared_ports():
             if getattr(self, port.name, None) is not None:
                 raise SimulationError(
                     f"{self.name}: port {port.name} has the name of another attribute; rename one of them, "
                     "or fetch the channel in elaborate"
                 )
-            channel = self.channels(port.name) if port.array else self.optional_channel(port.name)
             try:
-                setattr(self, port.name, channel)
+                setattr(self, port.name, self.fetch(port))
             except AttributeError:
                 line = f"cdef public {'list' if port.array else 'Channel'} {port.name}"
                 raise SimulationError(
                     f"{self.name}: the .pxd of {type(self).__name__} must have {line}"
                 ) from None
+
+    def fetch(self, port: Port) -> object:
+        """What becomes the attribute of a port's name: the channel at it, or the channels of an array."""
+        return self.channels(port.name) if port.array else self.optional_channel(port.name)
 
     def counters(self) -> dict[str, int]:
         """Named event counts so far."""

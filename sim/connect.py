@@ -70,7 +70,13 @@ class Wiring:
         self._stalls: dict[int, list[Stall]] = {}  # by component, in the order of the states
 
     def connect(
-        self, producer: Component, output: str, consumer: Component, input_: str, capacity: int, latency: int
+        self,
+        producer: Component,
+        output: str,
+        consumer: Component,
+        input_: str,
+        capacity: int | None,
+        latency: int,
     ) -> Channel:
         """A new channel; checks everything before it changes anything.
 
@@ -81,7 +87,7 @@ class Wiring:
         finish = _end(consumer, input_, Input)
         protocol = _common_protocol(start, finish)
         for quantity, number in (("capacity", capacity), ("latency", latency)):
-            if number < 1:
+            if number is not None and number < 1:
                 raise SimulationError(
                     f"{start.name} to {finish.name}: {quantity} must be at least 1, not {number}"
                 )
@@ -116,12 +122,12 @@ class Wiring:
             raise BuildError(faults)
 
     def _port_faults(self, component: Component) -> Iterator[str]:
-        for name, count in Counter(port.name for port in component.PORTS).items():
+        for name, count in Counter(port.name for port in component.declared_ports()).items():
             if count > 1:
                 yield f"{count} ports are named {name}"
         taken = self._taken.get(id(component), {}).values()
-        for port in component.PORTS:
-            labels = {end.label for end in taken if end.port is port}
+        for port in component.declared_ports():
+            labels = {end.label for end in taken if end.port == port}
             if not labels and not port.optional:
                 yield f"port {port.name} ({port.carries}) is not connected"
             if port.array:
@@ -142,7 +148,7 @@ class Wiring:
             end.component._connected.setdefault(end.port.name, []).append(channel)
             self._register_one(end, channel)
         for component in {id(end.component): end.component for end, _channel in self._ends()}.values():
-            for port in component.PORTS:
+            for port in component.declared_ports():
                 if port.array and component.channels(port.name):
                     self._register_any(component, port)
             component._cycles = array("q", bytes(8 * (FIRST_STALL + len(self.stalls(component)))))
@@ -187,7 +193,7 @@ class Wiring:
 
 def _end(component: Component, label: str, kind: type[Port]) -> End:
     match = _PORT.fullmatch(label)
-    ports = {port.name: port for port in component.PORTS if isinstance(port, kind)}
+    ports = {port.name: port for port in component.declared_ports() if isinstance(port, kind)}
     port = ports.get(match["name"]) if match else None
     if match is None or port is None:
         advice = nearest(label, ports)
@@ -210,4 +216,4 @@ def _common_protocol(start: End, finish: End) -> Protocol:
 
 def _position(end: End) -> tuple[int, int]:
     """Order of an end's accounting state within its component: ports as declared, then by index."""
-    return end.component.PORTS.index(end.port), end.index or 0
+    return end.component.declared_ports().index(end.port), end.index or 0

@@ -104,10 +104,12 @@ class Kernel:
         consumer: Component,
         input: str,
         *,
-        capacity: int,
+        capacity: int | None,
         latency: int = 1,
     ) -> Channel:
         """A channel from an output port to an input port, each named ``port`` or ``port[i]``.
+
+        A capacity of None is no bound: the channel never refuses a token.
 
         Raises:
             SimulationError: if a port does not exist or is taken, protocols differ, or a number is below 1.

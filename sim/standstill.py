@@ -77,4 +77,5 @@ def _held(channel: Channel) -> str:
     """What a channel holds: how many tokens, and what the first of them says."""
     token = channel.protocol.read(channel) if channel.occupancy else ""
     first = f", the first: {token}" if token else ""
-    return f"channel {channel.name} holds {channel.occupancy} of {channel.capacity} tokens{first}"
+    room = f" of {channel.capacity}" if channel.bounded else ""
+    return f"channel {channel.name} holds {channel.occupancy}{room} tokens{first}"

@@ -349,3 +349,40 @@ def test_the_latency_check_passes_a_true_channel():
 def test_planted_a_channel_that_shows_tokens_early_is_found():
     with pytest.raises(AssertionError):
         check_latency(lambda: EarlyWatcher("watcher"), 4)
+
+
+class TestWithoutABound:
+    def test_it_takes_all_tokens_and_keeps_their_order(self):
+        writer, watcher = Writer("writer", 1000, burst=1000), Watcher("watcher", first=5)
+        kernel, channel = joined(writer, watcher, None, 1)
+        kernel.run()
+        assert writer.pushed == [(0, number) for number in range(1000)]
+        assert watcher.popped == [(5 + number, number) for number in range(1000)]
+        assert not channel.bounded
+
+    @pytest.mark.parametrize("latency", [1, 3])
+    def test_tokens_keep_all_their_words_as_it_grows_around_its_end(self, latency):
+        tokens = [(number, 2 * number, 3 * number, number / 4) for number in range(300)]
+        kernel = Kernel()
+        kernel.clock("core", 10**9)
+        source, sink = kernel.add(StreamSource("source", tokens)), kernel.add(StreamSink("sink", (1,)))
+        kernel.connect(source, "out", sink, "in", capacity=None, latency=latency)
+        kernel.run()
+        assert [token for _cycle, token in sink.received] == tokens
+        assert [cycle for cycle, _token in sink.received] == [latency + 2 * place for place in range(300)]
+
+    def test_there_is_space_for_whatever_is_wanted(self):
+        writer, watcher = Writer("writer", 1), Watcher("watcher")
+        kernel, channel = joined(writer, watcher, None, 1)
+        kernel.build()
+        assert channel.can_push()
+        assert channel.space() > 10**15
+
+    def test_a_deadlock_report_names_no_bound(self):
+        class Deaf(Watcher):
+            def tick(self, now):
+                return self.idle()
+
+        kernel, _ = joined(Writer("writer", 3), Deaf("watcher"), None, 1)
+        with pytest.raises(SimulationError, match=r"leaves tokens at in: channel watcher.in holds 3 tokens"):
+            kernel.run()

@@ -1,0 +1,110 @@
+"""What every primitive of the stream machine is: a block that makes one update a cycle."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hw.streams.output import OutputStream
+from hw.streams.quirks import CLEAN
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Port, Signal
+
+NEVER_YET = -1
+
+
+class StreamBlock(Component):
+    """A block that in each cycle takes at most one token from a port and sends at most one to each.
+
+    Interface: the ports of a block are named as SAM names them, ``in_`` and ``out_`` before the name. An
+    output is an array of ports, one for each consumer, and may have none: a stream that several read is a
+    wire, and costs neither a block nor a cycle.
+
+    Timing: an update fires in the cycle in which its tokens are seen, and what it sends is seen in the next.
+    No update fires unless all consumers of all outputs have space; where no channel is bounded, nothing
+    stalls. When done has been sent, or taken by a block that sends nothing, the block is silent for good.
+
+    A cycle counts as busy if the update fired, as waiting for output if a consumer has no space, as waiting
+    for input if a token is missing, as idle once the block is done.
+
+    Counts: tokens by kind for every output. ``first_input`` is the cycle in which it first saw a token,
+    ``done_cycle`` that of the done, -1 before.
+
+    Subclasses override ``update``; one that has the quirks of the public simulator asks ``self.quirks`` for
+    them.
+
+    Args:
+        name: instance name.
+        quirks: which quirks of the public simulator it has, a mask of those in ``hw.streams.quirks``.
+    """
+
+    SIGNALS: ClassVar[tuple[Signal, ...]] = (Signal("done", 1),)
+
+    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+        super().__init__(name)
+        self.quirks = quirks
+        self.done = False
+        self.first_input = NEVER_YET
+        self.done_cycle = NEVER_YET
+        self.streams: list[OutputStream] = []  # in the order of the ports
+        self.inputs: list[Channel] = []
+        self.bounded = False  # whether anything can stall it
+
+    def fetch(self, port: Port) -> object:
+        """What becomes the attribute of a port's name: at an array of outputs the stream to all consumers."""
+        if isinstance(port, Output) and port.array:
+            stream = OutputStream(port.name, self.channels(port.name))
+            self.streams.append(stream)
+            return stream
+        if isinstance(port, Input):
+            self.inputs.extend(self.channels(port.name))
+        return super().fetch(port)
+
+    def elaborate(self) -> None:
+        """Fetch the streams, and see whether any of them is bounded."""
+        super().elaborate()
+        self.bounded = any(channel.bounded for stream in self.streams for channel in stream.channels)
+
+    def tick(self, now: int) -> int:
+        """Make one update, unless done or stalled."""
+        if self.done:
+            return self.idle()
+        if self.first_input < 0:
+            self._look_for_input(now)
+        if self.bounded:
+            full = self._full()
+            if full is not None:
+                return self.wait_output(full)
+        return self.update(now)
+
+    def update(self, now: int) -> int:
+        """One update; returns through ``busy(now + 1)`` if it fired, else through ``wait_input``."""
+        raise NotImplementedError(f"{type(self).__name__} does not define update")
+
+    def send_control(self, kind: int, level: int) -> None:
+        """Send a stop of this level, an empty or a done on every output."""
+        for stream in self.streams:
+            stream.push(kind, level)
+
+    def finish(self, now: int) -> int:
+        """Done has been sent, or taken where nothing is sent: be silent from the next cycle on."""
+        self.done = True
+        self.done_cycle = now
+        return self.busy(now + 1)
+
+    def _full(self) -> Channel | None:
+        for stream in self.streams:
+            full = stream.first_full()
+            if full is not None:
+                return full
+        return None
+
+    def _look_for_input(self, now: int) -> None:
+        if any(channel.can_pop() for channel in self.inputs):
+            self.first_input = now
+
+    def counters(self) -> dict[str, int]:
+        """What the block counts, and the tokens of each output by kind."""
+        counts = super().counters()
+        for stream in self.streams:
+            counts |= stream.counters()
+        return counts

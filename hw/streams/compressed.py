@@ -1,0 +1,77 @@
+"""The scanner of a compressed level: fiber lookup."""
+
+from __future__ import annotations
+
+from hw.level import Level
+from hw.streams.modes import IN_FIBER
+from hw.streams.quirks import CLEAN, Q4
+from hw.streams.scanner import Scanner
+from hw.streams.tokens import DATA
+from sim.component import Signal
+
+
+class CompressedScanner(Scanner):
+    """Scans the fibers of a compressed level.
+
+    Interface: that of ``Scanner``. Fiber r is ``coordinates[segments[r]:segments[r + 1]]``; the references
+    that leave are positions in the level.
+
+    Timing: that of ``Scanner``: a fiber of m elements takes m + 1 cycles, an empty one 1.
+
+    Quirks: Q4, in the midst of a fiber an element waits until the next token is seen; Q5.
+
+    Counts: ``fibers`` that differ among those scanned.
+
+    Args:
+        name: instance name.
+        level: what is scanned.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        SimulationError: in the run, if a reference names no fiber.
+    """
+
+    SIGNALS = (*Scanner.SIGNALS, Signal("position", 48))
+    COUNTERS = ("fibers",)
+
+    def __init__(self, name: str, level: Level, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.level = level
+        self.first = 0  # position of the fiber's first element
+        self.position = 0  # of the element sent last
+        self.end = 0  # position behind the fiber's last element
+        self.fibers = 0
+        self._seen = bytearray(level.fibers)
+
+    def begin(self, reference: int, now: int) -> int:
+        """Send the fiber's first element, or its stop if it is empty."""
+        self.level.check_fiber(reference, self.name)
+        if not self._seen[reference]:
+            self._seen[reference] = 1
+            self.fibers += 1
+        self.first = self.level.begin(reference)
+        self.end = self.level.end(reference)
+        return self.end_fiber(now) if self.first == self.end else self.send_first(now)
+
+    def send_first(self, now: int) -> int:
+        """Send the first element of the fiber."""
+        self.mode = IN_FIBER
+        return self.send_element(self.first, now)
+
+    def advance(self, now: int) -> int:
+        """Send the element behind the last one, or the stop."""
+        if self.position == self.end - 1:
+            return self.end_fiber(now)
+        if self.quirks & Q4 and not self.in_ref.can_pop():
+            return self.wait_input(self.in_ref)
+        return self.send_next(now)
+
+    def send_next(self, now: int) -> int:
+        """Send the element behind the last one."""
+        return self.send_element(self.position + 1, now)
+
+    def send_element(self, position: int, now: int) -> int:
+        """Send the element at this position."""
+        self.position = position
+        self.send(DATA, self.level.coordinate(position), position)
+        return self.busy(now + 1)

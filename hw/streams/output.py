@@ -1,0 +1,48 @@
+"""A stream that leaves a block: a wire to all who read it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from hw.streams.tokens import DATA, DONE, EMPTY, STOP
+from sim import inline
+from sim.channel import Channel
+
+KINDS = 4
+COUNTED = (("data", DATA), ("stops", STOP), ("empties", EMPTY), ("dones", DONE))
+
+
+class OutputStream:
+    """The channels to all consumers of a stream, each of which gets every token in the same cycle.
+
+    A stream without a consumer costs nothing: its tokens are counted and gone.
+
+    Args:
+        name: the port's.
+        channels: to the consumers.
+    """
+
+    def __init__(self, name: str, channels: Sequence[Channel]) -> None:
+        self.name = name
+        self.channels = list(channels)
+        self.consumers = len(self.channels)
+        self.tokens = array("q", bytes(8 * KINDS))  # so far, by kind
+
+    def first_full(self) -> Channel | None:
+        """The first consumer's channel that has no space in this cycle, None if all have."""
+        for place in range(self.consumers):
+            channel = inline.channel(self.channels[place])
+            if not channel.can_push():
+                return channel
+        return None
+
+    def push(self, kind: int, payload: int = 0, value: float = 0.0) -> None:
+        """Send a token to all consumers; ``payload`` is a coordinate, reference, word or stop level."""
+        self.tokens[kind] += 1
+        for place in range(self.consumers):
+            inline.channel(self.channels[place]).push(kind, payload, 0, value)
+
+    def counters(self) -> dict[str, int]:
+        """Tokens so far by kind, as in ``out_crd_stops``."""
+        return {f"{self.name}_{label}": self.tokens[kind] for label, kind in COUNTED}

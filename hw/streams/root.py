@@ -1,0 +1,30 @@
+"""The root of a graph: where the streams of an operand begin."""
+
+from __future__ import annotations
+
+from hw.streams.block import StreamBlock
+from hw.streams.output import OutputStream
+from hw.streams.tokens import DATA, DONE, REF
+from sim.component import Output
+
+
+class Root(StreamBlock):
+    """Sends the reference 0, which names a tensor's only outermost fiber, and done behind it.
+
+    Interface: ``out_ref`` has depth -1: ``0, D``.
+
+    Timing: the reference in cycle 0, done in cycle 1; so the blocks behind it see their first token in the
+    kernel's cycle 1, which is cycle 0 of the public simulator.
+    """
+
+    PORTS = (Output("out_ref", REF, array=True),)
+
+    out_ref: OutputStream
+
+    def update(self, now: int) -> int:
+        """Send the reference, or done."""
+        if self.out_ref.tokens[DATA] == 0:
+            self.out_ref.push(DATA, 0)
+            return self.busy(now + 1)
+        self.out_ref.push(DONE)
+        return self.finish(now)

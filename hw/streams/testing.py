@@ -1,0 +1,152 @@
+"""A bench for blocks of the stream machine: streams as text in, streams as text out, both with cycles.
+
+    streams = run_streams(block, {"in_ref": [(0, 0), (1, "D")]}, ["out_crd", "out_ref"])
+    assert streams["out_crd"] == [(0, 1), (1, 4), (2, "S0"), (3, "D")]
+
+Cycles are those of the public simulator: a token given in cycle t can be used in t, and one made in t is
+listed under t.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+
+from hw.streams.block import StreamBlock
+from hw.streams.checker import StreamChecker
+from hw.streams.tokens import BV, CRD, REF, REPSIG, SKIP_CRD, VAL, Written, text, token
+from sim.channel import Channel
+from sim.component import Component, Output, Port
+from sim.kernel import Kernel
+from sim.protocol import ANY, Protocol
+from sim.testing import StreamSink, check_accounting, random_stalls
+
+Stream = list[tuple[int, Written]]  # cycles and tokens
+
+GIGAHERTZ = 10**9
+SEEN = 1  # the kernel's cycles are so far ahead of the public simulator's: a root's token takes one
+_BY_NAME = {"crd": CRD, "ref": REF, "val": VAL, "bv": BV, "repsig": REPSIG, "skip": SKIP_CRD}
+
+
+class TimedSource(Component):
+    """Pushes each token in its cycle, or in the first one from then on that has space.
+
+    Args:
+        name: instance name.
+        carries: what the stream carries.
+        stream: cycles and tokens as text.
+    """
+
+    out: Channel
+
+    def __init__(self, name: str, carries: Protocol, stream: Iterable[tuple[int, Written]]) -> None:
+        super().__init__(name)
+        self.carries = carries
+        self.stream = [(cycle, token(written, carries)) for cycle, written in stream]
+        self.sent = 0
+
+    def declared_ports(self) -> tuple[Port, ...]:
+        """The stream's."""
+        return (Output("out", self.carries),)
+
+    def tick(self, now: int) -> int:
+        """Push a token that is due."""
+        if self.sent == len(self.stream):
+            return self.idle()
+        cycle, tokens = self.stream[self.sent]
+        if now < cycle:
+            return self.busy(cycle)
+        if not self.out.can_push():
+            return self.wait_output(self.out)
+        self.out.push(*tokens)
+        self.sent += 1
+        return self.busy(now + 1)
+
+
+def carried(block: Component, label: str) -> Protocol:
+    """What a port, named ``port`` or ``port[i]``, carries; where that is anything, its name says it."""
+    name = label.partition("[")[0]
+    port = next(port for port in block.declared_ports() if port.name == name)
+    return _BY_NAME[name.rstrip("0123456789").rpartition("_")[2]] if port.carries == ANY else port.carries
+
+
+def run_streams(
+    block: StreamBlock,
+    inputs: Mapping[str, Iterable[tuple[int, Written]]],
+    outputs: Sequence[str],
+    *,
+    capacity: int | None = None,
+    seed: int | None = None,
+    order_seed: int | None = None,
+    sleep: bool = True,
+    same_shape: Sequence[Sequence[str]] = (),
+    checked: bool = True,
+) -> dict[str, Stream]:
+    """Run one block between a source at each of its inputs and a sink at each of its outputs.
+
+    Args:
+        block: a fresh one.
+        inputs: cycles and tokens for each input port, ``port[i]`` for one of an array.
+        outputs: the output ports to listen at.
+        capacity: of every channel; None: unbounded, as in the public simulator.
+        seed: of random stalls of the sinks; None for none.
+        order_seed, sleep: as in ``Kernel``.
+        same_shape: outputs that must have the same shape.
+        checked: whether the outputs must be well-formed.
+
+    Returns:
+        The stream of each output.
+    """
+    kernel = Kernel(order_seed=order_seed, sleep=sleep)
+    kernel.clock("core", GIGAHERTZ)
+    kernel.add(block)
+    for label, stream in inputs.items():
+        source = kernel.add(TimedSource(f"source.{label}", carried(block, label), stream))
+        kernel.connect(source, "out", block, label, capacity=capacity)
+    sinks = {}
+    for number, label in enumerate(outputs):
+        sinks[label] = kernel.add(StreamSink(f"sink.{label}", _stalls(seed, number)))
+        kernel.connect(block, f"{label}[0]", sinks[label], "in", capacity=capacity)
+    if checked:
+        _put_checkers(kernel, block, outputs, same_shape)
+    kernel.run()
+    check_accounting(kernel.statistics())
+    return {label: _written(sink, carried(block, label)) for label, sink in sinks.items()}
+
+
+def _put_checkers(
+    kernel: Kernel, block: StreamBlock, outputs: Sequence[str], same_shape: Sequence[Sequence[str]]
+) -> None:
+    together = {label for labels in same_shape for label in labels}
+    for labels in (*same_shape, *([label] for label in outputs if label not in together)):
+        checker = kernel.add(StreamChecker(f"{block.name}.{labels[0]}"))
+        for number, label in enumerate(labels):
+            kernel.connect(block, f"{label}[1]", checker, f"in_stream[{number}]", capacity=None)
+
+
+def _written(sink: StreamSink, carries: Protocol) -> Stream:
+    """What a sink received; it sees a token in the cycle after the one in which it was made."""
+    return [
+        (cycle - 1 - SEEN, text(kind, payload, value, carries))
+        for cycle, (kind, payload, _reference, value) in sink.received
+    ]
+
+
+def _stalls(seed: int | None, number: int) -> tuple[int, ...]:
+    return () if seed is None else random_stalls(1000 * seed + number)
+
+
+def with_gaps(tokens: Iterable[Written], seed: int | None = None) -> Stream:
+    """A stream with a token in every cycle, or with random gaps between them."""
+    stalls = _stalls(seed, 0) or (0,)
+    stream: Stream = []
+    cycle = random.Random(seed).randrange(4) if seed is not None else 0
+    for number, written in enumerate(tokens):
+        stream.append((cycle, written))
+        cycle += 1 + stalls[number % len(stalls)]
+    return stream
+
+
+def tokens_of(stream: Iterable[tuple[int, Written]]) -> list[Written]:
+    """The tokens of a stream, without their cycles."""
+    return [written for _cycle, written in stream]
