@@ -1,0 +1,90 @@
+"""Arrays of items of any width in bits, packed little-endian, least significant bit first, without padding.
+
+Source: this project's specification of MINT's formats; the paper (Qin et al., IPDPS 2021) gives no packing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["LINE_BITS", "LINE_BYTES", "Items", "Words", "item_type", "line_words", "packed", "unpacked"]
+
+Items: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
+Words: TypeAlias = "npt.NDArray[np.uint64]"
+
+WORD = 64  # bits of the words that packing works with
+LINE_BYTES = 64
+LINE_BITS = 8 * LINE_BYTES
+
+
+def item_type(width: int) -> np.dtype[Any]:
+    """The narrowest unsigned integer that holds ``width`` bits, at most 64."""
+    return np.dtype(f"<u{max(1, 1 << (width - 1).bit_length() >> 3)}")
+
+
+def line_words(bits: int) -> int:
+    """How many words of 64 bits the lines have that ``bits`` take."""
+    return -(-bits // LINE_BITS) * (LINE_BITS // WORD)
+
+
+def packed(items: Items, width: int) -> Words:
+    """Items of ``width`` bits each, in whole lines whose rest is zero."""
+    words = np.zeros(line_words(len(items) * width), dtype="<u8")
+    if width % 8 == 0 and width in (8, 16, 32, 64):
+        words.view(item_type(width))[: len(items)] = items
+        return words
+    if width == 1:
+        found = np.packbits(items.view(np.bool_) if items.itemsize == 1 else items != 0, bitorder="little")
+        words.view(np.uint8)[: len(found)] = found
+        return words
+    period = WORD // math.gcd(width, WORD)
+    groups = -(-len(items) // period)
+    table = np.zeros((groups, period), dtype="<u8")
+    table.reshape(-1)[: len(items)] = items
+    filled = _shifted_together(table, width).reshape(-1)
+    used = min(len(words), len(filled))
+    words[:used] = filled[:used]
+    return words
+
+
+def _shifted_together(table: Words, width: int) -> Words:
+    """Rows of items as rows of words: each row fills whole words."""
+    groups, period = table.shape
+    rows = np.zeros((groups, period * width // WORD), dtype="<u8")
+    for place in range(period):
+        word, bit = divmod(place * width, WORD)
+        rows[:, word] |= table[:, place] << np.uint64(bit)
+        if bit + width > WORD:
+            rows[:, word + 1] |= table[:, place] >> np.uint64(WORD - bit)
+    return rows
+
+
+def unpacked(words: Words, count: int, width: int) -> Items:
+    """The first ``count`` items of ``width`` bits of packed words."""
+    if width % 8 == 0 and width in (8, 16, 32, 64):
+        return words.view(item_type(width))[:count].copy()
+    if width == 1:
+        return np.unpackbits(words.view(np.uint8), count=count, bitorder="little")
+    period = WORD // math.gcd(width, WORD)
+    groups, columns = -(-count // period), period * width // WORD
+    rows = np.zeros(groups * columns, dtype="<u8")
+    used = min(len(words), len(rows))
+    rows[:used] = words[:used]
+    table = _shifted_apart(rows.reshape(groups, columns), period, width)
+    return table.reshape(-1)[:count]
+
+
+def _shifted_apart(rows: Words, period: int, width: int) -> Items:
+    table = np.empty((len(rows), period), dtype=item_type(width))
+    mask = np.uint64((1 << width) - 1)
+    for place in range(period):
+        word, bit = divmod(place * width, WORD)
+        found = rows[:, word] >> np.uint64(bit)
+        if bit + width > WORD:
+            found |= rows[:, word + 1] << np.uint64(WORD - bit)
+        table[:, place] = found & mask
+    return table

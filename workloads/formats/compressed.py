@@ -1,0 +1,203 @@
+"""Formats with an array of pointers: CSR, CSC, and BSR, whose entries are blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workloads.canonical import Integers
+from workloads.errors import WorkloadError
+from workloads.formats.bit_packing import Items
+from workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span, index_bits
+from workloads.sorting import lexical_order
+from workloads.tensor import SparseTensor, coordinates_at
+
+__all__ = ["Bsr", "Csc", "Csr"]
+
+
+class Matrices(Format):
+    """A format of two ranks, rows and columns."""
+
+    def check(self, shape: Sequence[int]) -> None:
+        """Refuse another order than 2."""
+        if len(shape) != 2:
+            what = f"{self.name} holds matrices, not a tensor of order {len(shape)}"
+            raise WorkloadError(what, fix="dense, zvc, rlc, coo and csf hold any order")
+
+
+@dataclass(frozen=True)
+class Csr(Matrices):
+    """Compressed sparse rows: where each row begins among the nonzeros; their columns; the nonzeros."""
+
+    name = "csr"
+    code = 5
+
+    def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
+        """Pointers tell apart nonzeros and the end behind the last."""
+        nonzeros = counts["nonzeros"]
+        return [
+            Span("row_ptr", shape[0] + 1, index_bits(nonzeros + 1)),
+            Span("col_ids", nonzeros, index_bits(shape[1])),
+            Span("values", nonzeros, bits),
+        ]
+
+    def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
+        """Rows are counted and added up."""
+        rows, columns = tensor.coordinates
+        return {"row_ptr": _pointers(rows, tensor.shape[0]), "col_ids": columns, "values": words}
+
+    def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
+        """A row number for each nonzero of the row."""
+        rows = _numbers(encoded["row_ptr"])
+        return (rows, encoded["col_ids"].astype(np.int64)), encoded["values"]
+
+
+@dataclass(frozen=True)
+class Csc(Matrices):
+    """Compressed sparse columns: where each column begins among the nonzeros; their rows; the nonzeros."""
+
+    name = "csc"
+    code = 6
+    is_row_major = False
+
+    def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
+        """That of the transposed matrix in CSR."""
+        nonzeros = counts["nonzeros"]
+        return [
+            Span("col_ptr", shape[1] + 1, index_bits(nonzeros + 1)),
+            Span("row_ids", nonzeros, index_bits(shape[0])),
+            Span("values", nonzeros, bits),
+        ]
+
+    def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
+        """Sorted by columns first."""
+        rows, columns = tensor.coordinates
+        order = lexical_order((columns, rows), tensor.shape[::-1])
+        if order is not None:
+            rows, words = rows[order], words[order]
+        return {"col_ptr": _pointers(columns, tensor.shape[1]), "row_ids": rows, "values": words}
+
+    def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
+        """Sorted by rows first."""
+        columns, rows = _numbers(encoded["col_ptr"]), encoded["row_ids"].astype(np.int64)
+        order = lexical_order((rows, columns), encoded.shape)
+        if order is None:
+            return (rows, columns), encoded["values"]
+        return (rows[order], columns[order]), encoded["values"][order]
+
+
+@dataclass(frozen=True)
+class Bsr(Matrices):
+    """CSR of square blocks that hold a nonzero, by rising column; a block keeps its zeros.
+
+    Blocks at the edge are filled up with zeros.
+
+    Args:
+        block: rows and columns of a block, 1 to 255.
+    """
+
+    block: int = 2
+    code = 7
+
+    def __post_init__(self) -> None:
+        """Refuse what is no edge."""
+        if not 1 <= self.block <= MOST_BLOCK:
+            raise WorkloadError(f"bsr.block is {self.block}", fix=f"it is 1 to {MOST_BLOCK}")
+
+    @property
+    def name(self) -> str:
+        """With the edge of its blocks."""
+        return f"bsr{self.block}"
+
+    @property
+    def parameter(self) -> int:
+        """The edge of a block."""
+        return self.block
+
+    def grid(self, shape: Sequence[int]) -> tuple[int, int]:
+        """Rows and columns of blocks."""
+        return -(-shape[0] // self.block), -(-shape[1] // self.block)
+
+    def count_names(self, shape: Sequence[int]) -> Sequence[str]:
+        """The nonzeros, and the blocks that hold one."""
+        return ("nonzeros", "blocks")
+
+    def counts(self, tensor: SparseTensor) -> dict[str, int]:
+        """Blocks are told apart by their places on the grid."""
+        return {"nonzeros": tensor.nonzeros, "blocks": len(self._blocks(tensor)[0])}
+
+    def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
+        """Blocks at the edges have fewer places that may hold a nonzero."""
+        rows, columns = (_cuts(size, self.block) for size in shape)
+        blocks = sum(
+            many * more * (1 - (1 - density) ** (high * wide))
+            for high, many in rows.items()
+            for wide, more in columns.items()
+        )
+        return {"nonzeros": density * shape[0] * shape[1], "blocks": blocks}
+
+    def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
+        """Pointers and columns are of blocks; values lie by rows within each."""
+        rows, columns = self.grid(shape)
+        blocks = counts["blocks"]
+        return [
+            Span("row_ptr", rows + 1, index_bits(blocks + 1)),
+            Span("col_ids", blocks, index_bits(columns)),
+            Span("values", blocks * self.block**2, bits),
+        ]
+
+    def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
+        """Each nonzero goes to its place in its block."""
+        blocks, numbers = self._blocks(tensor)
+        rows, columns = self.grid(tensor.shape)
+        block_rows, block_columns = coordinates_at((rows, columns), blocks)
+        row, column = (each % self.block for each in tensor.coordinates)
+        values = np.zeros(len(blocks) * self.block**2, dtype=words.dtype)
+        values[(numbers * self.block + row) * self.block + column] = words
+        return {"row_ptr": _pointers(block_rows, rows), "col_ids": block_columns, "values": values}
+
+    def _blocks(self, tensor: SparseTensor) -> tuple[Integers, Integers]:
+        """The places on the grid of blocks with a nonzero, and for each nonzero the number of its block."""
+        rows, columns = self.grid(tensor.shape)
+        positions = tensor.coordinates[0] // self.block * columns + tensor.coordinates[1] // self.block
+        order = lexical_order([positions], [rows * columns])
+        by_block = positions if order is None else positions[order]
+        opens = np.diff(by_block, prepend=-1) > 0
+        numbers = np.cumsum(opens) - 1
+        if order is not None:
+            numbers[order] = numbers.copy()
+        return by_block[opens], numbers
+
+    def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
+        """What is not zero, block by block, sorted by rows."""
+        values = encoded["values"]
+        places = np.flatnonzero(values)
+        number, row, column = coordinates_at((len(values), self.block, self.block), places)
+        rows = _numbers(encoded["row_ptr"])[number] * self.block + row
+        columns = encoded["col_ids"].astype(np.int64)[number] * self.block + column
+        order = lexical_order((rows, columns), encoded.shape)
+        if order is None:
+            return (rows, columns), values[places]
+        return (rows[order], columns[order]), values[places[order]]
+
+
+MOST_BLOCK = 255  # that a header has room for
+
+
+def _cuts(size: int, block: int) -> dict[int, int]:
+    """How many blocks there are along a rank, by the places of it that they have."""
+    whole, rest = divmod(size, block)
+    return {block: whole, **({rest: 1} if rest else {})}
+
+
+def _pointers(numbers: Integers, size: int) -> Integers:
+    """Where the entries of each number below ``size`` begin, and the end."""
+    return np.append(0, np.cumsum(np.bincount(numbers, minlength=size)))
+
+
+def _numbers(pointers: Items) -> Integers:
+    """For each entry the number whose entries it is among."""
+    lengths = pointers[1:].astype(np.int64) - pointers[:-1].astype(np.int64)
+    return np.repeat(np.arange(len(pointers) - 1), lengths)

@@ -1,0 +1,123 @@
+"""Formats of coordinates, for any order: COO, a list of them; CSF, a tree of fibers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workloads.canonical import Integers
+from workloads.formats.bit_packing import Items
+from workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span, index_bits
+from workloads.tensor import SparseTensor
+
+__all__ = ["Coo", "Csf"]
+
+
+@dataclass(frozen=True)
+class Coo(Format):
+    """The coordinates of every nonzero, an array for each rank, sorted by the first; the nonzeros."""
+
+    name = "coo"
+    code = 4
+
+    def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
+        """An array for each rank, and the values."""
+        nonzeros = counts["nonzeros"]
+        ids = [Span(name, nonzeros, index_bits(size)) for name, size in zip(_ids(shape), shape, strict=True)]
+        return [*ids, Span("values", nonzeros, bits)]
+
+    def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
+        """They are as the tensor has them."""
+        return {**dict(zip(_ids(tensor.shape), tensor.coordinates, strict=True)), "values": words}
+
+    def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
+        """They are as the tensor has them."""
+        return tuple(encoded[name].astype(np.int64) for name in _ids(encoded.shape)), encoded["values"]
+
+
+def _ids(shape: Sequence[int]) -> list[str]:
+    """What the arrays of coordinates are called."""
+    return ["row_ids", "col_ids"] if len(shape) == 2 else [f"ids_{rank}" for rank in range(len(shape))]
+
+
+@dataclass(frozen=True)
+class Csf(Format):
+    """Compressed sparse fibers: for each level the coordinates of its nodes, and where their children begin.
+
+    A node of level l is a distinct beginning of l coordinates. Level 1 needs no pointers: its nodes are all
+    those that the header counts. Source: S. Smith, G. Karypis, "Tensor-Matrix Products with a Compressed
+    Sparse Tensor", IA3 2015.
+    """
+
+    name = "csf"
+    code = 8
+
+    def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
+        """By level from the root, pointers (``pos``) before coordinates (``crd``); then the values."""
+        nodes = [counts[name] for name in _nodes(shape)]
+        spans = [Span("crd_1", nodes[0], index_bits(shape[0]))]
+        for level in range(1, len(shape)):
+            spans += [
+                Span(f"pos_{level + 1}", nodes[level - 1] + 1, index_bits(nodes[level] + 1)),
+                Span(f"crd_{level + 1}", nodes[level], index_bits(shape[level])),
+            ]
+        return [*spans, Span("values", nodes[-1], bits)]
+
+    def count_names(self, shape: Sequence[int]) -> Sequence[str]:
+        """The nonzeros, and the nodes of each level above the last."""
+        return ("nonzeros", *_nodes(shape)[:-1])
+
+    def counts(self, tensor: SparseTensor) -> dict[str, int]:
+        """Nodes are counted where they open."""
+        above = [int(np.count_nonzero(opens)) for opens in _opens(tensor)[:-1]]
+        return dict(zip(self.count_names(tensor.shape), [tensor.nonzeros, *above], strict=True))
+
+    def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
+        """A beginning of coordinates is a node unless all places behind it are zero."""
+        counts = {"nonzeros": density * math.prod(shape)}
+        for level, name in enumerate(_nodes(shape)[:-1], start=1):
+            all_zero = (1 - density) ** math.prod(shape[level:])
+            counts[name] = math.prod(shape[:level]) * (1 - all_zero)
+        return counts
+
+    def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
+        """A nonzero opens a node of a level where a coordinate of it or of a level above is new."""
+        opens = _opens(tensor)
+        items: dict[str, Integers | Items] = {"values": words}
+        for level, (opened, coordinates) in enumerate(zip(opens, tensor.coordinates, strict=True)):
+            items[f"crd_{level + 1}"] = coordinates[opened]
+            if level:
+                number = np.cumsum(opened) - 1  # of the node that each nonzero lies under
+                items[f"pos_{level + 1}"] = np.append(number[opens[level - 1]], np.count_nonzero(opened))
+        return items
+
+    def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
+        """From the last level up, each node's coordinate goes to all nonzeros under it."""
+        under = np.arange(encoded.nonzeros)  # of each nonzero its node, level by level
+        columns: list[Integers] = []
+        for level in range(len(encoded.shape), 0, -1):
+            columns.append(encoded[f"crd_{level}"].astype(np.int64)[under])
+            if level > 1:
+                pointers = encoded[f"pos_{level}"].astype(np.int64)
+                under = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))[under]
+        return tuple(reversed(columns)), encoded["values"]
+
+
+def _nodes(shape: Sequence[int]) -> list[str]:
+    """What the nodes of each level are called; those of the last are the nonzeros."""
+    return [*(f"nodes_{level}" for level in range(1, len(shape))), "nonzeros"]
+
+
+def _opens(tensor: SparseTensor) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """For each level, whether a nonzero is the first of a node."""
+    opened = np.zeros(tensor.nonzeros, dtype=np.bool_)
+    opened[:1] = True
+    found = []
+    for coordinates in tensor.coordinates:
+        opened = opened.copy()
+        opened[1:] |= coordinates[1:] != coordinates[:-1]
+        found.append(opened)
+    return found

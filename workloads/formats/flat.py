@@ -1,0 +1,186 @@
+"""Formats that go over all places of a tensor: Dense, ZVC (a mask), RLC (runs of zeros)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workloads.canonical import Integers
+from workloads.errors import WorkloadError
+from workloads.formats.bit_packing import Items, Words, item_type
+from workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span
+from workloads.formats.runs import pack_entries, unpack_entries
+from workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
+
+__all__ = ["Dense", "Rlc", "Zvc"]
+
+MOST_RUN_BITS = 16
+
+
+class Flat(Format):
+    """A format that numbers all places, the last rank counting fastest."""
+
+    def check(self, shape: Sequence[int]) -> None:
+        """Refuse more places than 63 bits number."""
+        if math.prod(shape) > MOST_PLACES:
+            sizes = " x ".join(map(str, shape))
+            what = f"{self.name} cannot hold {sizes}: it has more than {MOST_PLACES} places"
+            raise WorkloadError(what, fix="coo and csf can")
+
+
+@dataclass(frozen=True)
+class Dense(Flat):
+    """All values. A tensor with its ranks in another order is encoded by transposing it first."""
+
+    name = "dense"
+    code = 1
+
+    def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
+        """One array."""
+        return [Span("values", math.prod(shape), bits)]
+
+    def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
+        """Zeros, and the words at their places."""
+        values = np.zeros(tensor.places, dtype=words.dtype)
+        values[tensor.positions()] = words
+        return {"values": values}
+
+    def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
+        """What is not zero."""
+        values = encoded["values"]
+        places = np.flatnonzero(values)
+        return coordinates_at(encoded.shape, places), values[places]
+
+
+@dataclass(frozen=True)
+class Zvc(Flat):
+    """Zero-value compression: a bit for each place, one where there is a nonzero; the nonzeros.
+
+    Source: M. Rhu et al., "Compressing DMA Engine", HPCA 2018, as MINT takes it.
+    """
+
+    name = "zvc"
+    code = 2
+
+    def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
+        """The mask, and the values of its ones."""
+        return [Span("mask", math.prod(shape), 1), Span("values", counts["nonzeros"], bits)]
+
+    def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
+        """Ones where there are nonzeros."""
+        mask = np.zeros(tensor.places, dtype=np.uint8)
+        mask[tensor.positions()] = 1
+        return {"mask": mask, "values": words}
+
+    def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
+        """Where the mask is one."""
+        return coordinates_at(encoded.shape, np.flatnonzero(encoded["mask"])), encoded["values"]
+
+
+@dataclass(frozen=True)
+class Rlc(Flat):
+    """Run-length coding: the zeros before each nonzero, and the nonzero.
+
+    A run too long for its bits is continued. The paper leaves open how; these choices, with four bits, pick
+    its format for ten of the eleven matrices of its Table III by size alone. Five bits and a value of zero
+    behind each continuation are those of Eyeriss (Chen et al., ISSCC 2016).
+
+    Args:
+        run_bits: of a run, 1 to 16.
+        continuation_has_value: whether the greatest run is followed by a value as any other is, which is zero
+            where a longer run goes on; if not, it stands for as many zeros and no value.
+    """
+
+    run_bits: int = 4
+    continuation_has_value: bool = False
+    name = "rlc"
+    code = 3
+
+    def __post_init__(self) -> None:
+        """Refuse what is no width."""
+        if not 1 <= self.run_bits <= MOST_RUN_BITS:
+            raise WorkloadError(f"rlc.run_bits is {self.run_bits}", fix=f"it is 1 to {MOST_RUN_BITS}")
+
+    @property
+    def greatest_run(self) -> int:
+        """The greatest run that is written."""
+        return (1 << self.run_bits) - 1
+
+    @property
+    def step(self) -> int:
+        """How many zeros a continuation stands for."""
+        return self.greatest_run + self.continuation_has_value
+
+    @property
+    def parameter(self) -> int:
+        """The width of runs, and in bit 7 whether a continuation has a value."""
+        return self.run_bits | self.continuation_has_value << 7
+
+    def count_names(self, shape: Sequence[int]) -> Sequence[str]:
+        """The nonzeros, and the continuations."""
+        return ("nonzeros", "continuations")
+
+    def counts(self, tensor: SparseTensor) -> dict[str, int]:
+        """Continuations are the whole steps of the zeros before a nonzero."""
+        return {"nonzeros": tensor.nonzeros, "continuations": int((self._gaps(tensor) // self.step).sum())}
+
+    def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
+        """Gaps are geometric: each holds a continuation with the chance that so many places are zero."""
+        nonzeros, all_zero = density * math.prod(shape), (1 - density) ** self.step
+        continuations = nonzeros * all_zero / (1 - all_zero) if density > 0 else 0.0
+        return {"nonzeros": nonzeros, "continuations": continuations}
+
+    def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
+        """Runs and values; packed they lie one by one beside one another."""
+        entries = counts["nonzeros"] + counts["continuations"]
+        values = entries if self.continuation_has_value else counts["nonzeros"]
+        return [Span("runs", entries, self.run_bits), Span("values", values, bits)]
+
+    def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
+        """Each nonzero behind its continuations."""
+        gaps = self._gaps(tensor)
+        continuations = gaps // self.step
+        places = np.arange(len(gaps)) + np.cumsum(continuations)
+        runs = np.full(len(gaps) + int(continuations.sum()), self.greatest_run, dtype=np.uint16)
+        runs[places] = gaps - continuations * self.step
+        if not self.continuation_has_value:
+            return {"runs": runs, "values": words}
+        values = np.zeros(len(runs), dtype=words.dtype)
+        values[places] = words
+        return {"runs": runs, "values": values}
+
+    def _gaps(self, tensor: SparseTensor) -> Integers:
+        """The zeros before each nonzero."""
+        return np.diff(tensor.positions(), prepend=-1) - 1
+
+    def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
+        """Each value lies its run and one place behind the value before."""
+        runs, values = encoded["runs"].astype(np.int64), encoded["values"]
+        steps = runs + 1
+        if self.continuation_has_value:
+            kept, stored = values != 0, values
+        else:
+            kept = runs != self.greatest_run
+            steps[~kept] = self.step
+            stored = np.zeros(len(runs), dtype=values.dtype)
+            stored[kept] = values
+        return coordinates_at(encoded.shape, (np.cumsum(steps) - 1)[kept]), stored[kept]
+
+    def packed_bits(self, layout: Layout) -> list[int]:
+        """One array: entries lie behind one another."""
+        return [int(sum(span.bits for span in layout))]
+
+    def pack(self, encoded: Encoded) -> list[Words]:
+        """Each run, the least significant bits of its entry, with its value if it has one."""
+        lone = -1 if self.continuation_has_value else self.greatest_run
+        return [pack_entries(encoded["runs"], encoded["values"], self.run_bits, encoded.bits, lone)]
+
+    def unpack(self, words: Words, layout: Layout, counts: Counts) -> list[Items]:
+        """Runs, and values of those that have one."""
+        lone = -1 if self.continuation_has_value else self.greatest_run
+        found = runs, values = tuple(np.zeros(int(span.length), dtype=np.uint64) for span in layout)
+        unpack_entries(words, runs, values, self.run_bits, layout[1].width, lone)
+        return [array.astype(item_type(span.width)) for array, span in zip(found, layout, strict=True)]

@@ -1,0 +1,250 @@
+"""What a format is: the arrays that it lays a tensor out in, each with its width; and a tensor so encoded."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from workloads.canonical import Integers
+from workloads.errors import WorkloadError
+from workloads.formats.bit_packing import LINE_BITS, LINE_BYTES, Items, Words, item_type, packed, unpacked
+from workloads.formats.numbers import check_width, numbers_of, words_of
+from workloads.tensor import SparseTensor
+
+__all__ = ["Coordinates", "Counts", "Encoded", "Field", "Format", "Layout", "Span", "index_bits"]
+
+MOST_ITEMS = 2**31  # of an array that is made
+
+Coordinates = tuple[Integers, ...]  # by rank
+Counts = Mapping[str, float]  # what a layout depends on beside the shape: nonzeros, entries, blocks ...
+
+
+class Span(NamedTuple):
+    """An array of a layout: how many items, of how many bits each; as an expectation, any number of them."""
+
+    name: str
+    length: float
+    width: int
+
+    @property
+    def bits(self) -> float:
+        """All of it."""
+        return self.length * self.width
+
+
+Layout = Sequence[Span]
+
+
+@dataclass(frozen=True)
+class Field:
+    """An array of an encoded tensor.
+
+    Args:
+        name: ``row_ptr``, ``col_ids``, ``values`` ...
+        width: bits of an item.
+        items: unsigned; values as bit patterns.
+    """
+
+    name: str
+    width: int
+    items: Items
+
+    @property
+    def bits(self) -> int:
+        """All of it."""
+        return len(self.items) * self.width
+
+
+def index_bits(size: float) -> int:
+    """Bits that tell ``size`` things apart: lg of the specification, at least 1."""
+    return max(1, (round(size) - 1).bit_length())
+
+
+class Format(ABC):
+    """A format; two of the same name and parameters are equal."""
+
+    code: int  # in a header
+    is_row_major = True  # sorted by the first rank, then the second ..., as a tensor is
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def parameter(self) -> int:
+        """Its width of runs or edge of blocks, in a header."""
+        return 0
+
+    def check(self, shape: Sequence[int]) -> None:  # noqa: B027 - most hold any shape
+        """Refuse a shape that the format cannot hold.
+
+        Raises:
+            WorkloadError: it cannot.
+        """
+
+    @abstractmethod
+    def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
+        """The arrays of a tensor, in stored order."""
+
+    def count_names(self, shape: Sequence[int]) -> Sequence[str]:
+        """What ``counts`` are called, in the order in which a header has them."""
+        return ("nonzeros",)
+
+    def counts(self, tensor: SparseTensor) -> dict[str, int]:
+        """What the layout depends on, of a tensor without zeros."""
+        return {"nonzeros": tensor.nonzeros}
+
+    def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
+        """The same in expectation, where each place holds a nonzero with probability ``density``."""
+        return {"nonzeros": density * math.prod(shape)}
+
+    @abstractmethod
+    def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
+        """The items of each array; ``words`` are the values as bit patterns."""
+
+    @abstractmethod
+    def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
+        """The coordinates of each nonzero by rank, sorted, and the values as bit patterns."""
+
+    def size_bits(self, tensor: SparseTensor, bits: int) -> int:
+        """The exact size, headers left out; zeros that a tensor stores are not counted.
+
+        Raises:
+            WorkloadError: the format cannot hold it.
+        """
+        self.check(tensor.shape)
+        found = tensor.without_zeros()
+        return int(sum(span.bits for span in self.layout(tensor.shape, self.counts(found), bits)))
+
+    def expected_bits(self, shape: Sequence[int], density: float, bits: int) -> float:
+        """The size to be expected where each place holds a nonzero with probability ``density``.
+
+        Raises:
+            WorkloadError: the format cannot hold the shape, or the density is no part of 1.
+        """
+        self.check(shape)
+        if not 0 <= density <= 1:
+            raise WorkloadError(f"a density of {density:g}", fix="it is between 0 and 1")
+        return sum(span.bits for span in self.layout(shape, self.expected_counts(shape, density), bits))
+
+    def encode(self, tensor: SparseTensor, bits: int = 32) -> Encoded:
+        """The tensor in this format, exact to the bit; zeros that it stores are left out.
+
+        Raises:
+            WorkloadError: the format cannot hold it, or there are no values of so many bits.
+        """
+        self.check(tensor.shape)
+        check_width(bits)
+        found = tensor.without_zeros()
+        counts = self.counts(found)
+        layout = self.layout(found.shape, counts, bits)
+        if (most := max(layout, key=lambda span: span.length)).length > MOST_ITEMS:
+            what = f"{self.name}: {most.name} of {int(most.length):,} items; at most {MOST_ITEMS:,} are made"
+            raise WorkloadError(what, fix="only its size can be told")
+        items = self.items(found, words_of(found.values, bits))
+        fields = [
+            Field(name, width, np.asarray(items[name]).astype(item_type(width), copy=False))
+            for name, _, width in layout
+        ]
+        return Encoded(self, found.shape, bits, counts, tuple(fields))
+
+    def decode(self, encoded: Encoded) -> SparseTensor:
+        """The tensor of an encoding."""
+        coordinates, words = self.points(encoded)
+        return SparseTensor(encoded.shape, coordinates, numbers_of(words, encoded.bits))
+
+    def pack(self, encoded: Encoded) -> list[Words]:
+        """The arrays as they lie in memory, each in lines of its own."""
+        return [packed(field.items, field.width) for field in encoded.fields]
+
+    def unpack(self, words: Words, layout: Layout, counts: Counts) -> list[Items]:
+        """The items of packed arrays that lie behind one another."""
+        found: list[Items] = []
+        at = 0
+        for _, count, width in layout:
+            lines = -(-int(count) * width // LINE_BITS)
+            found.append(unpacked(words[at : at + 8 * lines], int(count), width))
+            at += 8 * lines
+        return found
+
+    def packed_bits(self, layout: Layout) -> list[int]:
+        """Bits of each array that lies in lines of its own."""
+        return [int(span.bits) for span in layout]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A tensor in a format, exact to the bit.
+
+    Args:
+        format: which.
+        shape: of the tensor.
+        bits: of a value.
+        counts: what the layout depends on; ``nonzeros`` first.
+        fields: its arrays, in stored order.
+    """
+
+    format: Format
+    shape: tuple[int, ...]
+    bits: int
+    counts: Mapping[str, int]
+    fields: tuple[Field, ...]
+
+    def __getitem__(self, name: str) -> Items:
+        """The items of the field called ``name``.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for field in self.fields:
+            if field.name == name:
+                return field.items
+        raise KeyError(name)
+
+    @property
+    def nonzeros(self) -> int:
+        """Values that are not zero."""
+        return self.counts["nonzeros"]
+
+    @property
+    def layout(self) -> Layout:
+        """Its arrays without their items."""
+        return [Span(field.name, len(field.items), field.width) for field in self.fields]
+
+    @property
+    def size_bits(self) -> int:
+        """Its exact size; the header is left out."""
+        return sum(self.format.packed_bits(self.layout))
+
+    @property
+    def line_bytes(self) -> int:
+        """Bytes of the lines it lies in, each array beginning on a line; the header is left out."""
+        return sum(-(-bits // LINE_BITS) * LINE_BYTES for bits in self.format.packed_bits(self.layout))
+
+    def packed(self) -> bytes:
+        """Its arrays as they lie in memory; the header is left out."""
+        return b"".join(words.tobytes() for words in self.format.pack(self))
+
+    def decode(self) -> SparseTensor:
+        """The tensor."""
+        return self.format.decode(self)
+
+    def difference(self, other: Encoded) -> str | None:
+        """The first bit in which two encodings differ, in words; None if there is none."""
+        if (self.format, self.shape, self.bits) != (other.format, other.shape, other.bits):
+            return f"{self.format.name} of {self.shape} is not {other.format.name} of {other.shape}"
+        for one, two in zip(self.fields, other.fields, strict=True):
+            if one.width != two.width or len(one.items) != len(two.items):
+                sizes = [f"{len(field.items)} items of {field.width} bits" for field in (one, two)]
+                return f"{one.name}: {sizes[0]}, not {sizes[1]}"
+            wrong = np.flatnonzero(one.items != two.items)
+            if len(wrong):
+                at = int(wrong[0])
+                return f"{one.name}[{at}] is {one.items[at]}, not {two.items[at]}"
+        return None

@@ -1,0 +1,119 @@
+"""Encoded tensors as bytes: a header of 32-bit words, and the arrays, each on lines of its own.
+
+The header's first word has the format, the order, the bits of a value and the format's parameter, a byte
+each; then come the sizes of the ranks and what the arrays' lengths depend on, the nonzeros first; zeros fill
+up eight words, or a multiple of them. In a file it takes whole lines, as any array does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.errors import WorkloadError
+from workloads.formats.bit_packing import LINE_BITS, LINE_BYTES
+from workloads.formats.compressed import Bsr, Csc, Csr
+from workloads.formats.coordinates import Coo, Csf
+from workloads.formats.flat import Dense, Rlc, Zvc
+from workloads.formats.format import Encoded, Field, Format
+from workloads.formats.numbers import WIDTHS
+
+__all__ = ["from_bytes", "header", "to_bytes"]
+
+HEADER_WORDS = 8
+MOST = 2**32 - 1  # in a word
+
+Words = npt.NDArray[np.uint32]
+
+_MADE_BY_CODE: dict[int, Callable[[int], Format]] = {  # of the parameter
+    Dense.code: lambda _: Dense(),
+    Zvc.code: lambda _: Zvc(),
+    Rlc.code: lambda parameter: Rlc(parameter & 127, bool(parameter >> 7)),
+    Coo.code: lambda _: Coo(),
+    Csr.code: lambda _: Csr(),
+    Csc.code: lambda _: Csc(),
+    Bsr.code: Bsr,
+    Csf.code: lambda _: Csf(),
+}
+
+
+def header(encoded: Encoded) -> bytes:
+    """The header of an encoded tensor.
+
+    Raises:
+        WorkloadError: a size or count takes more than 32 bits.
+    """
+    form = encoded.format
+    first = form.code | len(encoded.shape) << 8 | encoded.bits << 16 | form.parameter << 24
+    words = [first, *encoded.shape, *encoded.counts.values()]
+    if max(words) > MOST:
+        raise WorkloadError(f"{form.name}: {max(words)} is wider than the 32 bits of a header's word")
+    words += [0] * (-len(words) % HEADER_WORDS)
+    return np.array(words, dtype="<u4").tobytes()
+
+
+def to_bytes(encoded: Encoded) -> bytes:
+    """Header and arrays.
+
+    Raises:
+        WorkloadError: as ``header``.
+    """
+    start = header(encoded)
+    return start + bytes(-len(start) % LINE_BYTES) + encoded.packed()
+
+
+def from_bytes(content: bytes, where: str) -> Encoded:
+    """What ``to_bytes`` made.
+
+    Args:
+        content: of a file.
+        where: named in errors.
+
+    Raises:
+        WorkloadError: it is cut short or too long, begins with no header, or holds arrays that no tensor has.
+    """
+    words = np.frombuffer(content[: len(content) // 4 * 4], "<u4")
+    form, shape, bits, counts, start = _read_header(words, where)
+    layout = form.layout(shape, counts, bits)
+    lines = sum(-(-each // LINE_BITS) for each in form.packed_bits(layout))
+    start += -start % LINE_BYTES
+    if len(content) != (wanted := start + lines * LINE_BYTES):
+        what = f"{len(content)} bytes; {form.name} of {' x '.join(map(str, shape))} here takes {wanted}"
+        raise WorkloadError(what, where=where, fix="the file is cut short" if len(content) < wanted else None)
+    items = form.unpack(np.frombuffer(content[start:], "<u8"), layout, counts)
+    fields = [Field(span.name, span.width, each) for span, each in zip(layout, items, strict=True)]
+    encoded = Encoded(form, shape, bits, counts, tuple(fields))
+    _check(encoded, where)
+    return encoded
+
+
+def _read_header(words: Words, where: str) -> tuple[Format, tuple[int, ...], int, dict[str, int], int]:
+    """The format, the shape, the bits of a value, the counts, and the bytes of the header."""
+    if len(words) < HEADER_WORDS:
+        raise WorkloadError("too short for the header of a tensor", where=where)
+    code, order, bits, parameter = (int(words[0]) >> shift & 255 for shift in (0, 8, 16, 24))
+    if code not in _MADE_BY_CODE or order == 0 or bits not in WIDTHS:
+        raise WorkloadError("does not begin with the header of a tensor", where=where)
+    form = _MADE_BY_CODE[code](parameter)
+    names = form.count_names(range(order))
+    used = 1 + order + len(names)
+    if len(words) < used:
+        raise WorkloadError("too short for the header of a tensor", where=where)
+    numbers = [int(word) for word in words[1:used]]
+    shape = tuple(numbers[:order])
+    form.check(shape)
+    size = 4 * (used + -used % HEADER_WORDS)
+    return form, shape, bits, dict(zip(names, numbers[order:], strict=True)), size
+
+
+def _check(encoded: Encoded, where: str) -> None:
+    """Refuse arrays that the format would not make of the tensor that they seem to hold."""
+    try:
+        difference = encoded.format.encode(encoded.decode(), encoded.bits).difference(encoded)
+    except (ValueError, IndexError) as error:
+        difference = str(error)
+    if difference is not None:
+        what = f"the arrays of {encoded.format.name} are those of no tensor ({difference})"
+        raise WorkloadError(what, where=where)

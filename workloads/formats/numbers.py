@@ -1,0 +1,90 @@
+"""Values as words of 8, 16 or 32 bits, and back.
+
+32 bits are IEEE 754 single precision, 16 half precision, and 8 the E4M3 of the Open Compute Project's "OCP
+8-bit Floating Point Specification" (revision 1.0, 2023): a sign, four bits of exponent with bias 7, three of
+mantissa, no infinity. The paper says only how wide values are; conversions move their bits and do not look
+into them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from workloads.canonical import Values
+from workloads.errors import WorkloadError
+from workloads.formats.bit_packing import Items, item_type
+
+__all__ = ["WIDTHS", "check_width", "numbers_of", "words_of"]
+
+WIDTHS = (8, 16, 32)  # bits of a value
+_GREATEST = {8: 448.0, 16: 65504.0, 32: float(np.finfo(np.float32).max)}
+
+
+def check_width(bits: int) -> None:
+    """Refuse another width of values.
+
+    Raises:
+        WorkloadError: it is none of 8, 16 and 32 bits.
+    """
+    if bits not in WIDTHS:
+        raise WorkloadError(f"values of {bits} bits", fix="formats hold values of 8, 16 or 32 bits")
+
+
+def words_of(values: Values, bits: int) -> Items:
+    """The words nearest to values, ties to even.
+
+    A nonzero stays one, and stays finite: what is too small or too great takes the least or greatest number.
+
+    Raises:
+        WorkloadError: there are no values of so many bits.
+    """
+    check_width(bits)
+    bound = _GREATEST[bits]
+    if bits == 8:
+        words = _eight_bits(values)
+    else:
+        floats = np.clip(values, -bound, bound).astype(f"<f{bits // 8}")
+        words = floats.view(item_type(bits))
+    lost = (values != 0) & (words << np.array(1, words.dtype) == 0)
+    if lost.any():
+        words = words | lost.astype(words.dtype)
+    return words
+
+
+def numbers_of(words: Items, bits: int) -> Values:
+    """The values of words, as doubles.
+
+    Raises:
+        WorkloadError: there are no values of so many bits.
+    """
+    check_width(bits)
+    if bits == 8:
+        magnitudes = np.append(_magnitudes(), np.nan)
+        both: Values = np.concatenate([magnitudes, -magnitudes])
+        return both[words]
+    floats = words.astype(item_type(bits), copy=False).view(f"<f{bits // 8}")
+    with np.errstate(invalid="ignore"):  # of words that are no numbers
+        return floats.astype(np.float64)
+
+
+@cache
+def _magnitudes() -> Values:
+    """What the 127 codes of E4M3 that are numbers mean, without their signs."""
+    codes = np.arange(127)
+    exponent, mantissa = codes >> 3, codes & 7
+    subnormal = exponent == 0
+    found: Values = np.ldexp(
+        np.where(subnormal, mantissa, 8 + mantissa), np.where(subnormal, 1, exponent) - 10
+    )
+    return found
+
+
+def _eight_bits(values: Values) -> Items:
+    known, sizes = _magnitudes(), np.abs(values)
+    halfway = (known[1:] + known[:-1]) / 2
+    codes = np.searchsorted(halfway, sizes)  # the lower one at a tie
+    at = np.minimum(codes, len(halfway) - 1)
+    codes += (halfway[at] == sizes) & (codes < len(halfway)) & (codes % 2 == 1)
+    return (codes | np.signbit(values) << 7).astype(np.uint8)

@@ -1,0 +1,65 @@
+"""Entries of run-length coding in memory: a run and, mostly, a value.
+
+Where an entry begins depends on all before it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workloads.formats.bit_packing import WORD, Items, Words, line_words, packed
+
+__all__ = ["pack_entries", "unpack_entries"]
+
+ONES = 2**64 - 1  # a word of them
+
+
+def pack_entries(runs: Items, values: Items, run_bits: int, value_bits: int, lone: int) -> Words:
+    """Runs, each with its value in the bits above it, one behind the other in whole lines.
+
+    Args:
+        runs: in order.
+        values: of the runs that have one.
+        run_bits: of each run.
+        value_bits: of each value.
+        lone: the run that has no value; -1 if all have one.
+    """
+    entries = runs.astype("<u8")
+    has_value = runs != lone
+    entries[has_value] |= values.astype("<u8") << np.uint64(run_bits)
+    if has_value.all():
+        return packed(entries, run_bits + value_bits)
+    lengths = run_bits + has_value * np.int64(value_bits)
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    at, shift = starts // WORD, (starts % WORD).astype("<u8")
+    words = np.zeros(line_words(int(ends[-1])), dtype="<u8")
+    np.bitwise_or.at(words, at, entries << shift)
+    over = starts % WORD + lengths > WORD
+    words[1:][at[over]] |= entries[over] >> (np.uint64(WORD) - shift[over])
+    return words
+
+
+def unpack_entries(
+    words: Words, runs: Words, values: Words, run_bits: int, value_bits: int, lone: int
+) -> None:
+    """Fill ``runs`` and ``values`` from what ``pack_entries`` made; arguments as there."""
+    bit = value = 0
+    for entry in range(len(runs)):
+        run = _bits_at(words, bit, run_bits)
+        runs[entry] = run
+        bit += run_bits
+        if run != lone and value < len(values):
+            values[value] = _bits_at(words, bit, value_bits)
+            value += 1
+            bit += value_bits
+
+
+def _bits_at(words: Words, bit: int, width: int) -> np.uint64:
+    """The ``width`` bits, at most 32, that begin at ``bit``."""
+    at, shift = bit // WORD, bit % WORD
+    found = words[at] >> shift
+    if shift + width > WORD:
+        found |= words[1 + at] << (WORD - shift)
+    result: np.uint64 = found & (ONES >> (WORD - width))
+    return result

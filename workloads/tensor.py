@@ -1,0 +1,141 @@
+"""A sparse tensor of any order as coordinates and values, which formats encode and files hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workloads.canonical import Coordinates, CsrArray, Integers, Values, compressed
+from workloads.errors import WorkloadError
+from workloads.sorting import lexical_order
+
+__all__ = ["MOST_PLACES", "SparseTensor", "coordinates_at"]
+
+MOST_PLACES = 2**63 - 1  # that a 64-bit integer numbers
+
+
+@dataclass(frozen=True)
+class SparseTensor:
+    """A tensor by its stored entries, sorted by the first rank, then the second, and so on; all distinct.
+
+    Args:
+        shape: sizes of its ranks; coordinates of a rank lie below.
+        coordinates: for each rank, one of each entry.
+        values: one of each entry.
+    """
+
+    shape: tuple[int, ...]
+    coordinates: tuple[Integers, ...]
+    values: Values
+
+    @classmethod
+    def from_matrix(cls, matrix: CsrArray) -> SparseTensor:
+        """The entries of a canonical matrix; values and columns are shared with it."""
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)).astype(np.int64, copy=False)
+        columns: Integers = np.asarray(matrix.indices)
+        return cls((int(matrix.shape[0]), int(matrix.shape[1])), (rows, columns), matrix.data)
+
+    @classmethod
+    def from_coordinates(
+        cls, shape: Sequence[int], coordinates: Sequence[Coordinates], values: Values
+    ) -> SparseTensor:
+        """The tensor of these entries, in any order; values at the same place are added.
+
+        Raises:
+            WorkloadError: a rank without coordinates, or coordinates outside of the shape.
+        """
+        columns = [np.asarray(column, dtype=np.int64) for column in coordinates]
+        if not columns or {len(column) for column in columns} != {len(values)} or len(columns) != len(shape):
+            raise WorkloadError(f"{len(shape)} ranks need as many arrays of {len(values)} coordinates each")
+        for rank, (size, column) in enumerate(zip(shape, columns, strict=True), start=1):
+            if len(column) and not 0 <= column.min() <= column.max() < size:
+                raise WorkloadError(f"a coordinate of rank {rank} is outside 0 to {size - 1}")
+        if (order := lexical_order(columns, shape)) is not None:
+            columns, values = [column[order] for column in columns], values[order]
+        return cls(tuple(shape), tuple(columns), values)._summed()
+
+    def _summed(self) -> SparseTensor:
+        """Itself, with entries at the same place added."""
+        if self.nonzeros == 0:
+            return self
+        starts = np.flatnonzero(np.append(True, self._steps()))
+        if len(starts) == self.nonzeros:
+            return self
+        columns = tuple(column[starts] for column in self.coordinates)
+        return SparseTensor(self.shape, columns, np.add.reduceat(self.values, starts))
+
+    def _steps(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Of each entry but the first, whether it lies elsewhere than the one before."""
+        different = [column[1:] != column[:-1] for column in self.coordinates]
+        return np.asarray(np.logical_or.reduce(different))
+
+    @property
+    def order(self) -> int:
+        """How many ranks it has."""
+        return len(self.shape)
+
+    @property
+    def places(self) -> int:
+        """How many values it has, zeros included."""
+        return math.prod(self.shape)
+
+    @property
+    def nonzeros(self) -> int:
+        """How many entries it stores."""
+        return len(self.values)
+
+    def positions(self) -> Integers:
+        """Of each entry its place among all, the last rank counting fastest.
+
+        Raises:
+            WorkloadError: there are more places than 64-bit integers.
+        """
+        if self.places > MOST_PLACES:
+            sizes = " x ".join(map(str, self.shape))
+            raise WorkloadError(f"{sizes} has more places than 63 bits number", fix="store it as coo or csf")
+        found = self.coordinates[0]
+        for size, column in zip(self.shape[1:], self.coordinates[1:], strict=True):
+            found = found * size + column
+        return found
+
+    def without_zeros(self) -> SparseTensor:
+        """Its entries that are not zero."""
+        kept = self.values != 0
+        if kept.all():
+            return self
+        return SparseTensor(self.shape, tuple(column[kept] for column in self.coordinates), self.values[kept])
+
+    def transposed(self, ranks: Sequence[int]) -> SparseTensor:
+        """With its ranks in this order."""
+        shape, columns = [self.shape[rank] for rank in ranks], [self.coordinates[rank] for rank in ranks]
+        order = lexical_order(columns, shape)
+        if order is None:
+            return SparseTensor(tuple(shape), tuple(columns), self.values)
+        return SparseTensor(tuple(shape), tuple(column[order] for column in columns), self.values[order])
+
+    def matrix(self) -> CsrArray:
+        """As a canonical matrix, if it has two ranks."""
+        rows, columns = self.coordinates
+        pointers = np.append(0, np.cumsum(np.bincount(rows, minlength=self.shape[0])))
+        return compressed((self.shape[0], self.shape[1]), pointers, columns, self.values)
+
+    def equals(self, other: SparseTensor) -> bool:
+        """Whether shape, places and values are the same."""
+        return (
+            self.shape == other.shape
+            and all(map(np.array_equal, self.coordinates, other.coordinates))
+            and np.array_equal(self.values, other.values)
+        )
+
+
+def coordinates_at(shape: Sequence[int], positions: Integers) -> tuple[Integers, ...]:
+    """For each rank the coordinates of places as ``SparseTensor.positions`` numbers them."""
+    columns: list[Integers] = []
+    for size in reversed(shape[1:]):
+        above = positions // size
+        columns.append(positions - above * size)
+        positions = above
+    return (positions, *reversed(columns))
