@@ -19,9 +19,10 @@ import fiberscope  # noqa: E402
 
 
 def report_of(case: MachineCase) -> Any:
-    """The report of the first make with the DRAM model."""
+    """The report of the first make, with the DRAM model if it has a memory."""
     problem = {f"problem.{name}": value for name, value in (case.problem or {}).items()}
-    settings = {**next(iter(case.variants.values())), **problem, "memory.model": "dram"}
+    memory = {"memory.model": "dram"} if "memory" in case.kind.configuration.model_fields else {}
+    settings = {**next(iter(case.variants.values())), **problem, **memory}
     report = fiberscope.simulate(case.accelerator, *case.operands(), settings=settings)
     return json.loads(report.to_json())
 

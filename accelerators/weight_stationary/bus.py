@@ -1,0 +1,95 @@
+"""The bus: streams A's slices to all processing elements, pass by pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from accelerators.weight_stationary.beats import Beat
+from accelerators.weight_stationary.passes import Pass
+from accelerators.weight_stationary.protocols import BEAT, END, WORDS
+from sim.channel import Channel
+from sim.component import Component, Output, Signal
+
+__all__ = ["Bus"]
+
+
+class Bus(Component):
+    """Broadcasts a beat a cycle to all processing elements.
+
+    Interface: each beat goes out on all ``beats`` in the same cycle, when all have room; behind the last one
+    of a pass its end does.
+
+    Timing: a beat a cycle, the end of a pass too. If the loading of B counts, the bus brings its words before
+    each pass.
+
+    Args:
+        name: instance name.
+        passes: in their order.
+        slices: of a pass the beats of A's slice.
+        stream: where beats are put for all to read, by their number.
+        load_words: of B that the bus brings in a cycle; 0: they are there.
+    """
+
+    PORTS = (Output("beats", BEAT, array=True),)
+    COUNTERS = ("streamed", "loading", "passes")
+    SIGNALS = (Signal("streamed", 48), Signal("passes", 32), Signal("loading", 48))
+
+    beats: list[Channel]
+
+    def __init__(
+        self,
+        name: str,
+        passes: Sequence[Pass],
+        slices: Callable[[Pass], Iterator[Beat]],
+        stream: list[Beat],
+        load_words: int,
+    ) -> None:
+        super().__init__(name)
+        self.plan = passes
+        self.slices = slices
+        self.stream = stream
+        self.load_words = load_words
+        self.under_way: Iterator[Beat] | None = None
+        self.coming: Beat | None = None
+        self.until = 0
+        self.streamed = self.loading = self.passes = 0
+
+    def tick(self, now: int) -> int:
+        """Load, or send the next beat, or the end of a pass."""
+        if now < self.until:
+            return self.busy(self.until)
+        if self.under_way is None:
+            if self.passes == len(self.plan):
+                return self.idle()
+            if self._begin(now):
+                return self.busy(self.until)
+        full = next((channel for channel in self.beats if not channel.can_push()), None)
+        if full is not None:
+            return self.wait_output(full)
+        self._send()
+        return self.busy(now + 1)
+
+    def _begin(self, now: int) -> bool:
+        """Begin a pass; whether B is to be loaded before."""
+        coming = self.plan[self.passes]
+        self.under_way = self.slices(coming)
+        self.coming = next(self.under_way, None)
+        cycles = -(-coming.words // self.load_words) if self.load_words else 0
+        self.loading += cycles
+        self.until = now + cycles
+        return cycles > 0
+
+    def _send(self) -> None:
+        if self.coming is None:
+            self._broadcast(END, self.passes)
+            self.under_way = None
+            self.passes += 1
+            return
+        self.stream.append(self.coming)
+        self._broadcast(WORDS, self.streamed)
+        self.streamed += 1
+        self.coming = next(self.under_way or iter(()), None)
+
+    def _broadcast(self, kind: int, number: int) -> None:
+        for channel in self.beats:
+            channel.push(kind, number)

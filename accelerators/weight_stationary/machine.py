@@ -1,0 +1,149 @@
+"""The array, composed: a bus, processing elements behind it, and the output buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from accelerators.composition import PartFactory, count
+from accelerators.machine import MemoryUse, Traffic
+from accelerators.weight_stationary.beats import Beat, beats, count_beats
+from accelerators.weight_stationary.bus import Bus
+from accelerators.weight_stationary.configuration import WeightStationaryConfiguration
+from accelerators.weight_stationary.output_buffer import OutputBuffer
+from accelerators.weight_stationary.passes import Pass, passes
+from accelerators.weight_stationary.pe import ProcessingElement
+from sim import Component, Kernel
+from sim.names import numbered
+from workloads.canonical import CsrArray
+
+__all__ = ["WeightStationary", "bus_beats"]
+
+WORD = 4  # bytes of a value or an id
+
+
+def bus_beats(a: CsrArray, b: CsrArray, parameters: WeightStationaryConfiguration) -> int:
+    """Beats that bring A for a product, all passes together; without what PEs take to match them."""
+    return sum(
+        count_beats(parameters.acf.a, _slice(a, one), parameters.bus.words) for one in passes(b, parameters)
+    )
+
+
+class WeightStationary:
+    """The array with its operands in the global buffer; multiplies A with B.
+
+    Args:
+        parameters: the configuration.
+        a, b: the operands, as canonical CSR.
+        parts: blocks to take in the place of those in ``PARTS``, by the same names.
+        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+    """
+
+    NAME = "weight_stationary"
+    PARTS: ClassVar[Mapping[str, PartFactory]] = {
+        "bus": Bus,
+        "pe": ProcessingElement,
+        "output_buffer": OutputBuffer,
+    }
+    work = "multiply"
+
+    def __init__(
+        self,
+        parameters: WeightStationaryConfiguration,
+        a: CsrArray,
+        b: CsrArray,
+        *,
+        parts: Mapping[str, PartFactory] | None = None,
+        kernel: Kernel | None = None,
+    ) -> None:
+        self.parameters = parameters
+        self.parts = {**self.PARTS, **(parts or {})}
+        self.a, self.b = a, b
+        self.kernel = kernel or Kernel()
+        self.kernel.clock("core", parameters.clock)
+        self.passes = list(passes(b, parameters))
+        self.product: list[dict[int, float]] = [{} for _ in range(a.shape[0])]
+        self._add_parts()
+        self.kernel.build()
+
+    def _add_parts(self) -> None:
+        parameters, stream = self.parameters, list[Beat]()
+        words = parameters.bus.words if parameters.bus.load == "counted" else 0
+        self.bus = self._add("bus", "bus", self.passes, self._beats, stream, words)
+        self.output_buffer = self._add("output_buffer", "output_buffer", self.product)
+        used = min(parameters.pe.count, max(1, self.b.shape[1]))
+        held = [self._held(one) for one in self.passes]
+        self.pes = []
+        for number, name in enumerate(numbered("pe", used)):
+            columns = [one.first + number for one in self.passes]
+            values = [columns_of.get(number, {}) for columns_of in held]
+            pe = self._add("pe", name, parameters, columns, values, stream)
+            self.kernel.connect(self.bus, f"beats[{number}]", pe, "beats", capacity=parameters.pe.queue)
+            latency, room = parameters.pe.latency, 2 * parameters.bus.words
+            self.kernel.connect(
+                pe, "sums", self.output_buffer, f"sums[{number}]", capacity=latency + room, latency=latency
+            )
+            self.pes.append(pe)
+
+    def _add(self, part: str, name: str, *arguments: object) -> Component:
+        return self.kernel.add(self.parts[part](f"{self.NAME}.{name}", *arguments))
+
+    def _held(self, one: Pass) -> dict[int, dict[int, float]]:
+        """The columns of a pass by PE: values by their place in the slice of K."""
+        block = sparse.coo_array(self.b[one.low : one.high, one.first : one.last])
+        held: dict[int, dict[int, float]] = {}
+        for row, column, value in zip(
+            block.row.tolist(), block.col.tolist(), block.data.tolist(), strict=True
+        ):
+            held.setdefault(column, {})[row] = value
+        return held
+
+    def _beats(self, one: Pass) -> Iterator[Beat]:
+        return beats(self.parameters.acf.a, _slice(self.a, one), self.parameters.bus.words)
+
+    def result(self) -> CsrArray:
+        """The product: an entry where a nonzero met a nonzero."""
+        entries = [(row, *entry) for row, found in enumerate(self.product) for entry in found.items()]
+        rows, columns, values = np.reshape(np.array(entries, np.float64), (-1, 3)).T
+        shape = (self.a.shape[0], self.b.shape[1])
+        return sparse.csr_array((values, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape)
+
+    def operations(self) -> dict[str, int]:
+        """Products, additions in the PEs and in the output buffer, and ids that were searched for."""
+        return {
+            "multiply": count("multiply", *self.pes),
+            "add": count("add", *self.pes),
+            "accumulate": count("add", self.output_buffer),
+            "search": count("searched", *self.pes),
+        }
+
+    def traffic(self) -> dict[str, Traffic]:
+        """None: operands and product lie in the global buffer."""
+        return {}
+
+    def traffic_minimum_bytes(self) -> int:
+        """The operands as CSR, the product as what it has: a value and an id for each entry."""
+        product = sum(len(row) for row in self.product)
+        return 2 * WORD * (int(self.a.nnz) + int(self.b.nnz) + product)
+
+    def memory(self) -> MemoryUse | None:
+        """None."""
+        return None
+
+    def progress(self) -> tuple[int, int]:
+        """Passes done, and passes."""
+        return count("passes", self.bus), len(self.passes)
+
+    def explained(self) -> str:
+        """How full the bus was."""
+        cycles = max(1, self.kernel.length(self.kernel.clocks[0]))
+        streamed, loading = (count(name, self.bus) for name in ("streamed", "loading"))
+        return f"The bus brought A in {streamed / cycles:.0%} of the cycles and B in {loading / cycles:.0%}."
+
+
+def _slice(a: CsrArray, one: Pass) -> CsrArray:
+    """What a pass streams of A."""
+    return a if one.low == 0 and one.high == a.shape[1] else sparse.csr_array(a[:, one.low : one.high])

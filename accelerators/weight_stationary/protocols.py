@@ -1,0 +1,10 @@
+"""What the parts of the array say to one another."""
+
+from sim.protocol import Protocol
+
+__all__ = ["BEAT", "END", "SUM", "WORDS"]
+
+WORDS, END = range(2)  # kinds of a beat: elements of A, or the end of the pass
+
+BEAT = Protocol("beat", control="kind", coordinate="beat")
+SUM = Protocol("sum", coordinate="row", reference="column", value="value")
