@@ -1,0 +1,133 @@
+"""The loop nest of every stream: the index variables that it is nested in, outermost first.
+
+A stream of depth d has d + 1 of them: one of references to fibers of rows has none, the coordinates of the
+rows one, those of the columns two. Where two streams meet their nests must be as deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from fiberscope.graph.faults import Faults
+from fiberscope.graph.netlist import Graph, Node, Stream
+from fiberscope.graph.ports import JOINERS, OUTER_INNER
+
+__all__ = ["Nest", "Nests", "nests_of"]
+
+Nest: TypeAlias = tuple[str, ...]
+Nests: TypeAlias = Mapping[tuple[str, str], Nest]  # by node and output
+
+
+def nests_of(graph: Graph, faults: Faults | None = None) -> Nests:
+    """The nests of all streams that are fed; where those that meet are not as deep, a fault.
+
+    Args:
+        graph: with ports that fit.
+        faults: to which the faults go; nowhere if not given.
+    """
+    return _Walk(graph, faults or Faults()).nests
+
+
+class _Walk:
+    """Goes from the roots along the streams; a block's turn comes when all that feeds it has been seen."""
+
+    def __init__(self, graph: Graph, faults: Faults) -> None:
+        self._graph, self._faults = graph, faults
+        self.nests: dict[tuple[str, str], Nest] = {}
+        for node in _in_order(graph, faults):
+            inputs = self._inputs(node)
+            if all(nest is not None for nest in inputs.values()):
+                self._visit(node, {port: nest for port, nest in inputs.items() if nest is not None})
+
+    def _inputs(self, node: Node) -> dict[str, Nest | None]:
+        fed = {s.input: self._nest(s) for s in self._graph.streams_into(node) if s.input != "skip"}
+        return fed or ({"ref": ()} if node.root or node.type == "arrayvals" else {"ref": None})
+
+    def _nest(self, stream: Stream) -> Nest | None:
+        return self.nests.get((stream.source, stream.output))
+
+    def _visit(self, node: Node, inputs: dict[str, Nest]) -> None:
+        made = self._made(node, inputs)
+        for port in node.primitive.outputs:
+            name = port.name.removesuffix("[]")
+            numbers = range(self._graph.arity(node)) if port.name.endswith("[]") else [None]
+            for number in numbers:
+                output = name if number is None else f"{name}[{number}]"
+                self.nests[node.name, output] = made.get(name, made.get("", ()))
+
+    def _made(self, node: Node, inputs: dict[str, Nest]) -> dict[str, Nest]:
+        """The nests of a block's outputs by port; under the empty name that of all others."""
+        first = next(iter(inputs.values()))
+        if node.type == "fiberlookup":
+            return {"": (*first, node["index"])}
+        if node.type == "repeat":
+            signal = inputs.get("repsig", ())
+            self._check_within(node, inputs.get("ref", ()), signal, "references", "repeat signals")
+            return {"": signal}
+        if node.type == "reduce":
+            if not first:
+                self._faults.add(node.place, f"{node} has nothing to sum: its values are a scalar already")
+            return {"": first[:-1]}
+        if node.type in (*OUTER_INNER, "flatten"):
+            return self._paired(node, inputs)
+        if node.type == "spaccumulator":
+            self._check_equal(node, inputs)
+            outer = tuple(filter(None, (node["in1"],)))
+            return {"crd_outer": outer, "": (*outer, node["in0"])}
+        if node.type == "split":
+            return {
+                "outer": (*first[:-1], f"{node['index']}1"),
+                "inner": (*first[:-1], f"{node['index']}1", f"{node['index']}0"),
+            }
+        if node.type in ("bvintersect", *JOINERS) or "val[]" in {port.name for port in node.primitive.inputs}:
+            self._check_equal(node, inputs)
+        return {"": first}
+
+    def _paired(self, node: Node, inputs: dict[str, Nest]) -> dict[str, Nest]:
+        """Blocks that read an outer stream beside the one within it."""
+        outer, inner = inputs.get("outer", ()), inputs.get("inner", ())
+        self._check_within(node, outer, inner, "outer stream", "inner stream")
+        if node.type == "flatten":
+            return {"": outer}
+        return {"outer": inner if node.type == "crdhold" else outer, "inner": inner}
+
+    def _check_within(self, node: Node, outer: Nest, inner: Nest, first: str, second: str) -> None:
+        if len(inner) != len(outer) + 1:
+            self._faults.add(
+                node.place,
+                f"{node}: its {second} ({_loops(inner)}) must be one loop deeper than its {first} "
+                f"({_loops(outer)})",
+            )
+
+    def _check_equal(self, node: Node, inputs: dict[str, Nest]) -> None:
+        if len({len(nest) for nest in inputs.values()}) > 1:
+            told = ", ".join(f"{port}: {_loops(nest)}" for port, nest in sorted(inputs.items()))
+            self._faults.add(node.place, f"{node}: its streams must be as deep as each other ({told})")
+
+
+def _loops(nest: Nest) -> str:
+    return "loops " + ",".join(nest) if nest else "no loop"
+
+
+def _in_order(graph: Graph, faults: Faults) -> list[Node]:
+    """Blocks, each behind all that feed it; skips do not count, as they go back."""
+    waiting = {node.name: 0 for node in graph.nodes.values()}
+    forward = [stream for stream in graph.streams if stream.input != "skip"]
+    consumers: dict[str, list[str]] = {name: [] for name in waiting}
+    for stream in forward:
+        waiting[stream.target] += 1
+        consumers[stream.source].append(stream.target)
+    ready = [name for name, count in waiting.items() if not count]
+    ordered = []
+    while ready:
+        name = ready.pop()
+        ordered.append(graph.nodes[name])
+        for consumer in consumers[name]:
+            waiting[consumer] -= 1
+            if not waiting[consumer]:
+                ready.append(consumer)
+    left = [graph.nodes[name] for name, count in waiting.items() if count > 0]
+    if left:
+        faults.add(left[0].place, f"streams go in a circle through {', '.join(map(str, left[:4]))}")
+    return ordered

@@ -1,0 +1,155 @@
+"""Graph files: those of the public compiler, the examples, what others get wrong, and what is refused."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from streams.public_graphs import compiled, public_text
+
+from fiberscope.errors import InputError
+from fiberscope.graph.check import check
+from fiberscope.graph.expression import expressions_of
+from fiberscope.graph.read import graph_from_text, read_gv
+from fiberscope.graph.write import gv_text, write_gv
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "graphs").glob("*.gv"))
+MEANT = {
+    "x(i)=b(i)*c(i)+d(i)*e(i)": "x(i) = (b(i) * c(i)) + (d(i) * e(i))",
+    "X(i,j)=B(i,k)*C(j,k)": "X(i,j) = sum[k] (B(i,k) * C(j,k))",
+    "X(i,j)=B(i,j)*c(i)*d(j)": "X(i,j) = (c(i) * B(i,j)) * d(j)",
+    "X(i,j,k)=B(i,j)*C(j,k)": "X(i,j,k) = B(i,j) * C(j,k)",
+    "x=B(i,j)*c(j)*d(i)": "x = sum[i] (sum[j] (d(i) * (B(i,j) * c(j))))",
+}
+VECTORS = """
+digraph SAM {
+  comment="x=s0,b=s0,c=s0"
+  5 [type="fiberlookup" index="i" tensor="b" mode="0" format="compressed" src="true" root="true"]
+  6 [type="fiberlookup" index="i" tensor="c" mode="0" format="compressed" src="true" root="true"]
+  4 [type="intersect" index="i"]
+  1 [type="fiberwrite" index="i" tensor="x" mode="0" format="compressed" segsize="2" sink="true"]
+  2 [type="mul"]  3 [type="arrayvals" tensor="b"]  7 [type="arrayvals" tensor="c"]
+  0 [type="fiberwrite" tensor="x" mode="vals" size="1*b0_dim" sink="true"]
+  5 -> 4 [type="crd" comment="in-b"]  5 -> 4 [type="ref" comment="in-b"]
+  6 -> 4 [type="crd" comment="in-c"]  6 -> 4 [type="ref" comment="in-c"]
+  4 -> 1 [type="crd" comment="i"]  4 -> 3 [type="ref" comment="out-b"]  4 -> 7 [type="ref" comment="out-c"]
+  3 -> 2 [type="val"]  7 -> 2 [type="val"]  2 -> 0 [type="val"]
+}
+"""
+
+
+@pytest.mark.parametrize("expression", MEANT)
+def test_graphs_of_the_public_compiler_are_read(expression: str) -> None:
+    case = compiled()[expression]
+    graph = graph_from_text(public_text(case))
+    check(graph)
+    counts = Counter(case["node_counts"])
+    counts.pop("broadcast", None)
+    assert graph.counts() == counts
+    assert [str(one) for one in expressions_of(graph)] == [MEANT[expression]]
+    assert graph.notes == []
+
+
+@pytest.mark.parametrize("expression", MEANT)
+def test_what_is_written_reads_as_the_same_graph(expression: str) -> None:
+    graph = graph_from_text(public_text(compiled()[expression]))
+    assert graph_from_text(gv_text(graph)) == graph
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_examples_are_sound_and_stand_as_they_would_be_written(file: Path, tmp_path: Path) -> None:
+    graph = read_gv(file)
+    check(graph)
+    assert expressions_of(graph)
+    write_gv(graph, tmp_path / file.name)
+    assert (tmp_path / file.name).read_text() == file.read_text()
+
+
+def test_there_are_all_examples() -> None:
+    assert len(EXAMPLES) == 16
+
+
+TOLERATED = {
+    "a node that is declared twice": ('2 [type="mul"]', '2 [type="mul"] 2 [label="again"]'),
+    "no comment where a writer is fed": ('4 -> 1 [type="crd" comment="i"]', "4->1[type=crd]"),
+    "no comment behind a joiner": ('4 -> 3 [type="ref" comment="out-b"]', '4 -> 3 [type="ref"]'),
+    "misspelt comments": ('5 -> 4 [type="crd" comment="in-b"]', '5 -> 4 [type="crd" comment="in_i-b"]'),
+    "another separator": ('4 -> 7 [type="ref" comment="out-c"]', '4 -> 7 [type="ref" comment="outt_c"]'),
+    "a label over lines": ('2 [type="mul"]', '2 [type="mul" label="Mul\n2"]'),
+    "a bare value": ('2 [type="mul"]', "2 [type=mul];"),
+    "commas and semicolons": ('4 [type="intersect" index="i"]', '4 [type="intersect", index="i"];'),
+    "comments of the language": ('2 [type="mul"]', '// a\n2 /* b */ [type="mul"] # c\n'),
+    "a type in the comment alone": ('2 [type="mul"]', '2 [comment="type=mul"]'),
+    "an edge twice": ('2 -> 0 [type="val"]', '2 -> 0 [type="val"] 2 -> 0 [type="val"]'),
+    "a broadcast": (
+        '4 -> 1 [type="crd" comment="i"]',
+        '8 [shape=point style=invis] 4 -> 8 [type="crd" comment="i"] 8 -> 1 [type="crd"]',
+    ),
+    "defaults of the drawing": ('2 [type="mul"]', 'node [shape=box] 2 [type="mul"]'),
+    "a root in quotes or not": ('root="true"', "root=true"),
+}
+
+
+@pytest.mark.parametrize("what", TOLERATED)
+def test_what_others_write_is_taken(what: str) -> None:
+    before, after = TOLERATED[what]
+    assert before in VECTORS
+    assert graph_from_text(VECTORS.replace(before, after)).streams == graph_from_text(VECTORS).streams
+
+
+REFUSED = {
+    "not a graph": ("digraph SAM {", "graph SAM {", "g.gv:2:1: cannot read 'graph'; a graph file is"),
+    "an end too early": ("}", "", "g.gv:15: the file ends within the graph; it should end with }"),
+    "no such type": (
+        '2 [type="mul"]',
+        '2 [type="mull"]',
+        "g.gv:8:3: node 2 has no type mull; did you mean mul or fp_mul?",
+    ),
+    "no type": ('2 [type="mul"]', "2 [a=b]", "g.gv:8:3: node 2 has no type at all; give it one"),
+    "no such node": ('2 -> 0 [type="val"]', '2 -> 9 [type="val"]', "edge 2 -> 9: there is no node 9"),
+    "no such stream": ('2 -> 0 [type="val"]', '2 -> 0 [type="vals"]', "no type vals; did you mean val?"),
+    "no such tensor": ("out-c", "out-d", "intersect i (node 4) joins no d; it joins b, c"),
+    "an attribute missing": ('tensor="c" mode="0"', 'tensor="c"', "node 6): mode is missing; a fiberlookup"),
+    "no such format": ("c=s0", "c=x0", "g.gv: comment: c: x0 is no format"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_read_is_refused_with_its_place(what: str) -> None:
+    before, after, message = REFUSED[what]
+    with pytest.raises(InputError) as refused:
+        graph_from_text(VECTORS.replace(before, after), "g.gv")
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_all_faults_are_told_at_once() -> None:
+    text = VECTORS.replace('2 -> 0 [type="val"]', "").replace('7 -> 2 [type="val"]', '5 -> 2 [type="crd"]')
+    with pytest.raises(InputError) as refused:
+        check(graph_from_text(text, "g.gv"), ["b", "d"])
+    assert str(refused.value) == (
+        "4 faults: g.gv:9:3: fiberwrite x vals (node 0): nothing is connected to val; "
+        "g.gv:13:24: edge 5 -> 2: mul (node 2) takes val at val[1], not crd; "
+        "tensor c is not given; give c=FILE; the graph reads no tensor d; it reads b, c"
+    )
+
+
+def test_streams_that_meet_must_be_as_deep() -> None:
+    text = """digraph SAM {
+      1 [type=fiberlookup index=i tensor=B mode=0 root=true] 2 [type=fiberlookup index=j tensor=B mode=1]
+      3 [type=fiberlookup index=j tensor=c mode=0 root=true] 4 [type=intersect index=j]
+      5 [type=arrayvals tensor=B] 6 [type=fiberwrite tensor=x mode=vals]
+      1 -> 2 [type=ref] 2 -> 4 [type=crd] 2 -> 4 [type=ref] 3 -> 4 [type=crd] 3 -> 4 [type=ref]
+      4 -> 5 [type=ref comment="out-B"] 5 -> 6 [type=val]
+    }"""
+    with pytest.raises(InputError) as refused:
+        check(graph_from_text(text, "g.gv"))
+    assert str(refused.value) == (
+        "g.gv:3:62: intersect j (node 4): its streams must be as deep as each other (crd[0]: loops i,j, "
+        "crd[1]: loops j, ref[0]: loops i,j, ref[1]: loops j)"
+    )
+
+
+def test_streams_that_go_in_a_circle_are_refused() -> None:
+    text = VECTORS.replace('7 -> 2 [type="val"]', '2 -> 2 [type="val"]')
+    with pytest.raises(InputError, match=r"streams go in a circle through mul \(node 2\)"):
+        check(graph_from_text(text, "g.gv"))
