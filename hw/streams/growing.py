@@ -35,12 +35,27 @@ class Growing:
         self._values[self.count] = value
         self.count += 1
 
+    def put_value(self, place: int, value: float) -> None:
+        """Put a double at this place; words that lie before it and were not there are 0."""
+        while place >= self.room:
+            self._double()
+        self._values[place] = value
+        self.count = max(self.count, place + 1)
+
     def _double(self) -> None:
         words = self._integers
         self.room *= 2
         self._allocate()
         for place in range(self.count):
             self._integers[place] = words[place]
+
+    def integer(self, place: int) -> int:
+        """The word at this place, as an integer."""
+        return self._integers[place]
+
+    def clear(self) -> None:
+        """Forget all words."""
+        self.count = 0
 
     def integers(self) -> array[int]:
         """All words, as integers."""

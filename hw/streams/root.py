@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hw.streams.block import StreamBlock
 from hw.streams.output import OutputStream
+from hw.streams.ports import output_stream
 from hw.streams.tokens import DATA, DONE, REF
-from sim.component import Output
 
 
 class Root(StreamBlock):
@@ -17,7 +17,7 @@ class Root(StreamBlock):
     kernel's cycle 1, which is cycle 0 of the public simulator.
     """
 
-    PORTS = (Output("out_ref", REF, array=True),)
+    PORTS = (output_stream("out_ref", REF),)
 
     out_ref: OutputStream
 

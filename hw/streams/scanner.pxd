@@ -17,6 +17,7 @@ cdef class Scanner(StreamBlock):
     cpdef long advance(self, long now) except? -2
     cpdef int send(self, long kind, long coordinate, long reference) except -1
     cpdef long end_fiber(self, long now) except? -2
+    cpdef long take_stop(self, long level, long now) except? -2
     cpdef long take_empty(self, long now) except? -2
     @cython.final
     @cython.locals(kind=long, payload=long)

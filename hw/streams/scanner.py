@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hw.streams.block import StreamBlock
 from hw.streams.modes import IN_FIBER, MODES, OWES_STOP, WANTS_FIBER
 from hw.streams.output import OutputStream
+from hw.streams.ports import output_stream
 from hw.streams.quirks import CLEAN, Q5
 from hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
 from sim.channel import Channel
-from sim.component import Input, Output, Signal
+from sim.component import Input, Port, Signal
 
 
 class Scanner(StreamBlock):
@@ -29,8 +32,12 @@ class Scanner(StreamBlock):
     Source: SAM (ASPLOS 2023), Definition 3.1; the public simulator's scanners (weiya711/sam at 6e477d1).
     """
 
-    PORTS = (Input("in_ref", REF), Output("out_crd", CRD, array=True), Output("out_ref", REF, array=True))
-    SIGNALS = (*StreamBlock.SIGNALS, Signal("mode", 2, "state", MODES))
+    PORTS: ClassVar[tuple[Port, ...]] = (
+        Input("in_ref", REF),
+        output_stream("out_crd", CRD),
+        output_stream("out_ref", REF),
+    )
+    SIGNALS: ClassVar[tuple[Signal, ...]] = (*StreamBlock.SIGNALS, Signal("mode", 2, "state", MODES))
 
     in_ref: Channel
     out_crd: OutputStream
@@ -87,7 +94,11 @@ class Scanner(StreamBlock):
             return self.finish(now)
         if kind == EMPTY:
             return self.take_empty(now)
-        self.send(STOP, payload + 1, payload + 1)
+        return self.take_stop(payload, now)
+
+    def take_stop(self, level: int, now: int) -> int:
+        """A stop has been taken where a reference is due: a list above ends."""
+        self.send(STOP, level + 1, level + 1)
         return self.busy(now + 1)
 
     def take_empty(self, now: int) -> int:

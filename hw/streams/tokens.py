@@ -13,6 +13,7 @@ Source: SAM (ASPLOS 2023), Section 3; the text form is that of the public simula
 from __future__ import annotations
 
 from hw.stream import DATA, EMPTY, STOP
+from sim.channel import Channel
 from sim.errors import SimulationError
 from sim.protocol import Protocol
 
@@ -48,8 +49,19 @@ def token(written: Written, carries: Protocol) -> Token:
     if carries == VAL:
         return DATA, INTEGER if isinstance(written, int) else 0, 0, float(written)
     if carries == BV:
-        return DATA, int(written) - (_WORD if written >= _WORD // 2 else 0), 0, 0.0
+        return DATA, word(int(written)), 0, 0.0
     return DATA, int(written), 0, 0.0
+
+
+def word(bits: int) -> int:
+    """An unsigned word of bits, as a channel has it.
+
+    Raises:
+        ValueError: if it has more than 64 bits.
+    """
+    if not 0 <= bits < _WORD:
+        raise ValueError(f"a word of a bit vector has 64 bits, too few for {bits}")
+    return bits - _WORD if bits >= _WORD // 2 else bits
 
 
 def _control_token(written: str, carries: Protocol) -> Token:
@@ -70,3 +82,8 @@ def text(kind: int, payload: int, value: float, carries: Protocol) -> Written:
     if kind == DATA:
         return value if carries == VAL else payload % _WORD if carries == BV else payload
     return f"S{payload}" if kind == STOP else "N"
+
+
+def written_head(channel: Channel, carries: Protocol) -> Written:
+    """The head of a channel as text."""
+    return text(channel.control(), channel.coordinate(), channel.value(), carries)

@@ -9,10 +9,15 @@ from pathlib import Path
 import pytest
 
 from hw.level import Level
+from hw.streams.arrays import ArrayLoad
+from hw.streams.bit_vector import BitVectorScanner
 from hw.streams.compressed import CompressedScanner
+from hw.streams.dense import DenseScanner
 from hw.streams.quirks import PUBLIC
+from hw.streams.repeater import Repeater, RepeatSignalGenerator
+from hw.streams.skipping import SkippingScanner
 from hw.streams.testing import SEEN, run_streams
-from hw.streams.writers import ValuesWriter
+from hw.streams.writers import CompressedWriter, ValuesWriter
 
 EXAMPLES = Path(__file__).parents[2] / "oracles" / "sam" / "examples.json"
 CASES = json.loads(EXAMPLES.read_text())["cases"]
@@ -24,6 +29,37 @@ BLOCKS = {
         {"ref": "in_ref"},
         {"crd": "out_crd", "ref": "out_ref"},
     ),
+    "scanner.compressed+skip": (
+        lambda given: SkippingScanner("block", Level(given["seg"], given["crd"]), PUBLIC),
+        {"ref": "in_ref", "skip": "in_skip"},
+        {"crd": "out_crd", "ref": "out_ref"},
+    ),
+    "scanner.dense": (
+        lambda given: DenseScanner("block", given["dim"], PUBLIC),
+        {"ref": "in_ref"},
+        {"crd": "out_crd", "ref": "out_ref"},
+    ),
+    "scanner.bitvector": (
+        lambda given: BitVectorScanner("block", given["bv"], PUBLIC),
+        {"ref": "in_ref"},
+        {"bv": "out_bv", "ref": "out_ref"},
+    ),
+    "repsiggen": (
+        lambda given: RepeatSignalGenerator("block", PUBLIC),
+        {"crd": "in_crd"},
+        {"repsig": "out_repsig"},
+    ),
+    "repeat": (
+        lambda given: Repeater("block", PUBLIC),
+        {"ref": "in_ref", "repsig": "in_repsig"},
+        {"ref": "out_ref"},
+    ),
+    "array.load": (
+        lambda given: ArrayLoad("block", given["arr"], PUBLIC),
+        {"ref": "in_ref"},
+        {"val": "out_val"},
+    ),
+    "writer.compressed": (lambda given: CompressedWriter("block", quirks=PUBLIC), {"crd": "in_crd"}, {}),
     "writer.vals": (lambda given: ValuesWriter("block", quirks=PUBLIC), {"val": "in_val"}, {}),
 }
 FINAL = {"vals": "values", "crd": "coordinates", "seg": "segments"}  # attributes of writers

@@ -1,0 +1,78 @@
+"""The scanner of a level whose fibers are words of bits, and of two such levels as a bit tree."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+
+from hw.streams.modes import OWES_STOP
+from hw.streams.output import OutputStream
+from hw.streams.ports import output_stream
+from hw.streams.quirks import CLEAN, Q10
+from hw.streams.scanner import Scanner
+from hw.streams.tokens import BV, DATA, REF, STOP, word
+from sim.component import Input
+from sim.errors import SimulationError
+
+
+class BitVectorScanner(Scanner):
+    """Scans the fibers of a bit-vector level, of which each is one word.
+
+    Interface: a reference on ``in_ref`` names a word. It leaves on ``out_bv``, and on ``out_ref`` the number
+    of ones in all words before it, which is the reference of its first one; then a stop.
+
+    Timing: 2 cycles a fiber: the word and the stop, which is as that of ``Scanner``.
+
+    Quirks: Q10, a stop where a reference is due passes unchanged.
+
+    A bit tree is two of these, one behind the other.
+
+    Source: the public simulator's bit-vector scanner (weiya711/sam at 6e477d1).
+
+    Args:
+        name: instance name.
+        words: of the level, each up to 64 bits, unsigned.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        ValueError: if a word has more bits.
+        SimulationError: in the run, if a reference names no word.
+    """
+
+    PORTS = (Input("in_ref", REF), output_stream("out_bv", BV), output_stream("out_ref", REF))
+
+    out_bv: OutputStream
+
+    def __init__(self, name: str, words: Sequence[int], quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.words = array("q", [word(bits) for bits in words])
+        ones = accumulate((int(bits).bit_count() for bits in words), initial=0)
+        self.ones = array("q", ones)  # in all words before each
+        self.fibers = len(self.words)
+
+    def begin(self, reference: int, now: int) -> int:
+        """Send the word, and owe the stop."""
+        if reference < 0 or reference >= self.fibers:
+            raise SimulationError(
+                f"{self.name}: reference {reference} names no word; the level has {self.fibers}, from 0 on"
+            )
+        self.send(DATA, self.words[reference], self.ones[reference])
+        self.mode = OWES_STOP
+        return self.busy(now + 1)
+
+    def send(self, kind: int, coordinate: int, reference: int) -> None:
+        """Send one token; the coordinate is the word."""
+        self.out_bv.push(kind, coordinate)
+        self.out_ref.push(kind, reference)
+
+    def take_stop(self, level: int, now: int) -> int:
+        """A stop has been taken where a reference is due."""
+        if not self.quirks & Q10:
+            return Scanner.take_stop(self, level, now)
+        self.send(STOP, level, level)
+        return self.busy(now + 1)
+
+    def take_empty(self, now: int) -> int:
+        """An N has been taken: only a stop is sent."""
+        return self.end_fiber(now)

@@ -1,0 +1,80 @@
+"""The scanner of a dense level."""
+
+from __future__ import annotations
+
+from hw.streams.modes import IN_FIBER
+from hw.streams.ports import output_stream
+from hw.streams.quirks import CLEAN, Q6
+from hw.streams.scanner import Scanner
+from hw.streams.tokens import CRD, DATA, REF
+from sim.component import Input, Signal
+from sim.errors import SimulationError
+from sim.protocol import ANY
+
+
+class DenseScanner(Scanner):
+    """Scans the fibers of a dense level, of which each has all coordinates.
+
+    Interface: that of ``Scanner``; a coordinate may be wired to ``in_ref`` as well, since in a dense level
+    the position is the coordinate. Reference r gives coordinates from 0 to ``size`` - 1, and references from
+    ``r * size`` on.
+
+    Timing: that of ``Scanner``: a fiber takes ``size`` + 1 cycles.
+
+    Quirks: Q6, a stop or an N where a reference is due is an error, and a level of size 0 has a coordinate 0.
+
+    Source: the public simulator's uncompressed scanner (weiya711/sam at 6e477d1).
+
+    Args:
+        name: instance name.
+        size: coordinates of the level.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        ValueError: if the size is negative.
+        SimulationError: in the run, with Q6.
+    """
+
+    PORTS = (Input("in_ref", ANY), output_stream("out_crd", CRD), output_stream("out_ref", REF))
+    SIGNALS = (*Scanner.SIGNALS, Signal("coordinate", 48))
+
+    def __init__(self, name: str, size: int, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        if size < 0:
+            raise ValueError(f"{name}: the size of a dense level must not be negative, as {size} is")
+        self.size = size
+        self.base = 0  # reference of the fiber's first element
+        self.coordinate = 0  # sent last
+
+    def begin(self, reference: int, now: int) -> int:
+        """Send the first element."""
+        if self.size == 0 and not self.quirks & Q6:
+            return self.end_fiber(now)
+        self.mode = IN_FIBER
+        self.base = reference * self.size
+        return self._send_element(0, now)
+
+    def advance(self, now: int) -> int:
+        """Send the next element, or the stop."""
+        if self.coordinate >= self.size - 1:
+            return self.end_fiber(now)
+        return self._send_element(self.coordinate + 1, now)
+
+    def _send_element(self, coordinate: int, now: int) -> int:
+        self.coordinate = coordinate
+        self.send(DATA, coordinate, self.base + coordinate)
+        return self.busy(now + 1)
+
+    def take_stop(self, level: int, now: int) -> int:
+        """A stop has been taken where a reference is due."""
+        return self._die("a stop") if self.quirks & Q6 else Scanner.take_stop(self, level, now)
+
+    def take_empty(self, now: int) -> int:
+        """An N has been taken where a reference is due."""
+        return self._die("N") if self.quirks & Q6 else self.end_fiber(now)
+
+    def _die(self, found: str) -> int:
+        raise SimulationError(
+            f"{self.name}: {found} where a reference is due: the public simulator's dense scanner cannot "
+            "take it (Q6)"
+        )

@@ -1,0 +1,11 @@
+"""How the blocks of the stream machine declare their ports."""
+
+from __future__ import annotations
+
+from sim.component import Output
+from sim.protocol import Protocol
+
+
+def output_stream(name: str, carries: Protocol) -> Output:
+    """A stream that any number of consumers read, none among them."""
+    return Output(name, carries, array=True, optional=True)

@@ -1,0 +1,130 @@
+"""The scanner of a compressed level that a joiner tells what it may pass over."""
+
+from __future__ import annotations
+
+from hw.level import Level
+from hw.streams.compressed import CompressedScanner
+from hw.streams.modes import IN_FIBER
+from hw.streams.quirks import CLEAN, Q7
+from hw.streams.skips import Skips
+from hw.streams.tokens import DATA, EMPTY, SKIP_CRD, STOP
+from sim.channel import Channel
+from sim.component import Input, Signal
+
+
+class SkippingScanner(CompressedScanner):
+    """Scans the fibers of a compressed level, and heeds what is fed back by the joiner that reads them.
+
+    Interface: that of ``CompressedScanner``; and on ``in_skip`` coordinates, below which nothing is wanted of
+    a fiber, and stops, which say that nothing is any more. See ``Skips`` for when they are heeded.
+
+    Timing: that of ``CompressedScanner``. A skip that is pending when an element would leave which is not the
+    last takes its place: the first element from its coordinate on leaves, however far that is; if there is
+    none, or the skip is a stop, the fiber ends. A skip that is seen in a cycle is applied in it.
+
+    Quirks: those of ``CompressedScanner`` and ``Skips``; Q7: a skip that does not apply at the first element
+    of a fiber makes the scanner repeat what it sent in the cycle before, and the first element is lost.
+
+    Counts: ``skipped`` elements, ``skips`` applied, ``late_skips`` for what the fiber had passed,
+    ``overtaken_skips`` of a fiber that had ended, ``skip_stops`` taken, ``longest_skip_queue``.
+
+    Source: SAM (ASPLOS 2023), Section 4.2; the public simulator's scanner (weiya711/sam at 6e477d1).
+
+    Args:
+        name: instance name.
+        level: what is scanned.
+        quirks: see ``StreamBlock``.
+    """
+
+    PORTS = (*CompressedScanner.PORTS, Input("in_skip", SKIP_CRD))
+    SIGNALS = (*CompressedScanner.SIGNALS, Signal("skipped", 48))
+
+    in_skip: Channel
+
+    def __init__(self, name: str, level: Level, quirks: int = CLEAN) -> None:
+        super().__init__(name, level, quirks)
+        self.skips = Skips(quirks)
+        self.skipped = 0
+        self._sent_kind = EMPTY  # what was sent last, and when
+        self._sent_coordinate = self._sent_reference = 0
+        self._sent_cycle = self._now = -1
+
+    def tick(self, now: int) -> int:
+        """Hear what may be skipped, and make one update."""
+        if self.done:
+            return self._drain()
+        self._now = now
+        self.skips.hear(self.in_skip)
+        wake = CompressedScanner.tick(self, now)
+        if wake < 0 and self.skips.can_take():
+            return self.busy(now + 1)
+        return wake
+
+    def _drain(self) -> int:
+        """Nothing is left to be skipped: drop what is said of it."""
+        while self.in_skip.can_pop():
+            self.in_skip.pop()
+        return self.idle()
+
+    def send(self, kind: int, coordinate: int, reference: int) -> None:
+        """Send one token."""
+        CompressedScanner.send(self, kind, coordinate, reference)
+        self._sent_kind, self._sent_coordinate, self._sent_reference = kind, coordinate, reference
+        self._sent_cycle = self._now
+        if kind == DATA:
+            self.skips.sent(coordinate)
+        elif kind == STOP:
+            self.skips.sent_stop()
+
+    def send_first(self, now: int) -> int:
+        """Send the first element of the fiber, or what a skip says."""
+        if not self.skips.pending:
+            return CompressedScanner.send_first(self, now)
+        self.mode = IN_FIBER
+        self.position = self.first
+        if self.skips.apply():
+            return self._skip(self.first, now)
+        if self.quirks & Q7:
+            return self._repeat(now)
+        return self.send_element(self.first, now)
+
+    def send_next(self, now: int) -> int:
+        """Send the next element, or what a skip says."""
+        if self.skips.pending and self.skips.apply():
+            return self._skip(self.position + 1, now)
+        return self.send_element(self.position + 1, now)
+
+    def _skip(self, due: int, now: int) -> int:
+        """Instead of the element that is due send the first that is wanted, or the stop if none is."""
+        wanted = self.end if self.skips.kind == STOP else self._find(self.skips.coordinate)
+        self.skipped += wanted - due
+        return self.end_fiber(now) if wanted == self.end else self.send_element(wanted, now)
+
+    def _find(self, coordinate: int) -> int:
+        """Position of the fiber's first element from this coordinate on."""
+        low, high = self.first, self.end
+        while low < high:
+            middle = (low + high) // 2
+            if self.level.coordinate(middle) < coordinate:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _repeat(self, now: int) -> int:
+        """Send again what was sent in the cycle before, if anything was."""
+        if self._sent_cycle == now - 1:
+            self.send(self._sent_kind, self._sent_coordinate, self._sent_reference)
+        return self.busy(now + 1)
+
+    def counters(self) -> dict[str, int]:
+        """What the scanner counts, and its skips."""
+        skips = self.skips
+        return super().counters() | {
+            "skipped": self.skipped,
+            "skips": skips.applied,
+            "late_skips": skips.late,
+            "overtaken_skips": skips.overtaken,
+            "skip_stops": skips.stops,
+            "longest_skip_queue": skips.longest_queue,
+        }
