@@ -22,6 +22,7 @@ from fiberscope.commands.ablate import ablate
 from fiberscope.commands.check import check
 from fiberscope.commands.compare import compare
 from fiberscope.commands.diff import diff
+from fiberscope.commands.formats import formats
 from fiberscope.commands.info import info
 from fiberscope.commands.list import list_
 from fiberscope.commands.memory import memory
@@ -144,7 +145,7 @@ def _top(
         print(context.get_help())
 
 
-for _command in (sim, model, check, compare, ablate, info, wave, report, plot, diff, profile):
+for _command in (sim, model, check, compare, formats, ablate, info, wave, report, plot, diff, profile):
     app.command()(_command)
 app.command("list")(list_)
 app.add_typer(memory, name="memory")

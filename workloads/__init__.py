@@ -11,9 +11,11 @@ from workloads.errors import WorkloadError
 from workloads.gemm import DrawnOperand, Operand, draw, is_gemm
 from workloads.graph_problem import GraphAlgorithm
 from workloads.load import Workload, file_of, from_scipy, load
+from workloads.load_tensor import NamedTensor, load_tensor
 from workloads.problem import Problem, ProblemParameters, Spgemm
 from workloads.readers import read_matrix
 from workloads.registry import Entry, entries, lookup, names
+from workloads.tensor import SparseTensor
 from workloads.vertex_program import VertexProgram, from_root
 
 __all__ = [
@@ -21,9 +23,11 @@ __all__ = [
     "Entry",
     "Gemm",
     "GraphAlgorithm",
+    "NamedTensor",
     "Operand",
     "Problem",
     "ProblemParameters",
+    "SparseTensor",
     "Spgemm",
     "VertexProgram",
     "Workload",
@@ -35,6 +39,7 @@ __all__ = [
     "from_scipy",
     "is_gemm",
     "load",
+    "load_tensor",
     "lookup",
     "names",
     "read_matrix",

@@ -11,7 +11,7 @@ from workloads.canonical import MOST_EXACT, MOST_ROWS, Coordinates, Values
 from workloads.errors import WorkloadError
 from workloads.text import Block
 
-__all__ = ["Entries", "gather"]
+__all__ = ["Entries", "check_entries", "gather"]
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,18 @@ def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Ent
     numbers = block.numbers
     width = len(block.grammar.fields)
     values = numbers[:, -1].copy() if width != 2 else np.broadcast_to(1.0, len(numbers))
-    _check(block, ~np.isfinite(values), "the value is too large for a double", where)
+    check_entries(block, ~np.isfinite(values), "the value is too large for a double", where)
     if block.grammar.fields[-1] == "integer":
-        _check(block, _rounded(block, values), "the integer, beyond 2^53, is none that a double holds", where)
+        check_entries(
+            block, _rounded(block, values), "the integer, beyond 2^53, is none that a double holds", where
+        )
     if width == 1:
         return Entries(*(np.empty(0, dtype=np.int32),) * 2, values)
     for axis, name in enumerate(("row", "column")):
         index, last = numbers[:, axis], base + shape[axis] - 1
-        _check(block, (index < base) | (index > last), f"the {name} is outside {base} to {last}", where)
+        check_entries(
+            block, (index < base) | (index > last), f"the {name} is outside {base} to {last}", where
+        )
     rows, cols = ((numbers[:, axis] - base).astype(np.int32) for axis in (0, 1))  # MOST_ROWS fit
     return Entries(rows, cols, values)
 
@@ -80,7 +84,14 @@ def _rounded(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np
     return wrong
 
 
-def _check(block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], what: str, where: str) -> None:
+def check_entries(
+    block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], what: str, where: str
+) -> None:
+    """Refuse the first entry of a block that is wrong, with its line.
+
+    Raises:
+        WorkloadError: one is.
+    """
     if wrong.any():
         line = block.line_of(int(np.argmax(wrong)))
         shown = block.text.split(b"\n")[line - block.first_line].strip().decode("ascii", "replace")

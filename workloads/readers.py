@@ -12,9 +12,9 @@ from workloads.entries import Entries, gather
 from workloads.errors import WorkloadError
 from workloads.matrixmarket import BANNER, read_matrix_market
 from workloads.smtx import read_smtx
-from workloads.text import LONGEST_LINE, Grammar, opened, scan, too_long
+from workloads.text import Grammar, first_entry, opened, scan
 
-__all__ = ["SUFFIXES", "read_matrix"]
+__all__ = ["SUFFIXES", "read_matrix", "suffix_of"]
 
 EDGE_SUFFIXES = (".txt", ".el", ".edges", ".tsv")
 PLAIN_SUFFIXES = (".mtx", ".tns", ".smtx", *EDGE_SUFFIXES)
@@ -50,7 +50,7 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
         stream.seek(0)
         if not start:
             raise WorkloadError("the file is empty", where=where)
-        suffix = _suffix(file)
+        suffix = suffix_of(file)
         if start.lower() == BANNER or suffix == ".mtx":
             return read_matrix_market(stream, where, duplicates)
         binary = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), suffix)
@@ -66,7 +66,8 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     raise WorkloadError("neither its content nor its name tells a format", where=where, fix=f"known: {known}")
 
 
-def _suffix(file: Path) -> str:
+def suffix_of(file: Path) -> str:
+    """What a file's name ends in, without ``.gz``, in lower case."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
@@ -74,7 +75,7 @@ def _suffix(file: Path) -> str:
 
 
 def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:
-    first, words = _first_entry(stream, where)
+    first, words = first_entry(stream, where)
     if words not in (2, 3):
         what = f"{words} columns; an edge list has <from> <to> or <from> <to> <weight>"
         raise WorkloadError(what, where=where, line=first)
@@ -86,7 +87,7 @@ def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArra
 
 
 def _read_tns(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:
-    first, words = _first_entry(stream, where)
+    first, words = first_entry(stream, where)
     if words != 3:
         what = f"a tensor of rank {words - 1}; only rank 2 is a matrix (<row> <column> <value>)"
         raise WorkloadError(what, where=where, line=first)
@@ -100,15 +101,3 @@ def _matrix(
 ) -> CsrArray:
     check_shape(*shape, len(entries.values), where, fix=fix)
     return from_coordinates(entries.rows, entries.cols, entries.values, shape, where, duplicates)
-
-
-def _first_entry(stream: BinaryIO, where: str) -> tuple[int, int]:
-    """The line of the first entry and its number of words; the stream is back at its start."""
-    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
-        if len(line) == LONGEST_LINE:
-            raise too_long(where, number)
-        words = line.split()
-        if words and words[0][:1] not in (b"#", b"%"):
-            stream.seek(0)
-            return number, len(words)
-    raise WorkloadError("no entry in the file, so its shape is not known", where=where, fix="use .mtx")

@@ -27,7 +27,7 @@ from workloads.canonical import Values
 from workloads.errors import WorkloadError
 from workloads.number_lines import COMPILED, NumberLines
 
-__all__ = ["Block", "Grammar", "opened", "scan"]
+__all__ = ["Block", "Grammar", "first_entry", "opened", "scan"]
 
 CHUNK_BYTES = 2 * 2**20
 LONGEST_LINE = 64 * 2**10
@@ -179,6 +179,22 @@ def _by_grammar(text: bytes, grammar: Grammar, where: str, line: int) -> Values:
 def too_long(where: str, line: int) -> WorkloadError:
     """The error for a line of 64 KiB or more."""
     return WorkloadError("a line longer than 64 KiB; is this a text file?", where=where, line=line)
+
+
+def first_entry(stream: BinaryIO, where: str) -> tuple[int, int]:
+    """The line of the first entry and its number of words; the stream is back at its start.
+
+    Raises:
+        WorkloadError: there is none.
+    """
+    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
+        if len(line) == LONGEST_LINE:
+            raise too_long(where, number)
+        words = line.split()
+        if words and words[0][:1] not in (b"#", b"%"):
+            stream.seek(0)
+            return number, len(words)
+    raise WorkloadError("no entry in the file, so its shape is not known", where=where, fix="use .mtx")
 
 
 def _whole_lines(stream: BinaryIO, where: str, line: int) -> bytes:

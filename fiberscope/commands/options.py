@@ -20,6 +20,7 @@ __all__ = [
     "Quiet",
     "SecondMatrix",
     "Settings",
+    "ValueBits",
     "matrices",
 ]
 
@@ -57,6 +58,7 @@ Parts = Annotated[
 Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
 Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here; - to the terminal.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
+ValueBits = Annotated[int, typer.Option("--bits", help="Bits of a value: 8, 16 or 32.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 

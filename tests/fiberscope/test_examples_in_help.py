@@ -77,6 +77,7 @@ def folder(report: str, profile: str, tmp_path: Path, monkeypatch: pytest.Monkey
     matrix = f"%%MatrixMarket matrix coordinate real general\n40 40 80\n{entries}"
     for name in ("data/wiki-Vote", "my_matrix", "a", "b", "my", "mine"):
         (tmp_path / f"{name}.mtx").write_text(matrix)
+    (tmp_path / "my_tensor.tns").write_text("1 1 1 2\n3 2 1 1\n")
     (tmp_path / "my.yaml").write_text(SPECIFICATION)
     (tmp_path / "docs").mkdir()
     page = "<!-- compare gamma: begin -->\n<!-- compare gamma: end -->\n"

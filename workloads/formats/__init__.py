@@ -45,13 +45,18 @@ FORMATS: dict[str, Format] = {
 
 
 def format_called(name: str) -> Format:
-    """The format of this name; ``bsr`` with any edge of its blocks behind it.
+    """The format of this name.
+
+    Behind ``bsr`` stands the edge of its blocks; behind ``rlc`` may stand the bits of its runs, and then
+    ``-value`` where a continuation has a value: ``bsr4``, ``rlc5-value``.
 
     Raises:
         WorkloadError: there is none, with the nearest.
     """
     if blocks := re.fullmatch("bsr([0-9]{1,9})", name.lower()):
         return Bsr(int(blocks[1]))
+    if runs := re.fullmatch("rlc([0-9]{1,9})(-value)?", name.lower()):
+        return Rlc(int(runs[1]), bool(runs[2]))
     if name.lower() not in FORMATS:
         raise WorkloadError(f"no format is called {name!r}", fix=nearest(name, FORMATS))
     return FORMATS[name.lower()]

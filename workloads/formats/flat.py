@@ -96,13 +96,19 @@ class Rlc(Flat):
 
     run_bits: int = 4
     continuation_has_value: bool = False
-    name = "rlc"
     code = 3
 
     def __post_init__(self) -> None:
         """Refuse what is no width."""
         if not 1 <= self.run_bits <= MOST_RUN_BITS:
             raise WorkloadError(f"rlc.run_bits is {self.run_bits}", fix=f"it is 1 to {MOST_RUN_BITS}")
+
+    @property
+    def name(self) -> str:
+        """With what is not as it is by default: ``rlc``, ``rlc5``, ``rlc5-value``."""
+        if self == Rlc():
+            return "rlc"
+        return f"rlc{self.run_bits}{'-value' if self.continuation_has_value else ''}"
 
     @property
     def greatest_run(self) -> int:

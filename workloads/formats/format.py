@@ -88,6 +88,14 @@ class Format(ABC):
             WorkloadError: it cannot.
         """
 
+    def holds(self, shape: Sequence[int]) -> bool:
+        """Whether ``check`` lets a shape pass."""
+        try:
+            self.check(shape)
+        except WorkloadError:
+            return False
+        return True
+
     @abstractmethod
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
         """The arrays of a tensor, in stored order."""
@@ -118,9 +126,16 @@ class Format(ABC):
         Raises:
             WorkloadError: the format cannot hold it.
         """
+        return int(sum(span.bits for span in self.layout_of(tensor, bits)))
+
+    def layout_of(self, tensor: SparseTensor, bits: int) -> Layout:
+        """The arrays of a tensor without their items.
+
+        Raises:
+            WorkloadError: the format cannot hold it.
+        """
         self.check(tensor.shape)
-        found = tensor.without_zeros()
-        return int(sum(span.bits for span in self.layout(tensor.shape, self.counts(found), bits)))
+        return self.layout(tensor.shape, self.counts(tensor.without_zeros()), bits)
 
     def expected_bits(self, shape: Sequence[int], density: float, bits: int) -> float:
         """The size to be expected where each place holds a nonzero with probability ``density``.
@@ -177,6 +192,10 @@ class Format(ABC):
         """Bits of each array that lies in lines of its own."""
         return [int(span.bits) for span in layout]
 
+    def line_bytes(self, layout: Layout) -> int:
+        """Bytes of the lines that the arrays of a layout lie in, which is what moving them takes."""
+        return sum(-(-bits // LINE_BITS) * LINE_BYTES for bits in self.packed_bits(layout))
+
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
@@ -225,7 +244,7 @@ class Encoded:
     @property
     def line_bytes(self) -> int:
         """Bytes of the lines it lies in, each array beginning on a line; the header is left out."""
-        return sum(-(-bits // LINE_BITS) * LINE_BYTES for bits in self.format.packed_bits(self.layout))
+        return self.format.line_bytes(self.layout)
 
     def packed(self) -> bytes:
         """Its arrays as they lie in memory; the header is left out."""

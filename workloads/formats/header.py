@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.errors import WorkloadError
-from workloads.formats.bit_packing import LINE_BITS, LINE_BYTES
+from workloads.formats.bit_packing import LINE_BYTES
 from workloads.formats.compressed import Bsr, Csc, Csr
 from workloads.formats.coordinates import Coo, Csf
 from workloads.formats.flat import Dense, Rlc, Zvc
@@ -77,9 +77,8 @@ def from_bytes(content: bytes, where: str) -> Encoded:
     words = np.frombuffer(content[: len(content) // 4 * 4], "<u4")
     form, shape, bits, counts, start = _read_header(words, where)
     layout = form.layout(shape, counts, bits)
-    lines = sum(-(-each // LINE_BITS) for each in form.packed_bits(layout))
     start += -start % LINE_BYTES
-    if len(content) != (wanted := start + lines * LINE_BYTES):
+    if len(content) != (wanted := start + form.line_bytes(layout)):
         what = f"{len(content)} bytes; {form.name} of {' x '.join(map(str, shape))} here takes {wanted}"
         raise WorkloadError(what, where=where, fix="the file is cut short" if len(content) < wanted else None)
     items = form.unpack(np.frombuffer(content[start:], "<u8"), layout, counts)

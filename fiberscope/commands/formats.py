@@ -1,0 +1,104 @@
+"""``fiberscope formats``: how many bits a tensor takes in each compression format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fiberscope.commands.completion import complete_matrix
+from fiberscope.commands.options import Exact, Json, Markdown, ValueBits
+from fiberscope.commands.output import show, tell
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.report.table import Table, percent
+
+if TYPE_CHECKING:
+    from workloads import NamedTensor
+    from workloads.formats import Format
+
+__all__ = ["formats"]
+
+_Tensor = Annotated[
+    str,
+    typer.Argument(help="A file, a known name, or a generator.", autocompletion=complete_matrix),
+]
+_Chosen = Annotated[
+    list[str] | None,
+    typer.Option("--format", metavar="NAME", help="This format, as csr, bsr4, rlc5; repeatable."),
+]
+
+
+def formats(
+    tensor: _Tensor,
+    bits: ValueBits = 32,
+    chosen: _Chosen = None,
+    exact: Exact = False,
+    markdown: Markdown = False,
+    json: Json = None,
+) -> None:
+    """Show what a matrix or tensor takes in each compression format.
+
+    Sizes are exact; headers are left out. Without --format these are all that can hold the tensor.
+
+    \b
+    Examples:
+      fiberscope formats wiki-Vote
+      fiberscope formats my_tensor.tns --bits 16 --json -
+      fiberscope formats wiki-Vote --format csr --format bsr4 --format rlc5-value
+    """
+    from workloads import file_of, load_tensor
+    from workloads.formats import check_width, format_called
+
+    check_width(bits)
+    forms = [format_called(name) for name in chosen or ()]
+    check_outputs({"--json": json}, {"the tensor": file_of(tensor)})
+    found = load_tensor(tensor, exact=exact)
+    if found.notice:
+        tell(f"fiberscope: {found.notice}")
+    document = _document(found, forms or _all_that_hold(found), bits)
+    if json is not None:
+        write_json(json, document)
+    if json != STANDARD_OUTPUT:
+        show([_table(document)], markdown=markdown)
+
+
+def _all_that_hold(found: NamedTensor) -> list[Format]:
+    from workloads.formats import FORMATS
+
+    return [form for form in FORMATS.values() if form.holds(found.tensor.shape)]
+
+
+def _document(found: NamedTensor, forms: Sequence[Format], bits: int) -> dict[str, Any]:
+    tensor = found.tensor.without_zeros()
+    layouts = {form.name: (form, form.layout_of(tensor, bits)) for form in forms}
+    sizes = {name: int(sum(span.bits for span in layout)) for name, (_, layout) in layouts.items()}
+    return {
+        "schema": "fiberscope-formats-1",
+        "workload": {
+            "name": found.name,
+            "source": found.source,
+            "notice": found.notice,
+            "shape": tensor.shape,
+            "nonzeros": tensor.nonzeros,
+        },
+        "value_bits": bits,
+        "bits": sizes,
+        "line_bytes": {name: form.line_bytes(layout) for name, (form, layout) in layouts.items()},
+        "smallest": min(sizes, key=sizes.__getitem__),
+    }
+
+
+def _table(document: dict[str, Any]) -> Table:
+    workload, sizes = document["workload"], document["bits"]
+    shape = " x ".join(f"{size:,}" for size in workload["shape"])
+    values = workload["nonzeros"] * document["value_bits"]
+    dense = math.prod(workload["shape"]) * document["value_bits"]
+    title = f"{workload['name']}: {shape}, {workload['nonzeros']:,} nonzeros of {document['value_bits']} bits"
+    table = Table(title, ("Format", "Bits", "Beside nonzeros", "Of dense", "Bytes in lines"))
+    for name, size in sizes.items():
+        lines = f"{document['line_bytes'][name]:,}"
+        shown = f"{name}, smallest" if name == document["smallest"] else name
+        table.add(shown, f"{size:,}", f"{size - values:,}", percent(size / dense, signed=False), lines)
+    return table
