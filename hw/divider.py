@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hw.rows import ArrayPipeline, check_size
+from hw.rows import ConstantPipeline, check_size
 from hw.stream import STREAM
 from sim.component import Input, Output, Signal
-from sim.errors import SimulationError
 from sim.protocol import Protocol
 
 DIVISOR = Protocol("divisor", coordinate="divisor")  # of an array
@@ -21,7 +20,7 @@ def subtractors(lanes: int, width: int) -> int:
     return lanes * width
 
 
-class Divider(ArrayPipeline):
+class Divider(ConstantPipeline):
     """Divides the numbers of an array by one divisor, ``lanes`` numbers a cycle: quotient and remainder.
 
     Interface: an array comes in on ``dividends`` and leaves on ``results``, row by row, see ``hw.rows``. It
@@ -36,7 +35,8 @@ class Divider(ArrayPipeline):
     Timing: a row is taken when all lanes show their token, one row a cycle, from one array to the next too;
     its results leave together ``depth`` cycles later, when all of ``results`` have space. The stages move in
     step: while the oldest row cannot leave, nothing moves and no row is taken, see ``hw.pipeline``. This
-    depth is the block's own; the latency of the channels at ``results`` comes on top.
+    depth is the block's own; the latency of the channels at ``results`` comes on top. Not ``registered``, it
+    leaves the last stage's register to them, and its own depth is one less.
 
     Accounting: busy while rows move through it; waiting for output while the oldest cannot leave; empty,
     waiting for the first lane that shows no token, within an array or where another lane or a divisor is
@@ -51,6 +51,7 @@ class Divider(ArrayPipeline):
         lanes: divisions a cycle, 1 to 256.
         width: bits of dividend, divisor, quotient and remainder, 1 to 62.
         bits_per_stage: bits of the quotient that a stage finds in a cycle, 1 to ``width``.
+        registered: whether the last stage has a register of its own.
 
     Raises:
         ValueError: for a number out of its range.
@@ -65,48 +66,33 @@ class Divider(ArrayPipeline):
         Output("results", STREAM, array=True),
     )
 
-    def __init__(self, name: str, lanes: int = 1, width: int = 32, bits_per_stage: int = 1) -> None:
+    def __init__(
+        self,
+        name: str,
+        lanes: int = 1,
+        width: int = 32,
+        bits_per_stage: int = 1,
+        *,
+        registered: bool = True,
+    ) -> None:
         check_size(name, lanes, width)
         if not 1 <= bits_per_stage <= width:
             raise ValueError(
                 f"{name}: bits_per_stage must be from 1 to {width}, its width, not {bits_per_stage}"
             )
-        super().__init__(name, ("dividends", "results"), lanes, width, depth(width, bits_per_stage))
+        stages = depth(width, bits_per_stage) - (0 if registered else 1)
+        super().__init__(name, ("dividends", "results"), lanes, width, stages, "divisors")
         self.bits_per_stage = bits_per_stage
-        self.divisor = 0  # of the array taken last
         self.by_zero = 0
 
-    def elaborate(self) -> None:
-        """Fetch the channels."""
-        super().elaborate()
-        self.divisors = self.channel("divisors")
-
-    def _can_begin(self) -> bool:
-        return self.divisors.can_pop()
-
-    def _begin(self) -> None:
-        self.divisor = self.divisors.coordinate()
-        if self.divisor < 0 or self.divisor > self.largest:
-            raise SimulationError(
-                f"{self.name}: {self.divisor} at divisors is no unsigned integer of {self.width} bits"
-            )
-        self.divisors.pop()
-
     def _compute(self, number: int, reference: int, place: int) -> None:
-        if self.divisor == 0:
+        if self.constant == 0:
             self.by_zero += 1
             self.coordinates[place] = self.largest
             self.references[place] = number
         else:
-            self.coordinates[place] = number // self.divisor
-            self.references[place] = number % self.divisor
-
-    def _wait(self, shown: int) -> int:
-        if shown == self.lanes:
-            return self.wait_input(self.divisors)
-        if self.within or shown > 0 or self.divisors.can_pop():
-            return self.wait_input(self._missing())
-        return self.idle()
+            self.coordinates[place] = number // self.constant
+            self.references[place] = number % self.constant
 
     def counters(self) -> dict[str, int]:
         """Rows taken, divisions begun, and those of them by zero."""
@@ -118,4 +104,4 @@ class Divider(ArrayPipeline):
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return (self.pipeline.filled, self.divisor, self.numbers)
+        return (self.pipeline.filled, self.constant, self.numbers)

@@ -21,13 +21,13 @@ def network(form: str, lanes: int) -> tuple[Level, ...]:
 
     Every level takes the numbers as the level before left them.
 
-    - ``serial``: a chain; lane i takes over the sum up to lane i - 1 and hands on its own. Only neighbours
-      are linked.
+    - ``serial``: a chain, store and forward: the row is stored, then lane i takes over the sum up to lane
+      i - 1 and hands on its own. Only neighbours are linked.
     - ``work-efficient`` (Brent and Kung 1982): an adder tree, then the same tree downwards.
     - ``parallel`` (Kogge and Stone 1973): level k adds to every lane what is 2**k lanes before it.
     """
     if form == SERIAL:
-        return tuple(((lane - 1, lane),) for lane in range(1, lanes))
+        return ((), *(((lane - 1, lane),) for lane in range(1, lanes)))
     spans = [1 << level for level in range((lanes - 1).bit_length())]
     if form == PARALLEL:
         return tuple(tuple((lane - span, lane) for lane in range(span, lanes)) for span in spans)
@@ -43,11 +43,12 @@ def _strided(first: int, span: int, lanes: int) -> Level:
 def depth(form: str, lanes: int) -> int:
     """Cycles from a row in to its sums out: a level a cycle, and one for the row of adders for the offset.
 
-    With n lanes: ``serial`` n; ``work-efficient`` floor(log2 n) + floor(log2(n / 3)) + 2, which for a power
-    of two is 2 log2 n, for fewer than 3 lanes n; ``parallel`` ceil(log2 n) + 1.
+    With n lanes: ``serial`` n + 1, one of them to store the row; ``work-efficient`` floor(log2 n) +
+    floor(log2(n / 3)) + 2, which for a power of two is 2 log2 n, for fewer than 3 lanes n; ``parallel``
+    ceil(log2 n) + 1.
     """
     if form == SERIAL:
-        return lanes
+        return lanes + 1
     if form == WORK_EFFICIENT:
         return lanes.bit_length() + (lanes // 3).bit_length()
     return (lanes - 1).bit_length() + 1
@@ -78,7 +79,8 @@ class PrefixSum(ArrayPipeline):
     Timing: a row is taken when all lanes show their token, one row a cycle, and its sums leave together
     ``depth`` cycles later, when all of ``sums`` have space. The stages move in step: while the oldest row
     cannot leave, nothing moves and no row is taken, see ``hw.pipeline``. This depth is the block's own; the
-    latency of the channels at ``sums`` comes on top. Adders and depth by form: ``adders`` and ``depth``.
+    latency of the channels at ``sums`` comes on top. Not ``registered``, it leaves the last stage's register
+    to them, and its own depth is one less. Adders and depth by form: ``adders`` and ``depth``.
 
     Accounting: busy while rows move through it; waiting for output while the oldest cannot leave; empty, but
     within an array or with a row of which not all lanes show, waiting for the first lane that shows none.
@@ -92,6 +94,7 @@ class PrefixSum(ArrayPipeline):
         form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
         lanes: numbers a cycle, 1 to 256.
         width: bits of a number and of a sum, 1 to 62; MINT's are of 32.
+        registered: whether the last stage has a register of its own.
 
     Raises:
         ValueError: for an unknown form, or a number out of its range.
@@ -101,10 +104,11 @@ class PrefixSum(ArrayPipeline):
 
     PORTS = (Input("lanes", STREAM, array=True), Output("sums", STREAM, array=True))
 
-    def __init__(self, name: str, form: str, lanes: int, width: int = 32) -> None:
+    def __init__(self, name: str, form: str, lanes: int, width: int = 32, *, registered: bool = True) -> None:
         _check_form(name, form)
         check_size(name, lanes, width)
-        super().__init__(name, ("lanes", "sums"), lanes, width, depth(form, lanes))
+        stages = depth(form, lanes) - (0 if registered else 1)
+        super().__init__(name, ("lanes", "sums"), lanes, width, stages)
         self.form = form
         self.total = 0  # of the array so far
 

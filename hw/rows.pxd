@@ -34,10 +34,12 @@ cdef class RowPipeline(Component):
     cdef Channel _missing(self)
     @cython.final
     @cython.locals(source=Channel)
-    cdef int _enter(self, long now) except -1
+    cdef int _enter(self, long place) except -1
     @cython.final
     @cython.locals(output=Channel)
-    cdef int _leave(self, long now) except -1
+    cdef int _send(self, long first) except -1
+    @cython.final
+    cdef long _pass_on(self, long now) except? -2
 
 cdef class ArrayPipeline(RowPipeline):
     cdef readonly long width
@@ -54,3 +56,12 @@ cdef class ArrayPipeline(RowPipeline):
     cdef int _take(self, long place) except -1
     @cython.final
     cdef int _check(self, long number, long lane, long length) except -1
+
+cdef class ConstantPipeline(ArrayPipeline):
+    cdef readonly str constants_port
+    cdef readonly long constant
+    cdef Channel constants
+
+    cdef bint _can_begin(self) noexcept
+    cdef int _begin(self) except -1
+    cdef long _wait(self, long shown) except? -2

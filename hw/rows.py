@@ -18,7 +18,8 @@ class RowPipeline(Component):
     """Takes rows, and lets out a row for each ``depth`` cycles later.
 
     A row is one token from every lane. It is taken when all lanes show their token, and leaves when all
-    outputs have space; the stages move in step, see ``hw.pipeline``.
+    outputs have space; the stages move in step, see ``hw.pipeline``. With a depth of 0 it leaves in the cycle
+    in which it is taken: the channels behind are the block's only register.
 
     Subclasses declare an array of input and of output ports, and compute: ``_take`` looks at the heads of
     ``inputs`` and leaves the row that is to come out from ``place`` on in ``kinds``, ``coordinates``,
@@ -29,7 +30,7 @@ class RowPipeline(Component):
         name: instance name.
         ports: the names of the input and of the output ports.
         lanes: tokens a cycle, 1 to 256.
-        depth: stages.
+        depth: stages, those whose register the channels behind are left out.
 
     Raises:
         SimulationError: when built, unless as many ports are connected as there are lanes.
@@ -40,10 +41,11 @@ class RowPipeline(Component):
         self.ports = ports
         self.lanes = lanes
         self.pipeline = Pipeline(depth)
-        self.kinds = array("q", bytes(8 * depth * lanes))
-        self.coordinates = array("q", bytes(8 * depth * lanes))
-        self.references = array("q", bytes(8 * depth * lanes))
-        self.values = array("d", bytes(8 * depth * lanes))
+        places = max(depth, 1) * lanes
+        self.kinds = array("q", bytes(8 * places))
+        self.coordinates = array("q", bytes(8 * places))
+        self.references = array("q", bytes(8 * places))
+        self.values = array("d", bytes(8 * places))
         self.rows = 0
 
     def elaborate(self) -> None:
@@ -58,22 +60,37 @@ class RowPipeline(Component):
     def tick(self, now: int) -> int:
         """Let the oldest row leave, if it is at the end, and take a new one."""
         pipeline = self.pipeline
+        if pipeline.depth == 0:
+            return self._pass_on(now)
         leaves = pipeline.stands(now)
         if leaves:
             full = self._full()
             if full >= 0:
                 return self.wait_output(self.outputs[full])
-            self._leave(now)
+            self._send(pipeline.leave(now) * self.lanes)
         shown = self._shown()
         enters = shown == self.lanes and self._can_take()
         if enters:
-            self._enter(now)
+            self._enter(pipeline.enter(now) * self.lanes)
         prepares = self._prepare()
         if leaves or enters or prepares:
             return self.busy(now + 1)
         if pipeline.filled > 0:
             return self.busy(pipeline.due())
         return self._wait(shown)
+
+    def _pass_on(self, now: int) -> int:
+        """Without stages: let the row that shows out."""
+        shown = self._shown()
+        if shown < self.lanes or not self._can_take():
+            return self.busy(now + 1) if self._prepare() else self._wait(shown)
+        full = self._full()
+        if full >= 0:
+            return self.wait_output(self.outputs[full])
+        self._enter(0)
+        self._send(0)
+        self._prepare()
+        return self.busy(now + 1)
 
     def _can_take(self) -> bool:
         """Whether all is there that a row needs beside its tokens."""
@@ -115,15 +132,15 @@ class RowPipeline(Component):
             source = self.inputs[lane]
         return source
 
-    def _enter(self, now: int) -> None:
+    def _enter(self, place: int) -> None:
         """Take a row; what becomes of it is known at once, and waits in the pipeline."""
-        self._take(self.pipeline.enter(now) * self.lanes)
+        self._take(place)
         for source in self.inputs:
             source.pop()
         self.rows += 1
 
-    def _leave(self, now: int) -> None:
-        first = self.pipeline.leave(now) * self.lanes
+    def _send(self, first: int) -> None:
+        """Let out the row that stands from here on."""
         for lane in range(self.lanes):
             place = first + lane
             output = self.outputs[lane]
@@ -203,6 +220,52 @@ class ArrayPipeline(RowPipeline):
                 f"{self.name}: {number} at {self.ports[0]}[{lane}] is no unsigned integer "
                 f"of {self.width} bits"
             )
+
+
+class ConstantPipeline(ArrayPipeline):
+    """Takes arrays that have a constant each, on a port of its own, for all lanes and with the first row.
+
+    It is taken together with that row, even one of stops; so it is loaded once an array, and costs no cycle.
+
+    Args:
+        name, ports, lanes, width, depth: as of an ``ArrayPipeline``.
+        constants: the name of the port for the constants.
+
+    Raises:
+        ValueError, SimulationError: as an ``ArrayPipeline``; in the run, if a constant is no unsigned integer
+            of ``width`` bits.
+    """
+
+    def __init__(
+        self, name: str, ports: tuple[str, str], lanes: int, width: int, depth: int, constants: str
+    ) -> None:
+        super().__init__(name, ports, lanes, width, depth)
+        self.constants_port = constants
+        self.constant = 0  # of the array taken last
+
+    def elaborate(self) -> None:
+        """Fetch the channels."""
+        super().elaborate()
+        self.constants = self.channel(self.constants_port)
+
+    def _can_begin(self) -> bool:
+        return self.constants.can_pop()
+
+    def _begin(self) -> None:
+        self.constant = self.constants.coordinate()
+        if self.constant < 0 or self.constant > self.largest:
+            raise SimulationError(
+                f"{self.name}: {self.constant} at {self.constants_port} is no unsigned integer "
+                f"of {self.width} bits"
+            )
+        self.constants.pop()
+
+    def _wait(self, shown: int) -> int:
+        if shown == self.lanes:
+            return self.wait_input(self.constants)
+        if self.within or shown > 0 or self.constants.can_pop():
+            return self.wait_input(self._missing())
+        return self.idle()
 
 
 def check_size(name: str, lanes: int, width: int) -> None:

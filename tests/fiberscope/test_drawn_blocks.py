@@ -17,16 +17,24 @@ from hw.bitmap import Regor
 from hw.bitmap_intersect import BitmapIntersector
 from hw.buffet import Buffet
 from hw.cache import FiberCacheBank
+from hw.cluster_counter import ClusterCounter
+from hw.comparator_bank import ComparatorBank
+from hw.counter_banks import CounterBanks
 from hw.divider import Divider
+from hw.fibers.stream_reader import StreamReader
+from hw.fibers.stream_writer import StreamWriter
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.leader_follower import LeaderFollowerIntersector
 from hw.list_writer import ListWriter
 from hw.merge import HighRadixMerger
 from hw.network import Concentrator, Crossbar
+from hw.packer import Packer
+from hw.position_multiplier import PositionMultiplier
 from hw.prefetch import StreamPrefetcher
 from hw.prefix_sum import PrefixPopcount, PrefixSum
 from hw.scanner import LevelScanner
 from hw.sorted_head import SortedHeadUnit
+from hw.sorting_network import SortingNetwork
 from hw.touched import TouchedBitmap
 from sim.component import Input
 
@@ -36,7 +44,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 LETTERS = re.compile(r"[\u2502-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
 BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
-    *(SkipAheadIntersector, LeaderFollowerIntersector, BitmapIntersector, PrefixSum, Divider, AdderNetwork),
+    *(SkipAheadIntersector, LeaderFollowerIntersector, BitmapIntersector, PrefixSum, Divider),
+    *(SortingNetwork, ClusterCounter, ComparatorBank, PositionMultiplier, Packer, CounterBanks, StreamReader),
+    *(StreamWriter, AdderNetwork),
     *(BenesNetwork, Regor, PrefixPopcount, SortedHeadUnit, BumpAllocator, NodeWriter, AtomicUpdate),
     *(TouchedBitmap, StreamPrefetcher, ListWriter, Crossbar, Concentrator, FiberCacheBank, Buffet),
 )

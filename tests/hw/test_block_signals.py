@@ -15,7 +15,12 @@ from hw.bitmap import Regor
 from hw.buffet import Buffet
 from hw.cache import FiberCacheBank
 from hw.cache_geometry import FiberCacheSpecification
+from hw.cluster_counter import ClusterCounter
+from hw.comparator_bank import ComparatorBank
+from hw.counter_banks import CounterBanks
 from hw.divider import Divider
+from hw.fibers.stream_reader import StreamReader
+from hw.fibers.stream_writer import StreamWriter
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.islip import IslipCrossbar
 from hw.leader_follower import LeaderFollowerIntersector
@@ -24,11 +29,14 @@ from hw.list_writer import ListWriter
 from hw.memory import READ, WRITE
 from hw.merge import HighRadixMerger
 from hw.network import Concentrator, Crossbar, QueuedCrossbar
+from hw.packer import Packer
+from hw.position_multiplier import PositionMultiplier
 from hw.prefetch import StreamPrefetcher
 from hw.prefix_sum import PrefixPopcount, PrefixSum
 from hw.routes import PortRoute
 from hw.scanner import LevelScanner
 from hw.sorted_head import SortedHeadUnit
+from hw.sorting_network import SortingNetwork
 from hw.touched import TouchedBitmap
 from sim import Kernel
 from sim.testing import StreamSink, StreamSource
@@ -93,6 +101,54 @@ CASES = {
         {"divisors": [(0, 5, 0, 0.0)], "dividends[0]": ELEMENTS},
         ["results[0]"],
         (0, 5, 2),
+    ),
+    "sorting_network": (
+        lambda: SortingNetwork("block", 2),
+        {"lanes[0]": ELEMENTS[:1] * 3, "lanes[1]": ELEMENTS[:1] * 3},
+        ["sorted[0]", "sorted[1]"],
+        (0, 3, 6),
+    ),
+    "cluster_counter": (
+        lambda: ClusterCounter("block", 1),
+        {"sorted[0]": ELEMENTS},
+        ["clusters[0]"],
+        (2, 2),
+    ),
+    "comparator_bank": (
+        lambda: ComparatorBank("block", 1, "nonzero"),
+        {"lanes[0]": ELEMENTS},
+        ["flags[0]"],
+        (2, 2),
+    ),
+    "position_multiplier": (
+        lambda: PositionMultiplier("block", 1),
+        {"factors": [(0, 5, 0, 0.0)], "lanes[0]": ELEMENTS},
+        ["products[0]"],
+        (0, 5, 2),
+    ),
+    "packer": (
+        lambda: Packer("block", 1, 4),
+        {"lanes[0]": ELEMENTS[:2] * 3},
+        [f"packed[{lane}]" for lane in range(4)],
+        (2, 4),
+    ),
+    "counter_banks": (
+        lambda: CounterBanks("block", 4, 1, 1),
+        {"commands": [(0, 0, 0, 0.0)], "updates[0]": ELEMENTS[:2]},
+        [],
+        (0, 2, 0),
+    ),
+    "stream_reader": (
+        lambda: StreamReader("block", [], 3, lanes=2),
+        {},
+        ["items[0]", "items[1]"],
+        (3, 0),
+    ),
+    "stream_writer": (
+        lambda: StreamWriter("block", [], 3, lanes=1),
+        {"items[0]": ELEMENTS},
+        ["done"],
+        (2, 0),
     ),
     "prefix_popcount": (
         lambda: PrefixPopcount("block", "serial", 1),

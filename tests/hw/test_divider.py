@@ -216,6 +216,19 @@ class TestDivisions:
         stages = depth(width, bits_per_stage)
         check_stages(divider(lanes, width, bits_per_stage), stages, arrays, seed, size)
 
+    @settings(max_examples=60, deadline=None)
+    @given(batch=batches(), size=sizes, seed=st.integers(0, 1000))
+    def test_without_its_last_register_it_has_a_stage_less(self, batch, size, seed):
+        lanes, width, bits_per_stage, arrays = batch
+
+        def make():
+            return Divider("divider", lanes, width, bits_per_stage, registered=False)
+
+        if depth(width, bits_per_stage) > 1:
+            check_stages(make, depth(width, bits_per_stage) - 1, arrays, seed, size)
+        check_divider(make, arrays, seed=seed, **size)
+        check_laws(make, inputs_of(lanes, arrays), outputs_of(lanes), seeds=[seed], **size)
+
     def test_planted_a_pipeline_of_another_depth(self):
         arrays, size = [(3, positions(80))], {"capacity": 2, "latency": 1}
         check_stages(divider(2, 8, 2), 4, arrays, 5, size)

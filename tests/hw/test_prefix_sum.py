@@ -109,14 +109,14 @@ class TestTiming:
             by_lane("lanes", 200, [[STOP_TOKEN] * 200]),
             outputs_of(200),
         )
-        # A first look at 0; the row in at 1, nothing to do at 2; the row out at 201, nothing to do at 202.
+        # A first look at 0; the row in at 1, nothing to do at 2; the row out at 202, nothing to do at 203.
         assert Counting.ticks == 5
 
     def test_the_stages_move_in_step(self):
         """Rows 0 and 1 have a gap between them, which stays while row 0 cannot leave."""
-        block = PrefixSum("prefix_sum", SERIAL, 3)
+        block = PrefixSum("prefix_sum", SERIAL, 2)
         outcome = run_with(
-            block, [[STOP_TOKEN] * 3] * 3, source_stalls=(1,), sink_stalls={"sums[1]": (9,)}, capacity=1
+            block, [[STOP_TOKEN] * 2] * 3, source_stalls=(1,), sink_stalls={"sums[1]": (9,)}, capacity=1
         )
         # Taken at 1, 3 and 5. Row 0 is out at 4, seen by the sink at 5, which then pauses until 15; row 1 is
         # out at 6, fills the channel, and is taken at 15. So the slot is free from 16 on: row 2, in the last
@@ -126,14 +126,14 @@ class TestTiming:
 
     def test_what_comes_behind_a_standstill_is_late_by_all_of_it(self):
         """Row 2 stands in the first stage while row 1 waits for space: no gap closes up."""
-        block = PrefixSum("prefix_sum", SERIAL, 4)
+        block = PrefixSum("prefix_sum", SERIAL, 3)
         outcome = run_with(
-            block, [[STOP_TOKEN] * 4] * 3, source_stalls=(0, 2, 0), sink_stalls={"sums[0]": (19,)}, capacity=1
+            block, [[STOP_TOKEN] * 3] * 3, source_stalls=(0, 2, 0), sink_stalls={"sums[0]": (19,)}, capacity=1
         )
         # Taken at 1, 3 (a channel of one slot takes a token every other cycle) and 6. Row 0 is out at 5, seen
         # at 6; the sink pauses until 26. Row 1, out at 7, is taken then. Row 2, in the last stage from 10 on,
         # is out at 27.
-        assert cycles_of(outcome, "sums[3]") == [6, 8, 28]
+        assert cycles_of(outcome, "sums[2]") == [6, 8, 28]
         assert outcome.statistics["prefix_sum"].output_stall == {"sums[0]": 17}
 
     @settings(max_examples=150, deadline=None)
@@ -144,7 +144,7 @@ class TestTiming:
 
     def test_planted_a_prefix_sum_with_a_stage_too_many(self):
         arrays = numbers(range(10))
-        check_timing(prefix_sum(SERIAL, 4), 4, 4, arrays, 3, 1)
+        check_timing(prefix_sum(SERIAL, 4), 5, 4, arrays, 3, 1)
         with pytest.raises(AssertionError):
             check_timing(prefix_sum(WORK_EFFICIENT, 4), 3, 4, arrays, 3, 1)
 
@@ -211,11 +211,25 @@ class TestStalls:
         lanes, width, arrays = batch
         check_stages(prefix_sum(form, lanes, width), depth_of(form, lanes), lanes, arrays, seed, size)
 
+    @settings(max_examples=60, deadline=None)
+    @given(form=forms, batch=batches(), size=sizes, seed=st.integers(0, 1000))
+    def test_without_its_last_register_it_has_a_stage_less(self, form, batch, size, seed):
+        lanes, width, arrays = batch
+
+        def make():
+            return PrefixSum("prefix_sum", form, lanes, width, registered=False)
+
+        if depth_of(form, lanes) > 1:
+            check_stages(make, depth_of(form, lanes) - 1, lanes, arrays, seed, size)
+        check_sums(make, lanes, width, arrays, seed=seed, **size)
+        inputs = by_lane("lanes", lanes, rows_of(lanes, arrays))
+        check_laws(make, inputs, outputs_of(lanes), seeds=[seed], **size)
+
     def test_planted_a_pipeline_whose_gaps_close_up(self):
         arrays, size = numbers(range(40), range(40)), {"capacity": 1, "latency": 1}
-        check_stages(prefix_sum(SERIAL, 5), 5, 5, arrays, 2, size)
+        check_stages(prefix_sum(SERIAL, 5), 6, 5, arrays, 2, size)
         with pytest.raises(AssertionError):
-            check_stages(lambda: RowsCloseUp("prefix_sum", 5), 5, 5, arrays, 2, size)
+            check_stages(lambda: RowsCloseUp("prefix_sum", 6), 6, 5, arrays, 2, size)
 
     def test_a_row_waits_for_its_last_lane(self):
         block = PrefixSum("prefix_sum", PARALLEL, 2)
@@ -241,9 +255,9 @@ class TestStalls:
             capacity=2,
         )
         statistics = outcome.statistics["prefix_sum"]
-        # In at 1, out at 2, the stop is seen at 11: waits from 3 to 10. Between the arrays it is idle.
-        assert statistics.input_stall == {"lanes[0]": 8}
-        assert statistics.busy == 6
+        # In at 1, out at 3, the stop is seen at 11: waits from 4 to 10. Between the arrays it is idle.
+        assert statistics.input_stall == {"lanes[0]": 7}
+        assert statistics.busy == 9
 
 
 def check_stages(make, depth, lanes, arrays, seed, size):

@@ -22,17 +22,28 @@ from hw.benes_router import MulticastRouter
 from hw.buffet import Buffet
 from hw.buffet_protocol import READ, READ_TO_UPDATE
 from hw.cache_geometry import FiberCacheSpecification
+from hw.cluster_counter import ClusterCounter
+from hw.comparator_bank import TESTS, ComparatorBank
+from hw.counter_banks import CounterBanks
+from hw.counter_protocol import COUNT, FETCH
+from hw.counter_protocol import READ as READ_COUNTERS
 from hw.divider import Divider
+from hw.fibers.stream_reader import StreamReader
+from hw.fibers.stream_writer import StreamWriter
+from hw.fibers.streams import PackedArray
 from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
 from hw.leader_follower import LeaderFollowerIntersector
 from hw.level import Level
 from hw.memory import OPERATIONS, PORT_SHIFT
 from hw.merge import HighRadixMerger
 from hw.network import Concentrator, Crossbar
+from hw.packer import Packer
+from hw.position_multiplier import PositionMultiplier
 from hw.prefix_sum import FORMS, PrefixPopcount, PrefixSum
 from hw.routes import PortRoute
 from hw.scanner import LevelScanner
 from hw.sorted_head import SEQUENTIAL, SortedHeadUnit
+from hw.sorting_network import SortingNetwork
 from hw.stream import DATA, STOP
 from sim import mode
 from sim.testing import run_block
@@ -208,6 +219,62 @@ def _divider(generator):
     return run_block(Divider("block", 3, 32, 5), inputs, [f"results[{i}]" for i in range(3)], seed=8)
 
 
+def _sorting_network(generator):
+    lanes = by_lane("lanes", 4, rows_of(4, _arrays(generator)))
+    return run_block(SortingNetwork("block", 4), lanes, _ports("sorted", 4), seed=13)
+
+
+def _cluster_counter(generator):
+    keys = [[(key % 3, key, value) for key, _, value in elements] for elements in _arrays(generator)]
+    lanes = by_lane("sorted", 4, rows_of(4, keys))
+    return run_block(ClusterCounter("block", 4), lanes, _ports("clusters", 4), seed=14)
+
+
+def _comparator_bank(generator):
+    keys = [[(key % 3, key, key % 2) for key, _, _ in elements] for elements in _arrays(generator)]
+    lanes = by_lane("lanes", 3, rows_of(3, keys))
+    outputs = [*_ports("flags", 3), *_ports("kept", 3)]
+    return run_block(ComparatorBank("block", 3, TESTS[generator.randrange(2)]), lanes, outputs, seed=15)
+
+
+def _position_multiplier(generator):
+    inputs = {"factors": [(0, generator.getrandbits(20), 0, 0.0) for _ in range(20)]}
+    arrays = [[(row, row >> 9, value) for row, _, value in elements] for elements in _arrays(generator)]
+    inputs |= by_lane("lanes", 3, rows_of(3, arrays))
+    return run_block(PositionMultiplier("block", 3, 20), inputs, _ports("products", 3), seed=16)
+
+
+def _packer(generator):
+    lanes = by_lane("lanes", 3, rows_of(3, _arrays(generator)))
+    return run_block(Packer("block", 3, 5), lanes, _ports("packed", 5), seed=17)
+
+
+def _counter_banks(generator):
+    kinds = [FETCH, COUNT, COUNT, READ_COUNTERS] * 5
+    arrays = [[(key % 20, 0, value) for key, _, value in elements] for elements in _arrays(generator)]
+    inputs = {"commands": [(kind, generator.randrange(20), 0, 0.0) for kind in kinds]}
+    inputs |= by_lane("updates", 4, rows_of(4, arrays[:15]))
+    outputs = [*_ports("slots", 4), *_ports("stored", 3)]
+    return run_block(CounterBanks("block", 20, 4, 3), inputs, outputs, seed=18)
+
+
+def _stream_writer(generator):
+    items = by_lane("items", 4, rows_of(4, _arrays(generator)[:1]))
+    writer = StreamWriter("block", [PackedArray(0, 90), PackedArray(1 << 20, 33)], 30, words=3, lanes=4)
+    return run_block(writer, items, ["requests", "done"], seed=19)
+
+
+def _stream_reader(generator):
+    jobs = [(0, generator.randrange(20), generator.randrange(20), 0.0) for _ in range(9)]
+    words = array("q", [generator.getrandbits(40) for _ in range(40)])
+    reader = StreamReader("block", [], 40, coordinates=words, references=words, lanes=3)
+    return run_block(reader, {"jobs": jobs}, _ports("items", 3), seed=20)
+
+
+def _ports(name, lanes):
+    return [f"{name}[{lane}]" for lane in range(lanes)]
+
+
 def _arrays(generator):
     """Arrays of elements of 20 bits."""
     return [
@@ -226,6 +293,8 @@ def outcomes():
     scenarios = (_multiplier, _pair_multiplier, _accumulator, _merger, _crossbar, _bank, _cache, _buffet)
     scenarios += (_two_finger, _skip_ahead, _scanner, _leader_follower, _prefix_sum, _divider)
     scenarios += (_prefix_popcount, _adder_network, _benes, _sorted_head, _concentrator)
+    scenarios += (_sorting_network, _cluster_counter, _comparator_bank, _position_multiplier, _packer)
+    scenarios += (_counter_banks, _stream_writer, _stream_reader)
     return {scenario.__name__[1:]: _plain(scenario(random.Random(5))) for scenario in scenarios}
 
 
