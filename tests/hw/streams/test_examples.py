@@ -9,18 +9,34 @@ from pathlib import Path
 import pytest
 
 from hw.level import Level
+from hw.streams.accumulators import MatrixReduce, VectorReduce
+from hw.streams.alu import Alu
 from hw.streams.arrays import ArrayLoad
 from hw.streams.bit_vector import BitVectorScanner
 from hw.streams.compressed import CompressedScanner
+from hw.streams.coordinate_dropper import CoordinateDropper
 from hw.streams.dense import DenseScanner
+from hw.streams.droppers import EmptyFiberDropper, StopDropper
+from hw.streams.join import Intersect, Union
+from hw.streams.points import PointToFiber
 from hw.streams.quirks import PUBLIC
+from hw.streams.reduce import ScalarReduce
 from hw.streams.repeater import Repeater, RepeatSignalGenerator
 from hw.streams.skipping import SkippingScanner
 from hw.streams.testing import SEEN, run_streams
 from hw.streams.writers import CompressedWriter, ValuesWriter
+from sim import SimulationError
 
 EXAMPLES = Path(__file__).parents[2] / "oracles" / "sam" / "examples.json"
 CASES = json.loads(EXAMPLES.read_text())["cases"]
+
+PAIRS = {"in1": ("in_ref[0]", "in_crd[0]"), "in2": ("in_ref[1]", "in_crd[1]")}
+JOINED = {"crd": "out_crd", "ref1": "out_ref0", "ref2": "out_ref1"}
+OPERANDS = {"in1": "in_val[0]", "in2": "in_val[1]"}
+POINTS = {"outer": "in_crd_outer", "inner": "in_crd_inner", "val": "in_val"}
+FIBERS = {"crd_outer": "out_crd_outer", "crd_inner": "out_crd_inner", "val": "out_val"}
+OUTER_INNER = ({"outer": "in_outer", "inner": "in_inner"}, {"outer": "out_outer", "inner": "out_inner"})
+THROUGH = ({"in": "in_stream"}, {"out": "out_stream"})
 
 # How each primitive is made from the case's parameters, and its ports by the names of the case.
 BLOCKS = {
@@ -61,6 +77,29 @@ BLOCKS = {
     ),
     "writer.compressed": (lambda given: CompressedWriter("block", quirks=PUBLIC), {"crd": "in_crd"}, {}),
     "writer.vals": (lambda given: ValuesWriter("block", quirks=PUBLIC), {"val": "in_val"}, {}),
+    "intersect": (
+        lambda given: Intersect("block", quirks=PUBLIC),
+        PAIRS,
+        {**JOINED, "skip1": "out_skip0", "skip2": "out_skip1"},
+    ),
+    "union": (lambda given: Union("block", quirks=PUBLIC), PAIRS, JOINED),
+    "mul": (lambda given: Alu("block", quirks=PUBLIC), OPERANDS, {"val": "out_val"}),
+    "add": (
+        lambda given: Alu("block", "add", (False, given.get("neg2", False)), PUBLIC),
+        OPERANDS,
+        {"val": "out_val"},
+    ),
+    "reduce.scalar": (
+        lambda given: ScalarReduce("block", quirks=PUBLIC),
+        {"val": "in_val"},
+        {"val": "out_val"},
+    ),
+    "spacc1": (lambda given: VectorReduce("block", given.get("val_stkn", False), PUBLIC), POINTS, FIBERS),
+    "spacc2": (lambda given: MatrixReduce("block", quirks=PUBLIC), POINTS, FIBERS),
+    "crdpt_converter": (lambda given: PointToFiber("block", PUBLIC), *OUTER_INNER),
+    "crddrop": (lambda given: CoordinateDropper("block", quirks=PUBLIC), *OUTER_INNER),
+    "stkndrop": (lambda given: StopDropper("block", quirks=PUBLIC), *THROUGH),
+    "emptyfiber_stkndrop": (lambda given: EmptyFiberDropper("block", quirks=PUBLIC), *THROUGH),
 }
 FINAL = {"vals": "values", "crd": "coordinates", "seg": "segments"}  # attributes of writers
 KNOWN = [case for case in CASES if case.get("primitive") in BLOCKS]
@@ -70,11 +109,27 @@ def as_pairs(stream):
     return [tuple(entry) for entry in stream]
 
 
+def given_streams(inputs, case):
+    """The streams of a case by port; a joiner's input is two of them, references and coordinates."""
+    given = {}
+    for name, stream in case["inputs"].items():
+        if isinstance(inputs[name], str):
+            given[inputs[name]] = as_pairs(stream)
+        else:
+            for place, port in enumerate(inputs[name]):
+                given[port] = [(cycle, pair[place]) for cycle, pair in stream]
+    return given
+
+
 @pytest.mark.parametrize("case", KNOWN, ids=[f"{case['primitive']}: {case['note']}" for case in KNOWN])
 def test_example(case):
     make, inputs, outputs = BLOCKS[case["primitive"]]
     block = make(case["params"])
-    given = {inputs[name]: as_pairs(stream) for name, stream in case["inputs"].items()}
+    given = given_streams(inputs, case)
+    if "error" in case:
+        with pytest.raises(SimulationError):
+            run_streams(block, given, list(outputs.values()), checked=False)
+        return
     found = run_streams(block, given, list(outputs.values()), checked=False)
     expected = {outputs[name]: as_pairs(stream) for name, stream in case.get("outputs", {}).items()}
     assert found == expected

@@ -1,0 +1,232 @@
+"""Accumulators: reducers whose results are vectors or matrices."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NoReturn
+
+from hw.streams.block import StreamBlock
+from hw.streams.output import OutputStream
+from hw.streams.points import FiberMaker
+from hw.streams.ports import output_stream
+from hw.streams.quirks import CLEAN, Q17, Q18, Q25
+from hw.streams.sums import Sums
+from hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
+from sim.channel import Channel
+from sim.component import Input
+from sim.errors import SimulationError
+
+BEFORE_ALL = -1  # a coordinate before all others
+
+
+class Accumulator(StreamBlock):
+    """Adds up the values of points that have the same coordinates, and sends the sums as fibers.
+
+    Interface: points on ``in_crd_outer``, ``in_crd_inner`` and ``in_val``, without stops (a ``StopDropper``
+    each in front); the sums leave, sorted, as fibers on ``out_crd_outer`` and ``out_crd_inner``, and on
+    ``out_val`` with the stops of the inner coordinates. A value N counts as 0. The memory takes as many
+    coordinates as come; what hardware holds has a limit.
+
+    Timing: a point is taken in a cycle in which all three of its tokens are seen. In the same cycle the next
+    sum of the first fiber that is complete is read and, if no point waits, leaves as ``PointToFiber`` has it:
+    a cycle a point, and one for the stop in front of a new outer coordinate. At the end come the last stops,
+    then done.
+
+    Quirks: Q18, see ``PointToFiber``; Q25, a sum is read in every cycle, and its value leaves at once and
+    without stops, before its coordinates if these have to wait.
+
+    Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, sums; ``merged``, those of
+    more than one point; ``most_points`` of a sum.
+
+    Args:
+        name: instance name.
+        value_stops: whether the values have the stops of the inner coordinates with Q25, too.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        SimulationError: in the run, if the three tokens are no point, naming the cycle and the tokens.
+    """
+
+    PORTS = (
+        Input("in_crd_outer", CRD),
+        Input("in_crd_inner", CRD),
+        Input("in_val", VAL),
+        output_stream("out_crd_outer", CRD),
+        output_stream("out_crd_inner", CRD),
+        output_stream("out_val", VAL),
+    )
+    COUNTERS = ("points", "elements", "merged", "most_points")
+
+    in_crd_outer: Channel
+    in_crd_inner: Channel
+    in_val: Channel
+    out_crd_outer: OutputStream
+    out_crd_inner: OutputStream
+    out_val: OutputStream
+    maker: FiberMaker  # once elaborated
+
+    def __init__(self, name: str, value_stops: bool = False, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.value_stops = value_stops or not quirks & Q25
+        self.runs_ahead = bool(quirks & Q25)
+        self.table: dict[int, Sums] = {}
+        self.complete: deque[int] = deque()  # outer coordinates whose sums are to be read
+        self.last = BEFORE_ALL  # the coordinate read last of the first of them
+        self.waiting: deque[tuple[int, int, int, float]] = deque()  # points that have been read
+        self.ended = False  # done has been taken
+        self.read_all = False  # and everything read
+        self.points = 0
+        self.elements = 0
+        self.merged = 0
+        self.most_points = 0
+
+    def elaborate(self) -> None:
+        """Fetch the streams."""
+        super().elaborate()
+        self.maker = FiberMaker(self.out_crd_outer, self.out_crd_inner, self.quirks)
+
+    def update(self, now: int) -> int:
+        """Take a point, read a sum, and send one."""
+        missing = None if self.ended else self._missing()
+        if not self.ended and missing is None:
+            self._take(now)
+        if self.runs_ahead or not self.waiting:
+            self._read()
+        if self.waiting:
+            return self._send(now)
+        if missing is None or self.complete:
+            return self.busy(now + 1)
+        return self.wait_input(missing)
+
+    def _missing(self) -> Channel | None:
+        if not self.in_crd_outer.can_pop():
+            return self.in_crd_outer
+        if not self.in_crd_inner.can_pop():
+            return self.in_crd_inner
+        return None if self.in_val.can_pop() else self.in_val
+
+    def _take(self, now: int) -> None:
+        """Take a point, or done."""
+        outer, inner, val = self.in_crd_outer, self.in_crd_inner, self.in_val
+        kind = val.control()
+        point = DATA if kind == EMPTY else kind
+        if outer.control() != point or inner.control() != point or point == STOP:
+            self.refuse(now, "no point")
+        if point == DONE:
+            self.ended = True
+            self.end(now)
+        else:
+            self.accumulate(outer.coordinate(), now)
+            value = val.value() if kind == DATA else 0.0
+            self._add(outer.coordinate(), inner.coordinate(), value)
+        outer.pop()
+        inner.pop()
+        val.pop()
+
+    def _add(self, outer: int, inner: int, value: float) -> None:
+        if outer not in self.table:
+            self.table[outer] = Sums()
+        sums: Sums = self.table[outer]
+        hits = sums.add(inner, value)
+        self.points += 1
+        self.elements += hits == 1
+        self.merged += hits == 2
+        self.most_points = max(self.most_points, hits)
+
+    def accumulate(self, outer: int, now: int) -> None:
+        """A point of this outer coordinate has been taken."""
+
+    def end(self, now: int) -> None:
+        """Done has been taken: all sums that are left are complete."""
+        raise NotImplementedError(f"{type(self).__name__} does not define end")
+
+    def _read(self) -> None:
+        """Read the next sum, or at the end done."""
+        if self.complete:
+            outer = self.complete[0]
+            sums: Sums = self.table[outer]
+            self.last = sums.next(self.last)
+            self._put(DATA, outer, self.last, sums.sums[self.last])
+            if sums.ends_with(self.last):
+                self._close(outer)
+        elif self.ended and not self.read_all:
+            self.read_all = True
+            self._put(DONE, 0, 0, 0.0)
+
+    def _close(self, outer: int) -> None:
+        """The last sum of a fiber has been read; it is forgotten, but for the quirk."""
+        self.complete.popleft()
+        self.last = BEFORE_ALL
+        if not self.quirks & Q17:
+            del self.table[outer]
+
+    def _put(self, kind: int, outer: int, inner: int, value: float) -> None:
+        self.waiting.append((kind, outer, inner, value))
+        if not self.value_stops:
+            self.out_val.push(kind, 0, value)
+
+    def _send(self, now: int) -> int:
+        """Send the next token of the first point that waits."""
+        kind, outer, inner, value = self.waiting[0]
+        sent = self.maker.offer(kind, outer, inner)
+        if self.value_stops:
+            self.out_val.push(sent, 1 if sent == STOP and kind == DONE else 0, value if sent == DATA else 0.0)
+        if sent != STOP:
+            self.waiting.popleft()
+        return self.finish(now) if sent == DONE else self.busy(now + 1)
+
+    def refuse(self, now: int, fault: str) -> NoReturn:
+        """Refuse the tokens at the three inputs.
+
+        Raises:
+            SimulationError: always.
+        """
+        ends = ((self.in_crd_outer, CRD), (self.in_crd_inner, CRD), (self.in_val, VAL))
+        tokens = [f"{text(end.control(), end.coordinate(), end.value(), of)}" for end, of in ends]
+        raise SimulationError(f"cycle {now}, {self.name}: ({', '.join(tokens)}) is {fault}")
+
+
+class VectorReduce(Accumulator):
+    """Adds up a row at a time.
+
+    Interface, timing: those of ``Accumulator``. Outer coordinates increase; a row is complete when a point of
+    another comes, or done.
+
+    Quirks: Q17, an outer coordinate may come back; it leaves again, with the totals so far. Q18, Q25.
+
+    Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of n = 1.
+    """
+
+    def __init__(self, name: str, value_stops: bool = False, quirks: int = CLEAN) -> None:
+        super().__init__(name, value_stops, quirks)
+        self.row = BEFORE_ALL
+
+    def accumulate(self, outer: int, now: int) -> None:
+        """Where it begins another row, the last one is complete."""
+        if outer < self.row and not self.quirks & Q17:
+            self.refuse(now, f"behind row {self.row}, and rows must increase (MatrixReduce takes any order)")
+        if self.row not in (outer, BEFORE_ALL):
+            self.complete.append(self.row)
+        self.row = outer
+
+    def end(self, now: int) -> None:
+        """The last row is complete."""
+        if self.row != BEFORE_ALL:
+            self.complete.append(self.row)
+
+
+class MatrixReduce(Accumulator):
+    """Adds up a whole matrix: nothing leaves before done has been taken.
+
+    Interface, timing: those of ``Accumulator``.
+
+    Quirks: Q18, no point at all is an error; Q25.
+
+    Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of n = 2.
+    """
+
+    def end(self, now: int) -> None:
+        """All rows are complete."""
+        if not self.table and self.quirks & Q18:
+            self.refuse(now, "no point, and none came before: the public simulator fails here")
+        self.complete.extend(sorted(self.table))

@@ -1,0 +1,278 @@
+"""ALUs: arithmetic on one or two streams of values, one result a cycle."""
+
+from __future__ import annotations
+
+import math
+
+from hw.streams.block import StreamBlock
+from hw.streams.output import OutputStream
+from hw.streams.ports import output_stream
+from hw.streams.quirks import CLEAN, Q13
+from hw.streams.tokens import DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
+from sim import inline
+from sim.channel import Channel
+from sim.component import Input
+from sim.errors import SimulationError
+from sim.names import nearest
+
+MULTIPLY, ADD, SUBTRACT, DIVIDE, MAXIMUM, MINIMUM, EXP, SIN, COS, SQRT, ABSOLUTE, NEGATE, SQUARE = range(13)
+
+BINARY = {
+    "mul": MULTIPLY,
+    "add": ADD,
+    "sub": SUBTRACT,
+    "div": DIVIDE,
+    "max": MAXIMUM,
+    "min": MINIMUM,
+}
+UNARY = {
+    "exp": EXP,
+    "sin": SIN,
+    "cos": COS,
+    "sqrt": SQRT,
+    "abs": ABSOLUTE,
+    "neg": NEGATE,
+    "square": SQUARE,
+    "relu": MAXIMUM,
+}
+
+NEITHER = -1  # of the operands
+
+
+class Arithmetic(StreamBlock):
+    """What ALUs compute. Where a real number has no result, it is infinite or not a number, as in IEEE 754.
+
+    Args:
+        name: instance name.
+        operation: of what is computed, by its name.
+        known: the operations there are.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        ValueError: if there is no such operation.
+    """
+
+    COUNTERS = ("operations",)
+
+    def __init__(self, name: str, operation: str, known: dict[str, int], quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        if operation not in known:
+            raise ValueError(f"{name} has no operation {operation}; {nearest(operation, known)}")
+        self.operation = operation
+        self.code = known[operation]
+        self.operations = 0
+
+    def compute(self, one: float, other: float) -> float:
+        """The result of two operands, or of the first."""
+        self.operations += 1
+        code = self.code
+        if code == MULTIPLY:
+            return one * other
+        if code == ADD:
+            return one + other
+        if code == SUBTRACT:
+            return one - other
+        if code == MAXIMUM:
+            return other if other > one else one
+        if code == MINIMUM:
+            return other if other < one else one
+        if code == DIVIDE:
+            return one / other if other != 0.0 else _over_zero(one, other)
+        return _function(code, one)
+
+
+def _over_zero(one: float, zero: float) -> float:
+    if one == 0.0 or math.isnan(one):
+        return math.nan
+    return math.copysign(math.inf, one) * math.copysign(1.0, zero)
+
+
+def _function(code: int, operand: float) -> float:
+    if code == ABSOLUTE:
+        return abs(operand)
+    if code == NEGATE:
+        return -operand
+    if code == SQUARE:
+        return operand * operand
+    if code == EXP:
+        return math.exp(operand) if operand < math.log(1.7e308) else math.inf
+    if code == SQRT:
+        return math.sqrt(operand) if operand >= 0.0 else math.nan
+    if not math.isfinite(operand):
+        return math.nan
+    return math.sin(operand) if code == SIN else math.cos(operand)
+
+
+class Alu(Arithmetic):
+    """Computes with the values of two streams of the same shape.
+
+    Interface: ``in_val[0]`` and ``in_val[1]``; results leave on ``out_val``, stops and done as both have
+    them. An N counts as 0.
+
+    Timing: a token of each is taken when both are seen, and the result leaves in that cycle.
+
+    Quirks: Q13, an integer that meets a stop leaves alone (where numbers are multiplied a 0), and the stop
+    stays for the next one; a float is refused.
+
+    Counts: ``operations`` done.
+
+    Source: SAM (ASPLOS 2023), Definition 3.6.
+
+    Args:
+        name: instance name.
+        operation: ``"mul"``, ``"add"``, ``"sub"``, ``"div"``, ``"max"`` or ``"min"``.
+        negate: whether the first and the second operand change their sign before.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        ValueError: if there is no such operation.
+        SimulationError: in the run, if the streams have not the same shape, naming the cycle and both tokens.
+    """
+
+    PORTS = (Input("in_val", VAL, array=True), output_stream("out_val", VAL))
+
+    in_val: list[Channel]
+    out_val: OutputStream
+
+    def __init__(
+        self,
+        name: str,
+        operation: str = "mul",
+        negate: tuple[bool, bool] = (False, False),
+        quirks: int = CLEAN,
+    ) -> None:
+        super().__init__(name, operation, BINARY, quirks)
+        self.sign_a = -1.0 if negate[0] else 1.0
+        self.sign_b = -1.0 if negate[1] else 1.0
+        self.knows_integers = bool(quirks & Q13) and self.code != DIVIDE
+        self.kept = NEITHER  # whose stop has met an integer
+        self.kept_level = 0
+
+    def elaborate(self) -> None:
+        """Fetch the streams.
+
+        Raises:
+            SimulationError: if there are not two operands.
+        """
+        super().elaborate()
+        if len(self.in_val) != 2:
+            raise SimulationError(f"{self.name} has 2 operands, but {len(self.in_val)} in_val")
+        self.a, self.b = self.in_val
+
+    def update(self, now: int) -> int:
+        """Combine the heads, if both are seen."""
+        a, b = self.a, self.b
+        if not a.can_pop():
+            return self.wait_input(a)
+        if not b.can_pop():
+            return self.wait_input(b)
+        kind_a = STOP if self.kept == 0 else a.control()
+        kind_b = STOP if self.kept == 1 else b.control()
+        if kind_a in (DATA, EMPTY) and kind_b in (DATA, EMPTY):
+            self._operate(kind_a, kind_b)
+        elif kind_a != kind_b:
+            return self._meet_stop(kind_a, kind_b, now)
+        elif kind_a == DONE:
+            self.out_val.push(DONE)
+            self._take()
+            return self.finish(now)
+        else:
+            self._pass_stop(now)
+        self._take()
+        return self.busy(now + 1)
+
+    def _operate(self, kind_a: int, kind_b: int) -> None:
+        a = self.a.value() * self.sign_a if kind_a == DATA else 0.0
+        b = self.b.value() * self.sign_b if kind_b == DATA else 0.0
+        integers = self.a.coordinate() & self.b.coordinate() if self.knows_integers else 0
+        self.out_val.push(DATA, integers, self.compute(a, b))
+
+    def _pass_stop(self, now: int) -> None:
+        level_a = self.kept_level if self.kept == 0 else self.a.coordinate()
+        level_b = self.kept_level if self.kept == 1 else self.b.coordinate()
+        if level_a != level_b:
+            self._refuse(f"S{level_a}", f"S{level_b}", now)
+        self.out_val.push(STOP, level_a)
+
+    def _take(self) -> None:
+        """Take both heads, without that of which the stop was kept."""
+        if self.kept != 0:
+            self.a.pop()
+        if self.kept != 1:
+            self.b.pop()
+        self.kept = NEITHER
+
+    def _meet_stop(self, kind_a: int, kind_b: int, now: int) -> int:
+        """With the quirk, an integer leaves and the stop stays."""
+        stopped = 0 if kind_a == STOP else 1
+        number: Channel = self.b if stopped == 0 else self.a
+        integer = number.control() == DATA and number.coordinate() == INTEGER
+        if STOP not in (kind_a, kind_b) or not integer or not self.quirks & Q13:
+            self._refuse(self._written(self.a, self.kept == 0), self._written(self.b, self.kept == 1), now)
+        level = self.kept_level if self.kept == stopped else self._stop_level(stopped)
+        self.out_val.push(DATA, INTEGER, 0.0 if self.code == MULTIPLY else number.value())
+        self._take()
+        self.kept, self.kept_level = stopped, level
+        return self.busy(now + 1)
+
+    def _stop_level(self, operand: int) -> int:
+        return inline.channel(self.in_val[operand]).coordinate()
+
+    def _written(self, channel: Channel, kept: bool) -> str:
+        if kept:
+            return f"S{self.kept_level}"
+        return str(text(channel.control(), channel.coordinate(), channel.value(), VAL))
+
+    def _refuse(self, one: str, other: str, now: int) -> None:
+        raise SimulationError(
+            f"cycle {now}, {self.name}: the operands must have the same shape, but {one} on in_val[0] meets "
+            f"{other} on in_val[1]"
+        )
+
+
+class UnaryAlu(Arithmetic):
+    """Computes with each value of a stream.
+
+    Interface: ``in_val``; results leave on ``out_val``, stops and done as they come. An N counts as 0.
+
+    Timing: one token a cycle, in the cycle in which it is seen.
+
+    Counts: ``operations`` done.
+
+    Source: the unary ALUs of branches of the public simulator (weiya711/sam); the constant of a ``mul`` node.
+
+    Args:
+        name: instance name.
+        operation: ``"relu"``, ``"exp"``, ``"sin"``, ``"cos"``, ``"sqrt"``, ``"abs"``, ``"neg"`` or
+            ``"square"``; with a constant any operation of ``Alu``.
+        constant: the second operand; None: there is none.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        ValueError: if there is no such operation.
+    """
+
+    PORTS = (Input("in_val", VAL), output_stream("out_val", VAL))
+
+    in_val: Channel
+    out_val: OutputStream
+
+    def __init__(
+        self, name: str, operation: str = "relu", constant: float | None = None, quirks: int = CLEAN
+    ) -> None:
+        super().__init__(name, operation, UNARY if constant is None else BINARY, quirks)
+        self.constant = 0.0 if constant is None else constant
+
+    def update(self, now: int) -> int:
+        """Compute with the head."""
+        source = self.in_val
+        if not source.can_pop():
+            return self.wait_input(source)
+        kind = source.control()
+        if kind in (DATA, EMPTY):
+            value = source.value() if kind == DATA else 0.0
+            self.out_val.push(DATA, 0, self.compute(value, self.constant))
+        else:
+            self.out_val.push(kind, source.coordinate())
+        source.pop()
+        return self.finish(now) if kind == DONE else self.busy(now + 1)

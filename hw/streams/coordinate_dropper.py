@@ -1,0 +1,211 @@
+"""Coordinate droppers: coordinates go of whose fibers, or values, nothing is left."""
+
+from __future__ import annotations
+
+from hw.streams.block import StreamBlock
+from hw.streams.output import OutputStream
+from hw.streams.ports import output_stream
+from hw.streams.quirks import CLEAN, Q19
+from hw.streams.tokens import CRD, DATA, DONE, STOP, VAL, text
+from sim.channel import Channel
+from sim.component import Input, Port
+from sim.errors import SimulationError
+from sim.protocol import Protocol
+
+NOTHING_HELD = -1
+
+
+class CoordinateDropper(StreamBlock):
+    """Drops the outer coordinates whose inner fibers are empty, and the stops of these.
+
+    Interface: coordinates of depth d on ``in_outer``, of depth d + 1, or values, on ``in_inner``; what is
+    left leaves on ``out_outer`` and ``out_inner``.
+
+    Timing: an outer coordinate is taken, and with it in the same cycle the first inner token if it is seen;
+    then an inner token a cycle. The coordinate leaves in the cycle in which the stop of its fiber is taken,
+    if the fiber had data. An outer stop or done behind a coordinate takes a cycle of its own and leaves in
+    it; behind another stop it stands for an empty fiber, and waits for the stop, or the done, of that. Inner
+    tokens leave in the cycle in which the next one is taken: a bare stop behind a stop of level 0 takes its
+    place if the list of fibers ends there, and is dropped otherwise. The inner done leaves a cycle later.
+
+    Quirks: Q19, inner tokens leave all, in the cycle in which they are taken.
+
+    Counts: ``dropped`` outer coordinates.
+
+    Source: SAM (ASPLOS 2023), Definition 3.9; the public simulator (weiya711/sam at 6e477d1).
+
+    Args:
+        name: instance name.
+        inner: what the inner stream carries.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        SimulationError: in the run, if the inner stream does not fit the outer, naming the cycle and both
+            tokens.
+    """
+
+    COUNTERS = ("dropped",)
+
+    in_outer: Channel
+    in_inner: Channel
+    out_outer: OutputStream
+    out_inner: OutputStream
+
+    def __init__(self, name: str, inner: Protocol = CRD, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.ports = (
+            Input("in_outer", CRD),
+            Input("in_inner", inner),
+            output_stream("out_outer", CRD),
+            output_stream("out_inner", inner),
+        )
+        self.carries = inner
+        self.outer_kind = DONE  # the outer token that was taken last
+        self.outer = 0
+        self.wants_outer = True
+        self.wants_inner = False
+        self.after_stop = True  # whether a stop came before it, or nothing
+        self.pairs = False  # it waits for its like on the inner stream
+        self.seen = False  # data of the inner fiber
+        self.held_kind = NOTHING_HELD  # the inner token that leaves next
+        self.held = 0
+        self.held_value = 0.0
+        self.dropped = 0
+
+    def declared_ports(self) -> tuple[Port, ...]:
+        """Those of the two streams."""
+        return self.ports
+
+    def update(self, now: int) -> int:
+        """Take an outer token, an inner one, or both."""
+        if self.held_kind == DONE:
+            self.out_inner.push(DONE)
+            return self.finish(now)
+        fired = self.wants_outer and self.in_outer.can_pop()
+        stops = fired and self._take_outer()
+        if self.wants_inner:
+            if self.in_inner.can_pop():
+                return self._take_inner(now)
+        elif stops:
+            self.out_outer.push(self.outer_kind, self.outer)
+        if fired:
+            return self.busy(now + 1)
+        return self.wait_input(self.in_outer if self.wants_outer else self.in_inner)
+
+    def _take_outer(self) -> bool:
+        """Whether it is a stop or done."""
+        self.outer_kind, self.outer = self.in_outer.control(), self.in_outer.coordinate()
+        self.in_outer.pop()
+        self.seen = False
+        if self.outer_kind == DATA:
+            self.wants_outer, self.wants_inner = False, True
+            self.pairs = self.after_stop = False
+            return False
+        if self.after_stop:
+            self.wants_outer, self.wants_inner, self.pairs = False, True, True
+        self.after_stop = True
+        return True
+
+    def _take_inner(self, now: int) -> int:
+        kind, payload = self.in_inner.control(), self.in_inner.coordinate()
+        self._check(kind, payload, now)
+        self._forward(kind, payload, self.in_inner.value())
+        self.in_inner.pop()
+        if kind in (STOP, DONE):
+            self.wants_outer, self.wants_inner = True, False
+            if self.pairs or self.seen:
+                self.out_outer.push(self.outer_kind, self.outer)
+            else:
+                self.dropped += 1
+        else:
+            self.seen = True
+        if kind == DONE and self.quirks & Q19:
+            return self.finish(now)
+        return self.busy(now + 1)
+
+    def _check(self, kind: int, payload: int, now: int) -> None:
+        """An outer stop needs an inner one, done needs done, and a coordinate neither done."""
+        if kind != self.outer_kind and (self.outer_kind != DATA or kind == DONE):
+            self._refuse(kind, payload, now)
+
+    def _refuse(self, kind: int, payload: int, now: int) -> None:
+        outer = text(self.outer_kind, self.outer, 0.0, CRD)
+        inner = text(kind, payload, self.in_inner.value(), self.carries)
+        raise SimulationError(
+            f"cycle {now}, {self.name}: {inner} on in_inner does not fit {outer} on in_outer: an inner fiber "
+            "belongs to each outer coordinate, and to each empty outer fiber a bare inner stop"
+        )
+
+    def _forward(self, kind: int, payload: int, value: float) -> None:
+        """Let an inner token through: with the quirk at once, else when it is known what follows."""
+        empty = kind == STOP and not self.seen and not self.pairs
+        if self.quirks & Q19:
+            self.out_inner.push(kind, payload, value)
+        elif empty and payload > 0 and self.held_kind == STOP and self.held == 0:
+            self.held = payload
+        elif not empty or payload > 0:
+            if self.held_kind != NOTHING_HELD:
+                self.out_inner.push(self.held_kind, self.held, self.held_value)
+            self.held_kind, self.held, self.held_value = kind, payload, value
+
+
+class ValueDropper(StreamBlock):
+    """Drops the values that are 0, and their coordinates.
+
+    Interface: coordinates on ``in_crd`` and values on ``in_val`` of the same shape; what is left leaves on
+    ``out_crd`` and ``out_val``, with all stops.
+
+    Timing: a token of each a cycle.
+
+    Counts: ``dropped`` pairs.
+
+    Source: the dropper of zeros in branches of the public simulator (weiya711/sam); SAM (ASPLOS 2023),
+    Definition 3.9.
+
+    Raises:
+        SimulationError: in the run, if the streams have not the same shape, naming the cycle and both tokens.
+    """
+
+    PORTS = (
+        Input("in_crd", CRD),
+        Input("in_val", VAL),
+        output_stream("out_crd", CRD),
+        output_stream("out_val", VAL),
+    )
+    COUNTERS = ("dropped",)
+
+    in_crd: Channel
+    in_val: Channel
+    out_crd: OutputStream
+    out_val: OutputStream
+
+    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.dropped = 0
+
+    def update(self, now: int) -> int:
+        """Pass or drop a pair."""
+        crd, val = self.in_crd, self.in_val
+        if not crd.can_pop():
+            return self.wait_input(crd)
+        if not val.can_pop():
+            return self.wait_input(val)
+        kind = val.control()
+        if crd.control() != kind or (kind == STOP and crd.coordinate() != val.coordinate()):
+            self._refuse(now)
+        if kind == DATA and val.value() == 0.0:
+            self.dropped += 1
+        else:
+            self.out_crd.push(kind, crd.coordinate())
+            self.out_val.push(kind, val.coordinate(), val.value())
+        crd.pop()
+        val.pop()
+        return self.finish(now) if kind == DONE else self.busy(now + 1)
+
+    def _refuse(self, now: int) -> None:
+        crd, val = self.in_crd, self.in_val
+        raise SimulationError(
+            f"cycle {now}, {self.name}: {text(crd.control(), crd.coordinate(), 0.0, CRD)} on in_crd and "
+            f"{text(val.control(), val.coordinate(), val.value(), VAL)} on in_val in the same place: the "
+            "streams must have the same shape"
+        )

@@ -1,0 +1,34 @@
+cimport cython
+
+from hw.streams.block cimport StreamBlock
+from hw.streams.output cimport OutputStream
+from sim.channel cimport Channel
+
+cdef long Q18, DONE, STOP, NO_STOP
+
+cdef class Dropper(StreamBlock):
+    cdef readonly tuple ports
+    cdef public Channel in_stream
+    cdef public OutputStream out_stream
+
+    @cython.final
+    @cython.locals(source=Channel)
+    cdef int pass_head(self) except -1
+
+cdef class StopDropper(Dropper):
+    cdef readonly long dropped
+
+    @cython.locals(source=Channel, kind=long)
+    cpdef long update(self, long now) except? -2
+
+cdef class EmptyFiberDropper(Dropper):
+    cdef readonly bint begun
+    cdef readonly long level
+    cdef readonly long dropped
+
+    @cython.locals(source=Channel, kind=long)
+    cpdef long update(self, long now) except? -2
+    @cython.final
+    cdef int _take_stop(self, long level) except -1
+    @cython.final
+    cdef int _send_stop(self) except -1

@@ -1,0 +1,123 @@
+"""Droppers of stops: of all of them, or of those of empty fibers."""
+
+from __future__ import annotations
+
+from hw.streams.block import StreamBlock
+from hw.streams.output import OutputStream
+from hw.streams.ports import output_stream
+from hw.streams.quirks import CLEAN, Q18
+from hw.streams.tokens import CRD, DONE, STOP
+from sim.channel import Channel
+from sim.component import Input, Port
+from sim.protocol import Protocol
+
+NO_STOP = -1
+
+
+class Dropper(StreamBlock):
+    """What lets some tokens of a stream pass.
+
+    Interface: a stream of any kind comes in on ``in_stream`` and leaves on ``out_stream``.
+
+    Args:
+        name: instance name.
+        carries: what the stream carries.
+        quirks: see ``StreamBlock``.
+    """
+
+    in_stream: Channel
+    out_stream: OutputStream
+
+    def __init__(self, name: str, carries: Protocol = CRD, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.ports = (Input("in_stream", carries), output_stream("out_stream", carries))
+
+    def declared_ports(self) -> tuple[Port, ...]:
+        """Those of the stream."""
+        return self.ports
+
+    def pass_head(self) -> None:
+        """Let the head through."""
+        source = self.in_stream
+        self.out_stream.push(source.control(), source.coordinate(), source.value())
+        source.pop()
+
+
+class StopDropper(Dropper):
+    """Drops all stops: of fibers only their points are left.
+
+    Interface: that of ``Dropper``. Timing: one token a cycle. Counts: ``dropped`` stops.
+
+    Source: the public simulator (weiya711/sam at 6e477d1), in front of its accumulators.
+    """
+
+    COUNTERS = ("dropped",)
+
+    def __init__(self, name: str, carries: Protocol = CRD, quirks: int = CLEAN) -> None:
+        super().__init__(name, carries, quirks)
+        self.dropped = 0
+
+    def update(self, now: int) -> int:
+        """Pass or drop a token."""
+        source = self.in_stream
+        if not source.can_pop():
+            return self.wait_input(source)
+        kind = source.control()
+        if kind == STOP:
+            self.dropped += 1
+            source.pop()
+        else:
+            self.pass_head()
+        return self.finish(now) if kind == DONE else self.busy(now + 1)
+
+
+class EmptyFiberDropper(Dropper):
+    """Drops the stops of empty fibers: of several stops behind one another the one of the highest level is
+    left.
+
+    Interface: that of ``Dropper``. Stops at the start of the stream are dropped. A stream of empty fibers
+    only leaves as its highest stop.
+
+    Timing: a stop takes a cycle in which nothing leaves. When the next token is seen that is none, the stop
+    leaves, and in the next cycle that token. Any other token takes one cycle.
+
+    Quirks: Q18, of a stream of empty fibers only done is left.
+
+    Counts: ``dropped`` stops.
+
+    Source: the public simulator (weiya711/sam at 6e477d1).
+    """
+
+    COUNTERS = ("dropped",)
+
+    def __init__(self, name: str, carries: Protocol = CRD, quirks: int = CLEAN) -> None:
+        super().__init__(name, carries, quirks)
+        self.begun = False  # anything but a stop has come
+        self.level = NO_STOP  # the highest of the stops since
+        self.dropped = 0
+
+    def update(self, now: int) -> int:
+        """Take a stop, let it go, or let through what is behind it."""
+        source = self.in_stream
+        if not source.can_pop():
+            return self.wait_input(source)
+        kind = source.control()
+        if kind == STOP:
+            self._take_stop(source.coordinate())
+            source.pop()
+            return self.busy(now + 1)
+        if self.level != NO_STOP and (self.begun or (kind == DONE and not self.quirks & Q18)):
+            self._send_stop()
+            return self.busy(now + 1)
+        self.begun, self.level = True, NO_STOP
+        self.pass_head()
+        return self.finish(now) if kind == DONE else self.busy(now + 1)
+
+    def _take_stop(self, level: int) -> None:
+        self.dropped += 1
+        self.level = max(self.level, level)
+
+    def _send_stop(self) -> None:
+        self.out_stream.push(STOP, self.level)
+        self.dropped -= 1
+        self.level = NO_STOP

@@ -1,0 +1,34 @@
+cimport cython
+
+from hw.streams.block cimport StreamBlock
+from hw.streams.output cimport OutputStream
+from sim.channel cimport Channel
+
+cdef long Q13, Q14, Q15, DATA, DONE, EMPTY, INTEGER, STOP, SUM, MAXIMUM, MINIMUM, NO_STOP
+
+cdef class ScalarReduce(StreamBlock):
+    cdef long code
+    cdef bint drops
+    cdef readonly double result
+    cdef readonly long count
+    cdef bint integers
+    cdef readonly long owed
+    cdef long rests_in
+    cdef readonly long reductions
+    cdef readonly long zeros
+    cdef readonly long nonzeros
+    cdef public Channel in_val
+    cdef public OutputStream out_val
+
+    @cython.locals(source=Channel, kind=long, level=long)
+    cpdef long update(self, long now) except? -2
+    @cython.final
+    @cython.locals(result=double)
+    cdef int _combine(self, double value, bint integer) except -1
+    @cython.final
+    @cython.locals(result=double)
+    cdef long _close(self, long level, long now) except? -2
+    @cython.final
+    cdef long _send_stop(self, long level, long now) except? -2
+    @cython.final
+    cdef long _end(self, long now) except? -2

@@ -1,0 +1,127 @@
+"""The scalar reducer: the values of each fiber into one."""
+
+from __future__ import annotations
+
+from hw.streams.block import StreamBlock
+from hw.streams.output import OutputStream
+from hw.streams.ports import output_stream
+from hw.streams.quirks import CLEAN, Q13, Q14, Q15
+from hw.streams.tokens import DATA, DONE, EMPTY, INTEGER, STOP, VAL
+from sim.channel import Channel
+from sim.component import Input
+from sim.names import nearest
+
+SUM, MAXIMUM, MINIMUM = range(3)
+OPERATIONS = {"sum": SUM, "max": MAXIMUM, "min": MINIMUM}
+
+NO_STOP = -1
+
+
+class ScalarReduce(StreamBlock):
+    """Reduces the values of each innermost fiber to one.
+
+    Interface: values of depth d on ``in_val``, of depth d - 1 on ``out_val``. An empty fiber gives an
+    explicit 0, or nothing if empty fibers are dropped. An N counts as 0.
+
+    Timing: a value takes a cycle. The stop of a fiber sends its result; if it ends lists above as well, a
+    further cycle, in which nothing is taken, sends their stop, one level lower. Of an empty fiber that is
+    dropped, that stop leaves at once. Done takes a cycle.
+
+    Quirks: Q14, after done the block stands still for a cycle and begins anew; Q15, empty fibers are never
+    dropped. With Q13, what the public simulator has as an integer is marked so.
+
+    Counts: ``reductions``, values taken; ``zeros`` and ``nonzeros`` among the results.
+
+    Source: SAM (ASPLOS 2023), Definition 3.7.
+
+    Args:
+        name: instance name.
+        operation: ``"sum"``, ``"max"`` or ``"min"``.
+        drop_empty: whether an empty fiber gives nothing.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        ValueError: if there is no such operation.
+    """
+
+    PORTS = (Input("in_val", VAL), output_stream("out_val", VAL))
+    COUNTERS = ("reductions", "zeros", "nonzeros")
+
+    in_val: Channel
+    out_val: OutputStream
+
+    def __init__(
+        self, name: str, operation: str = "sum", drop_empty: bool = False, quirks: int = CLEAN
+    ) -> None:
+        super().__init__(name, quirks)
+        if operation not in OPERATIONS:
+            raise ValueError(f"{name} has no operation {operation}; {nearest(operation, OPERATIONS)}")
+        self.code = OPERATIONS[operation]
+        self.drops = drop_empty and not quirks & Q15
+        self.result = 0.0
+        self.count = 0  # values of the fiber so far
+        self.integers = True  # all of them
+        self.owed = NO_STOP  # level of the stop to send next
+        self.rests_in = -1  # the cycle in which the block stands still
+        self.reductions = 0
+        self.zeros = 0
+        self.nonzeros = 0
+
+    def update(self, now: int) -> int:
+        """Send an owed stop, or take a token."""
+        source = self.in_val
+        if now == self.rests_in:
+            return self.busy(now + 1)
+        if self.owed != NO_STOP:
+            return self._send_stop(self.owed, now)
+        if not source.can_pop():
+            return self.wait_input(source) if self.done_cycle < 0 else self.idle()
+        kind, level = source.control(), source.coordinate()
+        if kind in (DATA, EMPTY):
+            self._combine(source.value() if kind == DATA else 0.0, kind == DATA and level == INTEGER)
+        source.pop()
+        if kind == STOP:
+            return self._close(level, now)
+        return self._end(now) if kind == DONE else self.busy(now + 1)
+
+    def _combine(self, value: float, integer: bool) -> None:
+        result = self.result
+        if self.count == 0:
+            result = value
+        elif self.code == SUM:
+            result += value
+        elif (value > result) == (self.code == MAXIMUM):
+            result = value
+        self.result = result
+        self.count += 1
+        self.integers = self.integers and integer
+        self.reductions += 1
+
+    def _close(self, level: int, now: int) -> int:
+        """The fiber has ended, and as many lists above it."""
+        if self.count == 0 and self.drops:
+            return self._send_stop(level - 1, now) if level else self.busy(now + 1)
+        result = self.result
+        self.out_val.push(DATA, INTEGER if self.integers and self.quirks & Q13 else 0, result)
+        if result == 0.0:
+            self.zeros += 1
+        else:
+            self.nonzeros += 1
+        self.owed = level - 1  # no stop if no list above ends
+        self.result, self.count, self.integers = 0.0, 0, True
+        return self.busy(now + 1)
+
+    def _send_stop(self, level: int, now: int) -> int:
+        self.out_val.push(STOP, level)
+        self.owed = NO_STOP
+        return self.busy(now + 1)
+
+    def _end(self, now: int) -> int:
+        self.out_val.push(DONE)
+        if not self.quirks & Q14:
+            return self.finish(now)
+        if self.done_cycle < 0:
+            self.done_cycle = now
+        self.rests_in = now + 1
+        self.result, self.count, self.integers = 0.0, 0, True
+        return self.busy(now + 1)

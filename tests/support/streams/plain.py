@@ -1,0 +1,61 @@
+"""The stream machine in plain Python: queues, registers, one update of each block a cycle.
+
+What the blocks of ``hw.streams`` are held against. Tokens are as the reference examples write them: numbers,
+"S0", "D", "N", "R", "S". Ports and parameters have the names of the examples, too. Quirks of the public
+simulator are numbered as on the blocks; a model has all of them unless told otherwise.
+"""
+
+from collections import deque
+
+EVERY_QUIRK = frozenset(range(1, 41))
+
+
+def is_stop(token):
+    return isinstance(token, str) and token[0] == "S" and token != "S"
+
+
+def level_of(token):
+    return int(token[1:])
+
+
+def is_data(token):
+    return not isinstance(token, str)
+
+
+class PlainBlock:
+    """A block of the page: what an update makes is a dict from port to token, idle ports left out."""
+
+    inputs: tuple[str, ...] = ()
+
+    def __init__(self, quirks=EVERY_QUIRK):
+        self.quirks = frozenset(quirks)
+        self.queues = {port: deque() for port in self.inputs}
+        self.done = False
+
+    def head(self, port):
+        """The oldest token of a queue, or None."""
+        return self.queues[port][0] if self.queues[port] else None
+
+    def pop(self, port):
+        return self.queues[port].popleft()
+
+    def update(self):
+        return {} if self.done else self.step()
+
+    def step(self):
+        raise NotImplementedError
+
+
+def drive(block, inputs, cycles=None):
+    """Run a block alone: (cycle, token) by port in, (cycle, token) by port out."""
+    feeds = {port: deque(tokens) for port, tokens in inputs.items()}
+    last = max((cycle for tokens in feeds.values() for cycle, _ in tokens), default=0)
+    count = sum(map(len, feeds.values()))
+    outputs = {}
+    for cycle in range(cycles if cycles is not None else last + 8 * count + 100):
+        for port, feed in feeds.items():
+            while feed and feed[0][0] == cycle:
+                block.queues[port].append(feed.popleft()[1])
+        for port, token in block.update().items():
+            outputs.setdefault(port, []).append((cycle, token))
+    return outputs

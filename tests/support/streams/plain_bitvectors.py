@@ -1,0 +1,163 @@
+"""Plain models of the blocks on words of bits: see ``streams.plain``."""
+
+from collections import deque
+
+from streams.plain import EVERY_QUIRK, PlainBlock, is_data
+from streams.plain_coordinates import EmptyFiberDropper
+
+
+def bits_of(word):
+    return [bit for bit in range(word.bit_length()) if word >> bit & 1]
+
+
+class BitVector(PlainBlock):
+    inputs = ("crd",)
+
+    def __init__(self, quirks=EVERY_QUIRK):
+        super().__init__(quirks)
+        self.word = 0
+
+    def step(self):
+        token = self.head("crd")
+        if token is None:
+            return {}
+        if self.word and not is_data(token):
+            word, self.word = self.word, 0
+            return {"bv": word}
+        self.pop("crd")
+        if is_data(token):
+            self.word |= 1 << token
+            return {}
+        self.done = token == "D"
+        return {"bv": token}
+
+
+class Chunker(PlainBlock):
+    inputs = ("bv",)
+
+    def __init__(self, quirks=EVERY_QUIRK, width=4, size=16):
+        super().__init__(quirks)
+        self.width, self.chunks = width, -(-size // width)
+        self.word = None
+        self.count = 0
+        self.ones = 0
+
+    def step(self):
+        if self.word is None:
+            if not self.queues["bv"]:
+                return {}
+            token = self.pop("bv")
+            if not is_data(token):
+                self.done = token == "D"
+                return {"bv": token, "ref": token}
+            self.word, self.ones = token, 0
+            if 20 not in self.quirks:
+                self.count = 0
+        return self.chunk()
+
+    def chunk(self):
+        chunk, ones = self.word & ((1 << self.width) - 1), self.ones
+        self.ones += chunk.bit_count()
+        self.count += 1
+        self.word = self.word >> self.width if self.count < self.chunks else None
+        return {"bv": chunk, "ref": ones}
+
+
+class WordIntersect(PlainBlock):
+    """Words on in1 and in2, each with its reference; one that meets a stop has nothing in common with it."""
+
+    inputs = ("in1", "in2")
+
+    def __init__(self, quirks=EVERY_QUIRK, emit_zeros=False):
+        super().__init__(quirks)
+        self.emits_zeros = emit_zeros
+        self.pairs = deque()  # references still to leave
+
+    def step(self):
+        if self.pairs:
+            return self.reference_pair()
+        if not all(self.queues.values()):
+            return {}
+        words = [self.head(port)[1] for port in self.inputs]
+        if all(map(is_data, words)):
+            return self.combine(*(self.pop(port) for port in self.inputs))
+        alone = [port for port, word in zip(self.inputs, words, strict=True) if is_data(word)]
+        if alone:
+            self.pop(alone[0])
+            return {"bv": 0} if self.emits_zeros else {}
+        assert words[0] == words[1], "unequal stops"
+        for port in self.inputs:
+            self.pop(port)
+        self.done = words[0] == "D"
+        return dict.fromkeys(("bv", "ref1", "ref2"), words[0])
+
+    def combine(self, one, other):
+        common = one[1] & other[1]
+        for bit in bits_of(common):
+            below = (1 << bit) - 1
+            self.pairs.append(tuple(ref + (word & below).bit_count() for ref, word in (one, other)))
+        if common:
+            return {"bv": common} | self.reference_pair()
+        return {"bv": 0} if self.emits_zeros else {}
+
+    def reference_pair(self):
+        ref1, ref2 = self.pairs.popleft()
+        return {"ref1": ref1, "ref2": ref2}
+
+
+class WordClearer(PlainBlock):
+    """Clears the bits of the outer word whose inner fiber is empty."""
+
+    inputs = ("outer", "inner")
+
+    def __init__(self, quirks=EVERY_QUIRK):
+        super().__init__(quirks)
+        self.word = None
+        self.bits = []
+        self.seen = False
+
+    def step(self):
+        if self.word is None:
+            if not self.queues["outer"]:
+                return {}
+            token = self.pop("outer")
+            if not is_data(token):
+                self.done = token == "D"
+                return {"outer": token}
+            self.word, self.bits, self.seen = token, bits_of(token), False
+        if not self.queues["inner"]:
+            return {}
+        if is_data(self.pop("inner")):
+            self.seen = True
+            return {}
+        return self.end_of_fiber()
+
+    def end_of_fiber(self):
+        bit, seen, self.seen = self.bits.pop(0), self.seen, False
+        if not seen:
+            self.word &= ~(1 << bit)
+        if self.bits:
+            return {}
+        word, self.word = self.word, None
+        return {"outer": word} if word or seen else {}
+
+
+class WordDropper(PlainBlock):
+    inputs = ("outer", "inner")
+
+    def __init__(self, quirks=EVERY_QUIRK):
+        super().__init__(quirks)
+        self.clearer = WordClearer(quirks)
+        self.droppers = {port: EmptyFiberDropper(quirks) for port in self.inputs}
+
+    def step(self):
+        for port in self.inputs:
+            if self.queues[port]:
+                token = self.pop(port)
+                self.clearer.queues[port].append(token)
+                if port == "inner":
+                    self.droppers[port].queues["in"].append(token)
+        self.droppers["outer"].queues["in"].extend(self.clearer.update().values())
+        emitted = {port: dropper.update().get("out") for port, dropper in self.droppers.items()}
+        self.done = all(dropper.done for dropper in self.droppers.values())
+        return {port: token for port, token in emitted.items() if token is not None}

@@ -1,0 +1,83 @@
+"""Plain models of what repeats references, and of what holds coordinates: see ``streams.plain``."""
+
+from streams.plain import EVERY_QUIRK, PlainBlock, is_stop, level_of
+
+
+class RepeatSignalGenerator(PlainBlock):
+    inputs = ("crd",)
+
+    def step(self):
+        if not self.queues["crd"]:
+            return {}
+        token = self.pop("crd")
+        self.done = token == "D"
+        if self.done:
+            return {"repsig": "D"}
+        return {"repsig": "S" if is_stop(token) else "R"}
+
+
+class Repeater(PlainBlock):
+    inputs = ("ref", "repsig")
+
+    def __init__(self, quirks=EVERY_QUIRK):
+        super().__init__(quirks)
+        self.held = None
+        self.wants_reference = True
+        self.wants_signal = 12 in self.quirks
+        self.owes = False
+
+    def step(self):
+        if self.owes:
+            return self.stop() if self.queues["ref"] else {}
+        if self.wants_reference and self.queues["ref"]:
+            self.held = self.pop("ref")
+            self.wants_reference, self.wants_signal = False, True
+        if self.wants_signal and self.queues["repsig"]:
+            return self.obey(self.pop("repsig"))
+        return {}
+
+    def obey(self, signal):
+        if signal == "R":
+            return {} if self.held is None else {"ref": self.held}
+        if signal == "D":
+            assert self.held == "D", "the signal ends before the references"
+            self.done = True
+            return {"ref": "D"}
+        self.wants_reference, self.wants_signal = True, False
+        if is_stop(self.held):
+            return {"ref": f"S{level_of(self.held) + 1}"}
+        if self.queues["ref"]:
+            return self.stop()
+        self.owes = True
+        return {}
+
+    def stop(self):
+        self.owes = False
+        if is_stop(self.head("ref")):
+            return {"ref": f"S{level_of(self.pop('ref')) + 1}"}
+        return {"ref": "S0"}
+
+
+class CoordinateHold(PlainBlock):
+    """A generator and a repeater: its signal is there a cycle later."""
+
+    inputs = ("outer", "inner")
+
+    def __init__(self, quirks=EVERY_QUIRK):
+        super().__init__(quirks)
+        self.generator = RepeatSignalGenerator(quirks)
+        self.repeater = Repeater(quirks)
+        self.repeater.queues["ref"] = self.queues["outer"]
+        self.signal = None
+
+    def step(self):
+        if self.signal is not None:
+            self.repeater.queues["repsig"].append(self.signal)
+        repeated = self.repeater.update()
+        inner = self.pop("inner") if self.queues["inner"] else None
+        if inner is not None:
+            self.generator.queues["crd"].append(inner)
+        self.signal = self.generator.update().get("repsig")
+        self.done = self.repeater.done
+        passed = {} if inner is None else {"inner": inner}
+        return passed | ({"outer": repeated["ref"]} if repeated else {})
