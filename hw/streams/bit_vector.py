@@ -75,4 +75,4 @@ class BitVectorScanner(Scanner):
 
     def take_empty(self, now: int) -> int:
         """An N has been taken: only a stop is sent."""
-        return self.end_fiber(now)
+        return self.end_empty_fiber(now)

@@ -49,7 +49,7 @@ class DenseScanner(Scanner):
     def begin(self, reference: int, now: int) -> int:
         """Send the first element."""
         if self.size == 0 and not self.quirks & Q6:
-            return self.end_fiber(now)
+            return self.end_empty_fiber(now)
         self.mode = IN_FIBER
         self.base = reference * self.size
         return self._send_element(0, now)
@@ -71,7 +71,7 @@ class DenseScanner(Scanner):
 
     def take_empty(self, now: int) -> int:
         """An N has been taken where a reference is due."""
-        return self._die("N") if self.quirks & Q6 else self.end_fiber(now)
+        return self._die("N") if self.quirks & Q6 else self.end_empty_fiber(now)
 
     def _die(self, found: str) -> int:
         raise SimulationError(

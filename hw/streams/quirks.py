@@ -4,6 +4,7 @@ A block takes a mask of them. ``CLEAN`` is hardware as one would build it; ``PUB
 tokens of the public simulator (weiya711/sam at 6e477d1).
 """
 
+Q0 = 1 << 0  # a block sees the token behind the one that it takes, in the same update: not in that list
 Q2 = 1 << 2  # joiners compare a pair only when its successor is queued on both sides
 Q4 = 1 << 4  # a compressed scanner in mid-fiber needs a queued token to go on
 Q5 = 1 << 5  # a scanner answers N by N and a stop, not by the stop of an empty fiber alone
@@ -28,6 +29,6 @@ Q25 = 1 << 25  # an accumulator's values leave without stops
 
 CLEAN = 0
 PUBLIC = (
-    Q2 | Q4 | Q5 | Q6 | Q7 | Q8 | Q9 | Q10 | Q11 | Q12 | Q13 | Q14 | Q15 | Q16 | Q17 | Q18 | Q19 | Q20 | Q21
-    | Q22 | Q25
+    Q0 | Q2 | Q4 | Q5 | Q6 | Q7 | Q8 | Q9 | Q10 | Q11 | Q12 | Q13 | Q14 | Q15 | Q16 | Q17 | Q18 | Q19 | Q20
+    | Q21 | Q22 | Q25
 )  # fmt: skip

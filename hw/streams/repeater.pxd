@@ -4,7 +4,7 @@ from hw.streams.block cimport StreamBlock
 from hw.streams.output cimport OutputStream
 from sim.channel cimport Channel
 
-cdef long DATA, DONE, EMPTY, STOP, Q12
+cdef long DATA, DONE, EMPTY, STOP, Q0, Q12
 
 cdef class RepeatSignalGenerator(StreamBlock):
     cdef readonly long repeats
@@ -25,16 +25,17 @@ cdef class Repeater(StreamBlock):
     cdef public Channel in_repsig
     cdef public OutputStream out_ref
 
+    @cython.locals(new=bint)
     cpdef long update(self, long now) except? -2
     @cython.final
-    cdef int _take(self) except -1
+    cdef bint _take(self) except -1
     @cython.final
     @cython.locals(signal=long)
-    cdef long _repeat(self, long now) except? -2
+    cdef long _repeat(self, bint new, long now) except? -2
     @cython.final
     cdef bint _fits(self, long signal) noexcept
     @cython.final
-    cdef long _stop(self, long now) except? -2
+    cdef long _stop(self, bint new, long now) except? -2
     @cython.final
     @cython.locals(level=long)
     cdef long _end_fiber(self, long now) except? -2

@@ -7,7 +7,7 @@ from typing import NoReturn
 from hw.streams.block import StreamBlock
 from hw.streams.output import OutputStream
 from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q12
+from hw.streams.quirks import CLEAN, Q0, Q12
 from hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, REPSIG, STOP, text
 from sim.channel import Channel
 from sim.component import Input, Signal
@@ -68,9 +68,9 @@ class Repeater(StreamBlock):
 
     Timing: a signal a cycle; a reference is taken in the cycle of its first signal, so that there is no cycle
     between fibers. A stop waits until the next reference is seen, and takes in a stop there (look-ahead, as
-    that of a scanner).
+    that of a scanner); where the reference has only just been taken, a cycle more.
 
-    Quirks: Q12, a signal that comes before the first reference is lost.
+    Quirks: Q0, not that cycle; Q12, a signal that comes before the first reference is lost.
 
     Source: SAM (ASPLOS 2023), Definition 3.5; the public simulator's repeat (weiya711/sam at 6e477d1).
 
@@ -101,23 +101,24 @@ class Repeater(StreamBlock):
         """Send one token."""
         if self.owes_stop:
             return self._end_fiber(now)
-        if not self.holds:
-            self._take()
+        new = not self.holds and self._take()
         if not self.in_repsig.can_pop():
             return self.wait_input(self.in_repsig)
         if self.holds:
-            return self._repeat(now)
+            return self._repeat(new, now)
         return self._lose(now) if self.loses_signals else self.wait_input(self.in_ref)
 
-    def _take(self) -> None:
-        """Hold the next token, if it is seen."""
-        if self.in_ref.can_pop():
-            self.kind, self.held = self.in_ref.control(), self.in_ref.coordinate()
-            self.in_ref.pop()
-            self.holds = True
-            self.loses_signals = False
+    def _take(self) -> bool:
+        """Hold the next token, if it is seen; gives whether it is."""
+        if not self.in_ref.can_pop():
+            return False
+        self.kind, self.held = self.in_ref.control(), self.in_ref.coordinate()
+        self.in_ref.pop()
+        self.holds = True
+        self.loses_signals = False
+        return True
 
-    def _repeat(self, now: int) -> int:
+    def _repeat(self, new: bool, now: int) -> int:
         """Take a signal, and do to the held token what it says."""
         signal = self.in_repsig.control()
         if not self._fits(signal):
@@ -130,7 +131,7 @@ class Repeater(StreamBlock):
         if signal == DONE:
             self.out_ref.push(DONE)
             return self.finish(now)
-        return self._stop(now)
+        return self._stop(new, now)
 
     def _fits(self, signal: int) -> bool:
         """Whether the signal may come with what is held: R or S with a reference, else its like."""
@@ -138,12 +139,12 @@ class Repeater(StreamBlock):
             return signal != DONE
         return signal == self.kind
 
-    def _stop(self, now: int) -> int:
-        """The signal has ended the fiber: send its stop."""
+    def _stop(self, new: bool, now: int) -> int:
+        """The signal has ended the fiber: send its stop; owe it if the next token is not seen, or not yet."""
         if self.kind == STOP:
             self.out_ref.push(STOP, self.held + 1)
             return self.busy(now + 1)
-        if self.in_ref.can_pop():
+        if self.in_ref.can_pop() and (self.quirks & Q0 or not new):
             return self._end_fiber(now)
         self.owes_stop = True
         return self.busy(now + 1)

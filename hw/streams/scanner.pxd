@@ -4,7 +4,7 @@ from hw.streams.block cimport StreamBlock
 from hw.streams.output cimport OutputStream
 from sim.channel cimport Channel
 
-cdef long DATA, DONE, EMPTY, STOP, WANTS_FIBER, OWES_STOP, IN_FIBER, Q5
+cdef long DATA, DONE, EMPTY, STOP, WANTS_FIBER, OWES_STOP, IN_FIBER, Q0, Q5
 
 cdef class Scanner(StreamBlock):
     cdef public long mode
@@ -18,6 +18,7 @@ cdef class Scanner(StreamBlock):
     cpdef int send(self, long kind, long coordinate, long reference) except -1
     cpdef long end_fiber(self, long now) except? -2
     cpdef long take_stop(self, long level, long now) except? -2
+    cpdef long end_empty_fiber(self, long now) except? -2
     cpdef long take_empty(self, long now) except? -2
     @cython.final
     @cython.locals(kind=long, payload=long)

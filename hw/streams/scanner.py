@@ -8,7 +8,7 @@ from hw.streams.block import StreamBlock
 from hw.streams.modes import IN_FIBER, MODES, OWES_STOP, WANTS_FIBER
 from hw.streams.output import OutputStream
 from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q5
+from hw.streams.quirks import CLEAN, Q0, Q5
 from hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
 from sim.channel import Channel
 from sim.component import Input, Port, Signal
@@ -23,9 +23,12 @@ class Scanner(StreamBlock):
     stop of an empty one.
 
     Timing: the first element leaves in the cycle in which its reference is seen. The stop of a fiber takes a
-    cycle of its own, of an empty fiber that of the reference. It waits until the next token is seen: a stop
-    there is taken in the same cycle and raises the level (look-ahead), so that closing any number of lists
-    costs one cycle. Done takes a cycle.
+    cycle of its own, behind that of the reference if the fiber is empty. It waits until the next token is
+    seen: a stop there is taken in the same cycle and raises the level (look-ahead), so that closing any
+    number of lists costs one cycle. Done takes a cycle.
+
+    Quirks: Q0, the stop of an empty fiber takes no cycle behind that of the reference; Q5, an N leaves as N
+    before the stop.
 
     Subclasses say by ``begin`` what a reference names, and by ``advance`` what follows within a fiber.
 
@@ -83,6 +86,13 @@ class Scanner(StreamBlock):
         self.mode = WANTS_FIBER
         return self.busy(now + 1)
 
+    def end_empty_fiber(self, now: int) -> int:
+        """What was taken has no element: send the stop if the next token may be looked at; else owe it."""
+        if self.quirks & Q0:
+            return self.end_fiber(now)
+        self.mode = OWES_STOP
+        return self.busy(now + 1)
+
     def _take(self, now: int) -> int:
         """Take the token that stands where a reference is due."""
         kind, payload = self.in_ref.control(), self.in_ref.coordinate()
@@ -104,7 +114,7 @@ class Scanner(StreamBlock):
     def take_empty(self, now: int) -> int:
         """An N has been taken: there is no fiber, and only a stop is sent."""
         if not self.quirks & Q5:
-            return self.end_fiber(now)
+            return self.end_empty_fiber(now)
         self.send(EMPTY, 0, 0)
         self.mode = OWES_STOP
         return self.busy(now + 1)

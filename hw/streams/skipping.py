@@ -98,7 +98,9 @@ class SkippingScanner(CompressedScanner):
         """Instead of the element that is due send the first that is wanted, or the stop if none is."""
         wanted = self.end if self.skips.kind == STOP else self._find(self.skips.coordinate)
         self.skipped += wanted - due
-        return self.end_fiber(now) if wanted == self.end else self.send_element(wanted, now)
+        if wanted < self.end:
+            return self.send_element(wanted, now)
+        return self.end_empty_fiber(now) if due == self.first else self.end_fiber(now)
 
     def _find(self, coordinate: int) -> int:
         """Position of the fiber's first element from this coordinate on."""

@@ -1,0 +1,42 @@
+"""A channel shows its head alone: what is behind a token is not known in the cycle in which that is taken."""
+
+import pytest
+
+from hw.level import Level
+from hw.streams.compressed import CompressedScanner
+from hw.streams.quirks import CLEAN, Q0
+from hw.streams.repeater import Repeater
+from hw.streams.testing import run_streams
+
+SEGMENTS = [0, 0, 2, 2]  # the first and the third fiber are empty
+
+
+def scanned(references, quirks):
+    block = CompressedScanner("scanner", Level(SEGMENTS, [3, 5]), quirks)
+    return run_streams(block, {"in_ref": list(enumerate(references))}, ["out_crd", "out_ref"])["out_crd"]
+
+
+@pytest.mark.parametrize(
+    ("quirks", "cycles"), [(CLEAN, [0, 1, 2, 4, 6, 7]), (Q0, [0, 1, 2, 3, 4, 5])], ids=["clean", "Q0"]
+)
+def test_the_stop_of_an_empty_fiber_leaves_a_cycle_later(quirks, cycles):
+    tokens = [3, 5, "S0", "S0", "S1", "D"]
+    assert scanned([1, 0, 2, "S0", "D"], quirks) == list(zip(cycles, tokens, strict=True))
+
+
+@pytest.mark.parametrize(("quirks", "cycles"), [(CLEAN, [4, 5]), (Q0, [3, 4])], ids=["clean", "Q0"])
+def test_so_does_that_of_no_fiber(quirks, cycles):
+    assert scanned([1, "N", "S0", "D"], quirks)[3:] == [(cycles[0], "S1"), (cycles[1], "D")]
+
+
+@pytest.mark.parametrize(
+    ("quirks", "cycles"), [(CLEAN, [3, 4, 5, 6]), (Q0, [2, 3, 4, 5])], ids=["clean", "Q0"]
+)
+def test_so_does_that_of_a_reference_taken_with_its_only_signal(quirks, cycles):
+    block = Repeater("repeater", quirks)
+    given = {
+        "in_ref": [(0, 4), (0, 5), (0, "S0"), (0, "D")],
+        "in_repsig": [(0, "R"), (1, "S"), (2, "S"), (3, "D")],
+    }
+    found = run_streams(block, given, ["out_ref"])["out_ref"]
+    assert found == [(0, 4), (1, "S0"), (cycles[0], "S1"), (cycles[1], "D")]
