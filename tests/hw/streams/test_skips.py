@@ -1,0 +1,80 @@
+"""The scanner with a skip port: every cycle against the plain model, and what it may never lose."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stream_checks import capacities, check_every_cycle, gaps, quirk_masks, reference_streams, seeds
+from stream_model import PlainSkipping
+
+from hw.level import Level
+from hw.streams.quirks import CLEAN, PUBLIC, Q7
+from hw.streams.skipping import SkippingScanner
+from hw.streams.testing import run_streams, tokens_of, with_gaps
+
+SEGMENTS, COORDINATES = [0, 3, 3, 4, 6, 13], [1, 4, 9, 6, 0, 2, 0, 1, 2, 5, 7, 8, 11]
+
+
+@st.composite
+def skip_streams(draw, longest=12):
+    """What a joiner might feed back, or not."""
+    skips = st.integers(0, 13) | st.just("S0")
+    stream, cycle = [], draw(st.integers(0, 12))
+    for token in draw(st.lists(skips, max_size=longest)):
+        stream.append((cycle, token))
+        cycle += draw(st.sampled_from([1, 1, 2, 5]))
+    return stream
+
+
+def skipping(quirks):
+    return SkippingScanner("block", Level(SEGMENTS, COORDINATES), quirks)
+
+
+def plain_skipping(quirks):
+    return PlainSkipping(SEGMENTS, COORDINATES, quirks)
+
+
+class TestSkips:
+    @settings(max_examples=300, deadline=None)
+    @given(tokens=reference_streams(), gap=gaps, skips=skip_streams(), quirks=quirk_masks)
+    def test_every_cycle(self, tokens, gap, skips, quirks):
+        inputs = {"in_ref": with_gaps(tokens, gap), "in_skip": skips}
+        check_every_cycle(skipping, plain_skipping, inputs, quirks)
+
+    @settings(max_examples=50, deadline=None)
+    @given(tokens=reference_streams(), skips=skip_streams(), seed=seeds, capacity=capacities)
+    def test_what_is_left_is_in_order_and_no_stop_is_lost(self, tokens, skips, seed, capacity):
+        outputs = ["out_crd", "out_ref"]
+        inputs = {"in_ref": with_gaps(tokens), "in_skip": skips}
+        whole = run_streams(skipping(CLEAN), {**inputs, "in_skip": []}, outputs, same_shape=[outputs])
+        bench = {"capacity": capacity, "seed": seed, "same_shape": [outputs]}
+        found = run_streams(skipping(CLEAN), inputs, outputs, **bench)
+        for port in outputs:
+            left, all_of_it = fibers_of(found[port]), fibers_of(whole[port])
+            assert len(left) == len(all_of_it)
+            for some, fiber in zip(left, all_of_it, strict=True):
+                assert [token for token in fiber if token in some] == some
+        for order_seed, sleep in ((1, True), (2, False)):
+            again = run_streams(skipping(CLEAN), inputs, outputs, order_seed=order_seed, sleep=sleep, **bench)
+            assert again == found
+
+    def test_a_skip_that_does_not_apply_at_a_first_element(self):
+        """Q7: the coordinate sent last is of the fiber before, so that the skip seems to come late."""
+        inputs = {"in_ref": [(0, 0), (1, 3), (2, "S0"), (3, "D")], "in_skip": [(1, "S0"), (2, 1)]}
+        clean = run_streams(skipping(PUBLIC & ~Q7), inputs, ["out_crd"])
+        assert tokens_of(clean["out_crd"]) == [1, "S0", 2, "S1", "D"]
+        public = run_streams(skipping(PUBLIC), inputs, ["out_crd"], checked=False)
+        assert tokens_of(public["out_crd"]) == [1, "S0", "S0", 2, "S1", "D"]
+
+    def test_skips_are_heard_while_the_output_is_full(self):
+        inputs = {"in_ref": [(0, 4), (1, "D")], "in_skip": [(cycle, cycle) for cycle in range(3, 12)]}
+        found = run_streams(skipping(CLEAN), inputs, ["out_crd"], capacity=1, seed=4)
+        assert tokens_of(found["out_crd"])[-4:] == [8, 11, "S0", "D"]
+
+
+def fibers_of(stream):
+    """The fibers of a stream, each with its stop."""
+    fibers = [[]]
+    for token in tokens_of(stream):
+        fibers[-1].append(token)
+        if isinstance(token, str):
+            fibers.append([])
+    return fibers

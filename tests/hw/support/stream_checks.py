@@ -1,0 +1,46 @@
+"""How the tests of the stream machine hold a block to its plain model, and to its laws as hardware."""
+
+from hypothesis import strategies as st
+from nested import flatten
+from stream_model import run_plain
+
+from hw.streams.quirks import CLEAN, PUBLIC
+from hw.streams.testing import SEEN, run_streams, tokens_of
+
+FIBERS = 5  # that drawn references name
+
+gaps = st.none() | st.integers(0, 1000)
+seeds = st.integers(0, 1000)
+capacities = st.integers(1, 4)
+quirk_masks = st.sampled_from([CLEAN, PUBLIC]) | st.integers(0, 1 << 26)
+references = st.integers(0, FIBERS - 1) | st.just("N")
+
+
+@st.composite
+def reference_streams(draw, deepest=2, elements=references):
+    """A stream of references, N among them."""
+    depth = draw(st.integers(0, deepest))
+    parts = st.lists(elements, max_size=draw(st.sampled_from([3, 12])))
+    for _ in range(depth):
+        parts = st.lists(parts, max_size=4)
+    return flatten(draw(parts), depth)
+
+
+def check_every_cycle(make, model, inputs, quirks):
+    """A block in the bench of the public simulator against its model."""
+    block, plain = make(quirks), model(quirks)
+    expected, done = run_plain(plain, inputs)
+    assert run_streams(block, inputs, plain.OUTPUTS, checked=False) == expected
+    assert block.done_cycle - SEEN == done
+    return block, plain
+
+
+def check_as_hardware(make, inputs, outputs, *, seed, capacity):
+    """A clean block with bounded channels makes the same tokens, and neither order nor sleep shows."""
+    bench = {"capacity": capacity, "seed": seed}
+    free, bounded = (run_streams(make(CLEAN), inputs, outputs, **options) for options in ({}, bench))
+    for port in outputs:
+        assert tokens_of(bounded[port]) == tokens_of(free[port])
+    for order_seed, sleep in ((1, True), (2, False)):
+        law = {"order_seed": order_seed, "sleep": sleep}
+        assert run_streams(make(CLEAN), inputs, outputs, **law, **bench) == bounded
