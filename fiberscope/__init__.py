@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accelerators import ConfigurationError
+    from fiberscope.analytic.api import analyze
     from fiberscope.api import Waveform, simulate
     from fiberscope.errors import (
         DeadlockedRunError,
@@ -41,6 +42,7 @@ __all__ = [
     "WorkloadError",
     "__version__",
     "ablate",
+    "analyze",
     "compare",
     "model",
     "simulate",
@@ -57,6 +59,7 @@ _HOMES = {
     "Waveform": "fiberscope.api",
     "WorkloadError": "workloads",
     "ablate": "fiberscope.study.ablate",
+    "analyze": "fiberscope.analytic.api",
     "compare": "fiberscope.study.compare",
     "model": "fiberscope.teaal.api",
     "simulate": "fiberscope.api",

@@ -19,6 +19,7 @@ import typer
 
 from fiberscope import __version__
 from fiberscope.commands.ablate import ablate
+from fiberscope.commands.analyze import analyze
 from fiberscope.commands.check import check
 from fiberscope.commands.compare import compare
 from fiberscope.commands.diff import diff
@@ -145,7 +146,21 @@ def _top(
         print(context.get_help())
 
 
-for _command in (sim, model, check, compare, formats, ablate, info, wave, report, plot, diff, profile):
+for _command in (
+    sim,
+    model,
+    analyze,
+    check,
+    compare,
+    formats,
+    ablate,
+    info,
+    wave,
+    report,
+    plot,
+    diff,
+    profile,
+):
     app.command()(_command)
 app.command("list")(list_)
 app.add_typer(memory, name="memory")

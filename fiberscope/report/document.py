@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.errors import InputError
 from fiberscope.report.files import write_text
+from fiberscope.report.levels import Analytical, StorageLevel
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -264,6 +265,9 @@ class Report(_Part):
     iterations: tuple[Iteration, ...] = ()
     occupancies: dict[str, Occupancy] = {}
     teaal: Teaal | None = None
+    energy_pj: float | None = None
+    levels: dict[str, StorageLevel] = {}
+    analytical: Analytical | None = None
     host: Host
 
     def summary(self, width: int = 100) -> str:

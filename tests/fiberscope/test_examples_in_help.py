@@ -79,6 +79,10 @@ def folder(report: str, profile: str, tmp_path: Path, monkeypatch: pytest.Monkey
         (tmp_path / f"{name}.mtx").write_text(matrix)
     (tmp_path / "my_tensor.tns").write_text("1 1 1 2\n3 2 1 1\n")
     (tmp_path / "my.yaml").write_text(SPECIFICATION)
+    design = (ROOT / "fiberscope" / "analytic" / "designs" / "matmul.yaml").read_text()
+    for name, key in (("arch", "architecture"), ("problem", "problem"), ("mapping", "mapping")):
+        section = re.search(rf"^{key}:\n(?: .*\n|\n)*", design, re.MULTILINE)
+        (tmp_path / f"{name}.yaml").write_text(section[0])
     (tmp_path / "docs").mkdir()
     page = "<!-- compare gamma: begin -->\n<!-- compare gamma: end -->\n"
     (tmp_path / "docs" / "accuracy.md").write_text(page)

@@ -1,0 +1,56 @@
+"""Analyze a mapping from Python: ``fiberscope.analyze("case.yaml")``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fiberscope.analytic.evaluate import Evaluated, evaluate_many
+from fiberscope.analytic.inputs import Case, read_case
+from fiberscope.analytic.report import report
+from fiberscope.errors import InputError
+from fiberscope.report.collect import Timing
+from fiberscope.report.document import Report
+
+__all__ = ["analyze", "analyzed", "evaluated"]
+
+
+def analyze(*paths: str | Path, settings: Mapping[str, object] | None = None) -> Report:
+    """What a mapping of a problem on a machine costs, by statistics and without running it.
+
+    Args:
+        paths: YAML files with the sections ``architecture``, ``problem`` and ``mapping``, and ``ERT`` and
+            ``sparse_optimizations`` where there are any; in one file or in several.
+        settings: options of the model, as ``{"mode": "timeloop"}``.
+
+    Raises:
+        ConfigurationError, InputError: what was given cannot be analyzed; one line that says where.
+    """
+    return analyzed(paths, settings)[0]
+
+
+def analyzed(
+    paths: Sequence[str | Path], settings: Mapping[str, object] | None = None
+) -> tuple[Report, Evaluated]:
+    """The report of ``analyze``, and the evaluation that it is of."""
+    began = time.perf_counter()
+    case = read_case(paths, settings)
+    started = time.perf_counter()
+    found = evaluated(case)
+    ended = time.perf_counter()
+    return report(case, found, Timing(ended - began, ended - started)), found
+
+
+def evaluated(case: Case) -> Evaluated:
+    """The evaluation of a case with a mapping.
+
+    Raises:
+        InputError: it has no mapping, or one that cannot be had on its machine.
+    """
+    if case.mapping is None:
+        raise InputError(f"{case.name}: there is no section mapping; add one, or search: fiberscope map")
+    found = evaluate_many(case.design, case.mapping.batch())
+    if not found.valid[0]:
+        raise InputError(f"{case.name}: the mapping cannot be had: {found.explained()}")
+    return found

@@ -1,0 +1,52 @@
+"""Questions to a density about the tiles of many mappings, each different tile asked of once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fiberscope.analytic.density import Density, Numbers
+
+__all__ = ["ask", "empty", "expected"]
+
+Whole = NDArray[np.int64]
+
+
+def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbers:
+    """The answers for tiles given by extents, in their shape.
+
+    Args:
+        question: takes the extents of one tile, or arrays of them.
+        extents: by rank.
+    """
+    shape = extents[0].shape if extents else ()
+    if extents and extents[0].size == 1:
+        answer = question([int(extent.flat[0]) for extent in extents])
+        return np.full(shape, np.asarray(answer, np.float64).reshape(-1)[0])
+    rows = np.stack([extent.reshape(-1) for extent in extents], axis=1)
+    keys, which = _different(rows)
+    return np.asarray(np.asarray(question(list(keys.T)), np.float64)[which].reshape(shape))
+
+
+def _different(rows: Whole) -> tuple[Whole, Whole]:
+    """The different rows, and which of them each is."""
+    spans = rows.max(axis=0) + 1
+    if float(np.prod(spans.astype(np.float64))) < 2.0**62:
+        keys = np.ravel_multi_index(tuple(rows.T), tuple(spans))
+        kept, which = np.unique(keys, return_inverse=True)
+        return np.stack(np.unravel_index(kept, tuple(spans)), axis=1), which.reshape(-1)
+    kept, which = np.unique(rows, axis=0, return_inverse=True)
+    return kept, which.reshape(-1)
+
+
+def empty(density: Density, extents: Sequence[Whole]) -> Numbers:
+    """The share of tiles without a nonzero."""
+    return ask(density.probability_empty, extents)
+
+
+def expected(density: Density, extents: Sequence[Whole]) -> Numbers:
+    """The mean occupancy."""
+    return ask(density.expected, extents)

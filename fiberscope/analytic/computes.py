@@ -1,0 +1,99 @@
+"""Which computes are done: what each operand of a compute is, by chance.
+
+An operand is there and not zero, there and zero, or absent, where its innermost level stores no zeros.
+Source: Sparseloop (MICRO 2022), Section 5.3.4, "traffic post-processing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fiberscope.analytic.actions import Computes
+from fiberscope.analytic.dataflow import Traffic
+from fiberscope.analytic.density import Numbers
+from fiberscope.analytic.options import Options
+from fiberscope.analytic.problem import Problem
+from fiberscope.analytic.safs import SparseFeatures
+
+if TYPE_CHECKING:
+    from fiberscope.analytic.sparse import Saved
+
+__all__ = ["computes_of"]
+
+PRESENT, ZERO, ABSENT = range(3)
+
+
+def computes_of(
+    problem: Problem,
+    traffic: Traffic,
+    features: SparseFeatures,
+    saved: Mapping[tuple[int, int], Saved],
+    options: Options,
+) -> Computes:
+    """Computes of all units, done, gated, skipped and absent."""
+    innermost = {tensor: _innermost(traffic, saved, tensor) for tensor in problem.operands}
+    left = traffic.computes.astype(np.float64)
+    gated = np.zeros_like(left)
+    for one in innermost.values():
+        if one is not None:
+            removed = np.floor(left * one.share + 1e-9)
+            left = left - removed
+            if not options.timeloop:  # a compute whose operand is gated takes its cycle; the tool forgets it
+                gated = gated + removed * (1.0 - one.skipping)
+    states = {
+        tensor: _states(problem, traffic, features, innermost, tensor, options) for tensor in problem.operands
+    }
+    return _by_state(features, list(states.values()), left, gated)
+
+
+def _innermost(traffic: Traffic, saved: Mapping[tuple[int, int], Saved], tensor: int) -> Saved | None:
+    """What the innermost level leaves out of those that leave out reads of an operand."""
+    levels = [level for level in traffic.chains[tensor] if (level, tensor) in saved]
+    return saved[levels[-1], tensor] if levels else None
+
+
+def _states(
+    problem: Problem,
+    traffic: Traffic,
+    features: SparseFeatures,
+    innermost: Mapping[int, Saved | None],
+    tensor: int,
+    options: Options,
+) -> tuple[Numbers, Numbers, Numbers]:
+    """The chances of an operand to be present, zero and absent, in the computes that are left."""
+    density = np.full(len(traffic.steps), problem.densities[tensor].exact)
+    if options.timeloop:
+        density = np.round(density, 6)
+    for other, one in innermost.items():
+        if other != tensor and one is not None and tensor in one.leaders:
+            share = np.round(one.share, 6) if options.timeloop else one.share
+            rest = 1.0 - share
+            density = np.divide(density, rest, out=np.ones_like(rest), where=rest > 0)
+    present = np.minimum(density, 1.0)
+    nothing = np.zeros_like(present)
+    if (traffic.chains[tensor][-1], tensor) in features.formats:
+        return present, nothing, 1.0 - present
+    return present, 1.0 - present, nothing
+
+
+def _by_state(
+    features: SparseFeatures, states: list[tuple[Numbers, Numbers, Numbers]], left: Numbers, gated: Numbers
+) -> Computes:
+    skipped, absent = np.zeros_like(left), np.zeros_like(left)
+    idle = np.zeros_like(left)
+    for chosen in product((PRESENT, ZERO, ABSENT), repeat=len(states)):
+        some = left.copy()
+        for state, one in zip(states, chosen, strict=True):
+            some = some * state[one]
+        if all(one == ABSENT for one in chosen):
+            absent = absent + some
+        elif ABSENT in chosen and features.compute_skipping:
+            skipped = skipped + some
+        elif chosen != (PRESENT,) * len(states) and features.compute_gating:
+            idle = idle + some
+    skipped, idle, absent = (np.floor(one + 1e-9) for one in (skipped, idle, absent))
+    return Computes(left - skipped - idle - absent, gated + idle, skipped, absent)

@@ -1,0 +1,250 @@
+"""The third step: whether a mapping fits, and what it costs in cycles and energy.
+
+Source: Sparseloop (MICRO 2022), Section 5.4; Timeloop (ISPASS 2019), Section V.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fiberscope.analytic.actions import Computes, Counted, FormatAccess
+from fiberscope.analytic.architecture import Architecture, Level
+from fiberscope.analytic.dataflow import Traffic
+from fiberscope.analytic.density import Numbers
+from fiberscope.analytic.energies import Energies
+from fiberscope.analytic.formats import Units, bits_of
+from fiberscope.analytic.options import Options
+from fiberscope.analytic.problem import Problem
+from fiberscope.analytic.rows import row_ratio
+from fiberscope.analytic.safs import Format, SparseFeatures
+from fiberscope.analytic.sparse import Sparse
+
+__all__ = ["Cost", "LevelCost", "bits_needed", "cost"]
+
+Place = tuple[int, int]
+_WAYS = ("read", "fill", "update")
+_STATES = ("", "gated_", "skipped_")
+
+
+@dataclass(frozen=True)
+class LevelCost:
+    """One level; by mapping.
+
+    Args:
+        cycles: that compute and this level make the whole take at least.
+        own_cycles: that its bandwidths take by themselves.
+        read_words, write_words: a instance, metadata among them, by tensor.
+        format_read_words, format_write_words: of these metadata.
+        energy_pj: by tensor, a instance.
+        instances: used on average, by tensor.
+        leak_pj: of all instances.
+    """
+
+    cycles: Numbers
+    own_cycles: Numbers
+    read_words: Mapping[int, Numbers]
+    write_words: Mapping[int, Numbers]
+    format_read_words: Mapping[int, Numbers]
+    format_write_words: Mapping[int, Numbers]
+    energy_pj: Mapping[int, Numbers]
+    instances: Mapping[int, Numbers]
+    leak_pj: Numbers
+
+    @property
+    def total_pj(self) -> Numbers:
+        """Of all instances and tensors."""
+        parts = [energy * self.instances[tensor] for tensor, energy in self.energy_pj.items()]
+        return np.asarray(sum(parts, start=self.leak_pj))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cycles and energy of mappings, and those of each level and of compute."""
+
+    levels: tuple[LevelCost, ...]
+    compute_cycles: Numbers
+    compute_pj: Numbers
+    cycles: Numbers
+    energy_pj: Numbers
+
+
+def cost(
+    problem: Problem,
+    architecture: Architecture,
+    features: SparseFeatures,
+    traffic: Traffic,
+    counts: Sparse,
+    energies: Energies,
+    options: Options,
+) -> Cost:
+    """Cycles and energy: the slowest of compute and levels, and the sum of all actions."""
+    units = traffic.instances[:, -1]
+    compute_cycles = np.ceil((counts.computes.actual + counts.computes.gated) / units - 1e-9)
+    rows = _Rows(problem, architecture, features, traffic, counts, energies, options)
+    timed = [rows.level(number) for number in range(len(architecture.levels))]
+    slowest = np.max([compute_cycles, *(_cycles(one, each) for each, one in timed)], axis=0)
+    leaks = _leaks(architecture, energies)
+    levels = tuple(
+        _costed(each, one, compute_cycles, leak * slowest)
+        for (each, one), leak in zip(timed, leaks, strict=False)
+    )
+    compute_pj = _compute_energy(counts.computes, energies) + leaks[-1] * slowest
+    total = compute_pj + sum(level.total_pj for level in levels)
+    return Cost(levels, compute_cycles, compute_pj, slowest, np.asarray(total))
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """What a level moves, by tensor: words read and written, metadata among them, and their energy."""
+
+    read: dict[int, Numbers]
+    write: dict[int, Numbers]
+    format_read: dict[int, Numbers]
+    format_write: dict[int, Numbers]
+    energy: dict[int, Numbers]
+    instances: dict[int, Numbers]
+    used: Numbers
+    scale: dict[int, float]
+
+
+def _cycles(moved: _Moved, level: Level) -> Numbers:
+    """The cycles that the words take at the bandwidths; instances that get no tile take none."""
+    reads = _averaged(moved, moved.read)
+    writes = _averaged(moved, moved.write)
+    limits = (
+        (reads, level.read_bandwidth),
+        (writes, level.write_bandwidth),
+        (reads + writes, level.shared_bandwidth),
+    )
+    slow = [np.ceil(words / bandwidth - 1e-9) for words, bandwidth in limits if bandwidth is not None]
+    return np.asarray(np.max([np.zeros_like(reads), *slow], axis=0))
+
+
+def _averaged(moved: _Moved, words: Mapping[int, Numbers]) -> Numbers:
+    parts = [
+        one * moved.scale[tensor] * moved.instances[tensor] / moved.used for tensor, one in words.items()
+    ]
+    return np.asarray(sum(parts, start=np.zeros_like(moved.used)))
+
+
+def _costed(level: Level, moved: _Moved, compute_cycles: Numbers, leak: Numbers) -> LevelCost:
+    own = _cycles(moved, level)
+    return LevelCost(
+        np.maximum(compute_cycles, own),
+        own,
+        moved.read,
+        moved.write,
+        moved.format_read,
+        moved.format_write,
+        moved.energy,
+        moved.instances,
+        leak,
+    )
+
+
+def _compute_energy(computes: Computes, energies: Energies) -> Numbers:
+    return np.asarray(
+        computes.actual * energies.compute["actual"]
+        + computes.gated * energies.compute["gated"]
+        + computes.skipped * energies.compute["skipped"]
+    )
+
+
+def _leaks(architecture: Architecture, energies: Energies) -> list[float]:
+    """pJ a cycle of each level, and of compute last."""
+    levels = [
+        level.instances * energy["leak"]
+        for level, energy in zip(architecture.levels, energies.levels, strict=True)
+    ]
+    return [*levels, architecture.compute.instances * energies.compute["leak"]]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Turns words and units into rows of the arrays, and these into energy."""
+
+    problem: Problem
+    architecture: Architecture
+    features: SparseFeatures
+    traffic: Traffic
+    counts: Sparse
+    energies: Energies
+    options: Options
+
+    def level(self, number: int) -> tuple[Level, _Moved]:
+        level = self.architecture.levels[number]
+        used = self.traffic.instances[:, number].astype(np.float64)
+        moved = _Moved({}, {}, {}, {}, {}, {}, used, {})
+        for tensor in range(len(self.problem.tensors)):
+            if (number, tensor) in self.counts.counted:
+                self._tensor(level, number, tensor, moved)
+        return level, moved
+
+    def _tensor(self, level: Level, number: int, tensor: int, moved: _Moved) -> None:
+        place = number, tensor
+        one, stored = self.counts.counted[place], self.counts.stored[place]
+        kind = self.features.formats.get(place)
+        bits = _bits(one, kind, level)
+        moved.instances[tensor] = moved.used * stored.arriving
+        read, write = _words_of_format(bits, level)
+        moved.format_read[tensor], moved.format_write[tensor] = read, write
+        moved.read[tensor] = one.reads.actual + one.reads.gated + read
+        written = sum(access.actual + access.gated for access in (one.fills, one.updates))
+        moved.write[tensor] = np.asarray(written) + write
+        moved.scale[tensor] = dict(level.bandwidth_scales).get(self.problem.tensors[tensor].name, 1.0)
+        moved.energy[tensor] = self._energy(level, place, one, bits)
+
+    def _energy(self, level: Level, place: Place, one: Counted, bits: Mapping[str, Numbers]) -> Numbers:
+        energy = self.energies.levels[place[0]]
+        ratio = row_ratio(self.problem, self.features, self.traffic, self.counts, place, level, self.options)
+        total = one.decompressions * energy["decompression"] + one.compressions * energy["compression"]
+        for way, access in zip(_WAYS, (one.reads, one.fills, one.updates), strict=True):
+            for state, words in zip(_STATES, (access.actual, access.gated, access.skipped), strict=True):
+                total = total + np.ceil(words / level.block) * ratio * energy[f"{state}{way}"]
+        for action, moved in bits.items():
+            if level.metadata_width:
+                total = total + np.ceil(moved / level.metadata_width) * energy[action]
+        return np.asarray(total)
+
+
+def _bits(one: Counted, kind: Format | None, level: Level) -> dict[str, Numbers]:
+    """Bits of metadata by action; none without a format."""
+    if kind is None:
+        return {}
+    found: dict[str, Numbers] = {}
+    for way, access in zip(_WAYS, one.formats, strict=True):
+        for state, name in zip(_STATES, ("actual", "gated", "skipped"), strict=True):
+            found[f"{state}metadata_{way}"] = bits_in(kind, level, access, name)
+    return found
+
+
+def bits_in(kind: Format, level: Level, access: FormatAccess, name: str) -> Numbers:
+    """The bits of the units of all ranks."""
+    return total_bits(kind, level, getattr(access.metadata, name), getattr(access.payload, name))
+
+
+def total_bits(kind: Format, level: Level, metadata: Numbers, payload: Numbers) -> Numbers:
+    """Units of metadata and payloads by rank (mappings x ranks) in bits."""
+    widths = [bits_of(rank, level.metadata_bits, level.metadata_width) for rank in kind.ranks]
+    return metadata @ np.array([one for one, _two in widths], np.float64) + payload @ np.array(
+        [two for _one, two in widths], np.float64
+    )
+
+
+def _words_of_format(bits: Mapping[str, Numbers], level: Level) -> tuple[Numbers, Numbers]:
+    """Words of the array that metadata takes of its bandwidth, read and written."""
+    if not bits:
+        return np.zeros(1), np.zeros(1)
+    read = bits["metadata_read"] + bits["gated_metadata_read"]
+    write = sum(bits[f"{state}metadata_{way}"] for state in _STATES[:2] for way in _WAYS[1:])
+    return np.floor(read / level.word_bits), np.floor(np.asarray(write) / level.word_bits)
+
+
+def bits_needed(kind: Format | None, level: Level, largest: Units | None) -> Numbers:
+    """The most bits of metadata that a tile takes."""
+    if kind is None or largest is None:
+        return np.zeros(1)
+    return total_bits(kind, level, np.ceil(largest.metadata), np.ceil(largest.payload))

@@ -1,0 +1,119 @@
+"""Designs and mappings from files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Map
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from fiberscope.analytic.energies import Energies
+from fiberscope.analytic.evaluate import Design
+from fiberscope.analytic.mapping import Mapping
+from fiberscope.analytic.options import Options
+from fiberscope.analytic.read_architecture import read_architecture
+from fiberscope.analytic.read_energies import default_table, read_energies
+from fiberscope.analytic.read_features import Given, read_features
+from fiberscope.analytic.read_mapping import read_mapping
+from fiberscope.analytic.read_problem import read_problem
+from fiberscope.analytic.schema import OptimizationsSchema
+from fiberscope.analytic.source import Inputs, Place, read_files
+from fiberscope.errors import InputError
+from workloads.errors import nearest
+
+__all__ = ["Case", "designs", "read_case", "read_options"]
+
+_DESIGNS = Path(__file__).parent / "designs"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What files describe: a design, the mapping if they have one, and what is to be told about them."""
+
+    name: str
+    design: Design
+    mapping: Mapping | None
+    notes: tuple[str, ...]
+
+
+def read_case(paths: Sequence[str | Path], settings: Map[str, object] | None = None) -> Case:
+    """A case from files, each with some of the sections.
+
+    Args:
+        paths: of YAML (or JSON, which is YAML).
+        settings: options of the model by name, as ``{"mode": "timeloop"}``.
+
+    Raises:
+        ConfigurationError, InputError: one line that says what is wrong, and where.
+    """
+    if not paths:
+        raise InputError("no input is given; name the files of architecture, problem and mapping")
+    options = read_options(settings or {})
+    inputs = read_files([_found(str(path)) for path in paths])
+    problem = read_problem(*inputs.need("problem"), inputs.folder)
+    machine = read_architecture(*inputs.need("architecture"))
+    features = read_features([*machine.optimizations, *_by_target(inputs)], machine.architecture, problem)
+    default = default_table()
+    table = read_energies(inputs) or default
+    energies = Energies.of(machine.architecture, table, default, options.timeloop)
+    mapping = None
+    if "mapping" in inputs.sections:
+        given, place = inputs.need("mapping")
+        mapping = read_mapping(given, place, machine.architecture, problem, inputs.notes)
+    if features.compute_skipping:
+        inputs.notes.append("compute skipping: operands not aligned: the unit jumps to the next pair")
+    design = Design(machine.architecture, problem, features, energies, options)
+    return Case(Path(paths[0]).stem, design, mapping, tuple(inputs.notes))
+
+
+def designs() -> list[str]:
+    """The names of the designs that ship."""
+    return sorted(path.stem for path in _DESIGNS.glob("*.yaml"))
+
+
+def _found(name: str) -> Path:
+    """The file of this name, or that of the design that ships under it."""
+    path = Path(name)
+    if path.suffix or path.exists():
+        return path
+    if name not in designs():
+        raise InputError(
+            f"{name}: there is no such file, and no design of this name; {nearest(name, designs())}"
+        )
+    return _DESIGNS / f"{name}.yaml"
+
+
+def _by_target(inputs: Inputs) -> list[Given]:
+    """The sparse optimizations that stand by themselves."""
+    if "sparse_optimizations" not in inputs.sections:
+        return []
+    given, place = inputs.need("sparse_optimizations")
+    return [_targeted(one, place / "targets" / number) for number, one in enumerate(given.targets)]
+
+
+def _targeted(given: OptimizationsSchema, place: Place) -> Given:
+    if given.name is None:
+        raise place.error("a target needs a name: the level that it is about")
+    return given.name, given, place
+
+
+def read_options(settings: Map[str, object]) -> Options:
+    """The options that settings make; ``format.mode`` is the option ``format_mode``.
+
+    Raises:
+        InputError: there is no such option, or it has no such value.
+    """
+    named = {key.replace(".", "_"): value for key, value in settings.items()}
+    try:
+        return Options.model_validate(named)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        key = str(fault["loc"][0])
+        if fault["type"] == "extra_forbidden":
+            raise InputError(
+                f"--set {key}: there is no such option; {nearest(key, Options.model_fields)}"
+            ) from None
+        message = fault["msg"].replace("Input should be", "it should be", 1)
+        raise InputError(f"--set {key}={fault['input']}: {message}") from None

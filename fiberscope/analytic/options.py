@@ -1,0 +1,44 @@
+"""How the analytical model counts: settings that belong to the model and not to the machine."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["Options"]
+
+
+class Options(BaseModel):
+    """Settings of the analytical model; None is as ``mode`` has it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: Literal["exact", "timeloop"] = Field(
+        default="exact", description="timeloop: with the rounding and the biases of the public tool"
+    )
+    format_mode: Literal["exact", "timeloop"] | None = Field(
+        default=None, description="timeloop: units of formats whose fibers are not known to hold nonzeros"
+    )
+    first_fill: Literal["elide", "charge"] | None = Field(
+        default=None, description="charge: what an output is at first is brought in as well"
+    )
+    rle_split_runs: bool = Field(default=False, description="runs that are too long for their width are cut")
+    joint: Literal["independent", "exact"] = Field(
+        default="independent", description="exact: operands with data are looked at together"
+    )
+
+    @property
+    def timeloop(self) -> bool:
+        """Whether the public tool is followed in what it is known to get wrong."""
+        return self.mode == "timeloop"
+
+    @property
+    def exact_formats(self) -> bool:
+        """Whether formats are counted without bias."""
+        return (self.format_mode or self.mode) == "exact"
+
+    @property
+    def charges_first_fill(self) -> bool:
+        """Whether an output's first fill is brought in: in the 2022 version of the public tool it is."""
+        return (self.first_fill or ("charge" if self.timeloop else "elide")) == "charge"

@@ -1,0 +1,150 @@
+"""The section ``mapping``: which loops run where, and what is kept there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping as Map
+from collections.abc import Sequence
+
+import numpy as np
+
+from fiberscope.analytic.architecture import Architecture
+from fiberscope.analytic.mapping import Mapping
+from fiberscope.analytic.problem import Problem
+from fiberscope.analytic.schema import DirectiveSchema
+from fiberscope.analytic.source import Place
+from workloads.errors import nearest
+
+__all__ = ["read_mapping"]
+
+_FACTOR = re.compile(r"(\w+)\s*(<=|>=|=|==)?\s*(-?\d+)")
+
+
+def read_mapping(
+    given: Sequence[DirectiveSchema],
+    place: Place,
+    architecture: Architecture,
+    problem: Problem,
+    notes: list[str],
+) -> Mapping:
+    """A mapping of a problem on a machine; what is not said is one iteration, and kept.
+
+    Raises:
+        ConfigurationError: it names what there is not, or its loops do not make the problem's bounds.
+    """
+    reader = _Reader(architecture, problem, notes)
+    for number, one in enumerate(given):
+        reader.read(one, place / number)
+    reader.fill_in(place)
+    return Mapping(reader.temporal, reader.spatial, reader.order, reader.across, reader.on_y, reader.keep)
+
+
+class _Reader:
+    def __init__(self, architecture: Architecture, problem: Problem, notes: list[str]) -> None:
+        self.problem, self.notes = problem, notes
+        self.levels = [level.name for level in architecture.levels]
+        shape = len(self.levels), len(problem.dimensions)
+        self.temporal, self.spatial = np.ones(shape, np.int64), np.ones(shape, np.int64)
+        plain = np.tile(np.arange(shape[1]), (shape[0], 1))
+        self.order, self.across = plain.copy(), plain.copy()
+        self.on_y = np.zeros(shape, np.bool_)
+        self.keep = np.ones((shape[0], len(problem.tensors)), np.bool_)
+        self.whole: list[tuple[np.ndarray, int, int]] = []  # bounds that take what is left
+
+    def read(self, given: DirectiveSchema, place: Place) -> None:
+        name = given.target.partition("[")[0]
+        if name not in self.levels:
+            message = f"there is no level {given.target}; {nearest(given.target, self.levels)}"
+            raise (place / "target").error(message)
+        level = self.levels.index(name)
+        if given.remainders is not None:
+            raise (place / "remainders").error(
+                "loops with a remainder are not modelled; leave remainders out"
+            )
+        if given.type in ("temporal", "spatial"):
+            self.loops(level, given, place)
+        elif given.type != "max_overbooked_proportion":
+            self.kept(level, given, place)
+
+    def loops(self, level: int, given: DirectiveSchema, place: Place) -> None:
+        spatial = given.type == "spatial"
+        bounds, orders = (self.spatial, self.across) if spatial else (self.temporal, self.order)
+        for dimension, factor in self.factors(given, place / "factors").items():
+            if factor == 0:
+                self.whole.append((bounds, level, dimension))
+            bounds[level, dimension] = max(factor, 1)
+        if given.permutation is not None:
+            orders[level] = self.permutation(given.permutation, place / "permutation")
+        if spatial and given.split is not None:
+            self.on_y[level, orders[level][given.split :]] = True
+
+    def factors(self, given: DirectiveSchema, place: Place) -> Map[int, int]:
+        entries = given.factors or []
+        texts = re.split(r"[\s,]+", entries.strip()) if isinstance(entries, str) else entries
+        found: dict[int, int] = {}
+        for text in filter(None, texts):
+            match = _FACTOR.fullmatch(text.strip())
+            if match is None or match[2] not in ("=", "==", None):
+                raise place.error(f"a factor of a mapping is a dimension and its bound, as K=8, not {text}")
+            name = match[1] if match[2] else match[1].rstrip("0123456789")
+            number = int(match[3]) if match[2] else int((match[1] + match[3])[len(name) :])
+            dimension = self.dimension(name, place)
+            if number < 0 or number >= 1 << 53:
+                raise place.error(f"{text}: a bound is a whole number, and 0 for the whole dimension")
+            if dimension in found:
+                raise place.error(f"{name} has two factors; leave one out")
+            found[dimension] = number
+        return found
+
+    def dimension(self, name: str, place: Place) -> int:
+        if name not in self.problem.dimensions:
+            raise place.error(f"there is no dimension {name}; {nearest(name, self.problem.dimensions)}")
+        return self.problem.dimensions.index(name)
+
+    def permutation(self, given: str | list[str], place: Place) -> list[int]:
+        """Dimensions inner to outer; those that are not named go outside."""
+        names = self.letters(given, place) if isinstance(given, str) else given
+        found = [self.dimension(name, place) for name in names]
+        if len(set(found)) < len(found):
+            raise place.error(f"{' '.join(names)} has a dimension twice")
+        return [*found, *(one for one in range(len(self.problem.dimensions)) if one not in found)]
+
+    def letters(self, given: str, place: Place) -> list[str]:
+        if re.search(r"[\s,]", given.strip()):
+            return [name for name in re.split(r"[\s,]+", given.strip()) if name]
+        if all(len(name) == 1 for name in self.problem.dimensions):
+            self.note(f"permutations such as {given} are read as single letters, inner to outer")
+            return list(given)
+        if given in self.problem.dimensions:
+            return [given]
+        raise place.error(
+            f"{given} could be several dimensions; write a list, as [{', '.join(self.problem.dimensions)}]"
+        )
+
+    def note(self, text: str) -> None:
+        if not any("read as single letters" in one for one in self.notes):
+            self.notes.append(text)
+
+    def kept(self, level: int, given: DirectiveSchema, place: Place) -> None:
+        names = [tensor.name for tensor in self.problem.tensors]
+        for key, kept in (("keep", True), ("bypass", False)):
+            for at, name in enumerate(getattr(given, key)):
+                if name not in names:
+                    raise (place / key / at).error(f"there is no data space {name}; {nearest(name, names)}")
+                self.keep[level, names.index(name)] = kept
+        if not self.keep[0].all():
+            raise (place / "bypass").error(
+                f"{self.levels[0]} is the outermost level and has to keep everything"
+            )
+
+    def fill_in(self, place: Place) -> None:
+        """Give the bounds of 0 what is left, and see that all make the problem's."""
+        for bounds, level, dimension in self.whole:
+            made = int((self.temporal[:, dimension] * self.spatial[:, dimension]).prod())
+            bounds[level, dimension] = max(self.problem.bounds[dimension] // max(made, 1), 1)
+        for dimension, name in enumerate(self.problem.dimensions):
+            factors = [int(one) for one in (self.temporal * self.spatial)[:, dimension]]
+            made, bound = int(np.prod(factors, dtype=object)), self.problem.bounds[dimension]
+            if made != bound:
+                message = f"the loops over {name} make {made:,} iterations, and the problem has {bound:,}"
+                raise place.error(message)

@@ -1,0 +1,288 @@
+"""The sections of inputs and the kinds of their values; what they mean together is checked later.
+
+Keys are those of Timeloop's version 0.4; those of version 0.3 are spelt the same but for hyphens.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+__all__ = [
+    "ActionSchema",
+    "AttributesSchema",
+    "ConditionSchema",
+    "DataSpaceSchema",
+    "DirectiveSchema",
+    "FeatureSchema",
+    "FileSchema",
+    "FormatSchema",
+    "NodeSchema",
+    "OptimizationsSchema",
+    "ProblemSchema",
+    "RankSchema",
+    "TableSchema",
+]
+
+TAG = "!"  # the key under which a node's tag stands
+
+
+class Section(BaseModel):
+    """A mapping with known keys."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=lambda name: name.removesuffix("_")
+    )
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("it should be a number")
+    return value
+
+
+def _plain(value: object) -> bool:
+    return isinstance(value, str | int)
+
+
+def _truth(value: object) -> object:
+    """``true``, or as some files have it, 1 or "True"."""
+    return {"True": True, "False": False, 1: True, 0: False}.get(value, value) if _plain(value) else value
+
+
+Count = Annotated[int, BeforeValidator(_number), Field(ge=1, le=2**53)]
+Size = Annotated[int, BeforeValidator(_number), Field(ge=0, le=2**53)]
+Bits = Annotated[int, BeforeValidator(_number), Field(ge=0, le=2**20)]
+Positive = Annotated[float, BeforeValidator(_number), Field(gt=0, le=1e300, allow_inf_nan=False)]
+Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)]
+Energy = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1e300, allow_inf_nan=False)]
+Truth = Annotated[bool, BeforeValidator(_truth)]
+Order = Literal["inner-to-outer", "outer-to-inner", "inner_to_outer", "outer_to_inner"]
+Version = Annotated[float | str | None, Field(default=None)]
+
+
+class CoefficientSchema(Section):
+    """A factor of an index, as a stride."""
+
+    name: str
+    default: Count = 1
+
+
+class DataSpaceSchema(Section):
+    """A tensor: its ranks are sums of terms, each a dimension or a dimension and a coefficient."""
+
+    name: str
+    projection: list[list[list[str]]]
+    read_write: Truth = False
+
+
+class ShapeSchema(Section):
+    """``problem: shape``."""
+
+    name: str = "problem"
+    dimensions: Annotated[list[str], Field(min_length=1)]
+    coefficients: list[CoefficientSchema] = []
+    data_spaces: Annotated[list[DataSpaceSchema], Field(min_length=1)]
+    version: Version
+
+
+class ProblemSchema(Section):
+    """``problem``; ``instance`` has the bounds, coefficients and densities under their names."""
+
+    version: Version
+    shape: ShapeSchema
+    instance: dict[str, Any] = {}
+
+
+class MeshSchema(Section):
+    """``spatial`` of a node."""
+
+    mesh_x: Count = Field(default=1, alias="meshX")
+    mesh_y: Count = Field(default=1, alias="meshY")
+
+
+class AttributesSchema(Section):
+    """Attributes of any component; those that the model does not use are accepted where they are known."""
+
+    datawidth: Count | None = None
+    word_bits: Count | None = None
+    width: Count | None = None
+    depth: Size | None = None
+    entries: Size | None = None
+    size_kb: Positive | None = Field(default=None, alias="sizeKB")
+    data_storage_width: Count | None = None
+    data_storage_depth: Size | None = None
+    memory_width: Count | None = None
+    memory_depth: Size | None = None
+    block_size: Count | None = None
+    cluster_size: Count | None = None
+    metadata_datawidth: Bits | None = None
+    metadata_word_bits: Bits | None = None
+    metadata_storage_width: Bits | None = None
+    metadata_storage_depth: Size | None = None
+    metadata_block_size: Count | None = None
+    read_bandwidth: Positive | None = None
+    write_bandwidth: Positive | None = None
+    shared_bandwidth: Positive | None = None
+    per_dataspace_bandwidth_consumption_scale: dict[str, Positive] = {}
+    multiple_buffering: Positive = 1.0
+    min_utilization: Share = 0.0
+    allow_overbooking: Truth = False
+    reduction_supported: Truth = True
+    decompression_supported: Truth = False
+    compression_supported: Truth = False
+    tile_partition_supported: Truth = False
+    mesh_x: Count | None = Field(default=None, alias="meshX")
+    mesh_y: Count | None = Field(default=None, alias="meshY")
+    n_banks: Count = 2
+    network_fill_latency: Size = 0
+    network_drain_latency: Size = 0
+    network_word_bits: Count | None = None
+    latency: Any = None
+    technology: Any = None
+    global_cycle_seconds: Any = None
+    power_gated_at: Any = None
+    has_power_gating: Truth = False
+    n_ports: Any = None
+    n_rdwr_ports: Any = None
+    n_rd_ports: Any = None
+    n_wr_ports: Any = None
+    num_pipeline_stages: Any = None
+    type: Any = None
+
+
+class RankSchema(Section):
+    """One rank of a format."""
+
+    format: Literal["U", "UB", "B", "CP", "RLE", "UOP"]
+    metadata_word_bits: Bits | None = None
+    payload_word_bits: Bits | None = None
+    flattened: list[list[str]] = Field(default=[], alias="flattened_rankIDs")
+
+
+class FormatSchema(Section):
+    """The format of a tensor, ranks outer to inner."""
+
+    name: str
+    ranks: Annotated[list[RankSchema], Field(min_length=1)]
+    rank_application_order: Order = "outer-to-inner"
+
+
+class RepresentationSchema(Section):
+    """``representation_format``."""
+
+    data_spaces: list[FormatSchema] = []
+
+
+class ConditionSchema(Section):
+    """An option of a feature."""
+
+    target: str
+    condition_on: Annotated[list[str], Field(min_length=1)]
+
+
+class FeatureSchema(Section):
+    """An entry of ``action_optimization``; a single option may stand without ``options``."""
+
+    type: Literal["gating", "skipping", "skipping_spatial", "spatial_skipping"]
+    options: list[ConditionSchema] = []
+    target: str | None = None
+    condition_on: list[str] | None = None
+
+
+class ComputeFeatureSchema(Section):
+    """An entry of ``compute_optimization``."""
+
+    type: Literal["gating", "skipping"]
+
+
+class OptimizationsSchema(Section):
+    """``sparse_optimizations`` of a node, or of a ``target`` by name."""
+
+    name: str | None = None
+    representation_format: RepresentationSchema = RepresentationSchema()
+    action_optimization: list[FeatureSchema] = []
+    compute_optimization: list[ComputeFeatureSchema] = []
+    version: Version
+    targets: list[OptimizationsSchema] = []
+
+
+class NodeSchema(Section):
+    """A node of the architecture: a component, or what holds others."""
+
+    tag: str = Field(default="", alias="!")
+    name: str | None = None
+    class_: str | None = None
+    subclass: str | None = None
+    enabled: Truth = True
+    area_scale: Positive = 1.0
+    energy_scale: Positive = 1.0
+    required_actions: list[str] = []
+    attributes: AttributesSchema = AttributesSchema()
+    spatial: MeshSchema = MeshSchema()
+    constraints: dict[str, Any] = {}
+    sparse_optimizations: OptimizationsSchema | None = None
+    version: Version
+    nodes: list[NodeSchema] = []
+    local: list[NodeSchema] = []
+    subtree: list[NodeSchema] = []
+
+
+class DirectiveSchema(Section):
+    """An entry of ``mapping``."""
+
+    target: str
+    type: Literal["temporal", "spatial", "dataspace", "datatype", "bypass", "max_overbooked_proportion"]
+    factors: str | list[str] | None = None
+    permutation: str | list[str] | None = None
+    split: Size | None = None
+    keep: list[str] = []
+    bypass: list[str] = []
+    no_coalesce: list[str] = []
+    no_reuse: list[str] = []
+    no_link_transfer: list[str] = []
+    rmw_first_update: list[str] = []
+    remainders: str | list[str] | None = None
+    default_max_factor: Count | None = None
+    proportion: Share = 0.0
+
+
+class ActionSchema(Section):
+    """An action of a component and its energy in pJ."""
+
+    name: str
+    energy: Energy
+    arguments: Any = None
+    source: str = ""
+
+
+class TableSchema(Section):
+    """The actions of a component."""
+
+    name: str
+    actions: list[ActionSchema]
+
+
+class TablesSchema(Section):
+    """``ERT``."""
+
+    version: Version
+    tables: list[TableSchema]
+
+
+class FileSchema(Section):
+    """A whole file: any of the sections."""
+
+    architecture: NodeSchema | None = None
+    problem: ProblemSchema | None = None
+    mapping: list[DirectiveSchema] | None = None
+    ERT: TablesSchema | None = None
+    sparse_optimizations: OptimizationsSchema | None = None
+    ART: Any = None
+    mapper: Any = None
+    mapspace: Any = None
+    mapspace_constraints: Any = None
+    architecture_constraints: Any = None
+    variables: Any = None
+    components: Any = None

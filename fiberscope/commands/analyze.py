@@ -1,0 +1,64 @@
+"""``fiberscope analyze``: a mapping on a machine, by statistics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fiberscope.commands.delivery import delivering
+from fiberscope.commands.options import Json, Quiet
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
+
+__all__ = ["analyze"]
+
+_Inputs = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="YAML with architecture, problem, mapping, in one file or several; or a design that ships.",
+    ),
+]
+_Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="An option of the model, as mode=timeloop; repeatable."),
+]
+_Profile = Annotated[bool, typer.Option("--profile", help="Tell how long each of the three steps takes.")]
+
+
+def analyze(
+    inputs: _Inputs,
+    settings: _Settings = None,
+    json: Json = None,
+    profile: _Profile = False,
+    quiet: Quiet = False,
+) -> None:
+    """Count what a mapping of a problem costs on a machine, with formats, gating and skipping, by statistics.
+
+    Inputs are those of Timeloop and Sparseloop, version 0.4 or 0.3.
+
+    \b
+    Examples:
+      fiberscope analyze matmul
+      fiberscope analyze arch.yaml problem.yaml mapping.yaml --json out.json
+      fiberscope analyze dot_product --set mode=timeloop
+    """
+    from accelerators.configuration import parse_settings
+    from fiberscope.analytic.api import analyzed
+    from fiberscope.analytic.show import steps, tables
+    from fiberscope.commands.output import lay
+
+    check_outputs({"the report": json}, {f"the input {path}": path for path in inputs})
+    entries = {key: entry.value for key, entry in parse_settings(settings or []).items()}
+    with delivering(json, quiet) as deliver:
+        report, found = analyzed(inputs, entries)
+    deliver(report)
+    if quiet or json == STANDARD_OUTPUT or report.analytical is None:
+        return
+    lay(*(table.rich() for table in tables(report)))
+    print(report.analytical.loop_nest)
+    for note in report.analytical.notes:
+        print(f"note: {note}")
+    if profile:
+        print(steps(found))
