@@ -1,0 +1,227 @@
+"""Memory in the loop: streams wait for their lines, none is lost, and what is written is counted."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stream_checks import gaps, reference_streams, seeds
+
+from hw.dram import SimpleMemory, SimpleSpecification
+from hw.level import Level
+from hw.memory import REPLY, REQUEST
+from hw.network import Concentrator
+from hw.streams.arrays import ArrayLoad
+from hw.streams.compressed import CompressedScanner
+from hw.streams.fetch import Fetch
+from hw.streams.line_writer import LineWriter
+from hw.streams.root import Root
+from hw.streams.testing import SEEN, TimedSource, tokens_of, with_gaps
+from hw.streams.tokens import CRD, REF, text
+from hw.streams.writers import ValuesWriter
+from sim import Component, Input, Kernel, Output
+from sim.testing import StreamSink, check_accounting, random_stalls
+
+LATENCY = 20
+
+
+class Shuffler(Component):
+    """A memory that answers each request after a latency of its own."""
+
+    PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
+
+    def __init__(self, name, latencies):
+        super().__init__(name)
+        self.latencies, self.waiting, self.asked = latencies or (1,), [], []
+
+    def tick(self, now):
+        while self.requests.can_pop():
+            latency = self.latencies[len(self.asked) % len(self.latencies)]
+            self.asked.append(self.requests.reference())
+            self.waiting.append((now + latency, self.requests.coordinate(), self.requests.reference()))
+            self.requests.pop()
+        for entry in sorted(self.waiting):
+            if entry[0] <= now and self.replies.can_push():
+                self.replies.push(0, entry[1], entry[2])
+                self.waiting.remove(entry)
+                break
+        return self.busy(now + 1) if self.waiting else self.idle()
+
+
+def fetched(tokens, memory, *, fetch=None, coordinates=None, capacity=None, seed=None, law=None):
+    """The streams behind a fetch, and the fetch."""
+    kernel = Kernel(**(law or {}))
+    kernel.clock("core", 10**9)
+    block = kernel.add(fetch or Fetch("fetch", 0, 8))
+    kernel.add(memory)
+    kernel.connect(block, "requests", memory, "requests", capacity=4)
+    kernel.connect(memory, "replies", block, "replies", capacity=4)
+    given_streams = {"in_ref": (REF, tokens)} | ({"in_crd": (CRD, coordinates)} if coordinates else {})
+    sinks = {}
+    for number, (port, (carries, stream)) in enumerate(given_streams.items()):
+        source = kernel.add(TimedSource(f"source.{port}", carries, stream))
+        kernel.connect(source, "out", block, port, capacity=capacity)
+        out = port.replace("in", "out")
+        sinks[out] = kernel.add(
+            StreamSink(f"sink.{out}", () if seed is None else random_stalls(seed + number))
+        )
+        kernel.connect(block, f"{out}[0]", sinks[out], "in", capacity=capacity)
+    kernel.run(cycle_limit=100_000)
+    check_accounting(kernel.statistics())
+    return {
+        out: [
+            (cycle - 1 - SEEN, text(kind, payload, value, REF))
+            for cycle, (kind, payload, _, value) in sink.received
+        ]
+        for out, sink in sinks.items()
+    }, block
+
+
+def simple(latency=LATENCY, line_bytes=64, bytes_a_cycle=64):
+    given_numbers = SimpleSpecification(bytes_a_cycle * 10**9, latency=latency, request_bytes=line_bytes)
+    return SimpleMemory("memory", given_numbers)
+
+
+def test_a_reference_waits_for_its_line_and_those_of_the_same_line_follow_at_once():
+    streams, block = fetched(with_gaps([0, 1, 7, 8, "S0", "D"]), simple())
+    cycles = [cycle for cycle, _token in streams["out_ref"]]
+    assert tokens_of(streams["out_ref"]) == [0, 1, 7, 8, "S0", "D"]
+    # Asked for in 0, seen by memory in 1, which moves it for a cycle and answers 20 later; seen here in 23.
+    assert cycles == [23, 24, 25, 26, 27, 28]
+    assert (block.lines, block.reused) == (2, 2)
+
+
+def test_lines_are_asked_for_while_others_are_on_their_way():
+    far = [64 * place for place in range(8)]
+    streams, _ = fetched(with_gaps([*far, "S0", "D"]), simple())
+    assert [cycle for cycle, _ in streams["out_ref"]] == list(range(23, 33))
+
+
+def test_no_more_are_on_their_way_than_may_be():
+    far = [64 * place for place in range(8)]
+    one_at_a_time = Fetch("fetch", 0, 8, outstanding=1)
+    streams, _ = fetched(with_gaps([*far, "S0", "D"]), simple(), fetch=one_at_a_time)
+    cycles = [cycle for cycle, _ in streams["out_ref"]][:8]
+    assert [later - earlier for earlier, later in zip(cycles, cycles[1:], strict=False)] == [23] * 7
+
+
+def test_segments_that_lie_in_two_lines_need_both():
+    memory = Shuffler("memory", (5,))
+    streams, block = fetched(with_gaps([7, 6, 15, "D"]), memory, fetch=Fetch("fetch", 0, 8, entries=2))
+    assert memory.asked == [0, 64, 0, 64, 128]
+    assert tokens_of(streams["out_ref"]) == [7, 6, 15, "D"]
+    assert block.lines == 5
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    tokens=reference_streams(elements=st.integers(0, 60) | st.just("N")),
+    gap=gaps,
+    seed=seeds,
+    latencies=st.lists(st.integers(1, 30), max_size=7),
+    numbers=st.fixed_dictionaries(
+        {"entries": st.integers(1, 3), "window": st.integers(1, 5), "outstanding": st.integers(1, 5)}
+    ),
+    capacity=st.none() | st.integers(1, 3),
+    paired=st.booleans(),
+)
+def test_no_token_is_lost_however_memory_answers(tokens, gap, seed, latencies, numbers, capacity, paired):
+    coordinates = with_gaps(tokens, seed) if paired else None
+    found = []
+    for law in (None, {"order_seed": 1}, {"sleep": False}):
+        memory = Shuffler("memory", latencies)
+        streams, block = fetched(
+            with_gaps(tokens, gap),
+            memory,
+            fetch=Fetch("fetch", 0, 8, line_bytes=16, **numbers),
+            coordinates=coordinates,
+            capacity=capacity,
+            seed=seed,
+            law=law,
+        )
+        for stream in streams.values():
+            assert tokens_of(stream) == tokens
+        assert block.lines == len(memory.asked)
+        found.append((streams, block.counters(), memory.asked))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(("what", "number"), [("entry_bytes", 0), ("window", 0), ("outstanding", -1)])
+def test_numbers_below_one_are_refused(what, number):
+    given_numbers = {"entry_bytes": 8} | {what: number}
+    with pytest.raises(ValueError, match=f"fetch: {what} must be at least 1, not {number}"):
+        Fetch("fetch", 0, **given_numbers)
+
+
+def identity_with_memory(latency):
+    """A vector through scanner, array and writer, all of whose arrays lie in one memory; its cycles and traffic."""
+    size = 100
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    root = kernel.add(Root("root"))
+    scanner = kernel.add(CompressedScanner("scanner", Level([0, size], range(size))))
+    array = kernel.add(ArrayLoad("array", [float(place) for place in range(size)]))
+    writer = kernel.add(ValuesWriter("writer"))
+    segments = kernel.add(Fetch("segments", 0, 4, entries=2))
+    coordinates = kernel.add(Fetch("coordinates", 1 << 20, 4))
+    values = kernel.add(Fetch("values", 1 << 21, 8))
+    written = kernel.add(LineWriter("written", 1 << 22, 8))
+    port, memory = kernel.add(Concentrator("port", 0)), kernel.add(simple(latency))
+    for producer, output, consumer, input_ in (
+        (root, "out_ref[0]", segments, "in_ref"),
+        (segments, "out_ref[0]", scanner, "in_ref"),
+        (scanner, "out_ref[0]", coordinates, "in_ref"),
+        (scanner, "out_crd[0]", coordinates, "in_crd"),
+        (coordinates, "out_ref[0]", values, "in_ref"),
+        (values, "out_ref[0]", array, "in_ref"),
+        (array, "out_val[0]", writer, "in_val"),
+        (array, "out_val[1]", written, "in_stream"),
+        (port, "requests", memory, "requests"),
+        (memory, "replies", port, "replies"),
+    ):
+        kernel.connect(producer, output, consumer, input_, capacity=4)
+    for number, requester in enumerate((segments, coordinates, values, written)):
+        kernel.connect(requester, "requests", port, f"inputs[{number}]", capacity=4)
+        if requester is not written:
+            kernel.connect(port, f"outputs[{number}]", requester, "replies", capacity=4)
+    run = kernel.run(cycle_limit=100_000)
+    assert run.complete
+    assert list(writer.values) == [float(place) for place in range(size)]
+    return run.cycles, memory.read_bytes(0), memory.write_bytes(0)
+
+
+def test_all_arrays_of_a_graph_may_lie_in_one_memory():
+    cycles, read, written = identity_with_memory(LATENCY)
+    # 2 segments of 4 bytes, 100 coordinates of 4, 100 values of 8; lines of 64 bytes.
+    assert (read, written) == (64 * (1 + 7 + 13), 64 * 13)
+    longer, *traffic = identity_with_memory(LATENCY + 100)
+    assert traffic == [read, written]
+    assert longer >= cycles + 300  # segments, coordinates and values wait for one another's first line
+
+
+class TestLineWriter:
+    @staticmethod
+    def written(tokens, **options):
+        kernel = Kernel()
+        kernel.clock("core", 10**9)
+        source = kernel.add(TimedSource("source", CRD, with_gaps(tokens)))
+        block = kernel.add(LineWriter("writer", 1 << 20, **options))
+        sink = kernel.add(StreamSink("sink"))
+        kernel.connect(source, "out", block, "in_stream", capacity=2)
+        kernel.connect(block, "requests", sink, "in", capacity=2)
+        kernel.run()
+        return [address - (1 << 20) for _cycle, (_op, _tag, address, _) in sink.received], block
+
+    def test_full_lines_and_what_is_left(self):
+        tokens = [*range(9), "S0", *range(2), "S1", "D"]
+        addresses, block = self.written(tokens, entry_bytes=8, line_bytes=32)
+        assert addresses == [0, 32, 64]
+        assert (block.entries, block.lines) == (11, 3)
+
+    def test_segments(self):
+        tokens = [1, "S0", 2, "S0", 3, 4, "S1", "D"]
+        addresses, block = self.written(tokens, entry_bytes=4, line_bytes=8, of_stops=True)
+        assert addresses == [0, 8]
+        assert block.entries == 3
+
+    def test_an_entry_larger_than_a_line_is_refused(self):
+        with pytest.raises(ValueError, match="an element of 8 bytes should fit a line of 4 bytes"):
+            LineWriter("writer", 0, 8, line_bytes=4)
