@@ -111,7 +111,7 @@ def run_streams(
         _put_checkers(kernel, block, outputs, same_shape)
     kernel.run()
     check_accounting(kernel.statistics())
-    return {label: _written(sink, carried(block, label)) for label, sink in sinks.items()}
+    return {label: written(sink, carried(block, label)) for label, sink in sinks.items()}
 
 
 def _put_checkers(
@@ -124,7 +124,7 @@ def _put_checkers(
             kernel.connect(block, f"{label}[1]", checker, f"in_stream[{number}]", capacity=None)
 
 
-def _written(sink: StreamSink, carries: Protocol) -> Stream:
+def written(sink: StreamSink, carries: Protocol) -> Stream:
     """What a sink received; it sees a token in the cycle after the one in which it was made."""
     return [
         (cycle - 1 - SEEN, text(kind, payload, value, carries))

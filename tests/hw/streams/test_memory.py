@@ -1,5 +1,7 @@
 """Memory in the loop: streams wait for their lines, none is lost, and what is written is counted."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,8 +16,8 @@ from hw.streams.compressed import CompressedScanner
 from hw.streams.fetch import Fetch
 from hw.streams.line_writer import LineWriter
 from hw.streams.root import Root
-from hw.streams.testing import SEEN, TimedSource, tokens_of, with_gaps
-from hw.streams.tokens import CRD, REF, text
+from hw.streams.testing import TimedSource, tokens_of, with_gaps, written
+from hw.streams.tokens import CRD, REF
 from hw.streams.writers import ValuesWriter
 from sim import Component, Input, Kernel, Output
 from sim.testing import StreamSink, check_accounting, random_stalls
@@ -66,13 +68,7 @@ def fetched(tokens, memory, *, fetch=None, coordinates=None, capacity=None, seed
         kernel.connect(block, f"{out}[0]", sinks[out], "in", capacity=capacity)
     kernel.run(cycle_limit=100_000)
     check_accounting(kernel.statistics())
-    return {
-        out: [
-            (cycle - 1 - SEEN, text(kind, payload, value, REF))
-            for cycle, (kind, payload, _, value) in sink.received
-        ]
-        for out, sink in sinks.items()
-    }, block
+    return {out: written(sink, REF) for out, sink in sinks.items()}, block
 
 
 def simple(latency=LATENCY, line_bytes=64, bytes_a_cycle=64):
@@ -100,7 +96,7 @@ def test_no_more_are_on_their_way_than_may_be():
     one_at_a_time = Fetch("fetch", 0, 8, outstanding=1)
     streams, _ = fetched(with_gaps([*far, "S0", "D"]), simple(), fetch=one_at_a_time)
     cycles = [cycle for cycle, _ in streams["out_ref"]][:8]
-    assert [later - earlier for earlier, later in zip(cycles, cycles[1:], strict=False)] == [23] * 7
+    assert [later - earlier for earlier, later in pairwise(cycles)] == [23] * 7
 
 
 def test_segments_that_lie_in_two_lines_need_both():
@@ -152,7 +148,7 @@ def test_numbers_below_one_are_refused(what, number):
 
 
 def identity_with_memory(latency):
-    """A vector through scanner, array and writer, all of whose arrays lie in one memory; its cycles and traffic."""
+    """A vector through scanner, array and writer, with all arrays in one memory: cycles and traffic."""
     size = 100
     kernel = Kernel()
     kernel.clock("core", 10**9)
@@ -199,7 +195,7 @@ def test_all_arrays_of_a_graph_may_lie_in_one_memory():
 
 class TestLineWriter:
     @staticmethod
-    def written(tokens, **options):
+    def lines_of(tokens, **options):
         kernel = Kernel()
         kernel.clock("core", 10**9)
         source = kernel.add(TimedSource("source", CRD, with_gaps(tokens)))
@@ -212,13 +208,13 @@ class TestLineWriter:
 
     def test_full_lines_and_what_is_left(self):
         tokens = [*range(9), "S0", *range(2), "S1", "D"]
-        addresses, block = self.written(tokens, entry_bytes=8, line_bytes=32)
+        addresses, block = self.lines_of(tokens, entry_bytes=8, line_bytes=32)
         assert addresses == [0, 32, 64]
         assert (block.entries, block.lines) == (11, 3)
 
     def test_segments(self):
         tokens = [1, "S0", 2, "S0", 3, 4, "S1", "D"]
-        addresses, block = self.written(tokens, entry_bytes=4, line_bytes=8, of_stops=True)
+        addresses, block = self.lines_of(tokens, entry_bytes=4, line_bytes=8, of_stops=True)
         assert addresses == [0, 8]
         assert block.entries == 3
 
