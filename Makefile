@@ -24,6 +24,11 @@ EXACT ?=
 NAME   = $(call slug,$(ACC))-$(call slug,$(MTX))$(if $(B),-$(call slug,$(B)))
 slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|csv|el|py)$$//; s/[^A-Za-z0-9._=-]/_/g')
 
+# make convert: the formats that MTX is in and is to be in.
+FROM  ?=
+TO    ?=
+CONVERTED = convert-$(FROM)-$(TO)-$(call slug,$(MTX))
+
 # make cosim: a block that has a twin (default: all), and the HDL simulator. With ACC and MTX: that block (or
 # several: merger,bank) in the loop of an accelerator, at instances (default: the first), with Verilog of one's own.
 # VCD=1 shows the machine, what is within the modules and where they differ; LOCKSTEP=1 lets no component sleep.
@@ -48,12 +53,12 @@ OWN      = $(VENV)/bin/fiberscope rtl bench '$(BENCH)' --block '$(BLOCK)' --dut 
 BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
 # What the engine is compiled from: every file of C types and the Python file beside it.
-TYPED_ROOMS := sim hw accelerators workloads fiberscope
+TYPED_ROOMS := sim hw accelerators converters workloads fiberscope
 TYPED    := $(shell find $(TYPED_ROOMS) -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 READY    := $(VENV)/built $(VENV)/installed
 
-.PHONY: help sim model wave which cosim whole test test-all mutants check lint types docs bench release clean
+.PHONY: help sim convert converted model wave which cosim whole test test-all mutants check lint types docs bench release clean
 .NOTPARALLEL:
 
 help: ## Show the targets.
@@ -72,6 +77,15 @@ sim: which $(READY) ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE
 	@$(VENV)/bin/fiberscope sim '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') $(foreach setting,$(SET),--set '$(setting)') \
 	    $(call WAVES,$(OUT)/$(NAME).vcd) \
 	    $(if $(EXACT),--exact) --json '$(OUT)/$(NAME).json'
+
+convert: converted $(READY) ## Convert FROM= TO= MTX= [SET= EXACT=1] between formats [VCD=1 WINDOW= SCOPE= TRIGGER=].
+	@mkdir -p $(OUT)
+	@$(VENV)/bin/fiberscope convert '$(FROM)' '$(TO)' '$(MTX)' $(foreach setting,$(SET),--set '$(setting)') \
+	    $(call WAVES,$(OUT)/$(CONVERTED).vcd) $(if $(EXACT),--exact) --json '$(OUT)/$(CONVERTED).json'
+
+converted:
+	@test -n '$(FROM)' && test -n '$(TO)' && test -n '$(MTX)' || { \
+	    echo 'make: say which formats and which matrix, as in make convert FROM=csr TO=csc MTX=wiki-Vote' >&2; exit 2; }
 
 model: which $(READY) ## Model ACC= on MTX= [B= SET=] by its specification: counts, and the bound on time.
 	@mkdir -p $(OUT)

@@ -43,7 +43,7 @@ INLINE = (Path("sim/inline.py"), Path("sim/words.py"))
 
 
 def _extensions() -> list[Extension]:
-    rooms = (Path(room) for room in ("sim", "hw", "accelerators", "workloads", "fiberscope"))
+    rooms = (Path(room) for room in ("sim", "hw", "accelerators", "converters", "workloads", "fiberscope"))
     typed = (pxd for room in rooms for pxd in room.rglob("*.pxd"))
     sources = sorted({pxd.with_suffix(".py") for pxd in typed}.difference(INLINE))
     modules = {".".join(source.with_suffix("").parts): str(source) for source in sources}

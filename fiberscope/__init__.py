@@ -73,7 +73,7 @@ def _check_rooms() -> None:
         ImportError: naming it.
     """
     root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-    for room in ("sim", "hw", "accelerators", "workloads"):
+    for room in ("sim", "hw", "accelerators", "converters", "workloads"):
         spec = None if room in sys.modules else importlib.util.find_spec(room)
         found = os.path.realpath(spec.origin) if spec and spec.origin else ""
         if found and found != os.path.join(root, room, "__init__.py"):

@@ -22,6 +22,7 @@ from fiberscope.commands.ablate import ablate
 from fiberscope.commands.analyze import analyze
 from fiberscope.commands.check import check
 from fiberscope.commands.compare import compare
+from fiberscope.commands.convert import convert
 from fiberscope.commands.diff import diff
 from fiberscope.commands.formats import formats
 from fiberscope.commands.info import info
@@ -148,6 +149,7 @@ def _top(
 
 for _command in (
     sim,
+    convert,
     model,
     analyze,
     check,

@@ -15,7 +15,7 @@ from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceF
 from types import ModuleType
 
 VARIABLE = "FIBERSCOPE_UNCOMPILED"
-COMPILED_PACKAGES = ("sim", "hw", "accelerators", "workloads", "fiberscope")
+COMPILED_PACKAGES = ("sim", "hw", "accelerators", "converters", "workloads", "fiberscope")
 
 
 class _SourceFinder(MetaPathFinder):

@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("sim", "hw", "accelerators", "workloads", "fiberscope", "benchmarks", "examples", "tests")
+FOLDERS = (
+    "sim",
+    "hw",
+    "accelerators",
+    "converters",
+    "workloads",
+    "fiberscope",
+    "benchmarks",
+    "examples",
+    "tests",
+)
 MOST_LINES_A_FILE = 400
 MOST_LINES_A_FUNCTION = 50
 

@@ -19,7 +19,7 @@ WITHOUT_HEADERS = '#!/bin/sh\ncase "$*" in *get_path*) echo nowhere;; ' + PASS_O
 def checkout(tmp_path: Path) -> Path:
     """A folder with the Makefile and nothing made yet."""
     shutil.copy(ROOT / "Makefile", tmp_path)
-    for folder in ("sim", "hw", "accelerators", "workloads", "fiberscope"):
+    for folder in ("sim", "hw", "accelerators", "converters", "workloads", "fiberscope"):
         (tmp_path / folder).mkdir()
     for file in ("pyproject.toml", "setup.py"):
         (tmp_path / file).touch()

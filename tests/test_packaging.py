@@ -51,7 +51,7 @@ def test_the_archive_holds_the_matrix_of_the_first_run_and_where_it_is_from(arch
 
 @pytest.mark.slow
 def test_a_linker_that_is_killed_leaves_no_module_that_passes_for_done(tmp_path: Path) -> None:
-    for room in ("sim", "hw", "accelerators", "workloads", "fiberscope"):
+    for room in ("sim", "hw", "accelerators", "converters", "workloads", "fiberscope"):
         (tmp_path / room).mkdir()
     for name in ("setup.py", "sim/names.py"):
         shutil.copy2(ROOT / name, tmp_path / name)

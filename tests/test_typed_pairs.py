@@ -17,7 +17,7 @@ import pytest
 from sim import constants
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("sim", "hw", "accelerators", "workloads", "fiberscope")
+ROOMS = ("sim", "hw", "accelerators", "converters", "workloads", "fiberscope")
 INLINE = ("sim/inline.pxd", "sim/words.pxd")  # casts and an instruction, which Python has none of
 # Methods that are Python's on purpose: called when a machine is built, reported on, drawn or fails.
 PYTHONIC = {

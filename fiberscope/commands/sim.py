@@ -38,19 +38,19 @@ if TYPE_CHECKING:
     from fiberscope.report.document import Report
     from fiberscope.waveform import Waveform
 
-__all__ = ["sim"]
+__all__ = ["CycleLimit", "Energy", "Histograms", "MemoryTrace", "checked_outputs", "ended", "sim"]
 
-_Histograms = Annotated[
+Histograms = Annotated[
     bool, typer.Option("--histograms", help="Report how full the channels were, for 'fiberscope plot'.")
 ]
-_CycleLimit = Annotated[
+CycleLimit = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Stop at this cycle, with an incomplete report.")
 ]
-_MemoryTrace = Annotated[
+MemoryTrace = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write the memory's requests here, for 'fiberscope memory replay'."),
 ]
-_Energy = Annotated[
+Energy = Annotated[
     bool, typer.Option("--energy", help="Show what memory and operations take, by the table that ships.")
 ]
 
@@ -70,11 +70,11 @@ def sim(
     vcd_trigger: VcdTrigger = None,
     vcd_cycles: VcdCycles = None,
     vcd_plain: VcdPlain = False,
-    memory_trace: _MemoryTrace = None,
+    memory_trace: MemoryTrace = None,
     exact: Exact = False,
-    histograms: _Histograms = False,
-    cycle_limit: _CycleLimit = None,
-    energy: _Energy = False,
+    histograms: Histograms = False,
+    cycle_limit: CycleLimit = None,
+    energy: Energy = False,
     quiet: Quiet = False,
 ) -> int:
     """Simulate A times A, or A times B, on an accelerator; the product is verified against scipy.
@@ -92,7 +92,7 @@ def sim(
     from fiberscope.commands.progress import watched
     from fiberscope.parts import parse_parts
 
-    waveform = _checked(context)
+    waveform = checked_outputs(context)
     run = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
     with delivering(json, quiet, vcd) as deliver, watched(quiet) as tell:
         report = run(
@@ -104,10 +104,10 @@ def sim(
             progress=sized(tell, waveform),
         )
     deliver(report)
-    return _ended(report, energy)
+    return ended(report, energy)
 
 
-def _ended(report: Report, energy: bool) -> int:
+def ended(report: Report, energy: bool) -> int:
     """Show the energy if that was asked for; returns the exit code."""
     from fiberscope.commands.output import show
     from fiberscope.report.energy import energy_table
@@ -118,7 +118,7 @@ def _ended(report: Report, energy: bool) -> int:
     return INTERRUPTED if report.ending == "interrupted" else 0
 
 
-def _checked(context: typer.Context) -> Waveform | None:
+def checked_outputs(context: typer.Context) -> Waveform | None:
     """The waveform; refuses outputs that cannot be, before anything is read or run."""
     from fiberscope.waveform import files_of
 
@@ -127,5 +127,7 @@ def _checked(context: typer.Context) -> Waveform | None:
     vcd = given["vcd"]
     outputs = {"the report": given["json"], "the memory trace": given["memory_trace"]}
     outputs |= files_of(vcd) if vcd else {}
-    check_outputs(outputs, {**matrices(given["matrix"], given["b"]), "the file of --config": given["config"]})
+    check_outputs(
+        outputs, {**matrices(given["matrix"], given.get("b")), "the file of --config": given["config"]}
+    )
     return waveform

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("room", ["sim", "hw", "accelerators", "workloads"])
+@pytest.mark.parametrize("room", ["sim", "hw", "accelerators", "converters", "workloads"])
 def test_a_file_in_the_way_is_named(room: str, tmp_path: Path) -> None:
     (tmp_path / f"{room}.py").write_text("")
     (tmp_path / "run.py").write_text("import fiberscope\n")

@@ -20,7 +20,8 @@ ALLOWED = {  # what each room may import
     "workloads": {"workloads"},
     "hw": {"hw", "sim"},
     "accelerators": {"accelerators", "hw", "sim", "workloads"},
-    "fiberscope": {"fiberscope", "accelerators", "hw", "sim", "workloads"},
+    "converters": {"converters", "accelerators", "hw", "sim", "workloads"},
+    "fiberscope": {"fiberscope", "converters", "accelerators", "hw", "sim", "workloads"},
 }
 COLUMN, FLOOR, GAP, MARGIN = 300, 84, 8, 16  # pixels
 LETTER = 7.2  # about the width of one in a box of a sub-package

@@ -1,0 +1,220 @@
+"""How the arrays of a source become streams of items, and how items become the arrays of a target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from converters.lines import LINE_BITS, LINE_BYTES
+from converters.reader import ItemStream, StreamField
+from converters.recipes import family
+from converters.writer import Region, Route, TargetArray
+from hw.fibers.arrays import integers_of
+from hw.memory import TENSOR_SHIFT
+from workloads.canonical import Integers
+from workloads.formats import Encoded, Field, Format, Rlc, index_bits
+from workloads.formats.format import Layout
+
+__all__ = ["MASK_BITS", "Source", "Target", "shifts_of"]
+
+MASK_BITS = WORD_BITS = 32  # of a mask that go as one word; of a word
+COPIED = "lines"  # what a copy reads and writes: words, whatever they mean
+REGION_SHIFT = 34  # of an address: the array of the target
+POINTER_BITS = 62
+NO_ENDS = integers_of(np.zeros(0, np.int64))
+
+
+def shifts_of(shape: Sequence[int]) -> list[int]:
+    """Where each rank's coordinate lies in a word that has all of them, the last lowest."""
+    widths = [index_bits(size) for size in shape]
+    return [sum(widths[rank + 1 :]) for rank in range(len(shape))]
+
+
+class Source:
+    """The source in memory, as the streams that recipes read.
+
+    Args:
+        encoded: what is converted.
+        lanes: items of a stream in a cycle; keys come by chunks of their own.
+        chunk: keys in a cycle.
+        lines: of each array, on their way or waiting.
+        ranges: how often keys are counted and items scattered.
+    """
+
+    def __init__(self, encoded: Encoded, *, lanes: int, chunk: int, lines: int, ranges: int) -> None:
+        self.encoded = encoded
+        self.lanes, self.chunk, self.lines, self.ranges = lanes, chunk, lines, ranges
+        self.shifts = shifts_of(encoded.shape)
+        self.addresses: dict[str, int] = {}
+        address = 0
+        for part, bits in zip(encoded.fields, encoded.format.packed_bits(encoded.layout), strict=False):
+            self.addresses[part.name] = address
+            address += -(-bits // LINE_BITS) * LINE_BYTES
+        self.items = {part.name: integers_of(part.items.astype(np.int64)) for part in encoded.fields}
+        self.widths = {part.name: part.width for part in encoded.fields}
+
+    def _field(self, name: str, shift: int = 0) -> StreamField:
+        items = self.items[name]
+        return StreamField(items, self.widths[name], NO_ENDS, shift, self.addresses[name], self.lines)
+
+    def stream(self, name: str, *, twice: bool = False) -> ItemStream:
+        """One of the streams of this source, which is read twice for each range, or once."""
+        times = (2 if twice else 1) * self.ranges
+        gated = (2 if twice else 1) if twice or name == "keys" else 0
+        if name == "keys":
+            return self._of([self._field(self._keys())], None, self.chunk, times, gated, 0)
+        return self._of(*self._arrays(name), self.lanes, times, gated, 1)
+
+    def _of(
+        self,
+        fields: list[StreamField],
+        values: StreamField | None,
+        lanes: int,
+        times: int,
+        gated: int,
+        turn: int,
+    ) -> ItemStream:
+        count = fields[0].count if values is None else values.count
+        return ItemStream(fields, values, lanes, count, times, gated, turn)
+
+    def _keys(self) -> str:
+        return "row_ids" if self.encoded.format.name == "csc" else "col_ids"
+
+    def _arrays(self, name: str) -> tuple[list[StreamField], StreamField | None]:
+        """The arrays of words of a stream, and that of values."""
+        if name == COPIED:
+            return [self._words(np.frombuffer(self.encoded.packed(), "<u4").astype(np.int64), 0)], None
+        if name == "mask":
+            return [self._mask()], None
+        if name == "entries":
+            return self._entries()
+        if name.startswith("pointers"):
+            return [self._field(self._pointers(name))], None
+        if name.startswith("level"):
+            return self._level(int(name.rpartition("_")[2]))
+        if name == "items":
+            ids = {"csr": ["col_ids"], "csc": ["row_ids"]}.get(self.encoded.format.name)
+            shifts = {"csr": self.shifts[1:], "csc": self.shifts[:1]}.get(self.encoded.format.name)
+            names = ids or [part for part in self.items if part != "values"]
+            pairs = zip(names, shifts or self.shifts, strict=True)
+            return [self._field(*pair) for pair in pairs], self._field("values")
+        if name == "values":
+            return [], self._field("values")
+        return [self._field(name)], None
+
+    def _pointers(self, name: str) -> str:
+        level = name.rpartition("_")[2]
+        return {"csr": "row_ptr", "csc": "col_ptr"}.get(self.encoded.format.name, f"pos_{level}")
+
+    def _level(self, level: int) -> tuple[list[StreamField], StreamField | None]:
+        fields = [self._field(f"crd_{level}", self.shifts[level - 1])]
+        return fields, self._field("values") if level == len(self.shifts) else None
+
+    def _mask(self) -> StreamField:
+        """The mask by words, of which the last is filled up with zeros."""
+        bits = np.asarray(self.items["mask"], dtype=np.uint8)
+        padded = np.zeros(-(-len(bits) // MASK_BITS) * MASK_BITS, np.uint8)
+        padded[: len(bits)] = bits
+        words = np.packbits(padded, bitorder="little").view("<u4").astype(np.int64)
+        return self._words(words, self.addresses["mask"])
+
+    def _words(self, words: Integers, address: int) -> StreamField:
+        """An array of words of 32 bits."""
+        return StreamField(integers_of(words), WORD_BITS, NO_ENDS, 0, address, self.lines)
+
+    def _entries(self) -> tuple[list[StreamField], StreamField]:
+        """Runs and values, which lie in one array; an entry without a value is shorter."""
+        form, bits = self.encoded.format, self.encoded.bits
+        assert isinstance(form, Rlc)
+        runs = np.asarray(self.items["runs"])
+        lone = (runs == form.greatest_run) & (not form.continuation_has_value)
+        values = np.zeros(len(runs), np.int64)
+        values[~lone] = np.asarray(self.items["values"])
+        ends = np.cumsum(np.where(lone, 0, bits) + form.run_bits)
+        address = self.addresses["runs"]
+        entries = StreamField(integers_of(runs), 0, integers_of(ends), 0, address, self.lines)
+        return [entries], StreamField(integers_of(values), 0, NO_ENDS, 0, address, self.lines)
+
+
+@dataclass
+class Target:
+    """The target in memory, as the arrays that the routes of a writer fill.
+
+    Args:
+        format: of the target.
+        shape: of the tensor.
+        bits: of a value.
+        layout: its arrays, as its header has them.
+    """
+
+    format: Format
+    shape: Sequence[int]
+    bits: int
+    layout: Layout
+    arrays: dict[str, TargetArray] = field(default_factory=dict)
+    regions: list[Region] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Give every array its place; the arrays of RLC share one."""
+        self.shifts = shifts_of(self.shape)
+        for number, span in enumerate(self.layout):
+            if not (self.regions and isinstance(self.format, Rlc)):
+                self.regions.append(Region((1 << TENSOR_SHIFT) + (number << REGION_SHIFT)))
+            width = MASK_BITS if span.name == "mask" else span.width
+            self.arrays[span.name] = TargetArray(width, self.regions[-1])
+
+    def routes(self, port: str) -> list[Route]:
+        """The routes of a port of the writer, by the reference of a token."""
+        if port == "items":
+            return self._items()
+        if port == "masks":
+            return [self._route(["mask"])]
+        if port == "columns":
+            return [self._route(["col_ids"])]
+        if port == "pointers":
+            names = [span.name for span in self.layout if span.name.startswith(("row_ptr", "col_ptr", "pos"))]
+            return [self._route([name]) for name in names]
+        if port == COPIED:
+            self.arrays[COPIED] = TargetArray(WORD_BITS, self.regions[0])
+        return [self._route([port])]
+
+    def _items(self) -> list[Route]:
+        name = family(self.format.name)
+        if name == "csf":
+            last = len(self.shifts)
+            return [self._route([f"crd_{level}"], values=level == last) for level in range(1, last + 1)]
+        if name == "rlc":
+            return [self._route(["runs"], values=True), self._route(["runs"])]
+        parts: Mapping[str, Iterable[int]] = {"csr": (1,), "csc": (0,), "coo": range(len(self.shifts))}
+        ids = [span.name for span in self.layout if span.name.endswith("_ids") or span.name.startswith("ids")]
+        return [self._route(ids if name in parts else [], parts.get(name, ()), values=True)]
+
+    def _route(self, names: Sequence[str], ranks: Iterable[int] = (), *, values: bool = False) -> Route:
+        """A route to these arrays, each for the coordinate of a rank, or for the whole word."""
+        shifts = [self.shifts[rank] for rank in ranks] or [0] * len(names)
+        widths = [index_bits(self.shape[rank]) for rank in ranks] or [POINTER_BITS] * len(names)
+        arrays = [self.arrays[name] for name in names]
+        return Route(arrays, shifts, widths, self.arrays["values"] if values else None)
+
+    def encoded(self, counts: Mapping[str, int]) -> Encoded:
+        """What has been written."""
+        if COPIED in self.arrays:
+            return self._copied(counts)
+        fields = [Field(span.name, span.width, self._written(span.name)) for span in self.layout]
+        return Encoded(self.format, tuple(self.shape), self.bits, counts, tuple(fields))
+
+    def _copied(self, counts: Mapping[str, int]) -> Encoded:
+        words = np.asarray(self.arrays[COPIED].items()).astype("<u4").view("<u8")
+        items = self.format.unpack(words, self.layout, counts)
+        fields = [Field(span.name, span.width, part) for span, part in zip(self.layout, items, strict=True)]
+        return Encoded(self.format, tuple(self.shape), self.bits, counts, tuple(fields))
+
+    def _written(self, name: str) -> np.ndarray:
+        items = np.asarray(self.arrays[name].items(), dtype=np.int64)
+        if name != "mask":
+            return items
+        bits = np.unpackbits(items.astype("<u4").view(np.uint8), bitorder="little")
+        return bits[: math.prod(self.shape)]

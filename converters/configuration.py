@@ -1,0 +1,65 @@
+"""MINT's parameters; ``config.yaml`` has their defaults, units and sources."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from accelerators.composition import CompositionParameters
+from accelerators.configuration import Bytes, Configuration
+from hw.prefix_sum import FORMS
+
+COUNTER_BYTES = 4  # a counter is a word on the chip
+
+
+class Lanes(Configuration):
+    """What each block takes in a cycle, and how long it takes."""
+
+    words: int = Field(ge=1, le=64)
+    chunk: int = Field(ge=1, le=64)
+    scatter: int = Field(ge=1, le=64)
+    scan: int = Field(ge=1, le=32)
+    divide: int = Field(ge=1, le=64)
+    multiply: int = Field(ge=1, le=64)
+    divide_latency: int = Field(ge=1, le=1000)
+    multiply_latency: int = Field(ge=1, le=1000)
+
+
+class Pad(Configuration):
+    """The scratchpad with the counters."""
+
+    size: Bytes = Field(ge=COUNTER_BYTES)
+    banks: int = Field(ge=1, le=256)
+
+
+class Port(Configuration):
+    """The memory controller's buffers, in lines."""
+
+    lines: int = Field(ge=2, le=1 << 14)
+    backlog: int = Field(ge=1, le=1 << 14)
+    ideal: bool
+
+
+class MintParameters(CompositionParameters):
+    """All parameters of MINT."""
+
+    variant: Literal["mint_b", "mint_m", "mint_mr"]
+    scan_form: Literal["serial", "work-efficient", "parallel"]
+    lanes: Lanes
+    scratchpad: Pad
+    port: Port
+    bsr_order: Literal["ascending", "first_seen"]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        self.memory.check(64)
+        if self.lanes.chunk & (self.lanes.chunk - 1):
+            raise ValueError(f"lanes.chunk is {self.lanes.chunk}; a bitonic network sorts a power of two")
+        assert self.scan_form in FORMS
+        return self
+
+    @property
+    def counters(self) -> int:
+        """How many counters the scratchpad holds."""
+        return self.scratchpad.size // COUNTER_BYTES

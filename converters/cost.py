@@ -1,0 +1,250 @@
+"""What a conversion costs, in closed form: cycles and operations of its blocks from shape and nonzeros."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from accelerators.configuration import layers, validated
+from converters.arrays import MASK_BITS
+from converters.blocks import latency
+from converters.configuration import MintParameters
+from converters.lines import LINE_BITS
+from converters.recipes import Recipe, family, recipe
+from hw import prefix_sum
+from workloads.formats import Format, format_called
+from workloads.formats.format import Layout
+
+__all__ = ["CONFIGURATION", "ConversionCost", "conversion_cost", "shipped_parameters"]
+
+CONFIGURATION = Path(__file__).parent / "config.yaml"
+READ, WRITE, COUNTERS, SCATTER = "read", "write", "offsets", "scatter"
+KEYS = ("sort", "cluster", "count", COUNTERS)  # what counts keys, up to the sum over the counters
+
+
+@dataclass(frozen=True)
+class ConversionCost:
+    """The cost of a conversion, without that of memory.
+
+    Args:
+        streaming: cycles of the part that runs while the source comes from memory.
+        two_pass: cycles of what follows: sums of counters, scatter, store. 0 of conversions in one pass.
+        operations: of the blocks, by name; those of counters as if no keys of a beat were equal.
+    """
+
+    streaming: int
+    two_pass: int
+    operations: Mapping[str, int]
+
+    @property
+    def cycles(self) -> int:
+        """Both parts."""
+        return self.streaming + self.two_pass
+
+
+@cache
+def shipped_parameters() -> MintParameters:
+    """MINT as it ships."""
+    entries = layers(CONFIGURATION, name="mint", file=None, settings={})
+    return validated(MintParameters, entries, "mint")
+
+
+def conversion_cost(
+    source: str | Format,
+    target: str | Format,
+    shape: Sequence[int],
+    nonzeros: float,
+    bits: int = 32,
+    parameters: MintParameters | None = None,
+    counts: Mapping[str, float] | None = None,
+) -> ConversionCost:
+    """The cost of converting a tensor.
+
+    Args:
+        source, target: formats, or their names.
+        shape: of the tensor.
+        nonzeros: of it.
+        bits: of a value.
+        parameters: of MINT; as it ships by default.
+        counts: what layouts depend on besides, as ``entries`` of RLC; by default those to be expected where
+            nonzeros lie anywhere with the same probability.
+
+    Raises:
+        WorkloadError: there is no recipe.
+    """
+    start, end = (format_called(one) if isinstance(one, str) else one for one in (source, target))
+    way = recipe(start.name, end.name, len(shape))
+    if start == end:
+        return ConversionCost(0, 0, {})
+    return _Cost(way, start, end, shape, nonzeros, bits, parameters or shipped_parameters(), counts).total()
+
+
+class _Cost:
+    """The closed form of one conversion."""
+
+    def __init__(
+        self,
+        way: Recipe,
+        source: Format,
+        target: Format,
+        shape: Sequence[int],
+        nonzeros: float,
+        bits: int,
+        parameters: MintParameters,
+        counts: Mapping[str, float] | None,
+    ) -> None:
+        self.way, self.shape, self.nonzeros, self.parameters = way, shape, nonzeros, parameters
+        self.size = math.prod(shape)
+        self.source = _spans(source, shape, nonzeros, bits, counts)
+        self.target = _spans(target, shape, nonzeros, bits, counts)
+        self.rounds = max(1, len(shape) - 1)
+        self.keys = shape[1] if target.name == "csc" else shape[0]
+        self.sums = {edge.block: self._behind(edge.block) for edge in way.edges}
+
+    def total(self) -> ConversionCost:
+        """Cycles and operations."""
+        if self.way.is_two_pass:
+            return ConversionCost(*self._two_passes(), self._operations())
+        front = [block for block in self.way.blocks if block != WRITE]
+        beats = max(self._input_beats(self.source), self._output_beats(), *map(self._beats, front))
+        return ConversionCost(beats - 1 + self.sums[READ], 0, self._operations())
+
+    def _two_passes(self) -> tuple[int, int]:
+        """Counting the keys; and summing the counters up, scattering, storing."""
+        lanes = self.parameters.lanes
+        ranges = max(1, -(-self.keys // self.parameters.counters))
+        front = [block for block in self.way.blocks if self._is_front(block)] if self._is_turned() else []
+        reading = self._input_beats(self.source) if front else 0
+        decoded = max([reading, *map(self._beats, front)])
+        counted = sum(self._latency(block, "results") for block in KEYS[:-1])
+        begun = sum(self._latency(block, "results") for block in [READ, *front])
+        first = max(decoded, _beats(self.nonzeros, lanes.chunk)) - 1 + begun + counted
+        keys = -(-self.keys // ranges)
+        summed = _beats(keys, lanes.scan) - 1 + self._latency(COUNTERS, "results")
+        again = decoded - counted - summed  # what is left of the second decoding when scattering begins
+        scattered = max(_beats(self.nonzeros, lanes.scatter), again) + self._latency(SCATTER, "results")
+        behind = [block for block in self.way.blocks if self._is_behind(block)]
+        stored = max(self._output_beats(), *map(self._beats, behind)) + self.sums["drain"] - 2
+        return first, (ranges - 1) * (first + summed + scattered) + summed + scattered + stored
+
+    def _is_turned(self) -> bool:
+        return "turn" in self.way.blocks
+
+    def _is_front(self, block: str) -> bool:
+        """Whether a block decodes the source, before keys are counted."""
+        return block not in (READ, WRITE, SCATTER, *KEYS) and not self._is_behind(block)
+
+    def _is_behind(self, block: str) -> bool:
+        """Whether a block works on items in their new order."""
+        order = self.way.blocks
+        return block != WRITE and order.index(block) >= order.index("drain")
+
+    def _behind(self, block: str) -> int:
+        """The most cycles from an item's coming to a block to its being written, with that of writing."""
+        if block == WRITE:
+            return 1
+        edges = [edge for edge in self.way.edges if edge.block == block and edge.to != READ]
+        return max(self._latency(block, edge.output) + self._behind(edge.to) for edge in edges)
+
+    def _latency(self, block: str, output: str) -> int:
+        return latency(block, output, self.parameters, self.shape)
+
+    def _input_beats(self, spans: Layout) -> int:
+        return _beats(sum(span.bits for span in spans), LINE_BITS)
+
+    def _words(self, spans: Layout) -> float:
+        """Words on the chip: one an item, but of a mask."""
+        return sum(
+            math.ceil(span.length / MASK_BITS) if span.name == "mask" else span.length for span in spans
+        )
+
+    def _output_beats(self) -> int:
+        return _beats(self._words(self.target), self.parameters.lanes.words)
+
+    def _count(self, spans: Layout, name: str) -> float:
+        return sum(span.length for span in spans if span.name == name)
+
+    def _pointers(self, spans: Layout) -> float:
+        names = ("row_ptr", "col_ptr", "pos")
+        return sum(span.length for span in spans if span.name.startswith(names))
+
+    def _items(self, block: str) -> float:
+        """What goes through a block."""
+        name = family(block).rstrip("_")
+        if name in ("compare", "fill"):
+            return self.size
+        if name in ("scan", "increment"):
+            return self._count(self.source, "runs") or self.size
+        if name == "difference":
+            return self._count(self.target, "runs")
+        if name == "scan_counts":
+            return self._pointers(self.target)
+        if name == "expand":
+            return max(self.nonzeros, self._pointers(self.source))
+        if name == "blocks":
+            return self._count(self.target, "values")
+        if name == "offsets":
+            return self.keys
+        return self.size / MASK_BITS if name == "scan_mask" else self.nonzeros
+
+    def _beats(self, block: str) -> int:
+        if block == READ:
+            return 0
+        name, lanes = family(block).rstrip("_"), self.parameters.lanes
+        from_dense = not self._count(self.source, "runs")
+        known = {
+            "scan": min(lanes.scan, lanes.words) if from_dense else lanes.scan,
+            "scan_counts": lanes.scan,
+            "offsets": lanes.scan,
+            "scan_mask": 1,
+            "divide": max(1, lanes.divide // self.rounds),
+            "divide_blocks": lanes.divide,
+            "multiply": max(1, lanes.multiply // self.rounds),
+        }
+        chunked = lanes.chunk if name in KEYS else lanes.words
+        return _beats(self._items(block), known.get(name, chunked))
+
+    def _operations(self) -> dict[str, int]:
+        """By name, over all blocks; what two passes decode is decoded twice."""
+        found: dict[str, int] = {}
+        for block in self.way.blocks:
+            twice = 2 if self._is_turned() and self._is_front(block) else 1
+            for name, number in self._done(family(block).rstrip("_"), block).items():
+                found[name] = found.get(name, 0) + twice * math.ceil(number)
+        return found
+
+    def _done(self, name: str, block: str) -> Mapping[str, float]:
+        """Operations of a block."""
+        lanes, items = self.parameters.lanes, self._items(block)
+        adders = prefix_sum.adders(self.parameters.scan_form, lanes.scan)
+        if name in ("scan", "scan_mask", "scan_counts", "offsets"):
+            return {"add": adders * self._beats(block)}
+        if name == "sort":
+            levels = (lanes.chunk - 1).bit_length()
+            return {"compare_exchange": lanes.chunk // 2 * levels * (levels + 1) // 2 * self._beats(block)}
+        known: Mapping[str, tuple[str, float]] = {
+            "divide": ("divide", items * self.rounds),
+            "divide_blocks": ("divide", 2 * items),
+            "multiply": ("multiply", items * self.rounds),
+            "compare": ("compare", items),
+            "expand": ("compare", self._pointers(self.source)),
+            "count": ("count", items),
+            "tally": ("count", items),
+            "scatter": ("scatter", items),
+        }
+        return dict([known[name]]) if name in known else {}
+
+
+def _beats(items: float, lanes: int) -> int:
+    return math.ceil(items / lanes)
+
+
+def _spans(
+    form: Format, shape: Sequence[int], nonzeros: float, bits: int, counts: Mapping[str, float] | None
+) -> Layout:
+    """The arrays of a format."""
+    expected = form.expected_counts(shape, nonzeros / max(1, math.prod(shape)))
+    return form.layout(shape, {**expected, "nonzeros": nonzeros, **(counts or {})}, bits)

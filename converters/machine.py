@@ -1,0 +1,196 @@
+"""MINT, composed: a converter put together by a recipe, between a reader and a writer of memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+from accelerators.composition import Composition, PartFactory, count
+from accelerators.configuration import ConfigurationError
+from accelerators.machine import MemoryUse, Traffic
+from converters.arrays import Source, Target
+from converters.blocks import BLOCKS, Job, latency
+from converters.configuration import MintParameters
+from converters.lines import LINE_BITS, LINE_BYTES
+from converters.reader import Reader
+from converters.recipes import Edge, family, recipe
+from converters.stages import LaneStage
+from converters.writer import Writer
+from sim import Component, Kernel
+from workloads.formats import Encoded, Format
+from workloads.formats.format import Layout
+
+__all__ = ["Mint"]
+
+WORD_BITS = 62  # of a word that holds all coordinates
+READ, WRITE = "read", "write"
+
+
+class Mint(Composition[MintParameters]):
+    """A converter with its source in memory; writes the target.
+
+    Args:
+        parameters: the configuration.
+        source: what is converted.
+        target: the format it is converted to.
+        header: the arrays of the target, without their items, and its counts.
+        parts: blocks to take in the place of those in ``PARTS``, by the same names.
+        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+
+    Raises:
+        WorkloadError: there is no recipe.
+        ConfigurationError: coordinates that no word of the converter holds.
+    """
+
+    NAME = "mint"
+    TENSORS: ClassVar = {"A": (0,), "Z": (1,)}
+    work = "write"
+
+    def __init__(
+        self,
+        parameters: MintParameters,
+        source: Encoded,
+        target: Format,
+        header: tuple[Layout, Mapping[str, int]],
+        *,
+        parts: Mapping[str, PartFactory] | None = None,
+        kernel: Kernel | None = None,
+    ) -> None:
+        super().__init__(parameters, parts, kernel)
+        _check_words(source)
+        self.source = source
+        self.layout, self.counts = header
+        self.job = Job(parameters, source.format, target, source.shape, source.nonzeros)
+        self.recipe = recipe(source.format.name, target.name, len(source.shape))
+        self.target = Target(target, source.shape, source.bits, self.layout)
+        self.stages: dict[str, Component] = {}
+        self._add_ends()
+        self._add_stages()
+        self._connect()
+        if not parameters.port.ideal:
+            users = [(self.reader, "requests", "replies"), (self.writer, "requests", "")]
+            self.add_memory(users, LINE_BYTES)
+        self.build()
+
+    def _ports(self, block: str) -> list[str]:
+        """The ports by which the recipe reads, or writes, each once."""
+        if block == READ:
+            named = [edge.output for edge in self.recipe.edges if edge.block == READ]
+        else:
+            named = [edge.input for edge in self.recipe.edges if edge.to == WRITE]
+        return list(dict.fromkeys(named))
+
+    def _add_ends(self) -> None:
+        """The reader of the source and the writer of the target."""
+        parameters, lanes = self.parameters, self.parameters.lanes
+        ranges = -(-self.job.keys // parameters.counters) if self.recipe.is_two_pass else 1
+        source = Source(
+            self.source,
+            lanes=lanes.words,
+            chunk=lanes.chunk,
+            lines=parameters.port.lines,
+            ranges=max(1, ranges),
+        )
+        twice = "turn" in self.recipe.blocks
+        self.inputs, self.outputs = self._ports(READ), self._ports(WRITE)
+        self.reader = self.add(Reader, READ, [source.stream(name, twice=twice) for name in self.inputs])
+        routes = [self.target.routes(port) for port in self.outputs]
+        self.writer = self.add(
+            Writer,
+            WRITE,
+            routes,
+            self.target.regions,
+            words=lanes.words,
+            backlog=parameters.port.backlog,
+            port=1,
+        )
+
+    def _add_stages(self) -> None:
+        self.pad = self.job.scratchpad() if self.recipe.is_two_pass else None
+        for block in self.recipe.blocks:
+            if block not in (READ, WRITE):
+                make = BLOCKS[family(block).rstrip("_")]
+                self.stages[block] = self.add(make, block, self.job, self.pad)
+
+    def _connect(self) -> None:
+        for edge in self.recipe.edges:
+            cycles = latency(edge.block, edge.output, self.parameters, self.source.shape)
+            producer, output, room = self._producer(edge)
+            consumer, port = self._consumer(edge)
+            capacity = room * (cycles + 2)
+            self.kernel.connect(producer, output, consumer, port, capacity=capacity, latency=cycles)
+
+    def _producer(self, edge: Edge) -> tuple[Component, str, int]:
+        """The component at an edge's beginning, its port, and the tokens it may push in a cycle."""
+        if edge.block == READ:
+            place = self.inputs.index(edge.output)
+            return (
+                self.reader,
+                f"streams[{place}]",
+                1 + max(self.parameters.lanes.words, self.parameters.lanes.chunk),
+            )
+        stage = self.stages[edge.block]
+        assert isinstance(stage, LaneStage)
+        return stage, edge.output, stage.room
+
+    def _consumer(self, edge: Edge) -> tuple[Component, str]:
+        if edge.to == WRITE:
+            return self.writer, f"items[{self.outputs.index(edge.input)}]"
+        return (self.reader if edge.to == READ else self.stages[edge.to]), edge.input
+
+    def result(self) -> Encoded:
+        """The target, as it has been written."""
+        return self.target.encoded(self.counts)
+
+    def operations(self) -> Mapping[str, int]:
+        """Words written, and what the blocks did: compares, adds, divisions ..."""
+        found = {"write": count("words_taken", self.writer)}
+        for counter, name in OPERATIONS.items():
+            parts = [stage for stage in self.stages.values() if counter in stage.COUNTERS]
+            if parts:
+                found[name] = found.get(name, 0) + count(counter, *parts)
+        return found
+
+    def traffic(self) -> dict[str, Traffic]:
+        """Bytes of whole lines, of the source (A) and of the target (Z)."""
+        if self.parameters.port.ideal:
+            return {
+                "A": Traffic(LINE_BYTES * count("lines", self.reader), 0),
+                "Z": Traffic(0, LINE_BYTES * count("lines", self.writer)),
+            }
+        return super().traffic()
+
+    def memory(self) -> MemoryUse | None:  # type: ignore[override]  # an ideal port has none
+        """How the memory was used; None without one."""
+        return None if self.parameters.port.ideal else super().memory()
+
+    def traffic_minimum_bytes(self) -> int:
+        """Source and target once, in whole lines."""
+        target = self.target.format.packed_bits(self.layout)
+        return self.source.line_bytes + sum(-(-bits // LINE_BITS) * LINE_BYTES for bits in target)
+
+    def progress(self) -> tuple[int, int]:
+        """Words written, and words in all."""
+        return count("words_taken", self.writer), max(1, sum(int(span.length) for span in self.layout))
+
+
+OPERATIONS = {  # by counter, what a report calls it
+    "adds": "add",
+    "divisions": "divide",
+    "multiplies": "multiply",
+    "compare_exchanges": "compare_exchange",
+    "clusters": "cluster",
+    "compares": "compare",
+    "updates": "count",
+    "scattered": "scatter",
+}
+
+
+def _check_words(source: Encoded) -> None:
+    """Refuse coordinates that do not lie side by side in a word, or places that no word numbers."""
+    bits = sum(max(1, (size - 1).bit_length()) for size in source.shape)
+    if bits > WORD_BITS or math.prod(source.shape) >= 1 << WORD_BITS:
+        raise ConfigurationError(
+            f"the coordinates of {source.shape} take {bits} bits; a converter's words hold {WORD_BITS}"
+        )

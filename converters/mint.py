@@ -1,0 +1,24 @@
+"""MINT as a machine among others: what the front door needs to run conversions, report and draw them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from accelerators.machine import EVENT, Accelerator
+from converters.configuration import MintParameters
+from converters.machine import Mint
+from converters.problem import Conversion
+
+__all__ = ["MINT"]
+
+MINT = Accelerator(
+    name=Mint.NAME,
+    summary="converts between formats, by recipes of shared blocks (IPDPS 2021)",
+    configuration=MintParameters,
+    folder=Path(__file__).parent,
+    models={EVENT: Mint},
+    workers="write",
+    channels="memory.channel",
+    parts=Mint.PARTS,
+    solves=(Conversion,),
+)

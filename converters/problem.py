@@ -1,0 +1,87 @@
+"""The problem of a converter: a tensor in one format, to be had in another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from converters.recipes import recipe
+from workloads import Problem, ProblemParameters, WorkloadError
+from workloads.formats import Encoded, Format, check_width, format_called
+from workloads.formats.format import Layout
+from workloads.tensor import SparseTensor
+from workloads.verification import Comparison
+
+__all__ = ["Conversion", "ConversionParameters"]
+
+
+class ConversionParameters(ProblemParameters):
+    """From which format, to which, by their names, and how many bits a value has."""
+
+    source: str
+    target: str
+    bits: int = 32
+
+
+class Conversion(Problem):
+    """A matrix in one format, to be had in another, exact to the bit."""
+
+    kind = "conversion"
+    answer = "encoding"
+    reference = "encoding"
+    tensors = ("A",)
+    Parameters = ConversionParameters
+
+    @property
+    def asked(self) -> ConversionParameters:
+        """Its parameters."""
+        assert isinstance(self.parameters, ConversionParameters)
+        return self.parameters
+
+    @property
+    def title(self) -> str:
+        """``A from csr to csc``."""
+        return f"A from {self.asked.source} to {self.asked.target}"
+
+    @property
+    def tensor(self) -> SparseTensor:
+        """What is converted."""
+        operand: Any = self.operands["A"]
+        return SparseTensor.from_matrix(operand.matrix)
+
+    def check_operands(self) -> None:
+        """Refuse what no format of the two, or no recipe, is for.
+
+        Raises:
+            WorkloadError: saying which.
+        """
+        check_width(self.asked.bits)
+        recipe(self.asked.source, self.asked.target)
+        operand: Any = self.operands["A"]
+        if not operand.matrix.has_canonical_format:
+            what = f"{operand.name} has several values at one place, and a format holds one"
+            raise WorkloadError(what, fix="read it with duplicates=sum, or draw it with duplicates=drop")
+        for name in (self.asked.source, self.asked.target):
+            format_called(name).check(operand.shape)
+
+    @cached_property
+    def expected(self) -> Encoded:
+        """The target, as its format encodes the tensor."""
+        return format_called(self.asked.target).encode(self.tensor, self.asked.bits)
+
+    def given(self) -> tuple[Encoded, Format, tuple[Layout, Mapping[str, int]]]:
+        """The source, the target's format, and what the header of the target says."""
+        source = format_called(self.asked.source).encode(self.tensor, self.asked.bits)
+        return source, self.expected.format, (self.expected.layout, self.expected.counts)
+
+    def check(self, answer: Encoded) -> Comparison:
+        """Compare bit by bit."""
+        wrong = self.expected.difference(answer)
+        lengths = [sum(len(field.items) for field in one.fields) for one in (self.expected, answer)]
+        missing, extra = max(0, lengths[0] - lengths[1]), max(0, lengths[1] - lengths[0])
+        return Comparison(0.0 if wrong is None else float("inf"), missing, extra, 0.0)
+
+    def outline(self, answer: Encoded) -> tuple[tuple[int, ...], int]:
+        """Shape and nonzeros."""
+        return answer.shape, answer.nonzeros

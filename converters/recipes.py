@@ -1,0 +1,121 @@
+"""The recipes: how each conversion is put together from blocks, as a graph that ``recipes.yaml`` holds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from itertools import pairwise
+
+import yaml
+
+from workloads.errors import WorkloadError
+from workloads.formats import format_called
+
+__all__ = ["Edge", "Recipe", "family", "recipe", "sources", "targets"]
+
+DEFAULT_OUTPUT, DEFAULT_INPUT = "results", "items"
+COPY = ("read.lines > write.lines",)  # what is in its format already passes the converter by
+
+
+@dataclass(frozen=True)
+class Edge:
+    """What a block gives to another: the results of one block, by its port, are what comes in at a port."""
+
+    block: str
+    output: str
+    to: str
+    input: str
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A conversion as a graph.
+
+    Args:
+        source, target: families of formats.
+        lines: as they stand in ``recipes.yaml``.
+        edges: the same, an edge each.
+    """
+
+    source: str
+    target: str
+    lines: tuple[str, ...]
+    edges: tuple[Edge, ...]
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks, each once, in the order in which they stand; numbers tell those of a kind apart."""
+        named = [name for edge in self.edges for name in (edge.block, edge.to)]
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def is_two_pass(self) -> bool:
+        """Whether items are counted first and then scattered."""
+        return "scatter" in self.blocks
+
+
+def family(name: str) -> str:
+    """The family of a format, which its recipes are for: ``bsr`` of ``bsr2``, ``rlc`` of ``rlc5-value``."""
+    return re.sub("[0-9].*$", "", name)
+
+
+@cache
+def _table() -> dict[tuple[str, str], tuple[str, ...]]:
+    """The lines of every recipe."""
+    text = resources.files("converters").joinpath("recipes.yaml").read_text(encoding="utf-8")
+    pairs = {tuple(names.split()): tuple(lines) for names, lines in yaml.safe_load(text).items()}
+    return {(source, target): lines for (source, target), lines in pairs.items()}
+
+
+def sources() -> list[str]:
+    """Families that can be converted from."""
+    return list(dict.fromkeys(source for source, _target in _table()))
+
+
+def targets(source: str) -> list[str]:
+    """Families that a format can be converted to; itself, by a copy, among them."""
+    found = [target for start, target in _table() if start == family(source)]
+    return [*found, family(source)]
+
+
+def recipe(source: str, target: str, order: int = 2) -> Recipe:
+    """The recipe from a format to another.
+
+    Args:
+        source, target: names of formats.
+        order: of the tensor.
+
+    Raises:
+        WorkloadError: there is none, with those that there are; or no such format.
+    """
+    source, target = (format_called(name).name for name in (source, target))
+    start, end = family(source), family(target)
+    lines = COPY if source == target else _table().get((start, end))
+    if lines is None:
+        legal = ", ".join(targets(start))
+        raise WorkloadError(f"no recipe converts {source} to {target}", fix=f"{source} goes to {legal}")
+    lines = tuple(line for template in lines for line in _levels(template, order))
+    return Recipe(start, end, lines, tuple(edge for line in lines for edge in _edges(line)))
+
+
+def _levels(line: str, order: int) -> list[str]:
+    """A line that stands for one of each level of a tree; any other as it is."""
+
+    def path(level: int) -> str:
+        return "read.level_1" if level == 1 else f"expand_{level}"
+
+    if "{level}" not in line:
+        return [line.format(deepest=path(order))]
+    return [line.format(level=level, above=path(level - 1)) for level in range(2, order + 1)]
+
+
+def _edges(line: str) -> list[Edge]:
+    """The edges of a chain."""
+    names = [name.strip().partition(".")[::2] for name in line.split(">")]
+    edges = []
+    for place, ((block, port), (to, into)) in enumerate(pairwise(names)):
+        output = port if place == 0 and port else DEFAULT_OUTPUT
+        edges.append(Edge(block, output, to, into or DEFAULT_INPUT))
+    return edges

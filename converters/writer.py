@@ -1,0 +1,223 @@
+"""The memory controller's way out: the arrays of the target, packed into lines as their items come."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+
+from converters.lines import LINE_BITS, LINE_BYTES
+from converters.stages import ITEM
+from hw.memory import PORT_SHIFT, REQUEST, WRITE
+from hw.stream import STOP
+from sim.channel import Channel
+from sim.component import Component, Input, Output, Signal
+
+
+class Region:
+    """Where one or more arrays that are packed together lie in memory.
+
+    Args:
+        address: of its first byte.
+    """
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+        self.bits = 0  # so far
+        self.written = 0  # lines
+
+    def full(self) -> bool:
+        """Whether a line can be written that is full."""
+        return (self.written + 1) * LINE_BITS <= self.bits
+
+    def begun(self) -> bool:
+        """Whether a line has bits that have not been written."""
+        return self.written * LINE_BITS < self.bits
+
+
+class TargetArray:
+    """One array of the target, as it is written.
+
+    Args:
+        width: bits of an item.
+        region: where it lies.
+    """
+
+    def __init__(self, width: int, region: Region) -> None:
+        self.width, self.region = width, region
+        self.count = 0
+        self._space = 1024
+        self._items = np.zeros(self._space, np.int64).data
+
+    def append(self, item: int) -> None:
+        """Put an item behind the last."""
+        if self.count == self._space:
+            self._grow()
+        self._items[self.count] = item
+        self.count += 1
+        self.region.bits += self.width
+
+    def _grow(self) -> None:
+        larger = np.zeros(2 * self._space, np.int64)
+        larger[: self._space] = self._items
+        self._items, self._space = larger.data, 2 * self._space
+
+    def items(self) -> memoryview:
+        """What it holds."""
+        return self._items[: self.count]
+
+
+class Route:
+    """Which arrays the words of a token are for.
+
+    Args:
+        arrays: for parts of the token's word.
+        shifts, widths: where in the word each part lies.
+        values: the array for the token's value, or None.
+    """
+
+    def __init__(
+        self,
+        arrays: Sequence[TargetArray],
+        shifts: Sequence[int],
+        widths: Sequence[int],
+        values: TargetArray | None,
+    ) -> None:
+        self.arrays = list(arrays)
+        self.shifts = array("q", shifts)
+        self.masks = array("q", [(1 << width) - 1 for width in widths])
+        self.values = values
+        self.words = len(arrays) + (values is not None)  # on the chip
+
+    def put(self, word: int, value: float) -> None:
+        """Put the parts of a token into the arrays."""
+        for i in range(len(self.arrays)):
+            target = self.arrays[i]
+            target.append(word >> self.shifts[i] & self.masks[i])
+        if self.values is not None:
+            self.values.append(int(value))
+
+
+class Writer(Component):
+    """Takes the items of a target, packs them, and writes each line when it is full.
+
+    Interface: the tokens of ``items[i]`` go to the arrays that the route of their reference names; a stop
+    ends them. ``requests`` goes to memory; without it lines are written when they are full.
+
+    Timing: 16 words a cycle, which are 512 bits on the chip; an item that does not fit goes over to the next
+    cycle in part. The ports are
+    served first in turn. A cycle writes one line. Partly filled lines are written when all has come.
+
+    Args:
+        name: instance name.
+        routes: by port, by reference.
+        regions: of all arrays.
+        words: a cycle.
+        backlog: full lines that wait to be written, at the most, before no more is taken.
+        port: number of its port at the network to memory.
+    """
+
+    PORTS = (Input("items", ITEM, array=True), Output("requests", REQUEST, optional=True))
+    COUNTERS = ("words_taken", "lines", "beats")
+    SIGNALS = (Signal("words_taken", 48), Signal("lines", 48))
+
+    items: list[Channel]
+    requests: Channel | None
+
+    def __init__(
+        self,
+        name: str,
+        routes: Sequence[Sequence[Route]],
+        regions: Sequence[Region],
+        *,
+        words: int,
+        backlog: int,
+        port: int = 0,
+    ) -> None:
+        super().__init__(name)
+        self.routes = [list(by_reference) for by_reference in routes]
+        self.regions = list(regions)
+        self.words = words
+        self.backlog = backlog
+        self.tag = port << PORT_SHIFT
+        self.open = len(self.routes)  # ports without a stop
+        self.first = 0  # port that is served first
+        self.credit = 0  # words that may be taken
+        self.waiting = 0  # full lines that have not been written
+        self.words_taken = self.lines = self.beats = 0
+
+    def tick(self, now: int) -> int:
+        """Take a beat, and write a line."""
+        taken = self._take_beat() if self.waiting < self.backlog else False
+        wrote = self._write()
+        if taken or wrote:
+            return self.busy(now + 1)
+        self.credit = 0
+        if self._any_begun() and (self.waiting > 0 or self.open == 0):
+            assert self.requests is not None
+            return self.wait_output(self.requests)
+        return self.idle()
+
+    def _take_beat(self) -> bool:
+        """Take as many items as there are words for; whether there were any, or a stop."""
+        self.credit += self.words
+        before, ended = self.words_taken, self.open
+        short = False
+        ports = len(self.items)
+        for i in range(ports):
+            port = (self.first + i) % ports
+            if not short:
+                short = not self._take(self.items[port], self.routes[port])
+        self.first = (self.first + 1) % ports
+        if not short:
+            self.credit = 0
+        if self.words_taken > before:
+            self.beats += 1
+            self._count_waiting()
+        return self.words_taken > before or self.open < ended
+
+    def _take(self, channel: Channel, routes: list[Route]) -> bool:
+        """Take the items of a port; whether there are words left."""
+        while channel.can_pop():
+            if channel.control() == STOP:
+                self.open -= 1
+            else:
+                route = routes[channel.reference()]
+                if route.words > self.credit:
+                    return False
+                route.put(channel.coordinate(), channel.value())
+                self.credit -= route.words
+                self.words_taken += route.words
+            channel.pop()
+        return True
+
+    def _count_waiting(self) -> None:
+        self.waiting = 0
+        for region in self.regions:
+            self.waiting += region.bits // LINE_BITS - region.written
+
+    def _any_begun(self) -> bool:
+        begun = 0
+        for region in self.regions:
+            begun += region.begun()
+        return begun > 0
+
+    def _write(self) -> bool:
+        """Write a line that is full, or at the end one that is begun."""
+        if self.requests is not None and not self.requests.can_push():
+            return False
+        for region in self.regions:
+            while region.full() or (self.open == 0 and region.begun()):
+                self._send(region)
+                if self.requests is not None:
+                    return True
+        return False
+
+    def _send(self, region: Region) -> None:
+        if self.requests is not None:
+            self.requests.push(WRITE, self.tag, region.address + region.written * LINE_BYTES)
+        if region.full():
+            self.waiting -= 1
+        region.written += 1
+        self.lines += 1

@@ -1,0 +1,72 @@
+"""``fiberscope convert``: one conversion between formats, its progress, its report and its summary."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from fiberscope.commands.delivery import delivering
+from fiberscope.commands.options import Config, Exact, Json, Matrix, Quiet, Settings
+from fiberscope.commands.recorded import Vcd, VcdCycles, VcdPlain, VcdScope, VcdTrigger, VcdWindow
+from fiberscope.commands.sim import CycleLimit, Energy, Histograms, MemoryTrace, checked_outputs, ended
+from fiberscope.commands.waveform_size import sized
+
+__all__ = ["convert"]
+
+_Source = Annotated[str, typer.Argument(metavar="FROM", help="Format that the matrix is in: csr, zvc, ...")]
+_Target = Annotated[str, typer.Argument(metavar="TO", help="Format that it is to be in: csc, bsr2, ...")]
+_Bits = Annotated[int, typer.Option(metavar="8|16|32", help="Bits of a value.")]
+
+
+def convert(
+    context: typer.Context,
+    source: _Source,
+    target: _Target,
+    matrix: Matrix,
+    bits: _Bits = 32,
+    settings: Settings = None,
+    config: Config = None,
+    json: Json = None,
+    vcd: Vcd = None,
+    vcd_window: VcdWindow = None,
+    vcd_scope: VcdScope = None,
+    vcd_trigger: VcdTrigger = None,
+    vcd_cycles: VcdCycles = None,
+    vcd_plain: VcdPlain = False,
+    memory_trace: MemoryTrace = None,
+    exact: Exact = False,
+    histograms: Histograms = False,
+    cycle_limit: CycleLimit = None,
+    energy: Energy = False,
+    quiet: Quiet = False,
+) -> int:
+    """Convert a matrix between formats in MINT's hardware; the result is verified bit by bit.
+
+    \b
+    Examples:
+      fiberscope convert csr csc wiki-Vote
+      fiberscope convert csr bsr4 uniform:rows=100,cols=100,nonzeros=500 --bits 16 --json out.json
+    """
+    from accelerators.configuration import parse_settings
+    from converters.mint import MINT
+    from converters.recipes import recipe
+    from fiberscope.api import simulate
+    from fiberscope.commands.progress import watched
+
+    recipe(source, target)  # refused before anything is read
+    waveform = checked_outputs(context)
+    asked = {"problem.source": source.lower(), "problem.target": target.lower(), "problem.bits": bits}
+    run = partial(simulate, MINT, matrix, config=config, exact=exact, histograms=histograms)
+    given = {**parse_settings(settings or []), **asked}
+    with delivering(json, quiet, vcd) as deliver, watched(quiet) as tell:
+        report = run(
+            settings=given,
+            cycle_limit=cycle_limit,
+            waveform=waveform,
+            memory_trace=memory_trace,
+            progress=sized(tell, waveform),
+        )
+    deliver(report)
+    return ended(report, energy)
