@@ -21,14 +21,18 @@ cdef class StopDropper(Dropper):
     @cython.locals(source=Channel, kind=long)
     cpdef long update(self, long now) except? -2
 
-cdef class EmptyFiberDropper(Dropper):
-    cdef readonly bint begun
-    cdef readonly long level
+@cython.final
+cdef class StopMerger:
+    cdef OutputStream stream
+    cdef long quirks
+    cdef bint begun
+    cdef long level
     cdef readonly long dropped
+
+    cdef bint offer(self, long kind, long payload, double value) except -1
+
+cdef class EmptyFiberDropper(Dropper):
+    cdef StopMerger merger
 
     @cython.locals(source=Channel, kind=long)
     cpdef long update(self, long now) except? -2
-    @cython.final
-    cdef int _take_stop(self, long level) except -1
-    @cython.final
-    cdef int _send_stop(self) except -1

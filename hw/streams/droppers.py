@@ -71,9 +71,39 @@ class StopDropper(Dropper):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
 
+class StopMerger:
+    """Sends a stream without the stops of empty fibers: of stops behind one another the highest is left.
+
+    Args:
+        stream: where it is sent.
+        quirks: see ``EmptyFiberDropper``.
+    """
+
+    def __init__(self, stream: OutputStream, quirks: int) -> None:
+        self.stream = stream
+        self.quirks = quirks
+        self.begun = False  # anything but a stop has come
+        self.level = NO_STOP  # the highest of the stops since
+        self.dropped = 0
+
+    def offer(self, kind: int, payload: int, value: float) -> bool:
+        """Take a token, or send the stop that belongs in front of it: then it is still to be offered."""
+        if kind == STOP:
+            self.dropped += 1
+            self.level = max(self.level, payload)
+            return True
+        if self.level != NO_STOP and (self.begun or (kind == DONE and not self.quirks & Q18)):
+            self.stream.push(STOP, self.level)
+            self.dropped -= 1
+            self.level = NO_STOP
+            return False
+        self.begun, self.level = True, NO_STOP
+        self.stream.push(kind, payload, value)
+        return True
+
+
 class EmptyFiberDropper(Dropper):
-    """Drops the stops of empty fibers: of several stops behind one another the one of the highest level is
-    left.
+    """Drops the stops of empty fibers: of several stops behind one another the highest is left.
 
     Interface: that of ``Dropper``. Stops at the start of the stream are dropped. A stream of empty fibers
     only leaves as its highest stop.
@@ -88,13 +118,12 @@ class EmptyFiberDropper(Dropper):
     Source: the public simulator (weiya711/sam at 6e477d1).
     """
 
-    COUNTERS = ("dropped",)
+    merger: StopMerger  # once elaborated
 
-    def __init__(self, name: str, carries: Protocol = CRD, quirks: int = CLEAN) -> None:
-        super().__init__(name, carries, quirks)
-        self.begun = False  # anything but a stop has come
-        self.level = NO_STOP  # the highest of the stops since
-        self.dropped = 0
+    def elaborate(self) -> None:
+        """Fetch the streams."""
+        super().elaborate()
+        self.merger = StopMerger(self.out_stream, self.quirks)
 
     def update(self, now: int) -> int:
         """Take a stop, let it go, or let through what is behind it."""
@@ -102,22 +131,12 @@ class EmptyFiberDropper(Dropper):
         if not source.can_pop():
             return self.wait_input(source)
         kind = source.control()
-        if kind == STOP:
-            self._take_stop(source.coordinate())
+        if self.merger.offer(kind, source.coordinate(), source.value()):
             source.pop()
-            return self.busy(now + 1)
-        if self.level != NO_STOP and (self.begun or (kind == DONE and not self.quirks & Q18)):
-            self._send_stop()
-            return self.busy(now + 1)
-        self.begun, self.level = True, NO_STOP
-        self.pass_head()
-        return self.finish(now) if kind == DONE else self.busy(now + 1)
+            if kind == DONE:
+                return self.finish(now)
+        return self.busy(now + 1)
 
-    def _take_stop(self, level: int) -> None:
-        self.dropped += 1
-        self.level = max(self.level, level)
-
-    def _send_stop(self) -> None:
-        self.out_stream.push(STOP, self.level)
-        self.dropped -= 1
-        self.level = NO_STOP
+    def counters(self) -> dict[str, int]:
+        """Stops that have been dropped, and tokens by kind."""
+        return {"dropped": self.merger.dropped, **super().counters()}

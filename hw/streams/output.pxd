@@ -15,3 +15,5 @@ cdef class OutputStream:
     @cython.locals(channel=Channel)
     cpdef Channel first_full(self)
     cpdef int push(self, long kind, long payload=*, double value=*) except -1
+    @cython.locals(place=long)
+    cpdef int push_part(self, long payload, long left) except -1

@@ -43,6 +43,12 @@ class OutputStream:
         for place in range(self.consumers):
             inline.channel(self.channels[place]).push(kind, payload, 0, value)
 
+    def push_part(self, payload: int, left: int) -> None:
+        """Send a part of a word; the token counts with the last, behind which none are left."""
+        self.tokens[DATA] += left == 0
+        for place in range(self.consumers):
+            inline.channel(self.channels[place]).push(DATA, payload, 0, left)
+
     def counters(self) -> dict[str, int]:
         """Tokens so far by kind, as in ``out_crd_stops``."""
         return {f"{self.name}_{label}": self.tokens[kind] for label, kind in COUNTED}

@@ -13,17 +13,22 @@ from hw.streams.accumulators import MatrixReduce, VectorReduce
 from hw.streams.alu import Alu
 from hw.streams.arrays import ArrayLoad
 from hw.streams.bit_vector import BitVectorScanner
+from hw.streams.bit_words import BitVector, Chunker
 from hw.streams.compressed import CompressedScanner
 from hw.streams.coordinate_dropper import CoordinateDropper
 from hw.streams.dense import DenseScanner
 from hw.streams.droppers import EmptyFiberDropper, StopDropper
+from hw.streams.hold import CoordinateHold
 from hw.streams.join import Intersect, Union
 from hw.streams.points import PointToFiber
 from hw.streams.quirks import PUBLIC
 from hw.streams.reduce import ScalarReduce
 from hw.streams.repeater import Repeater, RepeatSignalGenerator
 from hw.streams.skipping import SkippingScanner
+from hw.streams.split import Flatten, Split
 from hw.streams.testing import SEEN, run_streams
+from hw.streams.word_dropper import WordDropper
+from hw.streams.word_joiners import WordIntersect
 from hw.streams.writers import CompressedWriter, ValuesWriter
 from sim import SimulationError
 
@@ -100,6 +105,29 @@ BLOCKS = {
     "crddrop": (lambda given: CoordinateDropper("block", quirks=PUBLIC), *OUTER_INNER),
     "stkndrop": (lambda given: StopDropper("block", quirks=PUBLIC), *THROUGH),
     "emptyfiber_stkndrop": (lambda given: EmptyFiberDropper("block", quirks=PUBLIC), *THROUGH),
+    "crdhold": (lambda given: CoordinateHold("block", PUBLIC), *OUTER_INNER),
+    "split": (
+        lambda given: Split("block", given["split_factor"], given["orig_crd"], PUBLIC),
+        {"crd": "in_crd"},
+        OUTER_INNER[1],
+    ),
+    "flatten": (
+        lambda given: Flatten("block", given["split_factor"], PUBLIC),
+        OUTER_INNER[0],
+        {"crd": "out_crd"},
+    ),
+    "bv_convert": (lambda given: BitVector("block", PUBLIC), {"crd": "in_crd"}, {"bv": "out_bv"}),
+    "bv_chunk": (
+        lambda given: Chunker("block", given["width"], given["size"], PUBLIC),
+        {"bv": "in_bv"},
+        {"bv": "out_bv", "ref": "out_ref"},
+    ),
+    "bv_intersect": (
+        lambda given: WordIntersect("block", given["emit_zeros"], PUBLIC),
+        {"in1": ("in_ref[0]", "in_bv[0]"), "in2": ("in_ref[1]", "in_bv[1]")},
+        {"bv": "out_bv", "ref1": "out_ref0", "ref2": "out_ref1"},
+    ),
+    "bv_drop": (lambda given: WordDropper("block", PUBLIC), *OUTER_INNER),
 }
 FINAL = {"vals": "values", "crd": "coordinates", "seg": "segments"}  # attributes of writers
 KNOWN = [case for case in CASES if case.get("primitive") in BLOCKS]

@@ -7,7 +7,7 @@ simulator are numbered as on the blocks; a model has all of them unless told oth
 
 from collections import deque
 
-EVERY_QUIRK = frozenset(range(1, 41))
+EVERY_QUIRK = frozenset(range(41))
 
 
 def is_stop(token):
@@ -46,16 +46,20 @@ class PlainBlock:
         raise NotImplementedError
 
 
-def drive(block, inputs, cycles=None):
-    """Run a block alone: (cycle, token) by port in, (cycle, token) by port out."""
+def drive(block, inputs):
+    """Run a block alone, until it is done or does no more: (cycle, token) by port in and by port out."""
     feeds = {port: deque(tokens) for port, tokens in inputs.items()}
-    last = max((cycle for tokens in feeds.values() for cycle, _ in tokens), default=0)
-    count = sum(map(len, feeds.values()))
-    outputs = {}
-    for cycle in range(cycles if cycles is not None else last + 8 * count + 100):
+    patience = 10 + sum(map(len, feeds.values()))  # updates in which nothing shows outside
+    outputs, cycle, quiet = {}, 0, 0
+    while quiet < patience:
         for port, feed in feeds.items():
             while feed and feed[0][0] == cycle:
                 block.queues[port].append(feed.popleft()[1])
-        for port, token in block.update().items():
+        seen = sum(map(len, block.queues.values()))
+        emitted = block.update()
+        for port, token in emitted.items():
             outputs.setdefault(port, []).append((cycle, token))
+        waits = not any(feeds.values()) and seen == sum(map(len, block.queues.values()))
+        quiet = quiet + 1 if waits and not emitted else 0
+        cycle += 1
     return outputs

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from streams.plain import EVERY_QUIRK, PlainBlock, is_data
+from streams.plain import EVERY_QUIRK, PlainBlock, is_data, is_stop
 from streams.plain_coordinates import EmptyFiberDropper
 
 
@@ -64,7 +64,7 @@ class Chunker(PlainBlock):
 
 
 class WordIntersect(PlainBlock):
-    """Words on in1 and in2, each with its reference; one that meets a stop has nothing in common with it."""
+    """Words on in1 and in2, each with its reference; an operand that has ended counts as 0."""
 
     inputs = ("in1", "in2")
 
@@ -79,12 +79,10 @@ class WordIntersect(PlainBlock):
         if not all(self.queues.values()):
             return {}
         words = [self.head(port)[1] for port in self.inputs]
-        if all(map(is_data, words)):
-            return self.combine(*(self.pop(port) for port in self.inputs))
-        alone = [port for port, word in zip(self.inputs, words, strict=True) if is_data(word)]
-        if alone:
-            self.pop(alone[0])
-            return {"bv": 0} if self.emits_zeros else {}
+        if any(map(is_data, words)):
+            ends = zip(self.inputs, words, strict=True)
+            assert "D" not in words
+            return self.combine(*(self.pop(port) if is_data(word) else (0, 0) for port, word in ends))
         assert words[0] == words[1], "unequal stops"
         for port in self.inputs:
             self.pop(port)
@@ -92,17 +90,31 @@ class WordIntersect(PlainBlock):
         return dict.fromkeys(("bv", "ref1", "ref2"), words[0])
 
     def combine(self, one, other):
-        common = one[1] & other[1]
-        for bit in bits_of(common):
-            below = (1 << bit) - 1
-            self.pairs.append(tuple(ref + (word & below).bit_count() for ref, word in (one, other)))
-        if common:
-            return {"bv": common} | self.reference_pair()
+        joined = self.word_of(one[1], other[1])
+        for bit in bits_of(joined):
+            self.pairs.append(tuple(reference_of(bit, *pair) for pair in (one, other)))
+        if joined:
+            return {"bv": joined} | self.reference_pair()
         return {"bv": 0} if self.emits_zeros else {}
+
+    def word_of(self, one, other):
+        return one & other
 
     def reference_pair(self):
         ref1, ref2 = self.pairs.popleft()
         return {"ref1": ref1, "ref2": ref2}
+
+
+class WordUnion(WordIntersect):
+    """The same with all bits; N stands for the reference of one that an operand has not."""
+
+    def word_of(self, one, other):
+        return one | other
+
+
+def reference_of(bit, ref, word):
+    """The reference of a word's bit, counted from that of its first one."""
+    return ref + (word & ((1 << bit) - 1)).bit_count() if word >> bit & 1 else "N"
 
 
 class WordClearer(PlainBlock):
@@ -115,12 +127,20 @@ class WordClearer(PlainBlock):
         self.word = None
         self.bits = []
         self.seen = False
+        self.bare = None  # without quirk 19: a stop of an empty outer fiber, which waits for the inner one
+        self.after_stop = True
 
     def step(self):
+        if self.bare is not None:
+            return self.pair() if self.queues["inner"] else {}
         if self.word is None:
             if not self.queues["outer"]:
                 return {}
             token = self.pop("outer")
+            bare, self.after_stop = self.after_stop and is_stop(token), is_stop(token)
+            if bare and 19 not in self.quirks:
+                self.bare = token
+                return self.pair() if self.queues["inner"] else {}
             if not is_data(token):
                 self.done = token == "D"
                 return {"outer": token}
@@ -131,6 +151,11 @@ class WordClearer(PlainBlock):
             self.seen = True
             return {}
         return self.end_of_fiber()
+
+    def pair(self):
+        assert is_stop(self.pop("inner"))
+        stop, self.bare = self.bare, None
+        return {"outer": stop}
 
     def end_of_fiber(self):
         bit, seen, self.seen = self.bits.pop(0), self.seen, False

@@ -29,24 +29,29 @@ class Repeater(PlainBlock):
     def step(self):
         if self.owes:
             return self.stop() if self.queues["ref"] else {}
-        if self.wants_reference and self.queues["ref"]:
+        fresh = self.wants_reference and bool(self.queues["ref"])
+        if fresh:
             self.held = self.pop("ref")
             self.wants_reference, self.wants_signal = False, True
         if self.wants_signal and self.queues["repsig"]:
-            return self.obey(self.pop("repsig"))
+            return self.obey(self.pop("repsig"), fresh)
         return {}
 
-    def obey(self, signal):
+    def obey(self, signal, fresh):
+        """Do to what is held, and was perhaps taken in this update, what the signal says."""
         if signal == "R":
+            assert self.held in (None, "N") or not isinstance(self.held, str), "a stop is not repeated"
             return {} if self.held is None else {"ref": self.held}
         if signal == "D":
             assert self.held == "D", "the signal ends before the references"
             self.done = True
             return {"ref": "D"}
         self.wants_reference, self.wants_signal = True, False
+        if self.held is None:
+            return {}
         if is_stop(self.held):
             return {"ref": f"S{level_of(self.held) + 1}"}
-        if self.queues["ref"]:
+        if self.queues["ref"] and (0 in self.quirks or not fresh):
             return self.stop()
         self.owes = True
         return {}

@@ -1,0 +1,136 @@
+"""Coordinate hold: fibers into points."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from hw.streams.block import StreamBlock
+from hw.streams.output import OutputStream
+from hw.streams.ports import output_stream
+from hw.streams.quirks import CLEAN, Q0, Q12
+from hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, text
+from sim.channel import Channel
+from sim.component import Input
+from sim.errors import SimulationError
+
+
+class CoordinateHold(StreamBlock):
+    """Repeats each outer coordinate for every coordinate of its fiber.
+
+    Interface: coordinates of depth d on ``in_outer``, of depth d + 1 on ``in_inner``. The inner ones leave
+    unchanged on ``out_inner``, and on ``out_outer`` in the place of each the outer coordinate that it belongs
+    to.
+
+    Timing: a repeat-signal generator and a ``Repeater`` in one: an inner token leaves in the cycle in which
+    it is seen, and what it says to the repeater counts from the next cycle on. Where a channel is bounded,
+    one such signal waits at most, and the next inner token with it.
+
+    Quirks: Q0, Q12, see ``Repeater``.
+
+    Source: the public simulator (weiya711/sam at 6e477d1).
+
+    Raises:
+        SimulationError: in the run, if the streams do not fit each other, naming the cycle and both tokens.
+    """
+
+    PORTS = (
+        Input("in_outer", CRD),
+        Input("in_inner", CRD),
+        output_stream("out_outer", CRD),
+        output_stream("out_inner", CRD),
+    )
+
+    in_outer: Channel
+    in_inner: Channel
+    out_outer: OutputStream
+    out_inner: OutputStream
+
+    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.waiting: deque[int] = deque()  # kinds of inner tokens, oldest first
+        self.kind = DATA  # of the outer token that is held
+        self.held = 0
+        self.holds = False
+        self.owes_stop = False
+        self.loses_signals = bool(quirks & Q12)  # until the first outer token is there
+
+    def update(self, now: int) -> int:
+        """Send an outer token for what has been seen before, and pass on an inner one."""
+        fired = self._end_fiber() if self.owes_stop else self._repeat(now)
+        if self.in_inner.can_pop() and not (self.bounded and self.waiting):
+            self._pass_on()
+            fired = True
+        if self.done:
+            return self.finish(now)
+        if fired:
+            return self.busy(now + 1)
+        return self.wait_input(self.in_outer if self.waiting or self.owes_stop else self.in_inner)
+
+    def _pass_on(self) -> None:
+        """Pass on an inner token, and have it repeat, end or finish an outer one."""
+        inner = self.in_inner
+        kind = inner.control()
+        self.out_inner.push(kind, inner.coordinate())
+        inner.pop()
+        self.waiting.append(DATA if kind == EMPTY else kind)
+
+    def _repeat(self, now: int) -> bool:
+        """Do to the outer token that is held what the oldest signal says; whether anything was done."""
+        fresh = not self.holds and self.in_outer.can_pop()
+        if fresh:
+            self.kind, self.held = self.in_outer.control(), self.in_outer.coordinate()
+            self.in_outer.pop()
+            self.holds, self.loses_signals = True, False
+        if self.waiting and self.holds:
+            self._obey(self.waiting.popleft(), fresh, now)
+        elif self.waiting and self.loses_signals:
+            self._lose(self.waiting.popleft(), now)
+        else:
+            return fresh
+        return True
+
+    def _obey(self, signal: int, fresh: bool, now: int) -> None:
+        repeats = self.kind in (DATA, EMPTY)
+        if (signal == DONE) != (self.kind == DONE) or (signal == DATA and not repeats):
+            self._refuse(signal, now)
+        if signal == STOP:
+            self._stop(repeats, fresh)
+        else:
+            self.out_outer.push(self.kind, self.held)
+            self.done = signal == DONE
+
+    def _stop(self, repeats: bool, fresh: bool) -> None:
+        """The inner fiber has ended: the next outer token says of what level its stop is."""
+        self.holds = False
+        if not repeats:
+            self.out_outer.push(STOP, self.held + 1)
+        elif self.in_outer.can_pop() and (self.quirks & Q0 or not fresh):
+            self._end_fiber()
+        else:
+            self.owes_stop = True
+
+    def _end_fiber(self) -> bool:
+        """Send the stop of a fiber if the next outer token is seen, which may raise its level."""
+        outer = self.in_outer
+        self.owes_stop = not outer.can_pop()
+        if self.owes_stop:
+            return False
+        level = 0
+        if outer.control() == STOP:
+            level = outer.coordinate() + 1
+            outer.pop()
+        self.out_outer.push(STOP, level)
+        return True
+
+    def _lose(self, signal: int, now: int) -> None:
+        """Drop a signal that comes before the first outer token; behind a stop, later ones wait for that."""
+        if signal == DONE:
+            self._refuse(signal, now)
+        self.loses_signals = signal == DATA
+
+    def _refuse(self, signal: int, now: int) -> None:
+        inner = "a coordinate" if signal == DATA else "D" if signal == DONE else "a stop"
+        outer = text(self.kind, self.held, 0.0, CRD) if self.holds else "nothing"
+        raise SimulationError(
+            f"cycle {now}, {self.name}: {inner} on in_inner does not fit {outer} on in_outer"
+        )

@@ -1,0 +1,161 @@
+"""The dropper of words: bits go of whose fibers nothing is left."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from hw.streams import bits
+from hw.streams.block import StreamBlock
+from hw.streams.droppers import StopMerger
+from hw.streams.output import OutputStream
+from hw.streams.ports import output_stream
+from hw.streams.quirks import CLEAN, Q19
+from hw.streams.tokens import BV, DATA, DONE, STOP
+from sim.channel import Channel
+from sim.component import Input
+from sim.errors import SimulationError
+
+
+class WordDropper(StreamBlock):
+    """Clears the bits of outer words whose inner fibers are empty, and drops words of 0 and empty fibers.
+
+    Interface: words on ``in_outer``, of which each set bit has a fiber of words on ``in_inner``. What is left
+    leaves on ``out_outer`` and ``out_inner``, without the stops of empty fibers, see ``EmptyFiberDropper``.
+
+    Timing: an outer word is taken, and with it in the same cycle the first inner token if it is seen; then an
+    inner token a cycle. The word goes on in the cycle in which the last of its fibers ends. Both streams
+    leave as an ``EmptyFiberDropper`` sends them, for which tokens wait in order; where a channel is bounded,
+    one does.
+
+    Quirks: Q18, see ``EmptyFiberDropper``; Q19, the stop of an empty outer fiber goes on without waiting for
+    an inner stop.
+
+    Counts: ``cleared`` bits.
+
+    Source: the public simulator (weiya711/sam at 6e477d1).
+
+    Args:
+        name: instance name.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        SimulationError: in the run, if the streams do not fit each other.
+    """
+
+    PORTS = (
+        Input("in_outer", BV),
+        Input("in_inner", BV),
+        output_stream("out_outer", BV),
+        output_stream("out_inner", BV),
+    )
+    COUNTERS = ("cleared",)
+
+    in_outer: Channel
+    in_inner: Channel
+    out_outer: OutputStream
+    out_inner: OutputStream
+    merger_outer: StopMerger  # both once elaborated
+    merger_inner: StopMerger
+
+    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.outer: deque[tuple[int, int]] = deque()  # tokens on their way, each as kind and payload
+        self.inner: deque[tuple[int, int]] = deque()
+        self.inner_out: deque[tuple[int, int]] = deque()  # the same inner ones, on their way out
+        self.outer_out: deque[tuple[int, int]] = deque()
+        self.word = 0
+        self.fibers = 0  # bits of the word whose fiber has not ended, from the lowest on
+        self.seen = False  # data of the present fiber
+        self.bare = False  # a stop waits for its inner one
+        self.level = 0
+        self.after_stop = True
+        self.cleared = 0
+        self.ended = 0  # outputs on which done has left
+
+    def elaborate(self) -> None:
+        """Fetch the streams."""
+        super().elaborate()
+        self.merger_outer = StopMerger(self.out_outer, self.quirks)
+        self.merger_inner = StopMerger(self.out_inner, self.quirks)
+
+    def update(self, now: int) -> int:
+        """Move tokens one step on."""
+        fired = self._take(self.in_outer, self.outer, self.outer)
+        fired = self._take(self.in_inner, self.inner, self.inner_out) or fired
+        fired = self._clear(now) or fired
+        fired = self._leave(self.merger_outer, self.outer_out) or fired
+        fired = self._leave(self.merger_inner, self.inner_out) or fired
+        if self.ended == 2:
+            return self.finish(now)
+        if fired:
+            return self.busy(now + 1)
+        return self.wait_input(self.in_inner if self.outer or self.fibers or self.bare else self.in_outer)
+
+    def _take(self, source: Channel, queue: deque[tuple[int, int]], other: deque[tuple[int, int]]) -> bool:
+        """Take a token; of the inner stream for two readers."""
+        if not source.can_pop() or (self.bounded and (queue or other)):
+            return False
+        token = (source.control(), source.coordinate())
+        source.pop()
+        queue.append(token)
+        if other is not queue:
+            other.append(token)
+        return True
+
+    def _leave(self, merger: StopMerger, queue: deque[tuple[int, int]]) -> bool:
+        if not queue:
+            return False
+        kind, payload = queue[0]
+        if merger.offer(kind, payload, 0.0):
+            queue.popleft()
+            self.ended += kind == DONE
+        return True
+
+    def _clear(self, now: int) -> bool:
+        """Take an outer token if none is being worked on, and an inner one; whether anything was done."""
+        fired = False
+        if not self.fibers and not self.bare and self.outer:
+            fired = True
+            kind, payload = self.outer.popleft()
+            self._begin(kind, payload)
+        if (self.fibers or self.bare) and self.inner:
+            fired = True
+            self._take_inner(self.inner.popleft()[0], now)
+        return fired
+
+    def _begin(self, kind: int, payload: int) -> None:
+        self.bare = kind == STOP and self.after_stop and not self.quirks & Q19
+        self.after_stop = kind == STOP
+        if kind == DATA:
+            self.word = self.fibers = bits.from_payload(payload)
+            self.seen = False
+        elif self.bare:
+            self.level = payload
+        else:
+            self.outer_out.append((kind, payload))
+
+    def _take_inner(self, kind: int, now: int) -> None:
+        if kind == DONE or (self.bare and kind == DATA):
+            inner = "D" if kind == DONE else "a word"
+            raise SimulationError(
+                f"cycle {now}, {self.name}: {inner} on in_inner does not fit in_outer: a fiber belongs to "
+                "each set bit, and to each empty outer fiber a bare stop"
+            )
+        if kind == DATA:
+            self.seen = True
+        elif self.bare:
+            self.bare = False
+            self.outer_out.append((STOP, self.level))
+        else:
+            self._end_fiber()
+
+    def _end_fiber(self) -> None:
+        """The fiber of the word's next bit has ended."""
+        place = bits.lowest(self.fibers)
+        self.fibers &= self.fibers - 1
+        if not self.seen:
+            self.word -= bits.with_bit(0, place)
+            self.cleared += 1
+        if not self.fibers and self.word:
+            self.outer_out.append((DATA, bits.payload(self.word)))
+        self.seen = False
