@@ -27,6 +27,7 @@ from fiberscope.commands.diff import diff
 from fiberscope.commands.formats import formats
 from fiberscope.commands.info import info
 from fiberscope.commands.list import list_
+from fiberscope.commands.map import search_mapping
 from fiberscope.commands.memory import memory
 from fiberscope.commands.model import model
 from fiberscope.commands.plot import plot
@@ -165,5 +166,6 @@ for _command in (
 ):
     app.command()(_command)
 app.command("list")(list_)
+app.command("map")(search_mapping)
 app.add_typer(memory, name="memory")
 app.add_typer(rtl, name="rtl")

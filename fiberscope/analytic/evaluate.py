@@ -17,7 +17,7 @@ from fiberscope.analytic.cost import Cost, cost
 from fiberscope.analytic.dataflow import Traffic, dataflow
 from fiberscope.analytic.density import Numbers
 from fiberscope.analytic.energies import Energies
-from fiberscope.analytic.fits import REASONS, Fault, first_faults, mesh_faults, room_faults
+from fiberscope.analytic.fits import Fault, first_faults, mesh_faults, room_faults
 from fiberscope.analytic.loops import Mappings
 from fiberscope.analytic.options import Options
 from fiberscope.analytic.problem import Problem
@@ -74,8 +74,7 @@ class Evaluated:
         """Why a mapping cannot be had, and where; empty where it can."""
         if not self.fault[number]:
             return ""
-        fault = self.faults[self.fault[number] - 1]
-        return f"{fault.at}: {REASONS[fault.reason]}" if fault.at else REASONS[fault.reason]
+        return str(self.faults[self.fault[number] - 1])
 
     @property
     def cycles(self) -> Numbers:

@@ -17,12 +17,12 @@ from fiberscope.analytic.asking import ask
 from fiberscope.analytic.cost import bits_needed
 from fiberscope.analytic.dataflow import Traffic
 from fiberscope.analytic.density import Numbers
-from fiberscope.analytic.loops import Mappings
+from fiberscope.analytic.loops import Mappings, Nest
 from fiberscope.analytic.problem import Problem
 from fiberscope.analytic.representation import Stored
 from fiberscope.analytic.safs import SparseFeatures
 
-__all__ = ["REASONS", "Fault", "first_faults", "mesh_faults", "room_faults", "words_kept"]
+__all__ = ["REASONS", "Fault", "first_faults", "mesh_faults", "room_faults", "tile_faults", "words_kept"]
 
 REASONS: Final = (
     "",
@@ -53,6 +53,10 @@ class Fault:
     at: str
     mappings: Truth
 
+    def __str__(self) -> str:
+        """What, and where."""
+        return f"{self.at}: {REASONS[self.reason]}" if self.at else REASONS[self.reason]
+
 
 def first_faults(count: int, faults: Sequence[Fault]) -> Reason:
     """Of each mapping the first of the faults that it has, counted from 1; 0: none."""
@@ -76,6 +80,23 @@ def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings
         if mappings.on_y is not None:
             crowded = crowded | (across[0] > unit.mesh[0]) | (across[1] > unit.mesh[1])
         faults.append(Fault(_MESH, unit.name, crowded))
+    return faults
+
+
+def tile_faults(
+    problem: Problem, architecture: Architecture, features: SparseFeatures, mappings: Mappings
+) -> list[Fault]:
+    """What can be told of tiles that are kept whole, before any nonzeros are looked at."""
+    nest = Nest(mappings)
+    faults = []
+    for number, level in enumerate(architecture.levels):
+        if level.entries is None:
+            continue
+        words = np.zeros(len(mappings))
+        for tensor in np.flatnonzero(mappings.keep[number]):
+            if not features.compressed(number, int(tensor)):
+                words = words + problem.size(int(tensor), nest.tile(number))
+        faults.append(Fault(_DATA, level.name, words > level.entries / level.buffering))
     return faults
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Map
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +18,8 @@ from fiberscope.analytic.read_energies import default_table, read_energies
 from fiberscope.analytic.read_features import Given, read_features
 from fiberscope.analytic.read_mapping import read_mapping
 from fiberscope.analytic.read_problem import read_problem
-from fiberscope.analytic.schema import OptimizationsSchema
-from fiberscope.analytic.source import Inputs, Place, read_files
+from fiberscope.analytic.schema import DirectiveSchema, OptimizationsSchema
+from fiberscope.analytic.source import CONSTRAINTS, Inputs, Place, read_files
 from fiberscope.errors import InputError
 from workloads.errors import nearest
 
@@ -36,14 +36,18 @@ class Case:
     design: Design
     mapping: Mapping | None
     notes: tuple[str, ...]
+    constraints: tuple[tuple[DirectiveSchema, Place], ...] = ()  # what is demanded of mappings, and where
 
 
-def read_case(paths: Sequence[str | Path], settings: Map[str, object] | None = None) -> Case:
+def read_case(
+    paths: Sequence[str | Path], settings: Map[str, object] | None = None, *, mapped: bool = True
+) -> Case:
     """A case from files, each with some of the sections.
 
     Args:
         paths: of YAML (or JSON, which is YAML).
         settings: options of the model by name, as ``{"mode": "timeloop"}``.
+        mapped: whether a mapping is read, if there is one.
 
     Raises:
         ConfigurationError, InputError: one line that says what is wrong, and where.
@@ -59,13 +63,13 @@ def read_case(paths: Sequence[str | Path], settings: Map[str, object] | None = N
     table = read_energies(inputs) or default
     energies = Energies.of(machine.architecture, table, default, options.timeloop)
     mapping = None
-    if "mapping" in inputs.sections:
+    if mapped and "mapping" in inputs.sections:
         given, place = inputs.need("mapping")
         mapping = read_mapping(given, place, machine.architecture, problem, inputs.notes)
     if features.compute_skipping:
         inputs.notes.append("compute skipping: operands not aligned: the unit jumps to the next pair")
     design = Design(machine.architecture, problem, features, energies, options)
-    return Case(Path(paths[0]).stem, design, mapping, tuple(inputs.notes))
+    return Case(Path(paths[0]).stem, design, mapping, tuple(inputs.notes), tuple(_demanded(inputs)))
 
 
 def designs() -> list[str]:
@@ -83,6 +87,16 @@ def _found(name: str) -> Path:
             f"{name}: there is no such file, and no design of this name; {nearest(name, designs())}"
         )
     return _DESIGNS / f"{name}.yaml"
+
+
+def _demanded(inputs: Inputs) -> Iterator[tuple[DirectiveSchema, Place]]:
+    """What the sections of constraints say, each with its place."""
+    for section in CONSTRAINTS:
+        if section in inputs.sections:
+            given, place = inputs.need(section)
+            listed = isinstance(given, list)
+            for number, one in enumerate(given if listed else given.targets):
+                yield one, (place if listed else place / "targets") / number
 
 
 def _by_target(inputs: Inputs) -> list[Given]:

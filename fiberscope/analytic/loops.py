@@ -43,6 +43,17 @@ class Mappings:
         """How many mappings there are."""
         return len(self.temporal)
 
+    def only(self, rows: Whole | range) -> Mappings:
+        """Some of them."""
+        return Mappings(
+            self.temporal[rows],
+            self.spatial[rows],
+            self.order[rows],
+            self.keep,
+            None if self.spatial_order is None else self.spatial_order[rows],
+            None if self.on_y is None else self.on_y[rows],
+        )
+
     def chain(self, tensor: int) -> list[int]:
         """The levels that keep a tensor, outer to inner."""
         return [level for level in range(self.keep.shape[0]) if self.keep[level, tensor]]

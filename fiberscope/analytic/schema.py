@@ -248,6 +248,13 @@ class DirectiveSchema(Section):
     proportion: Share = 0.0
 
 
+class ConstraintsSchema(Section):
+    """``mapspace_constraints`` or ``architecture_constraints``: what is demanded of mappings."""
+
+    version: Version
+    targets: list[DirectiveSchema] = []
+
+
 class ActionSchema(Section):
     """An action of a component and its energy in pJ."""
 
@@ -282,7 +289,7 @@ class FileSchema(Section):
     ART: Any = None
     mapper: Any = None
     mapspace: Any = None
-    mapspace_constraints: Any = None
-    architecture_constraints: Any = None
+    mapspace_constraints: ConstraintsSchema | list[DirectiveSchema] | None = None
+    architecture_constraints: ConstraintsSchema | list[DirectiveSchema] | None = None
     variables: Any = None
     components: Any = None

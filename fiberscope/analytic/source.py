@@ -17,10 +17,11 @@ from fiberscope.teaal.document import Document
 from fiberscope.teaal.schema import checked
 from workloads.errors import nearest
 
-__all__ = ["Inputs", "Place", "read_files"]
+__all__ = ["CONSTRAINTS", "Inputs", "Place", "read_files"]
 
 TAGS: Final = ("!Container", "!Component", "!Hierarchical", "!Parallel", "!Pipelined", "!Nothing")
-SECTIONS: Final = ("architecture", "problem", "mapping", "ERT", "sparse_optimizations")
+CONSTRAINTS: Final = ("architecture_constraints", "mapspace_constraints")
+SECTIONS: Final = ("architecture", "problem", "mapping", "ERT", "sparse_optimizations", *CONSTRAINTS)
 _OLD = re.compile(r"[a-z]+(-[a-zA-Z]+)+")
 _STANDARD = "tag:yaml.org,2002:"
 

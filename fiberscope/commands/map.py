@@ -1,0 +1,116 @@
+"""``fiberscope map``: the mapping that costs least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fiberscope.commands.delivery import delivering
+from fiberscope.commands.options import Json, Quiet
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
+
+if TYPE_CHECKING:
+    from fiberscope.analytic.mapper.api import Best
+    from fiberscope.analytic.mapper.search import Found
+    from fiberscope.api import Progress
+
+__all__ = ["search_mapping"]
+
+_Inputs = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE...", help="YAML with architecture, problem and, if there are, constraints."),
+]
+_Search = Annotated[
+    str, typer.Option("--search", help="random_pruned, linear_pruned, exhaustive; or optuna, which learns.")
+]
+_Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", help="edp (default), delay or energy; repeated: the next counts among equals."),
+]
+_Points = Annotated[int, typer.Option("--points", min=1, help="Mappings looked at, at the most.")]
+_Victory = Annotated[
+    int | None, typer.Option("--victory", min=1, help="End when so many in a row are no better.")
+]
+_Invalid = Annotated[
+    int | None, typer.Option("--invalid", min=1, help="End when so many in a row cannot be had.")
+]
+_Seed = Annotated[int, typer.Option("--seed", min=0, help="Of what is drawn at random.")]
+_Workers = Annotated[
+    int, typer.Option("--workers", min=1, help="Processes; the result is the same with any number.")
+]
+_Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write the mapping here, as analyze reads it.")
+]
+_Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="An option of the model, as of analyze; repeatable."),
+]
+
+
+def search_mapping(
+    inputs: _Inputs,
+    search: _Search = "random_pruned",
+    metrics: _Metrics = None,
+    points: _Points = 20_000,
+    victory: _Victory = None,
+    invalid: _Invalid = None,
+    seed: _Seed = 0,
+    workers: _Workers = 1,
+    output: _Output = None,
+    settings: _Settings = None,
+    json: Json = None,
+    quiet: Quiet = False,
+) -> None:
+    """Search for the mapping of a problem on a machine that costs least, and analyze it.
+
+    \b
+    Examples:
+      fiberscope map matmul -o best.yaml
+      fiberscope map arch.yaml problem.yaml constraints.yaml --metric delay --metric energy
+      fiberscope map matmul --search optuna --points 500
+    """
+    from accelerators.configuration import parse_settings
+    from fiberscope.analytic.mapper.api import find
+    from fiberscope.analytic.mapper.search import Limits
+    from fiberscope.commands.progress import watched
+
+    check_outputs({"the report": json, "the mapping": output}, {f"the input {one}": one for one in inputs})
+    options: dict[str, Any] = {
+        "search": search,
+        "metrics": metrics or ["edp"],
+        "limits": Limits(points, victory, invalid),
+        "seed": seed,
+        "workers": workers,
+        "settings": {key: entry.value for key, entry in parse_settings(settings or []).items()},
+    }
+    with delivering(json, quiet) as deliver:
+        with watched(quiet) as progress:
+            best = find(inputs, **options, told=_teller(progress, points))
+        report = best.report()
+        if output is not None:
+            write_text(output, best.mapping())
+    deliver(report)
+    if not quiet and json != STANDARD_OUTPUT:
+        _show(best, mapping=output is None)
+
+
+def _teller(progress: Progress | None, points: int) -> Callable[[Found], None]:
+    """What tells how far the search is, and the best so far."""
+
+    def tell(found: Found) -> None:
+        if progress is not None:
+            cost = f"best {found.costs[0]:.4g}" if found.best else "none yet"
+            progress(f"mappings, {cost}", found.evaluated, points)
+
+    return tell
+
+
+def _show(best: Best, mapping: bool) -> None:
+    from fiberscope.analytic.mapper.show import told
+
+    print(told(best))
+    if mapping:
+        print(best.mapping())
