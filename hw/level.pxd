@@ -12,5 +12,7 @@ cdef class Level:
     cpdef int check_fiber(self, long fiber, str reader) except -1
     cpdef long begin(self, long fiber) noexcept
     cpdef long end(self, long fiber) noexcept
+    @cython.locals(low=long, high=long, middle=long)
+    cpdef long find(self, long fiber, long coordinate) noexcept
     cpdef long coordinate(self, long position) noexcept
     cpdef double value(self, long position) noexcept

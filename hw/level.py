@@ -70,6 +70,17 @@ class Level:
         """Position behind a fiber's last element."""
         return self.segments[fiber + 1]
 
+    def find(self, fiber: int, coordinate: int) -> int:
+        """Position of a fiber's first element from this coordinate on; behind its last if there is none."""
+        low, high = self.begin(fiber), self.end(fiber)
+        while low < high:
+            middle = (low + high) // 2
+            if self.coordinates[middle] < coordinate:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
     def coordinate(self, position: int) -> int:
         """Coordinate of an element."""
         return self.coordinates[position]

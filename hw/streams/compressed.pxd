@@ -5,6 +5,7 @@ cdef long DATA, IN_FIBER, Q4
 
 cdef class CompressedScanner(Scanner):
     cdef readonly Level level
+    cdef readonly long fiber
     cdef readonly long first
     cdef readonly long position
     cdef readonly long end

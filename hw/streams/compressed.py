@@ -38,9 +38,10 @@ class CompressedScanner(Scanner):
     def __init__(self, name: str, level: Level, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
         self.level = level
-        self.first = 0  # position of the fiber's first element
+        self.fiber = 0  # in flight
+        self.first = 0  # position of its first element
         self.position = 0  # of the element sent last
-        self.end = 0  # position behind the fiber's last element
+        self.end = 0  # position behind its last element
         self.fibers = 0
         self._seen = bytearray(level.fibers)
 
@@ -50,6 +51,7 @@ class CompressedScanner(Scanner):
         if not self._seen[reference]:
             self._seen[reference] = 1
             self.fibers += 1
+        self.fiber = reference
         self.first = self.level.begin(reference)
         self.end = self.level.end(reference)
         return self.end_empty_fiber(now) if self.first == self.end else self.send_first(now)

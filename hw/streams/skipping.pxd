@@ -24,6 +24,4 @@ cdef class SkippingScanner(CompressedScanner):
     cdef long _drain(self) except? -2
     @cython.locals(wanted=long)
     cdef long _skip(self, long due, long now) except? -2
-    @cython.locals(low=long, high=long, middle=long)
-    cdef long _find(self, long coordinate) except -1
     cdef long _repeat(self, long now) except? -2

@@ -96,22 +96,11 @@ class SkippingScanner(CompressedScanner):
 
     def _skip(self, due: int, now: int) -> int:
         """Instead of the element that is due send the first that is wanted, or the stop if none is."""
-        wanted = self.end if self.skips.kind == STOP else self._find(self.skips.coordinate)
+        wanted = self.end if self.skips.kind == STOP else self.level.find(self.fiber, self.skips.coordinate)
         self.skipped += wanted - due
         if wanted < self.end:
             return self.send_element(wanted, now)
         return self.end_empty_fiber(now) if due == self.first else self.end_fiber(now)
-
-    def _find(self, coordinate: int) -> int:
-        """Position of the fiber's first element from this coordinate on."""
-        low, high = self.first, self.end
-        while low < high:
-            middle = (low + high) // 2
-            if self.level.coordinate(middle) < coordinate:
-                low = middle + 1
-            else:
-                high = middle
-        return low
 
     def _repeat(self, now: int) -> int:
         """Send again what was sent in the cycle before, if anything was."""

@@ -67,7 +67,9 @@ def carried(block: Component, label: str) -> Protocol:
     """What a port, named ``port`` or ``port[i]``, carries; where that is anything, its name says it."""
     name = label.partition("[")[0]
     port = next(port for port in block.declared_ports() if port.name == name)
-    return _BY_NAME[name.rstrip("0123456789").rpartition("_")[2]] if port.carries == ANY else port.carries
+    if port.carries != ANY:
+        return port.carries
+    return _BY_NAME.get(name.rstrip("0123456789").rpartition("_")[2], REF)
 
 
 def run_streams(

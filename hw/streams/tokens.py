@@ -64,6 +64,11 @@ def word(bits: int) -> int:
     return bits - _WORD if bits >= _WORD // 2 else bits
 
 
+def unsigned(bits: int) -> int:
+    """A word of bits from a channel, as an unsigned number; the inverse of ``word``."""
+    return bits % _WORD
+
+
 def _control_token(written: str, carries: Protocol) -> Token:
     kinds = {"D": DONE} | ({"R": DATA, "S": STOP} if carries == REPSIG else {"N": EMPTY})
     if written in kinds:
@@ -80,7 +85,7 @@ def text(kind: int, payload: int, value: float, carries: Protocol) -> Written:
     if carries == REPSIG:
         return "S" if kind == STOP else "R"
     if kind == DATA:
-        return value if carries == VAL else payload % _WORD if carries == BV else payload
+        return value if carries == VAL else unsigned(payload) if carries == BV else payload
     return f"S{payload}" if kind == STOP else "N"
 
 

@@ -1,10 +1,11 @@
 cimport cython
 
 from hw.streams.block cimport StreamBlock
+from hw.streams.fiber_ends cimport FiberEnds
 from hw.streams.growing cimport Growing
 from sim.channel cimport Channel
 
-cdef long DATA, DONE, STOP, Q16
+cdef long DATA, DONE, STOP
 
 cdef class Writer(StreamBlock):
     cdef public long stored
@@ -21,14 +22,37 @@ cdef class ValuesWriter(Writer):
     cdef int _store(self) except -1
     cpdef int take(self, long kind) except -1
 
-cdef class CompressedWriter(Writer):
+cdef class FiberWriter(Writer):
     cdef readonly Growing level
-    cdef readonly Growing ends
-    cdef readonly bint begun
-    cdef readonly long level_before
+    cdef readonly FiberEnds ends
+
+    @cython.locals(empty=bint)
+    cpdef int take(self, long kind) except -1
+    cpdef int end_fiber(self, bint empty) except -1
+
+cdef class CompressedWriter(FiberWriter):
+    cdef readonly Growing fibers
     cdef public Channel in_crd
 
-    cpdef int take(self, long kind) except -1
+    cpdef int end_fiber(self, bint empty) except -1
+
+cdef class BitVectorWriter(FiberWriter):
+    cdef public Channel in_bv
+
+    cpdef int end_fiber(self, bint empty) except -1
+
+cdef class DenseWriter(StreamBlock):
+    cdef readonly long size
+    cdef readonly Growing memory
+    cdef readonly long stored
+    cdef readonly long fibers
+    cdef readonly FiberEnds ends
+    cdef public Channel in_crd
+    cdef public Channel in_val
+
+    @cython.locals(kind=long)
+    cpdef long update(self, long now) except? -2
     @cython.final
-    @cython.locals(empty=bint)
+    cdef int _store(self, long coordinate, double value) except -1
+    @cython.final
     cdef int _end_fiber(self, long level) except -1

@@ -5,11 +5,13 @@ from __future__ import annotations
 from array import array
 
 from hw.streams.block import StreamBlock
+from hw.streams.fiber_ends import FiberEnds
 from hw.streams.growing import Growing
-from hw.streams.quirks import CLEAN, Q16
-from hw.streams.tokens import CRD, DATA, DONE, STOP, VAL
+from hw.streams.quirks import CLEAN
+from hw.streams.tokens import BV, CRD, DATA, DONE, STOP, VAL, unsigned
 from sim.channel import Channel
 from sim.component import Input
+from sim.errors import SimulationError
 from sim.protocol import ANY
 
 
@@ -96,16 +98,45 @@ class ValuesWriter(Writer):
         return self.memory.integers() if self.of_integers else self.memory.values()
 
 
-class CompressedWriter(Writer):
+class FiberWriter(Writer):
+    """Writes a level fiber by fiber; which stops end one, see ``FiberEnds``, and its quirk.
+
+    Subclasses say by ``store`` what they do with an element, and by ``end_fiber`` what with the end.
+
+    Args:
+        name: instance name.
+        room: elements that are allocated at first; it grows when that is exceeded.
+        quirks: see ``StreamBlock``.
+    """
+
+    def __init__(self, name: str, room: int = 1, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.level = Growing(room)
+        self.ends = FiberEnds(quirks)
+
+    def take(self, kind: int) -> None:
+        """Store an element, or the end of a fiber."""
+        if kind != STOP:
+            self.level.append(self.source.coordinate() if kind == DATA else 0)
+            self.stored += 1
+            self.ends.element()
+        else:
+            empty = not self.ends.begun
+            if self.ends.stop(self.source.coordinate()):
+                self.end_fiber(empty)
+
+    def end_fiber(self, empty: bool) -> None:
+        """A fiber has ended, maybe without an element."""
+        raise NotImplementedError(f"{type(self).__name__} does not define end_fiber")
+
+
+class CompressedWriter(FiberWriter):
     """Writes the coordinates of a compressed level, and where its fibers end.
 
-    Interface: ``in_crd``; the level is ``segments`` and ``coordinates``. A stop ends a fiber, unless it can
-    as well be that of a list without any: one of level 1 or higher, at the start or behind another such. N,
-    which only blocks with quirks put on a stream of coordinates, is stored as coordinate 0.
+    Interface: ``in_crd``; the level is ``segments`` and ``coordinates``. N, which only blocks with quirks put
+    on a stream of coordinates, is stored as 0.
 
-    Timing: that of ``Writer``. Counts: ``stored`` coordinates.
-
-    Quirks: Q16, no empty fiber leaves a segment, as if its coordinate in the level above had been dropped.
+    Timing: that of ``Writer``. Counts: ``stored`` coordinates. Quirks: that of ``FiberEnds``.
 
     Source: the public simulator's compressed writer (weiya711/sam at 6e477d1).
 
@@ -120,28 +151,13 @@ class CompressedWriter(Writer):
     in_crd: Channel
 
     def __init__(self, name: str, room: int = 1, quirks: int = CLEAN) -> None:
-        super().__init__(name, quirks)
-        self.level = Growing(room)
-        self.ends = Growing(room)
-        self.ends.append(0)
-        self.begun = False  # something has been stored since the last stop
-        self.level_before = 1  # of that stop
+        super().__init__(name, room, quirks)
+        self.fibers = Growing(room)
+        self.fibers.append(0)
 
-    def take(self, kind: int) -> None:
-        """Store a coordinate, or the end of a fiber."""
-        if kind == STOP:
-            self._end_fiber(self.in_crd.coordinate())
-        else:
-            self.level.append(self.in_crd.coordinate() if kind == DATA else 0)
-            self.stored += 1
-            self.begun = True
-
-    def _end_fiber(self, level: int) -> None:
-        empty = not self.quirks & Q16 and (level == 0 or self.level_before == 0)
-        if self.begun or empty:
-            self.ends.append(self.level.count)
-        self.begun = False
-        self.level_before = level
+    def end_fiber(self, empty: bool) -> None:
+        """Store where the fiber ends."""
+        self.fibers.append(self.level.count)
 
     @property
     def coordinates(self) -> array[int]:
@@ -151,4 +167,111 @@ class CompressedWriter(Writer):
     @property
     def segments(self) -> array[int]:
         """Where each fiber that has ended begins, and the end of the last."""
-        return self.ends.integers()
+        return self.fibers.integers()
+
+
+class BitVectorWriter(FiberWriter):
+    """Writes the words of a bit-vector level, of which each fiber is one.
+
+    Interface: ``in_bv``, at most one word to a fiber; the level is ``words``. An empty fiber is the word 0.
+
+    Timing: that of ``Writer``. Counts: ``stored`` words. Quirks: that of ``FiberEnds``.
+
+    Source: a choice of this model; the public simulator stores words by its values writer, which is this one
+    with Q16.
+
+    Args:
+        name: instance name.
+        room: words that are allocated at first; it grows when that is exceeded.
+        quirks: see ``StreamBlock``.
+    """
+
+    PORTS = (Input("in_bv", BV),)
+
+    in_bv: Channel
+
+    def end_fiber(self, empty: bool) -> None:
+        """Store the word of a fiber that had none."""
+        if empty:
+            self.level.append(0)
+            self.stored += 1
+
+    @property
+    def words(self) -> list[int]:
+        """Of all fibers so far, unsigned."""
+        return [unsigned(bits) for bits in self.level.integers()]
+
+
+class DenseWriter(StreamBlock):
+    """Writes values into the fibers of a dense level, each at its coordinate; the others are 0.
+
+    Interface: ``in_crd`` and ``in_val``, of one shape; ``values`` has ``size`` of them for each fiber that
+    has ended; which stops end one, see ``FiberEnds``.
+
+    Timing: a token a cycle, when both are seen; never stalls.
+
+    Counts: ``stored``, and ``fibers`` that have ended.
+
+    Source: a choice of this model; the public simulator's class for it is not usable, and writes dense
+    results by its values writer.
+
+    Args:
+        name: instance name.
+        size: coordinates of the level.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        ValueError: if the size is negative.
+        SimulationError: in the run, if a coordinate lies beyond, or the streams differ in shape.
+    """
+
+    PORTS = (Input("in_crd", CRD), Input("in_val", VAL))
+    COUNTERS = ("stored", "fibers")
+
+    in_crd: Channel
+    in_val: Channel
+
+    def __init__(self, name: str, size: int, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        if size < 0:
+            raise ValueError(f"{name}: the size of a dense level must not be negative, as {size} is")
+        self.size = size
+        self.memory = Growing(size)
+        self.stored = self.fibers = 0
+        self.ends = FiberEnds(quirks)
+
+    def update(self, now: int) -> int:
+        """Take a coordinate with its value."""
+        if not self.in_crd.can_pop():
+            return self.wait_input(self.in_crd)
+        if not self.in_val.can_pop():
+            return self.wait_input(self.in_val)
+        kind = self.in_crd.control()
+        if kind != self.in_val.control():
+            raise SimulationError(f"{self.name}: in_crd and in_val must have the same shape")
+        if kind == DATA:
+            self._store(self.in_crd.coordinate(), self.in_val.value())
+        elif kind == STOP:
+            self._end_fiber(self.in_crd.coordinate())
+        self.in_crd.pop()
+        self.in_val.pop()
+        return self.finish(now) if kind == DONE else self.busy(now + 1)
+
+    def _store(self, coordinate: int, value: float) -> None:
+        if coordinate < 0 or coordinate >= self.size:
+            raise SimulationError(
+                f"{self.name}: coordinate {coordinate} lies outside a dense level of size {self.size}"
+            )
+        self.memory.put_value(self.fibers * self.size + coordinate, value)
+        self.stored += 1
+        self.ends.element()
+
+    def _end_fiber(self, level: int) -> None:
+        if self.ends.stop(level):
+            self.fibers += 1
+            self.memory.extend_to(self.fibers * self.size)
+
+    @property
+    def values(self) -> array[float]:
+        """Of all fibers that have ended."""
+        return self.memory.values()

@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import given, settings
+from scanner_model import PlainBitVector, PlainCompressed, PlainDense
 from stream_checks import (
     capacities,
     check_as_hardware,
@@ -11,7 +12,7 @@ from stream_checks import (
     reference_streams,
     seeds,
 )
-from stream_model import PlainArray, PlainBitVector, PlainCompressed, PlainDense, PlainGenerator
+from stream_model import PlainArray, PlainGenerator
 
 from hw.level import Level
 from hw.streams.arrays import ArrayLoad

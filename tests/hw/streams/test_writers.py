@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from nested import flatten, nested_lists, nested_streams
 from stream_checks import check_every_cycle, gaps, quirk_masks
 from stream_model import PlainCompressedWriter, PlainValuesWriter
@@ -9,7 +10,7 @@ from stream_model import PlainCompressedWriter, PlainValuesWriter
 from hw.streams.arrays import ArrayStore
 from hw.streams.quirks import PUBLIC, Q16
 from hw.streams.testing import run_streams, with_gaps
-from hw.streams.writers import CompressedWriter, ValuesWriter
+from hw.streams.writers import BitVectorWriter, CompressedWriter, DenseWriter, ValuesWriter
 from sim import SimulationError
 
 
@@ -74,3 +75,41 @@ class TestArrayStore:
         inputs = {"in_ref": with_gaps([-1, "S0", "D"]), "in_val": with_gaps([1.5, "S0", "D"])}
         with pytest.raises(SimulationError, match="block: reference -1 lies outside an array"):
             run_streams(ArrayStore("block"), inputs, [])
+
+
+@given(rows=st.lists(st.integers(0, (1 << 64) - 1), min_size=1, max_size=6))
+def test_words_of_bits(rows):
+    tokens = flatten([[word] if word else [] for word in rows], 1)
+    if rows == [0]:
+        tokens = ["S0", "D"]  # a matrix with one empty row and one without rows look alike
+    for quirks, words in ((0, rows), (Q16, [word for word in rows if word])):
+        block = BitVectorWriter("block", quirks=quirks)
+        run_streams(block, {"in_bv": with_gaps(tokens)}, [])
+        assert block.words == words
+        assert block.stored == len(words)
+
+
+class TestDenseWriter:
+    @given(drawn=nested_lists(deepest=1), gap=gaps)
+    def test_values_stand_at_their_coordinates(self, drawn, gap):
+        depth, nested = drawn
+        rows = [nested] if depth == 0 else [] if nested == [[]] else nested
+        values = [[coordinate + 0.5 for coordinate in row] for row in (rows if depth else [nested])]
+        value_tokens = flatten(values[0] if depth == 0 else values, depth)
+        tokens = flatten(nested, depth)
+        block = DenseWriter("block", 13)
+        run_streams(block, {"in_crd": with_gaps(tokens, gap), "in_val": with_gaps(value_tokens)}, [])
+        dense = [coordinate + 0.5 if coordinate in row else 0.0 for row in rows for coordinate in range(13)]
+        assert list(block.values) == dense
+        assert (block.stored, block.fibers) == (sum(map(len, rows)), len(rows))
+
+    def test_refusals(self):
+        with pytest.raises(ValueError, match="block: the size of a dense level must not be negative"):
+            DenseWriter("block", -1)
+        for tokens, message in (
+            ([4], "coordinate 4 lies outside a dense level of size 4"),
+            (["S0"], "in_crd and in_val must have the same shape"),
+        ):
+            inputs = {"in_crd": with_gaps(tokens), "in_val": with_gaps([1.5])}
+            with pytest.raises(SimulationError, match=f"block: {message}"):
+                run_streams(DenseWriter("block", 4), inputs, [])
