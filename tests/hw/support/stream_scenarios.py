@@ -1,0 +1,140 @@
+"""Runs of blocks of the stream machine that are the same each time, as JSON, to compare both forms of them.
+
+Prints them when run as a script.
+"""
+
+import json
+
+from nested import flatten
+from stream_trees import below, change, fiber, generator_of, grow, numbers
+
+from hw.streams.accumulators import MatrixReduce, VectorReduce
+from hw.streams.alu import Alu, UnaryAlu
+from hw.streams.bit_words import BitVector, Chunker
+from hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
+from hw.streams.droppers import EmptyFiberDropper, StopDropper
+from hw.streams.hold import CoordinateHold
+from hw.streams.join import Intersect, Union
+from hw.streams.parallel import Gather, Scatter
+from hw.streams.points import PointToFiber
+from hw.streams.quirks import CLEAN, PUBLIC
+from hw.streams.reduce import ScalarReduce
+from hw.streams.split import Flatten, Split
+from hw.streams.testing import run_streams, with_gaps
+from hw.streams.word_dropper import WordDropper
+from hw.streams.word_joiners import WordIntersect, WordUnion
+from sim import mode
+
+
+def _operands(generator, kinds):
+    """Two streams of the same shape on the ports of each kind, of which references count the elements."""
+    shape = grow(generator, 1, list)
+    streams = {}
+    for way in range(2):
+        tokens = flatten(change(shape, 1, lambda _: fiber(generator)), 1)
+        references = [token if isinstance(token, str) else place for place, token in enumerate(tokens)]
+        streams |= {f"in_{kinds[0]}[{way}]": tokens, f"in_{kinds[1]}[{way}]": references}
+    return streams
+
+
+def _values(generator, ports):
+    tree = grow(generator, 2, lambda: numbers(generator))
+    return {port: flatten(tree, 2) for port in ports}
+
+
+def _pair_of_values(generator):
+    return _values(generator, ("in_val[0]", "in_val[1]"))
+
+
+def _through(generator):
+    return _coordinates(generator, "in_stream")
+
+
+def _nested(generator):
+    outer = grow(generator, 1, lambda: fiber(generator))
+    inner = below(outer, 1, lambda _: fiber(generator, 3, 4))
+    return {"in_outer": flatten(outer, 1), "in_inner": flatten(inner, 2)}
+
+
+def _points(generator):
+    outer = sorted(generator.randrange(5) for _ in range(20))
+    inner = [generator.randrange(9) for _ in outer]
+    values = [float(place) for place in range(20)]
+    return {"in_crd_outer": [*outer, "D"], "in_crd_inner": [*inner, "D"], "in_val": [*values, "D"]}
+
+
+def _sorted_points(generator):
+    points = sorted({(generator.randrange(5), generator.randrange(9)) for _ in range(20)})
+    return {"in_outer": [*(o for o, _ in points), "D"], "in_inner": [*(i for _, i in points), "D"]}
+
+
+def _words(_generator):
+    return {"in_outer": [11, "S0", "D"], "in_inner": [1, "S0", "S0", 2, "S1", "D"]}
+
+
+def _long_words(_generator):
+    return {"in_bv": [2310, "S0", 7, "S1", "D"]}
+
+
+def _coordinates(generator, port="in_crd"):
+    return {port: flatten(grow(generator, 2, lambda: fiber(generator)), 2)}
+
+
+def _dealt(generator):
+    return dict.fromkeys(("in_stream[0]", "in_stream[1]"), _coordinates(generator)["in_crd"])
+
+
+SCENARIOS = {
+    "intersect": (lambda quirks: Intersect("block", 2, quirks), lambda g: _operands(g, ("crd", "ref"))),
+    "union": (lambda quirks: Union("block", 2, quirks), lambda g: _operands(g, ("crd", "ref"))),
+    "alu": (
+        lambda quirks: Alu("block", "sub", quirks=quirks),
+        lambda g: _values(g, ("in_val[0]", "in_val[1]")),
+    ),
+    "unary": (lambda quirks: UnaryAlu("block", "exp", quirks=quirks), lambda g: _values(g, ("in_val",))),
+    "reduce": (lambda quirks: ScalarReduce("block", quirks=quirks), lambda g: _values(g, ("in_val",))),
+    "vector": (lambda quirks: VectorReduce("block", quirks=quirks), _points),
+    "matrix": (lambda quirks: MatrixReduce("block", quirks=quirks), _points),
+    "points": (lambda quirks: PointToFiber("block", quirks), _sorted_points),
+    "dropper": (lambda quirks: CoordinateDropper("block", quirks=quirks), _nested),
+    "values": (
+        lambda quirks: ValueDropper("block", quirks),
+        lambda _: {"in_crd": [1, 2, "S0", "D"], "in_val": [0.0, 2.0, "S0", "D"]},
+    ),
+    "stops": (lambda quirks: StopDropper("block", quirks=quirks), _through),
+    "empty": (
+        lambda quirks: EmptyFiberDropper("block", quirks=quirks),
+        _through,
+    ),
+    "hold": (lambda quirks: CoordinateHold("block", quirks), _nested),
+    "split": (lambda quirks: Split("block", 4, quirks=quirks), _coordinates),
+    "flatten": (lambda quirks: Flatten("block", 4, CLEAN), _nested),
+    "bit vector": (lambda quirks: BitVector("block", quirks), _coordinates),
+    "chunker": (
+        lambda quirks: Chunker("block", 4, 12, quirks),
+        lambda g: {"in_bv": [2310, "S0", 7, "S1", "D"]},
+    ),
+    "words": (lambda quirks: WordIntersect("block", True, quirks), lambda g: _operands(g, ("bv", "ref"))),
+    "all words": (lambda quirks: WordUnion("block", False, quirks), lambda g: _operands(g, ("bv", "ref"))),
+    "word dropper": (lambda quirks: WordDropper("block", quirks), _words),
+    "scatter": (lambda quirks: Scatter("block", 3, quirks=quirks), _coordinates),
+    "gather": (lambda quirks: Gather("block", 2, quirks=quirks), _dealt),
+}
+
+
+def outcomes():
+    """What leaves every block in which cycle, and its counters: each clean and as the public simulator's."""
+    found = {}
+    for name, (make, streams_of) in SCENARIOS.items():
+        for quirks, capacity in ((CLEAN, 2), (PUBLIC, None)):
+            tokens = streams_of(generator_of(name))
+            streams = {port: with_gaps(stream, 3) for port, stream in tokens.items()}
+            block = make(quirks)
+            ports = [port.name for port in block.declared_ports() if port.name.startswith("out_")]
+            left = run_streams(block, streams, ports, capacity=capacity, seed=1, checked=False)
+            found[f"{name}, {quirks}"] = {"streams": left, "counters": block.counters()}
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps({"compiled": mode.compiled(), "outcomes": outcomes()}))
