@@ -25,6 +25,7 @@ from fiberscope.commands.compare import compare
 from fiberscope.commands.convert import convert
 from fiberscope.commands.diff import diff
 from fiberscope.commands.formats import formats
+from fiberscope.commands.graph import graph
 from fiberscope.commands.info import info
 from fiberscope.commands.list import list_
 from fiberscope.commands.map import search_mapping
@@ -167,5 +168,6 @@ for _command in (
     app.command()(_command)
 app.command("list")(list_)
 app.command("map")(search_mapping)
+app.add_typer(graph, name="graph")
 app.add_typer(memory, name="memory")
 app.add_typer(rtl, name="rtl")

@@ -1,1 +1,14 @@
-"""Stream graphs: tensor algebra as a graph of the blocks of the Sparse Abstract Machine."""
+"""Stream graphs: tensor algebra as a graph of the blocks of the Sparse Abstract Machine.
+
+from fiberscope.graph import read_gv, run
+
+print(run("examples/graphs/fig12_ikj.gv", {"B": "wiki-Vote", "C": "wiki-Vote"}).summary())
+"""
+
+from fiberscope.graph.check import check
+from fiberscope.graph.netlist import Graph, Node, Stream
+from fiberscope.graph.read import graph_from_text, read_gv
+from fiberscope.graph.run import run
+from fiberscope.graph.write import gv_text, write_gv
+
+__all__ = ["Graph", "Node", "Stream", "check", "graph_from_text", "gv_text", "read_gv", "run", "write_gv"]

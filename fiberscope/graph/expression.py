@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,7 +17,7 @@ __all__ = [
     "Split",
     "Sum",
     "Unreadable",
-    "accesses_of",
+    "accesses_in",
     "expressions_of",
 ]
 
@@ -120,14 +121,10 @@ def expressions_of(graph: Graph) -> list[Assignment]:
     return found
 
 
-def accesses_of(graph: Graph) -> list[Access]:
-    """How the graph reads its tensors.
-
-    Raises:
-        Unreadable: as of ``expressions_of``.
-    """
+def accesses_in(assignments: Iterable[Assignment]) -> list[Access]:
+    """How tensors are read, each way once."""
     found: list[Access] = []
-    pending: list[Expression] = [one.expression for one in expressions_of(graph)]
+    pending: list[Expression] = [one.expression for one in assignments]
     while pending:
         expression = pending.pop()
         if isinstance(expression, Access):

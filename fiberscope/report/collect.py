@@ -19,7 +19,7 @@ from sim import Component, ComponentStatistics, Kernel, Run, mode
 from workloads import Operand, Problem
 from workloads.verification import Comparison
 
-__all__ = ["Checked", "Timing", "of_host", "operand", "report"]
+__all__ = ["Checked", "Timing", "components_of", "of_host", "operand", "report"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def report(
     """
     operations, traffic = dict(model.operations()), _traffic(model)
     kernel: Kernel | None = getattr(model, "kernel", None)
-    components = _components(kernel) if kernel else {}
+    components = components_of(kernel) if kernel else {}
     memory = _memory(model.memory(), traffic, run.seconds)
     return parts.Report(
         fidelity=cast(parts.Fidelity, fidelity),
@@ -173,7 +173,8 @@ def _verification(problem: Problem, comparison: Comparison | None) -> parts.Veri
     )
 
 
-def _components(kernel: Kernel) -> dict[str, parts.Component]:
+def components_of(kernel: Kernel) -> dict[str, parts.Component]:
+    """The accounting and the counters of all components of a kernel, by name."""
     return {name: _component(part) for name, part in kernel.statistics().items()}
 
 

@@ -1,0 +1,195 @@
+"""Makes the block of ``hw.streams`` that each node of a graph stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from fiberscope.errors import InputError
+from fiberscope.graph.netlist import Graph, Node
+from fiberscope.graph.storage import BitLevel, CompressedLevel, StoredTensor
+from hw.level import Level
+from hw.streams.accumulators import MatrixReduce, VectorReduce
+from hw.streams.alu import Alu, UnaryAlu
+from hw.streams.arrays import ArrayLoad
+from hw.streams.bit_vector import BitVectorScanner
+from hw.streams.bit_words import BitVector, Chunker
+from hw.streams.block import StreamBlock
+from hw.streams.compressed import CompressedScanner
+from hw.streams.coordinate_dropper import CoordinateDropper
+from hw.streams.dense import DenseScanner
+from hw.streams.droppers import EmptyFiberDropper, StopDropper
+from hw.streams.hold import CoordinateHold
+from hw.streams.join import Intersect, Union
+from hw.streams.points import PointToFiber
+from hw.streams.reduce import ScalarReduce
+from hw.streams.repeater import Repeater, RepeatSignalGenerator
+from hw.streams.skipping import SkippingScanner
+from hw.streams.split import Flatten, Split
+from hw.streams.tokens import BV, CRD, REF, VAL
+from hw.streams.word_dropper import WordDropper
+from hw.streams.word_joiners import WordIntersect
+from hw.streams.writers import CompressedWriter, ValuesWriter
+from sim.protocol import Protocol
+
+__all__ = ["Context", "input_port", "make", "output_port"]
+
+CARRIES: Mapping[str, Protocol] = {"crd": CRD, "ref": REF, "val": VAL, "bv": BV}
+BINARY = {"fp_mul": "mul", "fp_add": "add", "fp_max": "max", "smax": "max", "fp_div": "div"}
+
+
+@dataclass(frozen=True)
+class Context:
+    """What blocks are made from.
+
+    Args:
+        graph: that they are of.
+        tensors: by name, as they are stored.
+        quirks: of the public simulator, a mask.
+    """
+
+    graph: Graph
+    tensors: Mapping[str, StoredTensor]
+    quirks: int
+
+    @property
+    def drops(self) -> bool:
+        """Whether coordinates of empty fibers are dropped, so that reducers must drop their sums too."""
+        return bool(self.graph.counts()["crddrop"])
+
+    def carried_into(self, node: Node) -> Protocol:
+        """What the first stream into a block carries."""
+        return CARRIES[next((stream.kind for stream in self.graph.streams_into(node)), "ref")]
+
+
+def make(name: str, node: Node, context: Context) -> StreamBlock:
+    """The block of a node.
+
+    Raises:
+        InputError: the tensor that it reads is not stored as it would be read.
+    """
+    return _MAKERS[node.type](name, node, context)
+
+
+def input_port(node: Node, port: str) -> str:
+    """What a block calls an input of its node."""
+    if node.type == "fiberwrite" and port == "bv":
+        return "in_val"  # words are written as values are
+    return "in_stream" if port == "in" else f"in_{port}"
+
+
+def output_port(node: Node, port: str) -> str:
+    """What a block calls an output of its node; one of a numbered kind is a port of its own for each."""
+    if node.type == "fiberlookup" and port == "crd" and node["format"] == "bitvector":
+        return "out_bv"
+    return "out_stream" if port == "out" else f"out_{port.replace('[', '').replace(']', '')}"
+
+
+def _scanner(name: str, node: Node, context: Context) -> StreamBlock:
+    tensor = context.tensors[node["tensor"]]
+    if node["format"] == "dense":
+        return DenseScanner(name, tensor.shape[int(node["mode"])], context.quirks)
+    level = tensor.level(int(node["mode"]))
+    if node["format"] == "bitvector" and isinstance(level, BitLevel):
+        return BitVectorScanner(name, level.words.tolist(), context.quirks)
+    if not isinstance(level, CompressedLevel):
+        stored = tensor.format
+        raise InputError(f"{node} scans a level of format {node['format']}, and {node['tensor']} is {stored}")
+    compressed = Level(level.segments.tolist(), level.coordinates.tolist())
+    skips = context.graph.feeding(node, "skip") is not None
+    return (SkippingScanner if skips else CompressedScanner)(name, compressed, context.quirks)
+
+
+def _writer(name: str, node: Node, context: Context) -> StreamBlock:
+    words = node["format"] == "bitvector"
+    return (ValuesWriter if node.writes_values or words else CompressedWriter)(name, quirks=context.quirks)
+
+
+def _array(name: str, node: Node, context: Context) -> StreamBlock:
+    return ArrayLoad(name, context.tensors[node["tensor"]].values, context.quirks)
+
+
+def _alu(name: str, node: Node, context: Context) -> StreamBlock:
+    operation = BINARY.get(node.type, node.type)
+    constant = node["in2"] or node["const0"]
+    if constant:
+        return UnaryAlu(name, operation, float(constant), quirks=context.quirks)
+    if node["sub"] == "1":
+        operation = "sub"
+    return Alu(name, operation, quirks=context.quirks)
+
+
+def _unary(name: str, node: Node, context: Context) -> StreamBlock:
+    return UnaryAlu(name, node.type.removeprefix("fp_"), quirks=context.quirks)
+
+
+def _reduce(name: str, node: Node, context: Context) -> StreamBlock:
+    drops = node["empty"] == "drop" or (context.drops and node["empty"] != "keep")
+    return ScalarReduce(name, drop_empty=drops, quirks=context.quirks)
+
+
+def _dropper(name: str, node: Node, context: Context) -> StreamBlock:
+    inner = context.graph.feeding(node, "inner")
+    return CoordinateDropper(name, CARRIES[inner.kind] if inner else CRD, context.quirks)
+
+
+def _accumulator(name: str, node: Node, context: Context) -> StreamBlock:
+    kind = VectorReduce if node["order"] == "1" else MatrixReduce
+    return kind(name, quirks=context.quirks)
+
+
+def _plain(kind: Callable[..., StreamBlock]) -> Callable[[str, Node, Context], StreamBlock]:
+    """One that takes nothing but its quirks."""
+    return lambda name, _node, context: kind(name, quirks=context.quirks)
+
+
+def _carrying(kind: Callable[..., StreamBlock]) -> Callable[[str, Node, Context], StreamBlock]:
+    """One that passes on whatever comes in."""
+    return lambda name, node, context: kind(name, context.carried_into(node), context.quirks)
+
+
+def _joining(kind: Callable[..., StreamBlock]) -> Callable[[str, Node, Context], StreamBlock]:
+    """One of several operands."""
+    return lambda name, node, context: kind(name, context.graph.arity(node), context.quirks)
+
+
+def _split(name: str, node: Node, context: Context) -> StreamBlock:
+    return Split(name, int(node["factor"]), node["orig_crd"] == "true", quirks=context.quirks)
+
+
+def _flatten(name: str, node: Node, context: Context) -> StreamBlock:
+    return Flatten(name, int(node["factor"]), quirks=context.quirks)
+
+
+def _chunk(name: str, node: Node, context: Context) -> StreamBlock:
+    return Chunker(name, int(node["width"]), int(node["size"]), quirks=context.quirks)
+
+
+def _word_intersect(name: str, node: Node, context: Context) -> StreamBlock:
+    return WordIntersect(name, node["emit_zeros"] == "true", quirks=context.quirks)
+
+
+_MAKERS: Mapping[str, Callable[[str, Node, Context], StreamBlock]] = {
+    "fiberlookup": _scanner,
+    "fiberwrite": _writer,
+    "arrayvals": _array,
+    "repeat": _plain(Repeater),
+    "repsiggen": _plain(RepeatSignalGenerator),
+    "intersect": _joining(Intersect),
+    "union": _joining(Union),
+    **dict.fromkeys(("mul", "add", "max", "div", *BINARY), _alu),
+    **dict.fromkeys(("exp", "fp_exp", "sqrt", "neg", "abs"), _unary),
+    "reduce": _reduce,
+    "crddrop": _dropper,
+    "crdhold": _plain(CoordinateHold),
+    "spaccumulator": _accumulator,
+    "stopdrop": _carrying(StopDropper),
+    "emptystopdrop": _carrying(EmptyFiberDropper),
+    "pointtofiber": _plain(PointToFiber),
+    "split": _split,
+    "flatten": _flatten,
+    "bitvector": _plain(BitVector),
+    "chunk": _chunk,
+    "bvintersect": _word_intersect,
+    "bvdrop": _plain(WordDropper),
+}

@@ -1,0 +1,198 @@
+"""A graph as a machine: its blocks in a kernel, its streams as channels."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from accelerators.composition import Composition
+from accelerators.machine import MemoryUse, Traffic
+from fiberscope.graph.blocks import Context, input_port, make, output_port
+from fiberscope.graph.expression import Assignment
+from fiberscope.graph.netlist import Graph, Node, Stream
+from fiberscope.graph.result import Written, dense_level, one_fiber_of, written_format
+from fiberscope.graph.settings import GraphParameters
+from fiberscope.graph.storage import BitLevel, CompressedLevel, Level, StoredTensor
+from hw.streams.block import StreamBlock
+from hw.streams.droppers import StopDropper
+from hw.streams.root import Root
+from hw.streams.tokens import CRD, VAL
+from sim import Channel, Component, Kernel
+
+__all__ = ["GraphMachine"]
+
+OPERATIONS = {"mul": "multiply", "fp_mul": "multiply", "add": "add", "fp_add": "add"}
+
+
+class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it has no network and no memory
+    """One phase of a graph.
+
+    Args:
+        parameters: how it runs.
+        graph: checked.
+        tensors: by name, laid out as the graph reads them.
+        meant: what the graph computes.
+        sizes: of the index variables.
+        phase: which of the runs after one another it is.
+        kernel: what runs it; one of its own by default.
+        observe: called before it is built, to put more consumers on its streams (``listen``).
+    """
+
+    NAME = "graph"
+    TENSORS: ClassVar[Mapping[str, Sequence[int]]] = {}
+    work = "multiply"  # what a report follows over time
+
+    def __init__(
+        self,
+        parameters: GraphParameters,
+        graph: Graph,
+        tensors: Mapping[str, StoredTensor],
+        meant: Sequence[Assignment],
+        sizes: Mapping[str, int],
+        phase: int = 1,
+        kernel: Kernel | None = None,
+        observe: Callable[[GraphMachine], None] | None = None,
+    ) -> None:
+        super().__init__(parameters, None, kernel)
+        self.graph, self.meant, self.sizes, self.phase = graph, meant, sizes, phase
+        self.nodes = [node for node in graph.nodes.values() if node.phase == phase and not _unused(node)]
+        self._capacity = parameters.capacity
+        context = Context(graph, tensors, parameters.mask)
+        names = _names(self.nodes)
+        self.blocks: dict[str, StreamBlock] = {
+            node.name: self.kernel.add(make(f"{self.NAME}.{names[node.name]}", node, context))
+            for node in self.nodes
+        }
+        self._consumers: dict[tuple[str, str], int] = {}
+        self.channel_of: dict[int, Channel] = {}  # of a stream, by its place in the graph
+        for node in self.nodes:
+            self._feed_root(node)
+        for place, stream in enumerate(graph.streams):
+            if stream.source in self.blocks and stream.target in self.blocks:
+                self.channel_of[place] = self._connect(stream)
+        if observe is not None:
+            observe(self)
+        self.build()
+
+    def _feed_root(self, node: Node) -> None:
+        """The first block of a tensor gets the reference 0 and the end."""
+        fed = self.graph.feeding(node, "ref") is not None
+        if node.root or (node.type == "arrayvals" and not fed):
+            block = self.blocks[node.name]
+            root = self.kernel.add(Root(f"{block.name}.root"))
+            self.kernel.connect(root, "out_ref[0]", block, "in_ref", capacity=self._capacity)
+
+    def _connect(self, stream: Stream) -> Channel:
+        source, target = self.graph.nodes[stream.source], self.graph.nodes[stream.target]
+        block, port = self.blocks[target.name], input_port(target, stream.input)
+        output = self._next_output(source, stream.output)
+        if target.type != "spaccumulator":
+            return self.kernel.connect(self.blocks[source.name], output, block, port, capacity=self._capacity)
+        carries = VAL if stream.kind == "val" else CRD
+        points = self.kernel.add(StopDropper(f"{block.name}.{stream.input}_points", carries))
+        self.kernel.connect(points, "out_stream[0]", block, port, capacity=self._capacity)
+        return self.kernel.connect(
+            self.blocks[source.name], output, points, "in_stream", capacity=self._capacity
+        )
+
+    def listen(self, node: Node, output: str, listener: Component, port: str) -> None:
+        """One more consumer of an output, which never stalls it."""
+        self.kernel.connect(
+            self.blocks[node.name], self._next_output(node, output), listener, port, capacity=None
+        )
+
+    def _next_output(self, source: Node, output: str) -> str:
+        """The port for one more consumer of an output."""
+        port = output_port(source, output)
+        number = self._consumers.get((source.name, port), 0)
+        self._consumers[source.name, port] = number + 1
+        return f"{port}[{number}]"
+
+    def operations(self) -> dict[str, int]:
+        """Operations of its ALUs, by name."""
+        counts = {"multiply": 0}
+        for node in self.nodes:
+            counters = self.blocks[node.name].counters()
+            if "operations" in counters:
+                name = OPERATIONS.get(node.type, node.type)
+                counts[name] = counts.get(name, 0) + counters["operations"]
+            if "matches" in counters:
+                counts["intersect"] = counts.get("intersect", 0) + counters["matches"]
+        return counts
+
+    def traffic(self) -> dict[str, Traffic]:
+        """None: levels and values are beside the blocks that read them."""
+        return {}
+
+    def traffic_minimum_bytes(self) -> int:
+        """None."""
+        return 0
+
+    def memory(self) -> MemoryUse | None:  # type: ignore[override] # as any model without a memory
+        """None."""
+        return None
+
+    def progress(self) -> tuple[int, int]:
+        """How many writers are done, and how many there are."""
+        writers = [self.blocks[node.name] for node in self.nodes if node.type == "fiberwrite"]
+        return sum(block.done for block in writers), len(writers)
+
+    @property
+    def cycles(self) -> int:
+        """Cycles until the last writer that ends the run took done, as the public simulator counts them.
+
+        A root's reference is seen in the kernel's cycle 1, which is cycle 0 of the public simulator.
+        """
+        ending = [node for node in self.nodes if node.type == "fiberwrite" and node["ends"] != "false"]
+        return max((self.blocks[node.name].done_cycle for node in ending), default=0)
+
+    def result(self) -> dict[str, Written]:
+        """What was written, by tensor."""
+        writers = [node for node in self.graph.writers if node.phase == self.phase]
+        tensors = dict.fromkeys(node["tensor"] for node in writers)
+        return {name: self._written(name, [n for n in writers if n["tensor"] == name]) for name in tensors}
+
+    def _written(self, tensor: str, writers: list[Node]) -> Written:
+        form = written_format(self.graph, tensor, writers)
+        by_mode = {int(node["mode"]): node for node in writers if not node.writes_values}
+        shape = self._shape(tensor)
+        levels: list[Level] = []
+        for dimension in form.order:
+            node = by_mode.get(dimension)
+            made = None if node is None or _unused(node) else self._level(node, levels)
+            levels.append(made or dense_level(shape[dimension], levels))
+        values = next((node for node in writers if node.writes_values), None)
+        held = None if values is None else np.array(self.blocks[values.name].values, np.float64)  # type: ignore[attr-defined]
+        return Written(form, shape, tuple(levels), held)
+
+    def _level(self, node: Node, above: list[Level]) -> Level:
+        block = self.blocks[node.name]
+        if node["format"] == "bitvector":
+            words = np.array(block.values, np.int64).view(np.uint64)  # type: ignore[attr-defined]
+            fibers = above[-1].children if above else 1
+            return one_fiber_of(words.tolist()) if len(words) > fibers == 1 else BitLevel(words)
+        return CompressedLevel(np.array(block.segments, np.int64), np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
+
+    def _shape(self, tensor: str) -> tuple[int, ...]:
+        """Sizes of the dimensions of a result."""
+        access = next((one.result for one in self.meant if one.result.tensor == tensor), None)
+        return () if access is None else tuple(self.sizes[variable] for variable in access.variables)
+
+
+def _unused(node: Node) -> bool:
+    """Writers of dense coordinates write nothing: the size says it all."""
+    return node.type == "fiberwrite" and not node.writes_values and node["format"] == "dense"
+
+
+def _names(nodes: list[Node]) -> dict[str, str]:
+    """The names of blocks: what they are; where several are the same, with the node's name."""
+    labels = {node.name: re.sub(r"\W+", "_", node.label) for node in nodes}
+    counts = Counter(labels.values())
+    return {
+        name: label if counts[label] == 1 else f"{label}_{re.sub(r'[^0-9A-Za-z]+', '_', name)}"
+        for name, label in labels.items()
+    }

@@ -1,0 +1,53 @@
+"""The streams of a run: how many tokens of each kind, and for how long nothing came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fiberscope.report.document import Report
+from fiberscope.report.table import Table
+
+__all__ = ["StreamCount", "stream_counts", "streams_table"]
+
+KINDS = ("data", "stops", "dones", "empties")
+LAST = "_data"
+
+
+@dataclass(frozen=True)
+class StreamCount:
+    """The tokens of one output of a block, wired or not; ``cycles`` is the length of the run."""
+
+    block: str
+    output: str
+    data: int
+    stops: int
+    dones: int
+    empties: int
+    cycles: int
+
+    @property
+    def idle(self) -> int:
+        """Cycles in which it carried nothing, those behind the end too."""
+        return self.cycles - self.data - self.stops - self.dones - self.empties
+
+
+def stream_counts(report: Report) -> Iterator[StreamCount]:
+    """Of every output of every block."""
+    for name, component in report.components.items():
+        counters = component.counters
+        for key in counters:
+            if key.startswith("out_") and key.endswith(LAST):
+                output = key.removesuffix(LAST)
+                kinds = {kind: counters[f"{output}_{kind}"] for kind in KINDS}
+                block = name.partition(".")[2]
+                yield StreamCount(block, output.removeprefix("out_"), cycles=report.cycles, **kinds)
+
+
+def streams_table(report: Report) -> Table:
+    """All of them as a table."""
+    table = Table("Streams", ("stream", "data", "stops", "empties", "dones", "idle cycles"))
+    for one in stream_counts(report):
+        counts = (one.data, one.stops, one.empties, one.dones, max(0, one.idle))
+        table.add(f"{one.block} {one.output}", *(f"{count:,}" for count in counts))
+    return table
