@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
-from fiberscope.analytic.actions import Computes, Counted, FormatAccess
+from fiberscope.analytic.actions import Access, Computes, Counted
 from fiberscope.analytic.architecture import Architecture, Level
 from fiberscope.analytic.dataflow import Traffic
 from fiberscope.analytic.density import Numbers
@@ -27,6 +29,7 @@ __all__ = ["Cost", "LevelCost", "bits_needed", "cost"]
 Place = tuple[int, int]
 _WAYS = ("read", "fill", "update")
 _STATES = ("", "gated_", "skipped_")
+_NONE: Final = np.zeros(1)
 
 
 @dataclass(frozen=True)
@@ -192,55 +195,67 @@ class _Rows:
         read, write = _words_of_format(bits, level)
         moved.format_read[tensor], moved.format_write[tensor] = read, write
         moved.read[tensor] = one.reads.actual + one.reads.gated + read
-        written = sum(access.actual + access.gated for access in (one.fills, one.updates))
-        moved.write[tensor] = np.asarray(written) + write
+        fills, updates = one.fills, one.updates
+        moved.write[tensor] = fills.actual + fills.gated + updates.actual + updates.gated + write
         moved.scale[tensor] = dict(level.bandwidth_scales).get(self.problem.tensors[tensor].name, 1.0)
         moved.energy[tensor] = self._energy(level, place, one, bits)
 
-    def _energy(self, level: Level, place: Place, one: Counted, bits: Mapping[str, Numbers]) -> Numbers:
+    def _energy(self, level: Level, place: Place, one: Counted, bits: Numbers | None) -> Numbers:
+        """pJ of an instance: rows of data, rows of metadata, changes of format."""
         energy = self.energies.levels[place[0]]
         ratio = row_ratio(self.problem, self.features, self.traffic, self.counts, place, level, self.options)
-        total = one.decompressions * energy["decompression"] + one.compressions * energy["compression"]
-        for way, access in zip(_WAYS, (one.reads, one.fills, one.updates), strict=True):
-            for state, words in zip(_STATES, (access.actual, access.gated, access.skipped), strict=True):
-                total = total + np.ceil(words / level.block) * ratio * energy[f"{state}{way}"]
-        for action, moved in bits.items():
-            if level.metadata_width:
-                total = total + np.ceil(moved / level.metadata_width) * energy[action]
+        words = _actions(one.reads, one.fills, one.updates)
+        total = (np.ceil(words / level.block) @ _of_actions(energy, "")) * ratio
+        if bits is not None and level.metadata_width:
+            total = total + np.ceil(bits / level.metadata_width) @ _of_actions(energy, "metadata_")
+        if energy["decompression"] or energy["compression"]:
+            changed = one.decompressions * energy["decompression"] + one.compressions * energy["compression"]
+            total = total + changed
         return np.asarray(total)
 
 
-def _bits(one: Counted, kind: Format | None, level: Level) -> dict[str, Numbers]:
-    """Bits of metadata by action; none without a format."""
+def _of_actions(energy: Mapping[str, float], data: str) -> Numbers:
+    """Energies in the order of ``_actions``."""
+    return np.array([energy[f"{state}{data}{way}"] for way in _WAYS for state in _STATES])
+
+
+def _actions(*accesses: Access) -> Numbers:
+    """Reads, fills and updates, each actual, gated and skipped: mappings x 9."""
+    parts = [part for one in accesses for part in (one.actual, one.gated, one.skipped)]
+    return np.stack(parts, axis=1)
+
+
+def _bits(one: Counted, kind: Format | None, level: Level) -> Numbers | None:
+    """Bits of metadata in the order of ``_actions``; None without a format."""
     if kind is None:
-        return {}
-    found: dict[str, Numbers] = {}
-    for way, access in zip(_WAYS, one.formats, strict=True):
-        for state, name in zip(_STATES, ("actual", "gated", "skipped"), strict=True):
-            found[f"{state}metadata_{way}"] = bits_in(kind, level, access, name)
-    return found
+        return None
+    metadata = np.stack([part for access in one.formats for part in _parts(access.metadata)], axis=1)
+    payload = np.stack([part for access in one.formats for part in _parts(access.payload)], axis=1)
+    return total_bits(kind, level, metadata, payload)
 
 
-def bits_in(kind: Format, level: Level, access: FormatAccess, name: str) -> Numbers:
-    """The bits of the units of all ranks."""
-    return total_bits(kind, level, getattr(access.metadata, name), getattr(access.payload, name))
+def _parts(access: Access) -> tuple[Numbers, Numbers, Numbers]:
+    return access.actual, access.gated, access.skipped
 
 
 def total_bits(kind: Format, level: Level, metadata: Numbers, payload: Numbers) -> Numbers:
-    """Units of metadata and payloads by rank (mappings x ranks) in bits."""
-    widths = [bits_of(rank, level.metadata_bits, level.metadata_width) for rank in kind.ranks]
-    return metadata @ np.array([one for one, _two in widths], np.float64) + payload @ np.array(
-        [two for _one, two in widths], np.float64
-    )
+    """Units of metadata and payloads by rank, the last axis, in bits."""
+    widths = _widths(kind, level.metadata_bits, level.metadata_width)
+    return np.asarray(metadata @ widths[0] + payload @ widths[1])
 
 
-def _words_of_format(bits: Mapping[str, Numbers], level: Level) -> tuple[Numbers, Numbers]:
-    """Words of the array that metadata takes of its bandwidth, read and written."""
-    if not bits:
-        return np.zeros(1), np.zeros(1)
-    read = bits["metadata_read"] + bits["gated_metadata_read"]
-    write = sum(bits[f"{state}metadata_{way}"] for state in _STATES[:2] for way in _WAYS[1:])
-    return np.floor(read / level.word_bits), np.floor(np.asarray(write) / level.word_bits)
+@lru_cache(maxsize=1024)
+def _widths(kind: Format, default: int, width: int) -> Numbers:
+    """Bits of a word of metadata, and of a payload, by rank: 2 x ranks."""
+    return np.array([bits_of(rank, default, width) for rank in kind.ranks], np.float64).T
+
+
+def _words_of_format(bits: Numbers | None, level: Level) -> tuple[Numbers, Numbers]:
+    """Words of the array that metadata takes of its bandwidth, read and written: actual and gated."""
+    if bits is None:
+        return _NONE, _NONE
+    read, write = bits[:, 0] + bits[:, 1], bits[:, 3] + bits[:, 4] + bits[:, 6] + bits[:, 7]
+    return np.floor(read / level.word_bits), np.floor(write / level.word_bits)
 
 
 def bits_needed(kind: Format | None, level: Level, largest: Units | None) -> Numbers:

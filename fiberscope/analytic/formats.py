@@ -7,8 +7,8 @@ of a fiber up, without knowing of the fiber that it is not empty.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -51,14 +51,11 @@ class _Rank:
     coordinates: Numbers
 
 
-_UNITS: dict[str, Callable[[_Rank], tuple[Numbers, Numbers]]] = {
-    "U": lambda rank: (0 * rank.most, 0 * rank.most),
-    "UB": lambda rank: (rank.most * rank.shape, rank.most * rank.shape),
-    "B": lambda rank: (rank.fibers * rank.shape, rank.coordinates),
-    "CP": lambda rank: (rank.coordinates, rank.coordinates),
-    "RLE": lambda rank: (rank.coordinates, rank.coordinates),
-    "UOP": lambda rank: (0 * rank.most, rank.fibers * (rank.shape + 1)),
-}
+@lru_cache(maxsize=1024)
+def _kinds(kind: Format) -> dict[str, Numbers]:
+    """By kind of rank, 1 for the ranks that are of it."""
+    names = [rank.kind for rank in kind.ranks]
+    return {name: np.array([float(one == name) for one in names]) for name in ("UB", "B", "CP", "RLE", "UOP")}
 
 
 def exact_units(
@@ -152,18 +149,15 @@ def _given(
 
 
 def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
-    metadata, payload = np.zeros_like(ranks.most), np.zeros_like(ranks.most)
-    for number, rank in enumerate(kind.ranks):
-        metadata[:, number], payload[:, number] = _UNITS[rank.kind](_column(ranks, number))
+    are = _kinds(kind)
+    listed, every = are["CP"] + are["RLE"], ranks.most * ranks.shape * are["UB"]
+    metadata = every + ranks.fibers * ranks.shape * are["B"] + ranks.coordinates * listed
+    offsets = ranks.fibers * (ranks.shape + 1.0) * are["UOP"]
+    payload = every + ranks.coordinates * (listed + are["B"]) + offsets
     costs = fibers.shape > 1
     costs[:, 0 if kind.inner_to_outer else -1] = True
-    innermost = np.argmax(costs, axis=1)
-    holds_data = np.arange(len(kind.ranks)) <= innermost[:, None]  # its payloads are the data itself
+    holds_data = np.cumsum(costs, axis=1) <= 1  # the payloads of the innermost are the data itself
     return Units(np.where(costs, metadata, 0.0), np.where(costs & ~holds_data, payload, 0.0))
-
-
-def _column(ranks: _Rank, number: int) -> _Rank:
-    return _Rank(*(part[:, number] for part in (ranks.most, ranks.shape, ranks.fibers, ranks.coordinates)))
 
 
 def most_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> Units:

@@ -92,12 +92,8 @@ class Problem:
             box: the bounds by dimension, the last axis.
         """
         table = self._coefficients[tensor]
-        return [np.asarray(np.dot(box - 1, row) + 1) for row in table]
+        return list(np.moveaxis((box - 1) @ table.T + 1, -1, 0))
 
     def size(self, tensor: int, box: Whole) -> Whole:
         """How many elements the tile of a box has."""
-        extents = self.extents(tensor, box)
-        size = np.ones(box.shape[:-1], np.int64)
-        for extent in extents:
-            size = size * extent
-        return size
+        return np.asarray(((box - 1) @ self._coefficients[tensor].T + 1).prod(axis=-1))

@@ -7,6 +7,7 @@ level before it is stored has that level's ranks as its own innermost ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,8 +109,7 @@ class _Loops:
         """Multiply the loops into the ranks that they are given to; returns where ranks are too few."""
         loops, ranks = self.bound.shape[1], steps.shape[1]
         inward = kind is not None and not kind.inner_to_outer
-        accepts = _accepts(kind, ranks, steps.shape[2])
-        following, stays = _transitions(accepts, kind, ranks, inward)
+        following, stays = _transitions(kind, ranks, steps.shape[2], inward)
         rank = np.full_like(start, ranks) if inward else start - 1
         short = np.zeros(len(start), np.bool_)
         rows = np.arange(len(start))
@@ -127,7 +127,10 @@ class _Loops:
         return short
 
 
-def _accepts(kind: Format | None, ranks: int, dimensions: int) -> list[list[tuple[int, ...] | None]]:
+Accepts = list[list[tuple[int, ...] | None]]
+
+
+def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
     """By rank and dimension: the list that lets a loop share the rank, or none where it cannot go there."""
     everything = tuple(range(dimensions))
     found: list[list[tuple[int, ...] | None]] = []
@@ -141,14 +144,13 @@ def _accepts(kind: Format | None, ranks: int, dimensions: int) -> list[list[tupl
     return found
 
 
-def _transitions(
-    accepts: list[list[tuple[int, ...] | None]], kind: Format | None, ranks: int, inward: bool
-) -> tuple[Whole, Truth]:
+@lru_cache(maxsize=1024)
+def _transitions(kind: Format | None, ranks: int, dimensions: int, inward: bool) -> tuple[Whole, Truth]:
     """From the rank of the last loop (row; of none: the first, or the last inwards) the rank of the next.
 
     Row ``r + 1`` is of rank ``r`` outwards; inwards row ``r`` is of rank ``r``.
     """
-    dimensions = len(accepts[0])
+    accepts = _accepts(kind, ranks, dimensions)
     following = np.full((ranks + 1, dimensions), -1 if inward else ranks, np.int64)
     stays = np.zeros((ranks + 1, dimensions), np.bool_)
     for row in range(ranks + 1):
