@@ -1,0 +1,172 @@
+"""Examples worked by hand, number by number; they agree with what the public tool and its artifact give."""
+
+from __future__ import annotations
+
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fiberscope.analytic.api import analyze
+from fiberscope.analytic.inputs import read_case
+from fiberscope.analytic.evaluate import evaluate_many
+from fiberscope.analytic.distributions import density
+
+
+def counts(access):
+    return access.algorithmic, access.actual, access.gated, access.skipped
+
+
+@pytest.fixture(scope="module")
+def dot_product():
+    return analyze("dot_product")
+
+
+def test_a_dot_product_skips_where_a_is_zero(dot_product):
+    buffer = dot_product.levels["Buffer"].tensors
+    assert counts(buffer["A"].reads) == (16, 4, 0, 0)
+    assert buffer["A"].format_reads.actual == ((4, 0),)
+    assert counts(buffer["B"].reads) == (16, 4, 0, 12)
+    assert counts(buffer["Z"].updates) == (16, 4, 0, 12)
+    assert counts(buffer["Z"].reads) == (15, 3, 0, 12)
+    assert dot_product.analytical.compute.actual == 4
+    assert dot_product.cycles == 4
+
+
+@pytest.fixture(scope="module")
+def matmul():
+    return analyze("matmul")
+
+
+def test_a_multiplication_intersects_at_the_buffer(matmul):
+    buffer = matmul.levels["Buffer"].tensors
+    assert counts(buffer["B"].reads) == (512, 64, 0, 192)
+    assert counts(buffer["B"].fills) == (64, 32, 0, 0)
+    assert counts(buffer["Z"].updates) == (512, 64, 0, 448)
+    assert counts(buffer["Z"].reads) == (448, 56, 0, 392)
+    assert counts(matmul.levels["BackingStore"].tensors["A"].reads) == (512, 64, 0, 64)
+
+
+def test_its_metadata(matmul):
+    reads = matmul.levels["Buffer"].tensors["B"].format_reads
+    assert (reads.actual, reads.skipped) == (((64, 0), (0, 18)), ((192, 0), (0, 54)))
+
+
+def test_its_computes(matmul):
+    told = matmul.analytical.compute
+    assert (told.algorithmic, told.actual, told.gated, told.skipped) == (512, 64, 0, 0)
+    assert matmul.cycles == 64
+
+
+@pytest.fixture(scope="module")
+def coordinates():
+    return analyze("coordinate_list", settings={"first_fill": "charge"})
+
+
+def test_coordinate_lists_at_a_tenth(coordinates):
+    buffer, register = coordinates.levels["Buffer"].tensors, coordinates.levels["Reg"].tensors["Z"]
+    assert counts(buffer["A"].fills)[:2] == (2_097_152, 212_992)
+    assert counts(buffer["B"].fills)[:2] == (16_384, 1_664)
+    for name in "AB":
+        assert counts(buffer[name].reads) == (2_097_152, 21_632, 0, 191_360)
+    assert counts(register.updates) == (2_097_152, 21_632, 0, 2_075_520)
+    assert counts(register.reads) == (2_080_768, 21_463, 0, 2_059_305)
+
+
+def test_what_coordinate_lists_take(coordinates):
+    assert coordinates.cycles == 295_152
+    assert coordinates.levels["BackingStorage"].cycles == 73_788
+    assert coordinates.levels["Reg"].cycles == 38_016
+    assert coordinates.bottleneck.startswith("the bandwidth of Buffer set the 295,152 cycles; next Backing")
+
+
+@pytest.mark.parametrize("share", [0.01171875, 0.1015625, 0.80078125])
+def test_bitmasks_take_as_long_at_every_density(tmp_path, share):
+    path = design(tmp_path, "bitmask", "0.1015625", str(share))
+    assert analyze(path, settings={"first_fill": "charge"}).cycles == 128**3 + 128**2
+
+
+def design(folder: Path, name: str, *changes: str) -> Path:
+    """A design that ships with some of its text changed."""
+    import fiberscope.analytic as analytic
+
+    text = (Path(analytic.__file__).parent / "designs" / f"{name}.yaml").read_text()
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / f"{name}.yaml"
+    path.write_text(text)
+    return path
+
+
+LATCHED = """
+problem:
+  version: 0.4
+  shape:
+    name: MatrixMultiply
+    dimensions: [M, N, K]
+    data_spaces:
+      - {name: A, projection: [[[M]], [[K]]]}
+      - {name: B, projection: [[[N]], [[K]]]}
+      - {name: Z, projection: [[[M]], [[N]]], read_write: true}
+  instance: {M: 4, N: 4, K: 4, densities: {A: DENSITY}}
+architecture:
+  version: 0.4
+  nodes:
+    - !Component {name: DRAM, class: DRAM, attributes: {datawidth: 8, width: 8}}
+    - !Component
+      name: Buffer
+      class: storage
+      attributes: {datawidth: 8, width: 8}
+      sparse_optimizations: {action_optimization: [{type: skipping, options: [{target: B, condition_on: [A]}]}]}
+    - !Component {name: Latch, class: regfile, attributes: {datawidth: 8, width: 8}}
+    - !Component {name: MAC, class: compute, attributes: {datawidth: 8}}
+mapping:
+  - {target: Buffer, type: temporal, factors: [M=4, N=4, K=4], permutation: ORDER}
+  - {target: Latch, type: dataspace, keep: KEPT, bypass: BYPASSED}
+"""
+UNIFORM = "{distribution: hypergeometric, density: 0.25}"
+
+
+def skipped(folder, order, latched, density=UNIFORM):
+    text = LATCHED.replace("ORDER", order).replace("DENSITY", density)
+    text = text.replace("KEPT", "[B]" if latched else "[]")
+    path = folder / "latched.yaml"
+    path.write_text(text.replace("BYPASSED", "[A, Z]" if latched else "[A, B, Z]"))
+    reads = analyze(path).levels["Buffer"].tensors["B"].reads
+    return reads.skipped, reads.algorithmic
+
+
+def test_a_leader_is_one_scalar_where_the_shared_loop_is_innermost(tmp_path):
+    assert skipped(tmp_path, "[K, M, N]", latched=True) == (48, 64)
+
+
+def test_a_leader_is_a_column_where_the_follower_is_latched(tmp_path):
+    left_out, reads = skipped(tmp_path, "[M, K, N]", latched=True)
+    assert (left_out, reads) == (int(16 * comb(12, 4) / comb(16, 4)), 16)
+
+
+def test_a_leader_is_one_scalar_without_the_latch(tmp_path):
+    assert skipped(tmp_path, "[M, K, N]", latched=False) == (48, 64)
+
+
+def test_no_column_of_a_structured_leader_is_empty(tmp_path):
+    assert skipped(tmp_path, "[M, K, N]", latched=True, density="0.25") == (0, 16)
+
+
+def test_a_band_leaves_more_pieces_empty():
+    piece = [np.int64(4), np.int64(1)]
+    banded = density({"distribution": "banded", "band_width": 1}, (16, 16))
+    uniform = density({"distribution": "hypergeometric", "density": 46 / 256}, (16, 16))
+    assert float(banded.probability_empty(piece)) == pytest.approx(42 / 64, rel=1e-12)
+    assert float(uniform.probability_empty(piece)) == pytest.approx(comb(210, 4) / comb(256, 4), rel=1e-12)
+
+
+@pytest.mark.parametrize(("mode", "coordinates"), [("exact", 16), ("timeloop", 14.6359)])
+def test_units_of_compressed_rows(tmp_path, mode, coordinates):
+    path = design(tmp_path, "matmul", "densities: {A: 0.25,", f"densities: {{A: {UNIFORM},")
+    case = read_case([path], {"format.mode": mode})
+    stored = evaluate_many(case.design, case.mapping.batch()).counts.stored[0, 0]
+    assert stored.units.payload[0, 1] == pytest.approx(9, rel=1e-9)
+    assert stored.units.metadata[0, 0] == pytest.approx(coordinates, rel=1e-5)
