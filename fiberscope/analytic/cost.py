@@ -199,6 +199,19 @@ class _Rows:
         moved.write[tensor] = fills.actual + fills.gated + updates.actual + updates.gated + write
         moved.scale[tensor] = dict(level.bandwidth_scales).get(self.problem.tensors[tensor].name, 1.0)
         moved.energy[tensor] = self._energy(level, place, one, bits)
+        if level.overbooking and self.features.compressed(*place):
+            self._overbook(level, place, moved)
+
+    def _overbook(self, level: Level, place: Place, moved: _Moved) -> None:
+        """Of tiles that do not fit, a share of the reads is done at the outer level instead."""
+        number, tensor = place
+        parent = self.traffic.parent(number, tensor)
+        one, energy = self.counts.counted[place], moved.energy[tensor]
+        moved.energy[tensor] = energy * (1.0 - level.overbooked)
+        if parent is not None:
+            outer = self.architecture.levels[parent]
+            rows = np.ceil(one.reads.actual / outer.block) * self.energies.levels[parent]["read"]
+            moved.energy[tensor] = moved.energy[tensor] + level.overbooked * rows
 
     def _energy(self, level: Level, place: Place, one: Counted, bits: Numbers | None) -> Numbers:
         """pJ of an instance: rows of data, rows of metadata, changes of format."""

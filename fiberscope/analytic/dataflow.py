@@ -5,7 +5,7 @@ Source: Sparseloop (MICRO 2022), Section 5.2; Timeloop (ISPASS 2019), Section V.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +79,10 @@ def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
     for tensor, chain in enumerate(chains):
         walk = _Walk(problem, nest, tensor, steps)
         for level, child in zip(chain, [*chain[1:], None], strict=True):
-            dense[level, tensor] = walk.at(level, child, level == chain[0], options)
+            one = walk.at(level, child, level == chain[0], options)
+            if mappings.reads_first is not None and mappings.reads_first[level, tensor]:
+                one = replace(one, reads=one.updates)
+            dense[level, tensor] = one
     return Traffic(nest, chains, dense, instances, steps, steps * instances[:, -1])
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fiberscope.analytic.architecture import Architecture
 from fiberscope.analytic.cost import Cost, cost
+from fiberscope.analytic.cut import loops_in_words
 from fiberscope.analytic.dataflow import Traffic, dataflow
 from fiberscope.analytic.density import Numbers
 from fiberscope.analytic.energies import Energies
@@ -74,7 +75,12 @@ class Evaluated:
         """Why a mapping cannot be had, and where; empty where it can."""
         if not self.fault[number]:
             return ""
-        return str(self.faults[self.fault[number] - 1])
+        fault = self.faults[self.fault[number] - 1]
+        if fault.place is None:
+            return str(fault)
+        design = self.design
+        parts = design.problem, design.architecture, design.features, self.traffic
+        return f"{fault}: {loops_in_words(*parts, fault.place, number)}"
 
     @property
     def cycles(self) -> Numbers:

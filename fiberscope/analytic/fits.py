@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fiberscope.analytic.architecture import Architecture, Compute, Level
 from fiberscope.analytic.asking import ask
 from fiberscope.analytic.cost import bits_needed
+from fiberscope.analytic.cut import misfits
 from fiberscope.analytic.dataflow import Traffic
 from fiberscope.analytic.density import Numbers
 from fiberscope.analytic.loops import Mappings, Nest
@@ -32,8 +33,10 @@ REASONS: Final = (
     "data does not fit",
     "metadata does not fit",
     "too little of a level is used",
+    "formats of two levels do not fit",
+    "partial sums cannot be added there",
 )
-_LOOPS, _MESH, _RANKS, _DATA, _METADATA, _UNUSED = range(1, len(REASONS))
+_LOOPS, _MESH, _RANKS, _DATA, _METADATA, _UNUSED, _FORMATS, _SUMS = range(1, len(REASONS))
 
 Truth = NDArray[np.bool_]
 Reason = NDArray[np.int64]
@@ -45,13 +48,15 @@ class Fault:
 
     Args:
         reason: what, as a place in ``REASONS``.
-        at: the level, and the tensor where it is about one.
+        at: the level, or in words what is wrong.
         mappings: which have it.
+        place: level and tensor, where it is about a tensor there.
     """
 
     reason: int
     at: str
     mappings: Truth
+    place: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         """What, and where."""
@@ -108,10 +113,13 @@ def room_faults(
     stored: Mapping[tuple[int, int], Stored],
 ) -> list[Fault]:
     """What can be told of what is stored."""
-    names = [tensor.name for tensor in problem.tensors]
-    faults = [
-        Fault(_RANKS, f"{names[tensor]} at {architecture.levels[level].name}", one.short)
-        for (level, tensor), one in stored.items()
+    misfit = misfits(problem, architecture, features, traffic)
+    faults = [Fault(_FORMATS, words, where) for words, where in misfit]
+    faults += [Fault(_RANKS, "", one.short, place) for place, one in stored.items() if one.short.any()]
+    faults += [
+        Fault(_SUMS, architecture.levels[level].name, dense.reductions > 0)
+        for (level, _tensor), dense in traffic.dense.items()
+        if not architecture.levels[level].reduces
     ]
     for number, level in enumerate(architecture.levels):
         words, bits = np.zeros(len(traffic.steps)), np.zeros(len(traffic.steps))

@@ -30,6 +30,7 @@ class Mappings:
         keep: which level keeps which tensor: levels x tensors; the outermost keeps all.
         spatial_order: as ``order``; any where it is None.
         on_y: spatial loops along the Y of the mesh, the others are along its X; as ``spatial``.
+        reads_first: where an output is read before its first update too: levels x tensors.
     """
 
     temporal: Whole
@@ -38,6 +39,7 @@ class Mappings:
     keep: Truth
     spatial_order: Whole | None = None
     on_y: Truth | None = None
+    reads_first: Truth | None = None
 
     def __len__(self) -> int:
         """How many mappings there are."""

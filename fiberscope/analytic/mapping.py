@@ -31,6 +31,7 @@ class Mapping:
         order, spatial_order: numbers of dimensions: levels x dimensions.
         on_y: spatial loops along the mesh's Y: levels x dimensions.
         keep: levels x tensors.
+        reads_first: as of ``Mappings``.
     """
 
     temporal: Whole
@@ -39,6 +40,7 @@ class Mapping:
     spatial_order: Whole
     on_y: Truth
     keep: Truth
+    reads_first: Truth | None = None
 
     def batch(self) -> Mappings:
         """This mapping as the only one of a batch."""
@@ -49,6 +51,7 @@ class Mapping:
             self.keep,
             self.spatial_order[None],
             self.on_y[None],
+            self.reads_first,
         )
 
     @classmethod
@@ -64,6 +67,7 @@ class Mapping:
             across,
             on_y,
             mappings.keep,
+            mappings.reads_first,
         )
 
     def nest(self, architecture: Architecture, problem: Problem, tiles: Sequence[str]) -> str:

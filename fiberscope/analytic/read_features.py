@@ -114,8 +114,9 @@ class _Reader:
         if not options:
             raise place.error(f"{given.type} needs options: a target and what it is conditioned on")
         conditions = tuple(self.condition(*one) for one in options)
-        spatial = given.type in ("skipping_spatial", "spatial_skipping")
-        return Feature(given.type != "gating", conditions, spatial)
+        if given.type in ("skipping_spatial", "spatial_skipping"):
+            raise (place / "type").error(f"{given.type} is not modelled; it should be gating or skipping")
+        return Feature(given.type == "skipping", conditions)
 
     def condition(self, target: str, leaders: list[str], place: Place) -> Condition:
         follower = self.tensor(target, place / "target")

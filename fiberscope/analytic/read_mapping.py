@@ -36,7 +36,15 @@ def read_mapping(
     for number, one in enumerate(given):
         reader.read(one, place / number)
     reader.fill_in(place)
-    return Mapping(reader.temporal, reader.spatial, reader.order, reader.across, reader.on_y, reader.keep)
+    return Mapping(
+        reader.temporal,
+        reader.spatial,
+        reader.order,
+        reader.across,
+        reader.on_y,
+        reader.keep,
+        reader.reads_first if reader.reads_first.any() else None,
+    )
 
 
 class _Reader:
@@ -49,6 +57,7 @@ class _Reader:
         self.order, self.across = plain.copy(), plain.copy()
         self.on_y = np.zeros(shape, np.bool_)
         self.keep = np.ones((shape[0], len(problem.tensors)), np.bool_)
+        self.reads_first = np.zeros_like(self.keep)
         self.whole: list[tuple[np.ndarray, int, int]] = []  # bounds that take what is left
 
     def read(self, given: DirectiveSchema, place: Place) -> None:
@@ -132,6 +141,15 @@ class _Reader:
                 if name not in names:
                     raise (place / key / at).error(f"there is no data space {name}; {nearest(name, names)}")
                 self.keep[level, names.index(name)] = kept
+        for at, name in enumerate(given.rmw_first_update):
+            if name not in names:
+                raise (place / "rmw_first_update" / at).error(
+                    f"there is no data space {name}; {nearest(name, names)}"
+                )
+            self.reads_first[level, names.index(name)] = True
+        for key in ("no_coalesce", "no_reuse", "no_link_transfer"):
+            if getattr(given, key):
+                self.notes.append(f"{key} is not modelled: every tile is reused as its loops allow")
         if not self.keep[0].all():
             raise (place / "bypass").error(
                 f"{self.levels[0]} is the outermost level and has to keep everything"

@@ -72,7 +72,6 @@ class Feature:
 
     skipping: bool
     options: tuple[Condition, ...]
-    spatial: bool = False
 
 
 @dataclass(frozen=True)

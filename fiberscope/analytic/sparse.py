@@ -89,7 +89,7 @@ def _saved(
         for skipping in (False, True)
         for level, several in sorted(features.features.items(), reverse=True)
         for one in several
-        if one.skipping == skipping and not one.spatial
+        if one.skipping == skipping
     ]
     for level, feature in ordered:
         led = frozenset(leader for one in feature.options for leader in one.leaders)

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-import fiberscope.analytic as analytic
-from fiberscope import cli
+from fiberscope import analytic, cli
 
 DESIGNS = Path(analytic.__file__).parent / "designs"
 ORACLES = Path(__file__).parents[2] / "oracles" / "timeloop" / "cases.json"
 VALUES = (
-    "0", "-1", "1", "3", "1e9", "1e400", "99999999999999999999", "0.5", ".nan", "~", "true", "''", "K", "[]", "{}",
-    "[K=8]", "[[[]]]", "CP", "!Component", "!Else {}", "a: b", "&x", "*x", "\"", "KNM", "M=0 N=0 K=0", "[K=-8]", "K=8",
-    "{distribution: hypergeometric, density: 2}", "{distribution: actual, data: none.npy}", "inner_to_outer", "\u0000", "ü",
-)  # fmt: skip
+    *("0", "-1", "1", "3", "1e9", "1e400", "99999999999999999999", "0.5", ".nan", "~", "true", "''", "K"),
+    *("[]", "{}", "[K=8]", "[[[]]]", "CP", "!Component", "!Else {}", "a: b", "&x", "*x", '"', "KNM"),
+    *("M=0 N=0 K=0", "[K=-8]", "K=8", "inner_to_outer", "\u0000", "ü"),
+    *("{distribution: hypergeometric, density: 2}", "{distribution: actual, data: none.npy}"),
+)
 
 
 def texts():

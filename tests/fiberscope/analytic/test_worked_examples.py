@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fiberscope.analytic.api import analyze
-from fiberscope.analytic.inputs import read_case
-from fiberscope.analytic.evaluate import evaluate_many
 from fiberscope.analytic.distributions import density
+from fiberscope.analytic.evaluate import evaluate_many
+from fiberscope.analytic.inputs import read_case
 
 
 def counts(access):
@@ -89,7 +89,7 @@ def test_bitmasks_take_as_long_at_every_density(tmp_path, share):
 
 def design(folder: Path, name: str, *changes: str) -> Path:
     """A design that ships with some of its text changed."""
-    import fiberscope.analytic as analytic
+    from fiberscope import analytic
 
     text = (Path(analytic.__file__).parent / "designs" / f"{name}.yaml").read_text()
     for old, new in zip(changes[::2], changes[1::2], strict=True):
@@ -119,7 +119,8 @@ architecture:
       name: Buffer
       class: storage
       attributes: {datawidth: 8, width: 8}
-      sparse_optimizations: {action_optimization: [{type: skipping, options: [{target: B, condition_on: [A]}]}]}
+      sparse_optimizations:
+        action_optimization: [{type: skipping, options: [{target: B, condition_on: [A]}]}]
     - !Component {name: Latch, class: regfile, attributes: {datawidth: 8, width: 8}}
     - !Component {name: MAC, class: compute, attributes: {datawidth: 8}}
 mapping:

@@ -55,6 +55,7 @@ def level(rng, number):
         word_bits=8,
         block=int(rng.choice([1, 4])) if number < LEVELS - 1 else 1,
         metadata_width=8,
+        decompresses=True,
         read_bandwidth=bandwidth[rng.integers(4)],
         write_bandwidth=bandwidth[rng.integers(4)],
     )
