@@ -91,7 +91,6 @@ class ComparatorBank(Component):
             full = lanes.first_full(sinks)
             if full >= 0:
                 return self.wait_output(sinks[full])
-        self.within = True
         for lane in range(self.width):
             self._pass_on(lane)
         return self.busy(now + 1)
@@ -101,8 +100,9 @@ class ComparatorBank(Component):
         source = self.lanes[lane]
         kind = source.control()
         holds = kind == DATA and self._test(source)
+        if kind != EMPTY:
+            self.within = kind == DATA
         if kind == STOP:
-            self.within = False
             self.first = True
         if self.flagging:
             flag = self.flags[lane]

@@ -15,8 +15,9 @@ cdef class CounterBanks(Component):
     cdef readonly long fetch_lanes
     cdef readonly long command
     cdef long free
+    cdef long ends
     cdef bint holding
-    cdef long leaves
+    cdef bint moved
     cdef long[::1] kinds
     cdef long[::1] indices
     cdef long[::1] before
@@ -45,16 +46,16 @@ cdef class CounterBanks(Component):
     @cython.final
     cdef int _check_command(self) except -1
     @cython.final
-    @cython.locals(sources=list, missing=long, ended=bint, cycles=long)
+    @cython.locals(sources=list, missing=long)
     cdef long _update(self, long now) except? -2
     @cython.final
-    @cython.locals(ended=bint, previous=long, rank=long, lane=long, source=Channel, index=long)
+    @cython.locals(cycles=long, previous=long, rank=long, bank=long, lane=long, source=Channel)
+    cdef long _row_cycles(self, list sources) except -1
+    @cython.final
+    cdef int _check(self, long index, long rank, long previous, long next_rank) except -1
+    @cython.final
+    @cython.locals(ended=bint, lane=long, source=Channel, index=long)
     cdef bint _take(self, list sources) except -1
-    @cython.final
-    cdef long _checked_rank(self, long index, long rank, long previous, long next_rank) except -1
-    @cython.final
-    @cython.locals(most=long, bank=long)
-    cdef long _fullest_bank(self) noexcept
     @cython.final
     @cython.locals(lane=long, sink=Channel)
     cdef int _send_slots(self) except -1

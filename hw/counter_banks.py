@@ -104,8 +104,9 @@ class CounterBanks(Component):
         self.fetch_lanes = fetch_lanes or lanes
         self.command = WAITING
         self.free = 0  # the cycle from which on a row, or a command, may be taken
+        self.ends = -1  # the last cycle of the row that shows; -1 before its first
         self.holding = False  # a row of slots
-        self.leaves = 0  # the cycle from which on it may leave
+        self.moved = False  # anything in this cycle
         most = max(lanes, fetch_lanes)
         self.kinds = array("q", bytes(8 * most))
         self.indices = array("q", bytes(8 * most))
@@ -129,15 +130,16 @@ class CounterBanks(Component):
 
     def tick(self, now: int) -> int:
         """Let slots out, and do a cycle of the command."""
-        if self.holding and now >= self.leaves:
+        self.moved = self.holding
+        if self.holding:
             full = lanes.first_full(self.slots)
             if full >= 0:
                 return self.wait_output(self.slots[full])
             self._send_slots()
         if now < self.free:
-            return self.busy(self.leaves if self.holding else self.free)
+            return self.busy(self.free)
         if self.command == WAITING and not self._begin():
-            return self.idle()
+            return self.busy(now + 1) if self.moved else self.idle()
         if self.command <= FETCH:
             return self._update(now)
         return self._sweep(now)
@@ -152,6 +154,7 @@ class CounterBanks(Component):
         self.commands.pop()
         self.swept = self.summed = self.sum = 0
         self.sent = False
+        self.moved = True
         return True
 
     def _check_command(self) -> None:
@@ -168,33 +171,64 @@ class CounterBanks(Component):
             )
 
     def _update(self, now: int) -> int:
-        """Take a row of indices."""
+        """Take a row of indices, in the last of its cycles."""
         sources = self.fetches if self.command == FETCH and self.fetches else self.updates
         missing = lanes.first_missing(sources)
         if missing >= 0:
-            return self.wait_input(sources[missing])
-        ended = self._take(sources)
-        cycles = self._fullest_bank()
-        self.conflicts += cycles - 1
-        self.free = self.leaves = now + cycles
+            return self.busy(now + 1) if self.moved else self.wait_input(sources[missing])
+        if self.ends < 0:
+            self.ends = now + self._row_cycles(sources) - 1
+        if now < self.ends:
+            return self.busy(self.ends)
+        self.ends = -1
+        self.free = now + 1
         self.holding = self.command == FETCH
-        if ended:
+        if self._take(sources):
             self.free += 1
             self.command = WAITING
-        return self.busy(self.leaves if self.holding else self.free)
+        return self.busy(now + 1)
+
+    def _row_cycles(self, sources: list[Channel]) -> int:
+        """Cycles that the row which shows takes: the clusters of its fullest bank."""
+        cycles = 1
+        previous = -1  # index of the item before
+        rank = 0  # that an item of the same index has next
+        for bank in range(self.lanes):
+            self.clusters[bank] = 0
+        for lane in range(len(sources)):
+            source = sources[lane]
+            if source.control() == DATA:
+                self._check(source.coordinate(), source.reference(), previous, rank)
+                previous = source.coordinate()
+                rank = source.reference() + 1
+                if rank == 1:
+                    bank = previous % self.lanes
+                    self.clusters[bank] += 1
+                    cycles = max(cycles, self.clusters[bank])
+                    self.reads += 1
+                    self.writes += 1
+        self.conflicts += cycles - 1
+        return cycles
+
+    def _check(self, index: int, rank: int, previous: int, next_rank: int) -> None:
+        """Refuse an index without a counter, and a rank that does not follow on."""
+        if index < 0 or index >= self.counter_count:
+            raise SimulationError(
+                f"{self.name}: there is no counter {index}; they are from 0 to {self.counter_count - 1}"
+            )
+        if rank != 0 and (rank != next_rank or index != previous):
+            raise SimulationError(
+                f"{self.name}: an item of counter {index} has rank {rank}, behind one of counter {previous}"
+            )
 
     def _take(self, sources: list[Channel]) -> bool:
         """Count the row that shows, and note its slots; whether the array ends with it."""
         ended = False
-        previous = -1  # index of the item before
-        rank = 0  # that an item of the same index has next
         for lane in range(len(sources)):
             source = sources[lane]
             self.kinds[lane] = source.control()
             if source.control() == DATA:
                 index = source.coordinate()
-                rank = self._checked_rank(index, source.reference(), previous, rank) + 1
-                previous = index
                 self.indices[lane] = index
                 self.values[lane] = source.value()
                 self.before[lane] = self.contents[index]
@@ -203,30 +237,6 @@ class CounterBanks(Component):
                 ended = True
             source.pop()
         return ended
-
-    def _checked_rank(self, index: int, rank: int, previous: int, next_rank: int) -> int:
-        """The rank of an item; one of rank 0 begins a cluster, and takes a cycle of its bank."""
-        if index < 0 or index >= self.counter_count:
-            raise SimulationError(
-                f"{self.name}: there is no counter {index}; they are from 0 to {self.counter_count - 1}"
-            )
-        if rank == 0:
-            self.clusters[index % self.lanes] += 1
-            self.reads += 1
-            self.writes += 1
-        elif rank != next_rank or index != previous:
-            raise SimulationError(
-                f"{self.name}: an item of counter {index} has rank {rank}, behind one of counter {previous}"
-            )
-        return rank
-
-    def _fullest_bank(self) -> int:
-        """Cycles that the row takes: the clusters of its fullest bank; forgets them."""
-        most = 1
-        for bank in range(self.lanes):
-            most = max(most, self.clusters[bank])
-            self.clusters[bank] = 0
-        return most
 
     def _send_slots(self) -> None:
         for lane in range(self.fetch_lanes):
@@ -247,7 +257,7 @@ class CounterBanks(Component):
         missing = lanes.first_missing(self.starts) if self.command == SCAN else 0
         if missing < 0:
             self._store()
-        if not sends and missing >= 0 and self.command != WAITING:
+        if not (sends or missing < 0 or self.moved):
             return self.wait_output(sinks[full]) if full >= 0 else self.wait_input(self.starts[missing])
         return self.busy(now + 1)
 

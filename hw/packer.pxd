@@ -26,6 +26,9 @@ cdef class Packer(Component):
     @cython.locals(missing=long, takes=bint, waiting=bint, full=long)
     cpdef long tick(self, long now) except? -2
     @cython.final
+    @cython.locals(count=long, lane=long, source=Channel)
+    cdef bint _fills(self) noexcept
+    @cython.final
     @cython.locals(lane=long, source=Channel)
     cdef int _take(self) except -1
     @cython.final

@@ -22,7 +22,7 @@ class Packer(Component):
 
     Timing: a row is taken when no more than a row of items is held back, and what fills a row with them
     leaves in the same cycle: the channels at ``packed`` are the register. Behind a stop what is held leaves
-    first, a row a cycle. While a row cannot leave, nothing moves.
+    first, a row a cycle. While a row that is full or the last cannot leave, nothing moves.
 
     Accounting: busy while rows move; within an array, or with a row of which not all lanes show, waiting for
     the first that shows none; waiting for the first output without space.
@@ -80,21 +80,33 @@ class Packer(Component):
         if not (takes or self.ending or self.held >= self.outputs):
             waiting = self.within or lanes.any_shown(self.lanes)
             return self.wait_input(self.lanes[missing]) if waiting else self.idle()
-        full = lanes.first_full(self.packed)
-        if full >= 0:
-            return self.wait_output(self.packed[full])
+        if self.ending or self.held >= self.outputs or self._fills():
+            full = lanes.first_full(self.packed)
+            if full >= 0:
+                return self.wait_output(self.packed[full])
         if takes:
             self._take()
-        if self.held >= self.outputs or self.ending:
+        if self.ending or self.held >= self.outputs:
             self._send()
         return self.busy(now + 1)
 
+    def _fills(self) -> bool:
+        """Whether with the row that shows a row leaves: a full one, or the last."""
+        count = self.held
+        for lane in range(self.inputs):
+            source = self.lanes[lane]
+            if source.control() == STOP:
+                return True
+            if source.control() != EMPTY:
+                count += 1
+        return count >= self.outputs
+
     def _take(self) -> None:
-        self.within = True
         for lane in range(self.inputs):
             source = self.lanes[lane]
             if source.control() == STOP:
                 self.ending = True
+                self.within = False
             elif self.ending:
                 raise SimulationError(f"{self.name}: lanes[{lane}] shows an item behind a stop of its row")
             elif source.control() != EMPTY:
@@ -108,6 +120,7 @@ class Packer(Component):
         self.references[place] = source.reference()
         self.values[place] = source.value()
         self.held += 1
+        self.within = True
 
     def _send(self) -> None:
         """Let out a row; the array has ended with it if that has a stop."""
@@ -120,7 +133,7 @@ class Packer(Component):
             else:
                 sink.push(STOP)
         if count < self.outputs:
-            self.ending = self.within = False
+            self.ending = False
         self.oldest = (self.oldest + count) % self.places
         self.held -= count
         self.words += count

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import pyrtl
 
 from hw.bitmap_intersect import WIDTHS, BitmapIntersector
-from hw.prefix_sum import PARALLEL, network
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Bundle, Interface, Stream
 from hw.rtl.kit.parameters import Parameters, number, one_of
+from hw.rtl.kit.trees import ones_up_to
 from hw.rtl.kit.twin import Signal, Streams, named, unless
 
 
@@ -52,7 +52,7 @@ def design(parameters: BitmapIntersectorParameters, between: Streams) -> None:
     bits = parameters.width.bit_length() - 1  # of a coordinate, within a word
     word_number = _counter("word_number", parameters.coordinate_bits - bits, row, stop, pyrtl.Const(1, 1))
     for side, words in (("a", a.fields["coordinate"]), ("b", b.fields["coordinate"])):
-        counts = _ones_up_to(words)
+        counts = ones_up_to(list(words))
         position = _counter(f"position_{side}", parameters.reference_bits - 1, row, stop, counts[-1])
         before = [pyrtl.Const(0, 1), *counts[:-1]]
         lanes = [
@@ -72,15 +72,6 @@ def _counter(name: str, bits: int, moves: Signal, clear: Signal, more: Signal) -
     count: Signal = pyrtl.Register(bits, name)
     count.next <<= pyrtl.select(moves, unless(clear, _sum(count, more)), count)
     return count
-
-
-def _ones_up_to(word: Signal) -> list[Signal]:
-    """For each bit of a word the ones up to it, itself among them."""
-    counts = [bit.zero_extended(len(word).bit_length()) for bit in word]
-    for level in network(PARALLEL, len(word)):
-        added = {target: _sum(counts[target], counts[source]) for source, target in level}
-        counts = [added.get(place, count) for place, count in enumerate(counts)]
-    return counts
 
 
 def _sum(left: Signal, right: Signal) -> Signal:

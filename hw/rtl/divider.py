@@ -73,22 +73,30 @@ def design(parameters: DividerParameters, between: Streams) -> None:
     Each row has its divisor with it, so that arrays follow one another. A divisor of 0 can always be
     subtracted: the quotient is all ones, and the remainder the dividend.
     """
-    divisors = between.inputs["divisors"]
-    within: Signal = pyrtl.Register(1, "in_array")
-    held: Signal = DataRegister(parameters.width, "divisor_held")
-    loaded = named("loaded", within | divisors.valid)
-    rows = Rows(between, "dividends", "results", depth(parameters.width, parameters.bits_per_stage), loaded)
-    divisors.accept(rows.taken & ~within)
-    divisor = named("divisor", pyrtl.select(within, held, divisors.fields["coordinate"]))
-    within.next <<= pyrtl.select(rows.taken, ~rows.entering[-1]["control"], within)
-    held.next <<= pyrtl.select(rows.taken, divisor, held)
-
+    stages = depth(parameters.width, parameters.bits_per_stage)
+    rows, divisor = constant_of(between, "divisors", "dividends", "results", stages)
     row: Row = [{**lane, "reference": pyrtl.Const(0, parameters.width)} for lane in rows.entering]
     *first_stages, last_stage = _bits_by_stage(parameters)
     for stage, bits in enumerate(first_stages):
         row = rows.stage(stage, _found(row, divisor, bits, f"stage{stage:02}"))
         divisor = rows.register(f"stage{stage:02}_divisor", divisor)
     rows.leave([_unsigned(lane) for lane in _found(row, divisor, last_stage, "last")])
+
+
+def constant_of(
+    between: Streams, constants: str, inputs: str, outputs: str, stages: int
+) -> tuple[Rows, Signal]:
+    """Rows of arrays that have a constant each, and the constant of the row that enters."""
+    source = between.inputs[constants]
+    within: Signal = pyrtl.Register(1, "in_array")
+    name = constants.removesuffix("s")
+    held: Signal = DataRegister(len(source.fields["coordinate"]), f"{name}_held")
+    rows = Rows(between, inputs, outputs, stages, named("loaded", within | source.valid))
+    source.accept(rows.taken & ~within)
+    constant = named(name, pyrtl.select(within, held, source.fields["coordinate"]))
+    within.next <<= pyrtl.select(rows.taken, ~rows.entering[-1]["control"], within)
+    held.next <<= pyrtl.select(rows.taken, constant, held)
+    return rows, constant
 
 
 def _bits_by_stage(parameters: DividerParameters) -> list[int]:

@@ -8,6 +8,7 @@ from operator import or_
 
 import pyrtl
 
+from hw.prefix_sum import PARALLEL, network
 from hw.rtl.kit.twin import Signal, named
 
 
@@ -59,3 +60,12 @@ def ones_of(word: Signal) -> Signal:
         return word
     half = len(word) // 2
     return ones_of(word[:half]) + ones_of(word[half:])
+
+
+def ones_up_to(flags: Sequence[Signal]) -> list[Signal]:
+    """For each flag how many up to it are set, itself among them, by a parallel prefix sum."""
+    counts = [flag.zero_extended(len(flags).bit_length()) for flag in flags]
+    for level in network(PARALLEL, len(flags)):
+        added = {target: (counts[target] + counts[source])[: len(counts[0])] for source, target in level}
+        counts = [added.get(place, count) for place, count in enumerate(counts)]
+    return counts

@@ -137,6 +137,49 @@ BINS: dict[str, Bins] = {
         "no space behind": _stalls("results"),
         "a dividend missing": _stalls("dividends"),
     },
+    "sorting_network": {
+        f"{lanes} lanes": lambda run, lanes=lanes: run.given.lanes == lanes and run.counted("chunks") > 3
+        for lanes in (2, 16, 32)
+    }
+    | {"a lane missing": _stalls("lanes"), "no space behind": _stalls("sorted")},
+    "cluster_counter": {
+        f"{lanes} lanes": lambda run, lanes=lanes: run.given.lanes == lanes and run.counted("clusters") > 3
+        for lanes in (1, 33, 64)
+    }
+    | {
+        "clusters of several": lambda run: run.counted("numbers") > run.counted("clusters") + 20,
+        "a lane missing": _stalls("sorted"),
+        "no space behind": _stalls("clusters"),
+    },
+    "comparator_bank": {
+        f"{test}, {lanes} lanes": lambda run, test=test, lanes=lanes: (
+            run.given.test == test and run.given.lanes >= lanes and run.counted("held") > 3
+        )
+        for test, lanes in (("nonzero", 1), ("nonzero", 16), ("changed", 1), ("changed", 33))
+    }
+    | {
+        "tests that fail": lambda run: run.counted("compares") > run.counted("held") + 20,
+        "a lane missing": _stalls("lanes"),
+        "no space for flags": _stalls("flags"),
+        "no space for what is kept": _stalls("kept"),
+    },
+    "position_multiplier": {
+        f"{lanes} lanes": lambda run, lanes=lanes: run.given.lanes >= lanes and run.counted("multiply") > 3
+        for lanes in (1, 16, 64)
+    }
+    | {
+        "no factor": _stalls("factors"),
+        "a lane missing": _stalls("lanes"),
+        "no space behind": _stalls("products"),
+    },
+    "packer": {
+        "to narrower rows": lambda run: run.given.inputs > 2 * run.given.outputs,
+        "to wider rows": lambda run: 2 * run.given.inputs < run.given.outputs,
+        "32 lanes to 16": lambda run: (run.given.inputs, run.given.outputs) == (32, 16),
+        "more held than leave": lambda run: run.most["held"] > run.given.outputs,
+        "a lane missing": _stalls("lanes"),
+        "no space behind": _stalls("packed"),
+    },
     "adder_network": {
         f"{leaves} leaves": lambda run, leaves=leaves: (
             run.given.leaves == leaves and run.counted("add") > leaves

@@ -1,5 +1,6 @@
 """Faults that the default tests of the twins must find, each in a file of ``hw/rtl``."""
 
+from conversion_faults import CONVERSION_FAULTS
 from graph_faults import GRAPH_FAULTS
 from mutation import faults_of
 
@@ -160,7 +161,7 @@ MUTANTS = {
         ),
         *faults_of(
             "kit/rows.py", "prefix_sum divider",
-            ("rows-move-without-space", "~full[-1] | self._sink.ready)", "~full[-1] | 1)"),
+            ("rows-move-without-space", "~full[-1] | self._sink.ready if", "~full[-1] | 1 if"),
             ("rows-never-pending", "reduce(or_, full) | self.taken", "self.taken"),
             ("rows-stop-carries", "blank_if_stop(lane) for lane", "dict(lane) for lane"),
         ),
@@ -366,6 +367,7 @@ MUTANTS = {
              "moves = named(\"moves\", full | ~full)"),
         ),
         *GRAPH_FAULTS,
+        *CONVERSION_FAULTS,
         *faults_of(
             "kit/codec.py", "adder_network accumulator",
             ("whole-numbers-unsigned", "return (-magnitude if number < 0 else magnitude) & self.mask",

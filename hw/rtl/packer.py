@@ -1,0 +1,148 @@
+"""The packer as RTL: the twin of ``hw.packer.Packer``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+import pyrtl
+
+from hw.packer import Packer
+from hw.rtl.items import ItemParameters
+from hw.rtl.kit.adapter import Adapter
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import MASK, Bundle, Interface
+from hw.rtl.kit.parameters import number
+from hw.rtl.kit.rows import LANES, Lane, Row
+from hw.rtl.kit.trees import chosen, decoded, ones_up_to
+from hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, named, packed, unless, unpacked
+
+
+@dataclass(frozen=True)
+class PackerParameters(ItemParameters):
+    """What a packer is made for: an item, and the lanes of its two sides, ``inputs`` and ``outputs``."""
+
+    inputs: int = number(16, *LANES)
+    outputs: int = number(16, *LANES)
+
+    @property
+    def places(self) -> int:
+        """Items that can be there in a cycle: a row held back, and one that comes."""
+        return self.inputs + self.outputs
+
+    @property
+    def kept(self) -> int:
+        """Items that are held back at the most."""
+        return max(self.inputs, self.outputs - 1)
+
+
+def interface(parameters: PackerParameters) -> Interface:
+    """Ports: ``lanes``, rows with a mask, and ``packed``, rows."""
+    return Interface(
+        "packer",
+        (
+            Bundle("lanes", "lanes", "input", parameters.item(), parameters.inputs, mask=True),
+            Bundle("packed", "packed", "output", parameters.item(), parameters.outputs),
+        ),
+    )
+
+
+def design(parameters: PackerParameters, between: Streams) -> None:
+    """A crossbar from the lanes to all places, those that are held in front.
+
+    ``held`` counts them, and ``ending`` says that stops are still to leave.
+    """
+    source, sink = between.inputs["lanes"], between.outputs["packed"]
+    bits = parameters.places.bit_length()
+    held: Signal = pyrtl.Register(bits, "held")
+    ending: Signal = pyrtl.Register(1, "ending")
+    room = named("room", ~ending & (held <= parameters.outputs))
+    takes = named("takes", source.valid & room)
+    row: Row = list(source.lanes)
+    items = [named(f"item_{i:02}", takes & lane[MASK] & ~lane["control"]) for i, lane in enumerate(row)]
+    counts = ones_up_to(items)
+    count = named("count", (held + counts[-1])[:bits])
+    stops = reduce(or_, [lane[MASK] & lane["control"] for lane in row])
+    ends = named("ends", ending | (takes & stops))
+    sends = named("sends", ends | (count >= parameters.outputs))
+    moves = named("moves", (takes | sends) & (sink.ready | ~sends))
+    source.accept(room & (sink.ready | ~sends))
+    last = named("last_row", count < parameters.outputs)
+    leaves = named("leaves", moves & sends)
+    left = unless(last, (count - parameters.outputs)[:bits])
+    held.next <<= pyrtl.select(leaves, left, pyrtl.select(moves, count, held))
+    ending.next <<= pyrtl.select(moves, ends & ~(leaves & last), ending)
+    kept = _kept(parameters, row)
+    places = _crossed(parameters, kept, row, items, held, _places(counts, held))
+    for i, register in enumerate(kept):
+        later = i + parameters.outputs
+        behind = places[later] if later < len(places) else register
+        register.next <<= pyrtl.select(leaves, behind, pyrtl.select(moves, places[i], register))
+    fields = {name: wire for name, wire in row[0].items() if name not in (MASK, "control")}
+    sent = [{"control": count <= i, **unpacked(place, fields)} for i, place in enumerate(places)]
+    sink.send_lanes(sends, [blank_if_stop(lane) for lane in sent[: parameters.outputs]])
+
+
+def _kept(parameters: PackerParameters, row: Row) -> list[Signal]:
+    """The registers of the items that are held, the oldest first."""
+    width = len(_word(row[0]))
+    return [DataRegister(width, f"kept_{i:02}") for i in range(parameters.kept)]
+
+
+def _word(lane: Lane) -> Signal:
+    return packed({name: wire for name, wire in lane.items() if name not in (MASK, "control")})
+
+
+def _places(counts: list[Signal], held: Signal) -> list[Signal]:
+    """The place of each lane, if it has an item: behind those that are held, and those before it."""
+    before = [pyrtl.Const(0, len(counts[0])), *counts[:-1]]
+    return [(held + ones)[: len(held)] for ones in before]
+
+
+def _crossed(
+    parameters: PackerParameters,
+    kept: list[Signal],
+    row: Row,
+    items: list[Signal],
+    held: Signal,
+    places: list[Signal],
+) -> list[Signal]:
+    """The item in each place: one that is held, or of the lane that has the place."""
+    words = [_word(lane) for lane in row]
+    at = [decoded(place, parameters.places) for place in places]
+    found = []
+    for i in range(parameters.places):
+        flags = [item & flags[i] for item, flags in zip(items, at, strict=True)]
+        new = named(f"new_{i:02}", chosen(flags, words))
+        found.append(pyrtl.select(held > i, kept[i], new) if i < len(kept) else new)
+    return found
+
+
+class PackerStandIn(Adapter):
+    """Stands in for a ``Packer``; the module's ports are those of ``hw.rtl.packer``."""
+
+    PORTS = Packer.PORTS
+    EVENTS = ("words",)
+    FIBERS = True
+
+    def counters(self) -> dict[str, int]:
+        """Rows taken, words that left, and rows that did."""
+        lanes, packed_rows = self.end("lanes"), self.end("packed")
+        return {"rows": lanes.rows, "words": packed_rows.elements, "packed_rows": packed_rows.rows}
+
+
+def _matching(inputs: int, outputs: int) -> PackerParameters:
+    return PackerParameters(62, reference_bits=64, word_bits=53, inputs=inputs, outputs=outputs)
+
+
+BLOCK = RtlBlock(
+    "packer",
+    "closes the gaps of rows, and makes full rows of another width of them",
+    PackerParameters,
+    _matching,
+    interface,
+    design,
+    PackerStandIn,
+    lambda name, parameters: Packer(name, parameters.inputs, parameters.outputs),
+)

@@ -1,0 +1,79 @@
+"""The twins of MINT's blocks: what they are made of, and what they refuse."""
+
+import pyrtl
+import pytest
+
+from hw.prefix_sum import FORMS, adders
+from hw.rtl import cluster_counter, comparator_bank, packer, position_multiplier, prefix_sum, sorting_network
+from hw.rtl.comparator_bank import ComparatorBankParameters
+from hw.rtl.packer import PackerParameters
+from hw.rtl.position_multiplier import PositionMultiplierParameters
+from hw.rtl.prefix_sum import PrefixSumParameters
+from hw.rtl.sorting_network import SortingNetworkParameters
+
+
+def logic_of(block, parameters):
+    return block.twin(parameters).block
+
+
+def operations(block, kind):
+    return sum(net.op == kind for net in block.logic)
+
+
+@pytest.mark.parametrize(("lanes", "columns"), [(2, 1), (4, 3), (16, 10), (32, 15)])
+def test_the_sorter_has_half_its_lanes_of_comparators_a_column(lanes, columns):
+    block = logic_of(sorting_network.BLOCK, SortingNetworkParameters(lanes=lanes))
+    assert operations(block, "<") == columns * lanes // 2
+    names = {wire.name for wire in block.wirevector_subset(pyrtl.Register)}
+    assert sum(name.startswith("full_") for name in names) == columns - 1
+
+
+def test_the_adders_of_a_beat_of_mint():
+    """129 + 32, 31 + 32 = 63 and 57 + 32 (section 14.5 of its specification), counted in the twins."""
+    counted = {
+        form: operations(logic_of(prefix_sum.BLOCK, PrefixSumParameters(form=form)), "+") for form in FORMS
+    }
+    assert counted == {"serial": 31 + 32, "work-efficient": 57 + 32, "parallel": 129 + 32}
+    assert counted == {form: adders(form, 32) for form in FORMS}
+
+
+def test_the_multiplier_has_a_product_a_digit_and_lane():
+    block = logic_of(position_multiplier.BLOCK, PositionMultiplierParameters(lanes=8))
+    assert operations(block, "*") == operations(block, "+") == 3 * 8
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 16])
+def test_the_comparators_of_a_bank_and_a_counter(lanes):
+    block = logic_of(cluster_counter.BLOCK, cluster_counter.ClusterCounterParameters(lanes=lanes))
+    assert operations(block, "=") == lanes - 1
+    assert not block.wirevector_subset(pyrtl.Register)
+    changes = logic_of(comparator_bank.BLOCK, ComparatorBankParameters(lanes=lanes, test="changed"))
+    assert len(changes.wirevector_subset(pyrtl.Register)) == 2
+
+
+def test_a_packer_holds_what_may_be_left():
+    for inputs, outputs, kept in ((16, 8, 16), (8, 16, 15), (1, 1, 1)):
+        assert PackerParameters(inputs=inputs, outputs=outputs).kept == kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "message"),
+    [
+        (SortingNetworkParameters, {"lanes": 12}, "lanes must be 2, 4, 8, 16, 32 or 64, not 12"),
+        (PositionMultiplierParameters, {"width": 37}, "width must be from 1 to 36, not 37"),
+        (ComparatorBankParameters, {"word_bits": 0}, "a test for zero needs values; word_bits must not be 0"),
+        (ComparatorBankParameters, {"word_bits": 54}, "word_bits must be from 0 to 53, not 54"),
+        (PackerParameters, {"inputs": 65}, "inputs must be from 1 to 64, not 65"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(kind, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**parameters)
+
+
+def test_parameters_that_suit_a_component_have_all_that_a_token_has():
+    assert sorting_network.BLOCK.matching(4) == SortingNetworkParameters(32, 64, 53, 4)
+    assert packer.BLOCK.matching(3, 5) == PackerParameters(62, 64, 53, 3, 5)
+    assert position_multiplier.BLOCK.matching(2, 9) == PositionMultiplierParameters(9, 0, 53, 2)
+    assert comparator_bank.BLOCK.matching(2, "changed").test == "changed"
+    assert cluster_counter.BLOCK.matching(2, 7).width == 7
