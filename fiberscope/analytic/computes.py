@@ -18,6 +18,7 @@ from fiberscope.analytic.density import Numbers
 from fiberscope.analytic.options import Options
 from fiberscope.analytic.problem import Problem
 from fiberscope.analytic.safs import SparseFeatures
+from fiberscope.analytic.together import are_known, scalars_there
 
 if TYPE_CHECKING:
     from fiberscope.analytic.sparse import Saved
@@ -38,16 +39,52 @@ def computes_of(
     innermost = {tensor: _innermost(traffic, saved, tensor) for tensor in problem.operands}
     left = traffic.computes.astype(np.float64)
     gated = np.zeros_like(left)
+    together = options.joint == "exact" and are_known(problem, problem.operands)
+    first = True
     for one in innermost.values():
         if one is not None:
-            removed = np.floor(left * one.share + 1e-9)
+            share = one.of_all if first else one.share  # the second finds what the first has left
+            first = False
+            removed = np.floor(left * share + 1e-9)
             left = left - removed
             if not options.timeloop:  # a compute whose operand is gated takes its cycle; the tool forgets it
                 gated = gated + removed * (1.0 - one.skipping)
+    if together:
+        return _known(problem, traffic, features, innermost, left, gated)
     states = {
         tensor: _states(problem, traffic, features, innermost, tensor, options) for tensor in problem.operands
     }
     return _by_state(features, list(states.values()), left, gated)
+
+
+def _known(
+    problem: Problem,
+    traffic: Traffic,
+    features: SparseFeatures,
+    innermost: Mapping[int, Saved | None],
+    left: Numbers,
+    gated: Numbers,
+) -> Computes:
+    """Of two operands that are known: pairs that are both there, and what else is left.
+
+    Where neither is looked at before, pairs of which both are absent do not come; of what is left to one of
+    them the other is missing.
+    """
+    one, other = problem.operands
+    total = traffic.computes.astype(np.float64)
+    actual = np.minimum(np.rint(total * scalars_there(problem, one, other)), left)
+    rest, absent = left - actual, np.zeros_like(left)
+    stored = [(traffic.chains[tensor][-1], tensor) in features.formats for tensor in problem.operands]
+    if all(stored) and not any(innermost.values()):
+        shares = [problem.densities[tensor].exact for tensor in problem.operands]
+        absent = np.rint(total * (1.0 - sum(shares))) + actual
+        rest = rest - absent
+    nothing = np.zeros_like(left)
+    if features.compute_skipping and any(stored):
+        return Computes(actual, gated, rest, absent)
+    if features.compute_gating:
+        return Computes(actual, gated + rest, nothing, absent)
+    return Computes(actual + rest, gated, nothing, absent)
 
 
 def _innermost(traffic: Traffic, saved: Mapping[tuple[int, int], Saved], tensor: int) -> Saved | None:

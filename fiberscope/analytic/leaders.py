@@ -6,6 +6,7 @@ part of the leader that it would meet, until the follower's next read, is empty.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from fiberscope.analytic.density import Numbers
 from fiberscope.analytic.options import Options
 from fiberscope.analytic.problem import Problem
 from fiberscope.analytic.safs import Condition
+from fiberscope.analytic.together import are_known, both_there
 
 __all__ = ["Leaders", "Omission"]
 
@@ -26,11 +28,15 @@ Truth = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Omission:
-    """A share of the follower's reads at a level that is left out; by mapping."""
+    """A share of the follower's reads at a level that is left out; by mapping.
+
+    ``of_all`` is the share were none of its zeros left out already; it differs where both are known.
+    """
 
     level: int
     tensor: int
     share: Numbers
+    of_all: Numbers
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,15 @@ class _Target:
 class Leaders:
     """Finds the leaders' tiles of conditions."""
 
-    def __init__(self, problem: Problem, traffic: Traffic, options: Options, blocks: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        traffic: Traffic,
+        options: Options,
+        blocks: tuple[int, ...],
+        formats: Collection[tuple[int, int]],
+    ) -> None:
+        self._formats = formats
         self._problem, self._traffic, self._options = problem, traffic, options
         self._nest, self._blocks = traffic.nest, blocks
         self._bounds = np.array(problem.bounds)
@@ -66,19 +80,44 @@ class Leaders:
         """What a condition at a level leaves out, at the level that the follower comes from."""
         target = condition.target
         owner = max(at for at in self._traffic.chains[target] if at <= level)
+        tiles = [self._met(owner, target, leader) for leader in condition.leaders]
         effectual = np.ones(len(self._nest.bound))
-        for leader in condition.leaders:
-            effectual = effectual * self._nonempty(owner, target, leader)
-        return Omission(owner, target, 1.0 - effectual)
+        for leader, (box, useless) in zip(condition.leaders, tiles, strict=True):
+            effectual = effectual * np.where(useless, 1.0, self._nonempty(leader, box))
+        all_effectual, known = effectual, self._options.joint == "exact"
+        if known and are_known(self._problem, condition.leaders):
+            (one, _useless), (other, _too) = tiles
+            effectual = all_effectual = both_there(
+                self._problem, condition.leaders[0], one, condition.leaders[1], other
+            )
+        elif known and are_known(self._problem, (*condition.leaders, target)) and self._stored(owner, target):
+            effectual = self._among_stored(owner, target, condition.leaders[0], tiles[0][0])
+        return Omission(owner, target, 1.0 - effectual, 1.0 - all_effectual)
 
-    def _nonempty(self, owner: int, follower: int, leader: int) -> Numbers:
-        """The share of the leader's tiles that are not empty; 1 where emptiness would not help."""
+    def _stored(self, owner: int, follower: int) -> bool:
+        """Whether only nonzeros of the follower are read."""
+        return (owner, follower) in self._formats
+
+    def _among_stored(self, owner: int, follower: int, leader: int, box: Whole) -> Numbers:
+        """The share of the follower's tiles that are not empty whose leader's is not either."""
+        child = self._traffic.child(owner, follower)
+        own = np.ones_like(box) if child is None else self._nest.tile(child)
+        shared = self._problem.touches[leader] & self._problem.touches[follower]
+        own = np.where(shared, box, own)
+        both = both_there(self._problem, leader, box, follower, own)
+        some = self._nonempty(follower, own)
+        return np.divide(both, some, out=np.ones_like(both), where=some > 0)
+
+    def _nonempty(self, tensor: int, box: Whole) -> Numbers:
+        """The share of tiles that are not empty."""
+        return 1.0 - empty(self._problem.densities[tensor], self._problem.extents(tensor, box))
+
+    def _met(self, owner: int, follower: int, leader: int) -> tuple[Whole, Truth]:
+        """The leader's tile that a read of the follower would meet, and where its emptiness does not help."""
         child = self._traffic.child(owner, follower)
         found = self._before_compute(follower) if child is None else self._above(owner, child, follower)
         joined = self._joined(owner, found, follower, child is None)
-        box, useless = self._tile(owner, found, joined, follower, leader)
-        none = empty(self._problem.densities[leader], self._problem.extents(leader, box))
-        return np.where(useless, 1.0, 1.0 - none)
+        return self._tile(owner, found, joined, follower, leader)
 
     def _above(self, owner: int, child: int, follower: int) -> _Target:
         """The first loop outside of the follower's next inner level that moves the follower."""

@@ -7,7 +7,7 @@ them, so that they are whole.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,13 @@ Place = tuple[int, int]  # level and tensor
 class Saved:
     """What is left out at a place: the share of the reads, and where it is skipped (1) or gated (0).
 
-    ``leaders`` are the tensors whose empty tiles allow it.
+    ``leaders`` are the tensors whose empty tiles allow it; ``of_all`` is as of an ``Omission``.
     """
 
     share: Numbers
     skipping: Numbers
     leaders: frozenset[int]
+    of_all: Numbers
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def sparse(
     """
     representation = Representation(problem, traffic, features, options)
     stored = {place: representation.stored(*place) for place in traffic.dense}
-    leaders = Leaders(problem, traffic, options, blocks)
+    leaders = Leaders(problem, traffic, options, blocks, features.formats)
     weights = {
         (level, tensor): one.density * traffic.dense[level, tensor].tile * cost_of_read[level] / blocks[level]
         for (level, tensor), one in stored.items()
@@ -100,9 +101,10 @@ def _saved(
                 better = omission.share > found[place].share
                 skipping = np.where(better, skipping, found[place].skipping)
                 share = np.where(better, omission.share, found[place].share)
-                found[place] = Saved(share, skipping, led | found[place].leaders)
+                of_all = np.where(better, omission.of_all, found[place].of_all)
+                found[place] = Saved(share, skipping, led | found[place].leaders, of_all)
             else:
-                found[place] = Saved(omission.share, skipping, led)
+                found[place] = Saved(omission.share, skipping, led, omission.of_all)
     return found
 
 
@@ -113,7 +115,12 @@ def _best(omissions: list[Omission], weights: Mapping[Place, Numbers]) -> list[O
     savings = np.stack([one.share * weights[one.level, one.tensor] for one in omissions])
     best = len(omissions) - 1 - np.argmax(savings[::-1], axis=0)
     return [
-        Omission(one.level, one.tensor, np.where(best == number, one.share, 0.0))
+        Omission(
+            one.level,
+            one.tensor,
+            np.where(best == number, one.share, 0.0),
+            np.where(best == number, one.of_all, 0.0),
+        )
         for number, one in enumerate(omissions)
     ]
 
@@ -173,7 +180,7 @@ def _beyond(here: Saved, outer: Saved | None) -> Saved:
         return here
     left = 1.0 - outer.share
     share = 1.0 - np.divide(1.0 - here.share, left, out=np.ones_like(left), where=left > 0)
-    return Saved(np.maximum(share, 0.0), here.skipping, here.leaders)
+    return replace(here, share=np.maximum(share, 0.0))
 
 
 def _leave_out(

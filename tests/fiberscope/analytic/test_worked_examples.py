@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import comb
-from pathlib import Path
 
 import numpy as np
 import pytest
+from changed_designs import UNIFORM, design, skipped
 
 from fiberscope.analytic.api import analyze
 from fiberscope.analytic.distributions import density
@@ -85,58 +85,6 @@ def test_what_coordinate_lists_take(coordinates):
 def test_bitmasks_take_as_long_at_every_density(tmp_path, share):
     path = design(tmp_path, "bitmask", "0.1015625", str(share))
     assert analyze(path, settings={"first_fill": "charge"}).cycles == 128**3 + 128**2
-
-
-def design(folder: Path, name: str, *changes: str) -> Path:
-    """A design that ships with some of its text changed."""
-    from fiberscope import analytic
-
-    text = (Path(analytic.__file__).parent / "designs" / f"{name}.yaml").read_text()
-    for old, new in zip(changes[::2], changes[1::2], strict=True):
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / f"{name}.yaml"
-    path.write_text(text)
-    return path
-
-
-LATCHED = """
-problem:
-  version: 0.4
-  shape:
-    name: MatrixMultiply
-    dimensions: [M, N, K]
-    data_spaces:
-      - {name: A, projection: [[[M]], [[K]]]}
-      - {name: B, projection: [[[N]], [[K]]]}
-      - {name: Z, projection: [[[M]], [[N]]], read_write: true}
-  instance: {M: 4, N: 4, K: 4, densities: {A: DENSITY}}
-architecture:
-  version: 0.4
-  nodes:
-    - !Component {name: DRAM, class: DRAM, attributes: {datawidth: 8, width: 8}}
-    - !Component
-      name: Buffer
-      class: storage
-      attributes: {datawidth: 8, width: 8}
-      sparse_optimizations:
-        action_optimization: [{type: skipping, options: [{target: B, condition_on: [A]}]}]
-    - !Component {name: Latch, class: regfile, attributes: {datawidth: 8, width: 8}}
-    - !Component {name: MAC, class: compute, attributes: {datawidth: 8}}
-mapping:
-  - {target: Buffer, type: temporal, factors: [M=4, N=4, K=4], permutation: ORDER}
-  - {target: Latch, type: dataspace, keep: KEPT, bypass: BYPASSED}
-"""
-UNIFORM = "{distribution: hypergeometric, density: 0.25}"
-
-
-def skipped(folder, order, latched, density=UNIFORM):
-    text = LATCHED.replace("ORDER", order).replace("DENSITY", density)
-    text = text.replace("KEPT", "[B]" if latched else "[]")
-    path = folder / "latched.yaml"
-    path.write_text(text.replace("BYPASSED", "[A, Z]" if latched else "[A, B, Z]"))
-    reads = analyze(path).levels["Buffer"].tensors["B"].reads
-    return reads.skipped, reads.algorithmic
 
 
 def test_a_leader_is_one_scalar_where_the_shared_loop_is_innermost(tmp_path):

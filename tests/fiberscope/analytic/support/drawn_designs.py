@@ -15,7 +15,7 @@ from fiberscope.analytic.safs import Condition, Feature, Format, RankFormat, Spa
 from fiberscope.analytic.structured import FixedStructured
 from fiberscope.analytic.uniform import Uniform
 
-DRAWN = 24
+DRAWN = 16
 LEVELS, DIMENSIONS = 3, 3
 BOUND = 3  # of each dimension, as a power of 2
 INNER = ("CP", "B", "RLE", "UOP")
