@@ -149,6 +149,8 @@ class Accelerator(Generic[AnyConfiguration]):
             that on the bottleneck where no part is near its peak.
         symbols: of the parameters and ``Problem.given()``, values for symbols to which the machine's
             ``spec.yaml`` gives none, and what is to be told of them, in a few words each.
+        reads: the compression format in which it reads each operand from memory, where a converter can stand
+            in front of it.
         iterations: of a model that has run, its iterations that have ended, if its algorithm has such.
     """
 
@@ -168,6 +170,7 @@ class Accelerator(Generic[AnyConfiguration]):
         {},
         (),
     )
+    reads: Mapping[str, str] = field(default_factory=dict)
     iterations: Callable[[Any], Sequence[Iteration]] = lambda _model: ()
 
     @property

@@ -76,10 +76,11 @@ def conversion_cost(
         WorkloadError: there is no recipe.
     """
     start, end = (format_called(one) if isinstance(one, str) else one for one in (source, target))
-    way = recipe(start.name, end.name, len(shape))
+    chosen = parameters or shipped_parameters()
+    way = recipe(start.name, end.name, len(shape), chosen.lanes.chunk)
     if start == end:
         return ConversionCost(0, 0, {})
-    return _Cost(way, start, end, shape, nonzeros, bits, parameters or shipped_parameters(), counts).total()
+    return _Cost(way, start, end, shape, nonzeros, bits, chosen, counts).total()
 
 
 class _Cost:
@@ -119,7 +120,8 @@ class _Cost:
         front = [block for block in self.way.blocks if self._is_front(block)] if self._is_turned() else []
         reading = self._input_beats(self.source) if front else 0
         decoded = max([reading, *map(self._beats, front)])
-        counted = sum(self._latency(block, "results") for block in KEYS[:-1])
+        counting = [block for block in KEYS[:-1] if block in self.way.blocks]
+        counted = sum(self._latency(block, "results") for block in counting)
         begun = sum(self._latency(block, "results") for block in [READ, *front])
         first = max(decoded, _beats(self.nonzeros, lanes.chunk)) - 1 + begun + counted
         keys = -(-self.keys // ranges)

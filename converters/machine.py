@@ -62,7 +62,7 @@ class Mint(Composition[MintParameters]):
         self.source = source
         self.layout, self.counts = header
         self.job = Job(parameters, source.format, target, source.shape, source.nonzeros)
-        self.recipe = recipe(source.format.name, target.name, len(source.shape))
+        self.recipe = recipe(source.format.name, target.name, len(source.shape), parameters.lanes.chunk)
         self.target = Target(target, source.shape, source.bits, self.layout)
         self.stages: dict[str, Component] = {}
         self._add_ends()

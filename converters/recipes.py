@@ -50,6 +50,20 @@ class Recipe:
         named = [name for edge in self.edges for name in (edge.block, edge.to)]
         return tuple(dict.fromkeys(named))
 
+    def without(self, *passed_by: str) -> Recipe:
+        """The same without some blocks, what comes to them going on to what is behind."""
+        edges = self.edges
+        for block in passed_by:
+            behind = {edge.block: edge for edge in edges if edge.block == block}
+            edges = tuple(
+                Edge(edge.block, edge.output, behind[block].to, behind[block].input)
+                if edge.to == block
+                else edge
+                for edge in edges
+                if edge.block != block
+            )
+        return Recipe(self.source, self.target, self.lines, edges)
+
     @property
     def is_two_pass(self) -> bool:
         """Whether items are counted first and then scattered."""
@@ -80,12 +94,13 @@ def targets(source: str) -> list[str]:
     return [*found, family(source)]
 
 
-def recipe(source: str, target: str, order: int = 2) -> Recipe:
+def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
     """The recipe from a format to another.
 
     Args:
         source, target: names of formats.
         order: of the tensor.
+        chunk: keys in a cycle; one by itself is neither sorted nor clustered.
 
     Raises:
         WorkloadError: there is none, with those that there are; or no such format.
@@ -97,7 +112,8 @@ def recipe(source: str, target: str, order: int = 2) -> Recipe:
         legal = ", ".join(targets(start))
         raise WorkloadError(f"no recipe converts {source} to {target}", fix=f"{source} goes to {legal}")
     lines = tuple(line for template in lines for line in _levels(template, order))
-    return Recipe(start, end, lines, tuple(edge for line in lines for edge in _edges(line)))
+    found = Recipe(start, end, lines, tuple(edge for line in lines for edge in _edges(line)))
+    return found.without("sort", "cluster") if chunk == 1 and "sort" in found.blocks else found
 
 
 def _levels(line: str, order: int) -> list[str]:

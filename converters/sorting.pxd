@@ -30,6 +30,8 @@ cdef class Scratchpad:
     cdef long release(self) noexcept
 
 cdef class Sort(LaneStage):
+    cdef long[::1] low
+    cdef long[::1] high
     cdef long[::1] keys
     cdef long filled
     cdef readonly long compare_exchanges
@@ -40,11 +42,8 @@ cdef class Sort(LaneStage):
     @cython.final
     cdef int _send(self) except -1
     @cython.final
-    @cython.locals(block=long, distance=long)
+    @cython.locals(pair=long, low=long, high=long)
     cdef int _sort(self) except -1
-    @cython.final
-    @cython.locals(low=long, high=long, one=long, two=long, rises=bint)
-    cdef int _stage(self, long block, long distance) except -1
 
 cdef class Cluster(LaneStage):
     cdef readonly long clusters

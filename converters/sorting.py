@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 
 from converters.stages import ITEM, LaneStage
+from hw.sorting_network import network
 from hw.stream import DATA, STOP
 from sim.channel import Channel
 from sim.component import Input, Output, Signal
@@ -69,9 +70,7 @@ class Scratchpad:
 
 
 class Sort(LaneStage):
-    """The sorter: a bitonic network over a chunk of keys.
-
-    Source: K. E. Batcher, "Sorting Networks and their Applications", AFIPS 1968.
+    """The sorter: the compare-exchanges of ``hw.sorting_network`` over a chunk of keys.
 
     Args:
         name: instance name.
@@ -82,6 +81,9 @@ class Sort(LaneStage):
 
     def __init__(self, name: str, width: int) -> None:
         super().__init__(name, width)
+        pairs = [pair for column in network(width) for pair in column]
+        self.low = array("q", [low for low, _high in pairs])
+        self.high = array("q", [high for _low, high in pairs])
         self.keys = array("q", [UNUSED] * width)
         self.filled = 0
         self.compare_exchanges = 0
@@ -109,23 +111,12 @@ class Sort(LaneStage):
         self.filled = 0
 
     def _sort(self) -> None:
-        """All stages of the network: in each, every key is compared with one partner."""
-        block = 2
-        while block <= self.lanes:
-            distance = block >> 1
-            while distance > 0:
-                self._stage(block, distance)
-                distance >>= 1
-            block <<= 1
-
-    def _stage(self, block: int, distance: int) -> None:
-        for low in range(self.lanes):
-            high = low | distance
-            if high != low:
-                rises = (low & block) == 0
-                if (self.keys[low] > self.keys[high]) == rises:
-                    self.keys[low], self.keys[high] = self.keys[high], self.keys[low]
-                self.compare_exchanges += 1
+        """Compare and exchange, column by column."""
+        for pair in range(len(self.low)):
+            low, high = self.low[pair], self.high[pair]
+            if self.keys[low] > self.keys[high]:
+                self.keys[low], self.keys[high] = self.keys[high], self.keys[low]
+        self.compare_exchanges += len(self.low)
 
 
 class Cluster(LaneStage):

@@ -169,11 +169,11 @@ class Writer(Component):
             port = (self.first + i) % ports
             if not short:
                 short = not self._take(self.items[port], self.routes[port])
-        self.first = (self.first + 1) % ports
         if not short:
             self.credit = 0
         if self.words_taken > before:
             self.beats += 1
+            self.first = (self.first + 1) % ports
             self._count_waiting()
         return self.words_taken > before or self.open < ended
 

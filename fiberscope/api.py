@@ -11,6 +11,7 @@ from typing import Any
 import accelerators
 from accelerators.machine import EVENT, Accelerator
 from fiberscope.arguments import check_course, check_types, merged_settings
+from fiberscope.converted import formats_of, with_conversions
 from fiberscope.errors import InputError
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
@@ -70,12 +71,15 @@ def simulate(
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
     kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
+    formats, given = formats_of(kind, given)
     configured, maker = configure(kind, config, given)
     recorded, traced = _recordings(waveform, memory_trace)
     course = Course(fidelity, cycle_limit, recorded, traced, histograms, parts or {}, progress or _nobody)
     check_course(kind, course)
     _check_files(recorded, traced, a, b, config)
-    return solve(kind, configured, maker.load(a, b, exact, course.tell), course)
+    problem = maker.load(a, b, exact, course.tell)
+    report = solve(kind, configured, problem, course)
+    return with_conversions(report, kind, configured, problem, formats, course) if formats else report
 
 
 def _nobody(_stage: str, _done: int, _total: int) -> None:

@@ -21,4 +21,5 @@ ACCELERATOR = Accelerator(
     chosen=ExTensor.chosen,
     explained=ExTensor.explained,
     symbols=symbols,
+    reads={"A": "csr", "B": "csr"},
 )

@@ -18,4 +18,5 @@ ACCELERATOR = Accelerator(
     limits=("fibercache.bank",),
     channels="memory.channel",
     parts=Gamma.PARTS,
+    reads={"A": "csr", "B": "csr"},
 )

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Component",
+    "Conversion",
+    "Conversions",
     "Host",
     "Iteration",
     "Memory",
@@ -214,6 +216,31 @@ class Teaal(_Part):
         return {name: told for name, told in self.metrics.items() if isinstance(told, dict)}
 
 
+class Conversion(_Part):
+    """What converting an operand took: from which format to which, in MINT's cycles, bytes of memory.
+
+    ``waits_for`` are the blocks that the converter borrows, so that it cannot work while the machine does.
+    """
+
+    source: str
+    target: str
+    cycles: int
+    seconds: float
+    read_bytes: int
+    write_bytes: int
+    waits_for: tuple[str, ...] = ()
+
+
+class Conversions(_Part):
+    """The operands that were converted before the run, by name, and all of it beside the run without."""
+
+    operands: dict[str, Conversion]
+    seconds: float
+    seconds_without: float
+    traffic_bytes: int
+    traffic_bytes_without: int
+
+
 class Host(_Part):
     """The computer that ran the simulation; the only part that may differ between two runs.
 
@@ -266,6 +293,7 @@ class Report(_Part):
     occupancies: dict[str, Occupancy] = {}
     teaal: Teaal | None = None
     energy_pj: float | None = None
+    conversions: Conversions | None = None
     levels: dict[str, StorageLevel] = {}
     analytical: Analytical | None = None
     host: Host

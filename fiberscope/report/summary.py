@@ -70,7 +70,12 @@ def summary(report: Report, *, width: int, ascii_only: bool = False) -> Renderab
     parts += [_memory(report.memory)] if report.memory else []
     parts += [""] if report.traffic or report.memory else []
     bottleneck = "" if report.ending == "deadlock" else report.bottleneck
-    last = {"Bottleneck": bottleneck, "Verified": _verified(report), "Host": _host(report)}
+    last = {
+        "Converted": _converted(report),
+        "Bottleneck": bottleneck,
+        "Verified": _verified(report),
+        "Host": _host(report),
+    }
     parts.append(_lines(*last.items()))
     return Group(*parts)
 
@@ -207,6 +212,20 @@ def _memory(memory: Memory) -> RenderableType:
     text = f"{used:,.1f} of {peak:,.1f} GiB/s used ({memory.utilization:.0%}){rows}"
     said = "a channel is busy while it holds a request, moving data or not" if accesses else ""
     return _lines(("Memory", text), ("", said))
+
+
+def _converted(report: Report) -> str:
+    """The operands that were converted before the run, and what the run takes with that and without."""
+    told = report.conversions
+    if told is None:
+        return ""
+    parts = [
+        f"{name} from {one.source} to {one.target} before the run, in {one.cycles:,} cycles of MINT"
+        for name, one in told.operands.items()
+    ]
+    beside = f"{_time(told.seconds)} and {_size(told.traffic_bytes)} with it"
+    without = f"{_time(told.seconds_without)} and {_size(told.traffic_bytes_without)} without"
+    return f"{'; '.join(parts)}: {beside}, {without}"
 
 
 def _verified(report: Report) -> str:

@@ -1,0 +1,100 @@
+"""A converter in front of a machine: operands that lie in memory in another format than it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from accelerators.configuration import Configuration
+from accelerators.machine import Accelerator
+from accelerators.yaml_layer import Entry
+from converters.mint import MINT
+from converters.recipes import recipe
+from converters.variants import waits_for_host
+from fiberscope.errors import InputError
+from fiberscope.problem import configure
+from fiberscope.report.document import Conversion, Conversions, Report
+from fiberscope.solve import Course, solve
+from workloads import Problem
+
+__all__ = ["formats_of", "with_conversions"]
+
+PREFIX = "memory.format."
+
+
+def formats_of(
+    kind: Accelerator[Any], settings: Mapping[str, object]
+) -> tuple[dict[str, str], dict[str, object]]:
+    """The formats that operands lie in, by operand, and the other settings.
+
+    Raises:
+        InputError: the machine takes no converter in front of it, or has no such operand.
+        WorkloadError: no recipe converts the format to the one that the machine reads.
+    """
+    formats = {
+        key.removeprefix(PREFIX): str(given.value if isinstance(given, Entry) else given)
+        for key, given in settings.items()
+        if key.startswith(PREFIX)
+    }
+    for operand, name in formats.items():
+        if operand not in kind.reads:
+            known = ", ".join(kind.reads) or "none"
+            raise InputError(f"{PREFIX}{operand}: operands of {kind.name} that can be converted: {known}")
+        recipe(name, kind.reads[operand])
+    return formats, {key: value for key, value in settings.items() if not key.startswith(PREFIX)}
+
+
+def with_conversions(
+    report: Report,
+    kind: Accelerator[Any],
+    configured: Configuration,
+    problem: Problem,
+    formats: Mapping[str, str],
+    course: Course,
+) -> Report:
+    """The report of a run with what converting its operands before it takes, at the machine's own memory.
+
+    Raises:
+        VerificationError: a conversion is wrong.
+    """
+    found = {
+        operand: _converted(kind, configured, problem, operand, name, course)
+        for operand, name in formats.items()
+    }
+    seconds = report.seconds + sum(one.seconds for one in found.values())
+    moved = sum(part.read_bytes + part.write_bytes for part in report.traffic.values())
+    more = sum(one.read_bytes + one.write_bytes for one in found.values())
+    conversions = Conversions(
+        operands=found,
+        seconds=seconds,
+        seconds_without=report.seconds,
+        traffic_bytes=moved + more,
+        traffic_bytes_without=moved,
+    )
+    return report.model_copy(update={"conversions": conversions})
+
+
+def _converted(
+    kind: Accelerator[Any],
+    configured: Any,  # noqa: ANN401 - the parameters of any machine with a memory
+    problem: Problem,
+    operand: str,
+    name: str,
+    course: Course,
+) -> Conversion:
+    """Run the conversion of one operand."""
+    target = kind.reads[operand]
+    given = problem.operands.get(operand, problem.operands["A"])
+    parameters, maker = configure(MINT, None, {"problem.source": name, "problem.target": target})
+    at_machine = parameters.model_copy(update={"memory": configured.memory})
+    asked = maker.load(given, None, exact=False, progress=course.tell)
+    done = solve(MINT, at_machine, asked, Course(course.fidelity, None, None, None, False, {}, course.tell))
+    return Conversion(
+        source=name,
+        target=target,
+        cycles=done.cycles,
+        seconds=done.seconds,
+        read_bytes=done.traffic["A"].read_bytes,
+        write_bytes=done.traffic["Z"].write_bytes,
+        waits_for=waits_for_host(done.config["variant"]),
+    )
