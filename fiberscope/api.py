@@ -11,12 +11,12 @@ from typing import Any
 import accelerators
 from accelerators.machine import EVENT, Accelerator
 from fiberscope.arguments import check_course, check_types, merged_settings
-from fiberscope.converted import formats_of, with_conversions
+from fiberscope.converted import formats_of, solve_converted
 from fiberscope.errors import InputError
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
 from fiberscope.report.files import check_outputs
-from fiberscope.solve import Course, Progress, solve
+from fiberscope.solve import Course, Progress
 from fiberscope.waveform import Waveform, files_of
 from sim import Component
 from workloads import file_of
@@ -57,8 +57,7 @@ def simulate(
         cycle_limit: stop here, with a report marked incomplete.
         waveform: write a VCD file, whole or as the ``Waveform`` says.
         memory_trace: write the requests that memory gets, for ``fiberscope memory replay``.
-        parts: blocks of one's own in the place of the accelerator's, as in ``{"merger": MyMerger}``; they are
-            made with the same arguments as those they replace, which are in ``Accelerator.parts``.
+        parts: blocks of one's own, by the name of the one of ``Accelerator.parts`` as which they are made.
         histograms: report how full the channels of each kind were.
         fidelity: which of the accelerator's models runs, ``event`` by default.
         progress: called now and then with stage, work done and work in all.
@@ -77,9 +76,7 @@ def simulate(
     course = Course(fidelity, cycle_limit, recorded, traced, histograms, parts or {}, progress or _nobody)
     check_course(kind, course)
     _check_files(recorded, traced, a, b, config)
-    problem = maker.load(a, b, exact, course.tell)
-    report = solve(kind, configured, problem, course)
-    return with_conversions(report, kind, configured, problem, formats, course) if formats else report
+    return solve_converted(kind, configured, maker.load(a, b, exact, course.tell), course, formats)
 
 
 def _nobody(_stage: str, _done: int, _total: int) -> None:

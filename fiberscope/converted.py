@@ -17,7 +17,7 @@ from fiberscope.report.document import Conversion, Conversions, Report
 from fiberscope.solve import Course, solve
 from workloads import Problem
 
-__all__ = ["formats_of", "with_conversions"]
+__all__ = ["formats_of", "solve_converted"]
 
 PREFIX = "memory.format."
 
@@ -44,19 +44,21 @@ def formats_of(
     return formats, {key: value for key, value in settings.items() if not key.startswith(PREFIX)}
 
 
-def with_conversions(
-    report: Report,
+def solve_converted(
     kind: Accelerator[Any],
     configured: Configuration,
     problem: Problem,
-    formats: Mapping[str, str],
     course: Course,
+    formats: Mapping[str, str],
 ) -> Report:
-    """The report of a run with what converting its operands before it takes, at the machine's own memory.
+    """Run a problem on a machine, and before it the conversions of its operands, at the machine's own memory.
 
     Raises:
-        VerificationError: a conversion is wrong.
+        InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``solve``.
     """
+    report = solve(kind, configured, problem, course)
+    if not formats:
+        return report
     found = {
         operand: _converted(kind, configured, problem, operand, name, course)
         for operand, name in formats.items()

@@ -19,7 +19,7 @@ SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 KEYS = {
     "": "schema fidelity version accelerator parts complete ending workload problem config config_digest "
     "chosen cycles seconds operations traffic traffic_minimum_bytes memory product verification bottleneck "
-    "components timeline iterations occupancies teaal energy_pj levels analytical host",
+    "components timeline iterations occupancies teaal energy_pj conversions levels analytical host",
     "workload": "name source origin digest shape nonzeros notice b more",
     "problem": "kind parameters title",
     "product": "shape nonzeros",

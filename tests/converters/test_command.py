@@ -1,0 +1,68 @@
+"""``fiberscope convert``: what it writes, and what it costs to ask for what cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from converters.machine import Mint
+from fiberscope.cli import run
+
+MATRIX = "uniform:rows=20,cols=30,nonzeros=60"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_conversion_writes_a_report_and_a_waveform(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["convert", "csr", "csc", MATRIX, "--json", "out.json", "--vcd", "out.vcd"]) == 0
+    assert "A from csr to csc: 20 x 30" in capsys.readouterr().out
+    report = json.loads(Path("out.json").read_text())
+    assert report["problem"]["parameters"] == {"source": "csr", "target": "csc", "bits": 32}
+    assert report["verification"]["passed"]
+    assert report["operations"]["scatter"] == 60
+    assert "mint" in Path("out.vcd").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["csr", "zvc"], "no recipe converts csr to zvc; csr goes to dense, rlc, coo, csf, bsr, csc, csr"),
+        (["csr", "csk"], "no format is called 'csk'"),
+        (["csr", "csc", "--bits", "12"], "12"),
+        (
+            ["csr", "csc", "--set", "lanes.chunk=3"],
+            "lanes.chunk is 3; a bitonic network sorts a power of two",
+        ),
+        (["csr", "csc", "--set", "lanes.chunks=4"], "lanes.chunk"),
+    ],
+)
+def test_bad_input_costs_one_line_and_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target, *more = arguments
+    assert run(["convert", source, target, MATRIX, "--json", "out.json", *more]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not Path("out.json").exists()
+
+
+def test_a_wrong_bit_exits_with_3_after_its_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = Mint.result
+
+    def wrong(machine: Mint) -> object:
+        found = whole(machine)
+        found["row_ids"][7] ^= 1
+        return found
+
+    monkeypatch.setattr(Mint, "result", wrong)
+    assert run(["convert", "csr", "csc", MATRIX, "--json", "out.json"]) == 3
+    assert "encoding is wrong" in capsys.readouterr().err
+    assert json.loads(Path("out.json").read_text())["verification"]["passed"] is False

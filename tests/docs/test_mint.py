@@ -1,0 +1,63 @@
+"""The charts of the page on MINT are what runs show; its tables what the code gives."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "converters" / "support"))
+
+from conversions import EXAMPLE, machine, parameters  # noqa: E402
+
+from converters.recipes import sources, targets  # noqa: E402
+from workloads.formats import FORMATS  # noqa: E402
+
+PAGE = (ROOT / "docs" / "mint.md").read_text(encoding="utf-8")
+CHARTS = re.findall(r"```text (\w+) (\w+) (\d+)\n(.*?)```", PAGE, re.DOTALL)
+
+
+def chart(source: str, target: str, chunk: int) -> str:
+    """In which cycles the counts of each block change."""
+    made, _ = machine(EXAMPLE, source, target, parameters=parameters(("lanes.chunk", chunk)))
+    parts = {"read": made.reader, **made.stages, "write": made.writer}
+    marks: dict[str, list[int]] = {name: [] for name in parts}
+    before = {name: part.counters() for name, part in parts.items()}
+    while made.kernel.step():
+        for name, part in parts.items():
+            if (now := part.counters()) != before[name]:
+                marks[name].append(made.kernel.cycle)
+            before[name] = now
+    cycles = 1 + max(max(ticked) for ticked in marks.values())
+    rows = ("".join("#" if cycle in ticked else "." for cycle in range(cycles)) for ticked in marks.values())
+    return "".join(f"{name:<13}{row}\n" for name, row in zip(marks, rows, strict=True))
+
+
+@pytest.mark.parametrize(("source", "target", "chunk", "drawn"), CHARTS)
+def test_a_chart_is_what_a_run_shows(source, target, chunk, drawn):
+    assert chart(source, target, int(chunk)) == drawn
+
+
+def test_the_page_has_its_charts():
+    assert [found[:2] for found in CHARTS] == [("csr", "csc"), ("rlc", "coo")]
+
+
+def test_the_table_of_recipes_is_theirs():
+    told = {
+        row[0].lower(): [name.lower() for name in row[1].split(", ")]
+        for row in re.findall(r"^\| (\w+) \| ([A-Z][\w, ]+) \|$", PAGE, re.MULTILINE)
+    }
+    assert told.keys() == set(sources())
+    assert all(set(told[source]) == set(targets(source)) - {source} for source in told)
+
+
+def test_the_sizes_that_are_drawn_are_those_of_the_formats():
+    told = {}
+    for name in FORMATS:
+        drawn = re.search(rf" {name} +\S.*? {{3,}}(\d{{3}})( bits)?$", PAGE, re.MULTILINE)
+        assert drawn is not None, name
+        told[name] = int(drawn[1])
+    assert told == {name: form.size_bits(EXAMPLE, 32) for name, form in FORMATS.items()}
