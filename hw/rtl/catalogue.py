@@ -30,6 +30,7 @@ from hw.rtl import (
     touched,
 )
 from hw.rtl.kit.block import RtlBlock
+from hw.rtl.streams import dropper, joiner, repeater, scanner, values, writer
 
 BLOCKS: Mapping[str, RtlBlock] = {
     block.name: block
@@ -60,5 +61,16 @@ BLOCKS: Mapping[str, RtlBlock] = {
         intersector.TWO_FINGER,
         intersector.SKIP_AHEAD,
         bitmap_intersector.BLOCK,
+        scanner.BLOCK,
+        repeater.GENERATOR,
+        repeater.REPEATER,
+        joiner.INTERSECT,
+        joiner.UNION,
+        values.ARRAY,
+        values.ALU,
+        values.REDUCER,
+        dropper.BLOCK,
+        writer.COMPRESSED,
+        writer.VALUES,
     )
 }

@@ -11,6 +11,7 @@ cdef class ArrayLoad(StreamBlock):
     cdef readonly double[::1] values
     cdef readonly long size
     cdef readonly long mark
+    cdef readonly long mark_of_empty
     cdef readonly long loads
     cdef readonly long addresses
     cdef unsigned char[::1] _seen

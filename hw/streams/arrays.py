@@ -13,7 +13,7 @@ from hw.streams.block import StreamBlock
 from hw.streams.growing import Growing
 from hw.streams.output import OutputStream
 from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN
+from hw.streams.quirks import CLEAN, Q13
 from hw.streams.tokens import DATA, DONE, EMPTY, INTEGER, REF, VAL, written_head
 from sim.channel import Channel
 from sim.component import Input
@@ -30,13 +30,15 @@ class ArrayLoad(StreamBlock):
 
     Timing: a token a cycle.
 
+    Quirks: Q13, integers, among them the 0 for N, are marked as such (``hw.streams.tokens.INTEGER``).
+
     Counts: ``loads``, and ``addresses`` that differ among them.
 
     Source: SAM (ASPLOS 2023), Definition 3.6; the public simulator's array (weiya711/sam at 6e477d1).
 
     Args:
         name: instance name.
-        values: of the array; copied. Integers are marked as such, see ``hw.streams.tokens.INTEGER``.
+        values: of the array; copied.
         quirks: see ``StreamBlock``.
 
     Raises:
@@ -53,7 +55,8 @@ class ArrayLoad(StreamBlock):
         super().__init__(name, quirks)
         self.values = values_of(values)
         self.size = len(self.values)
-        self.mark = INTEGER if np.issubdtype(np.asarray(values).dtype, np.integer) else 0
+        self.mark_of_empty = INTEGER if quirks & Q13 else 0
+        self.mark = self.mark_of_empty if np.issubdtype(np.asarray(values).dtype, np.integer) else 0
         self.loads = self.addresses = 0
         self._seen = bytearray(self.size)
 
@@ -67,7 +70,7 @@ class ArrayLoad(StreamBlock):
         if kind == DATA:
             self._load(payload)
         elif kind == EMPTY:
-            self.out_val.push(DATA, INTEGER, 0.0)
+            self.out_val.push(DATA, self.mark_of_empty, 0.0)
         else:
             self.out_val.push(kind, payload)
         return self.finish(now) if kind == DONE else self.busy(now + 1)

@@ -48,6 +48,17 @@ SMALLEST = {
     "prefetch": {"element_bytes": 1, "line_bytes": 8, "lines": 1, "element_bits": 1, "address_bits": 8},
     "two_finger": NARROW,
     "skip_ahead": {"window": 1, **NARROW},
+    "compressed_scanner": {"fibers": 1, "elements": 1, "coordinate_bits": 4, "reference_bits": 4},
+    "repeat_signal": {"coordinate_bits": 4},
+    "repeater": {"reference_bits": 4},
+    "fiber_intersect": {"coordinate_bits": 4, "reference_bits": 4},
+    "fiber_union": {"coordinate_bits": 4, "reference_bits": 4},
+    "array": {"entries": 1, "reference_bits": 4, "value_bits": 1},
+    "alu": {"value_bits": 1, "result_bits": 1},
+    "scalar_reducer": {"value_bits": 1, "sum_bits": 1},
+    "coordinate_dropper": {"coordinate_bits": 4},
+    "compressed_writer": {"fibers": 1, "elements": 1, "coordinate_bits": 4},
+    "values_writer": {"entries": 1, "value_bits": 1},
     "bitmap_intersector": {"width": 2, "coordinate_bits": 6, "reference_bits": 7},
 }
 COMPLAINT = re.compile(r"^%Warning-(\w+): \S+ (.*)$", re.MULTILINE)

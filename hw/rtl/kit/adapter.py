@@ -13,8 +13,9 @@ from hw.rtl.kit.exercise import Exercise
 from hw.rtl.kit.interface import Interface, Stream, Transfer
 from hw.rtl.kit.shadow import Shadow
 from sim.channel import Channel
-from sim.component import Component, Signal
+from sim.component import Component, Input, Output, Port, Signal
 from sim.errors import SimulationError
+from sim.protocol import ANY
 
 if TYPE_CHECKING:
     from hw.rtl.kit.backend import Backend
@@ -96,6 +97,18 @@ class Adapter(Component):
         self._next = 0  # the cycle to run next
         self._last_change = -1  # the last cycle in which a token moved, or an input was not as before
         self.moving = 0  # streams at which tokens move in this cycle, but for quiet ones
+
+    def declared_ports(self) -> tuple[Port, ...]:
+        """Those that it declares, and the module's own where their number is not fixed."""
+        declared = {port.name for port in self.PORTS}
+        more = {
+            stream.port[0]: (Input if stream.direction == "input" else Output)(
+                stream.port[0], ANY, array=stream.label != stream.port[0]
+            )
+            for stream in self.interface.streams
+            if stream.port[0] not in declared
+        }
+        return (*self.PORTS, *more.values())
 
     def elaborate(self) -> None:
         """Fetch the channel of every stream."""

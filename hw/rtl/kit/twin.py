@@ -49,9 +49,13 @@ class InputStream:
 
 
 class OutputStream:
-    """The wires of a stream that the module sends; ``send`` drives all but ``ready``."""
+    """The wires of a stream that the module sends; ``send`` drives all but ``ready``.
+
+    Attributes are ``ready`` and ``widths``, the bits of each field of its tokens.
+    """
 
     def __init__(self, stream: Stream, ports: Ports) -> None:
+        self.widths = stream.widths
         self.ready: Signal = ports[stream.wire("ready")]
         self._valid: Signal = ports[stream.wire("valid")]
         self._fields: dict[str, Signal] = {field: ports[stream.wire(field)] for field in stream.widths}

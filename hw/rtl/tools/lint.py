@@ -51,6 +51,21 @@ WAIVERS = (
         "Filename 'merge_tree' does not match MODULE name: 'merge_tree_*",
         "a composition is one file: the wrapper, then each module that it consists of",
     ),
+    Waiver(
+        "UNUSEDSIGNAL",
+        "Bits of signal are not used: 'in_ref_payload'*",
+        "a reference is as wide as all in its graph, and a memory has its own number of words",
+    ),
+    Waiver(
+        "UNUSEDSIGNAL",
+        "Signal is not used: 'in_crd_payload'*",
+        "how often is repeated does not depend on the coordinates",
+    ),
+    Waiver(
+        "UNUSEDSIGNAL",
+        "Signal is not used: 'in_val*_level'*",
+        "the level of a stop that the other operand has too, or that is not written",
+    ),
     Waiver("UNUSEDSIGNAL", "*'clk'*", "every module has a clock; one without registers has no use for it"),
     Waiver("UNUSEDSIGNAL", "*'rst'*", "every module has a reset; one without registers has no use for it"),
 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pairs import Pair, event_side
+from stream_coverage import STREAM_BINS
 
 from hw.benes import columns
 from sim import ComponentStatistics
@@ -75,6 +76,7 @@ def _bank(run: Reached, counter: str, **least: int) -> bool:
 
 
 BINS: dict[str, Bins] = {
+    **STREAM_BINS,
     "merger": {
         "ways all used above 32": lambda run: run.given.radix > 32 and run.most["fan_in"] == run.given.radix,
         "ways all used above 32 in one stage": lambda run: (

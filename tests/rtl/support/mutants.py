@@ -3,6 +3,7 @@
 from conversion_faults import CONVERSION_FAULTS
 from graph_faults import GRAPH_FAULTS
 from mutation import faults_of
+from stream_faults import STREAM_FAULTS
 
 # Where sizes matter, a fault is one of large sizes alone: those that small draws miss.
 MUTANTS = {
@@ -368,6 +369,7 @@ MUTANTS = {
         ),
         *GRAPH_FAULTS,
         *CONVERSION_FAULTS,
+        *STREAM_FAULTS,
         *faults_of(
             "kit/codec.py", "adder_network accumulator",
             ("whole-numbers-unsigned", "return (-magnitude if number < 0 else magnitude) & self.mask",

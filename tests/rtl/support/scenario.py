@@ -15,6 +15,7 @@ from pairs import Around, Pair
 
 from hw.rtl.catalogue import BLOCKS
 from hw.rtl.kit.backend import Backend, PyrtlBackend
+from hw.rtl.kit.interface import Interface
 from sim import Component
 from sim.testing import Token
 
@@ -46,6 +47,10 @@ class Scenario:
         make = BLOCKS[self.block].component
         assert make is not None, f"{self.block} is several components"
         return make(name, parameters)
+
+    def filled(self, backend: Backend, _interface: Interface, _seed: int, _parameters: Any) -> Backend:
+        """The module with what its memory holds for a seed; most have none that is filled."""
+        return backend
 
     def pair(
         self,

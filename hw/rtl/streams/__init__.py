@@ -1,0 +1,1 @@
+"""The twins of the stream machine's blocks, and their joining to a graph."""

@@ -1,0 +1,76 @@
+"""A graph of the stream machine as one module: its blocks, the channels between them, and what fills them.
+
+    netlist({"scanner": Part(...), ...}, {"scanner.out_crd": ["writer.in_crd"]}, ["scanner.in_ref"])
+
+A stream with one consumer is a channel. One with several is a fork and a channel for each of them, one with
+none a fork that takes every token away. The module's own ports are ``root``, the stream that begins the
+graph, and the ports of memories: ``load`` of what is read, ``store`` of what is written, behind the block's
+name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from hw.rtl.kit.interface import Stream
+from hw.rtl.kit.wrapper import Composition, Link, Part
+from hw.rtl.streams import fork
+from hw.rtl.streams.fork import forking
+from hw.rtl.streams.memory import LOAD, STORE
+
+__all__ = ["netlist"]
+
+ROOT = "root"
+FORK = "fork"
+
+
+def netlist(
+    module: str,
+    blocks: Mapping[str, Part],
+    consumers: Mapping[str, Sequence[str]],
+    roots: Sequence[str],
+    capacity: int = 2,
+) -> Composition:
+    """The composition of a graph.
+
+    Args:
+        module: its name.
+        blocks: its blocks by name.
+        consumers: the inputs that read an output, ``block.port`` each; an output that is not named has none.
+        roots: the inputs that the root list goes to.
+        capacity: of every channel, in tokens.
+
+    Raises:
+        ValueError: if they do not fit together, all that does not at once; see ``Composition``.
+    """
+    parts, exports = dict(blocks), {}
+    links: list[Link] = []
+    for name, block in blocks.items():
+        for stream in block.interface.streams:
+            if stream.label in (LOAD, STORE):
+                exports[f"{name}_{stream.label}"] = f"{name}.{stream.label}"
+            elif stream.direction == "output":
+                readers = consumers.get(f"{name}.{stream.port[0]}", ())
+                if len(readers) == 1:
+                    links.append(Link(f"{name}.{stream.label}", readers[0], capacity))
+                else:
+                    place = f"{FORK}_{name}_{stream.prefix}"
+                    links.append(Link(f"{name}.{stream.label}", f"{place}.in", 0))
+                    links += _forked(parts, place, stream, readers, capacity)
+    links += _forked(parts, f"{FORK}_{ROOT}", _stream(blocks, roots[0]), roots, capacity)
+    return Composition(module, parts, tuple(links), {ROOT: f"{FORK}_{ROOT}.in", **exports})
+
+
+def _forked(
+    parts: dict[str, Part], place: str, stream: Stream, readers: Sequence[str], capacity: int
+) -> Iterator[Link]:
+    """Put a fork for a stream there; gives the channels behind it."""
+    parts[place] = Part(fork.BLOCK, forking(stream, len(readers)))
+    for number, reader in enumerate(readers):
+        yield Link(f"{place}.out[{number}]", reader, capacity)
+
+
+def _stream(blocks: Mapping[str, Part], end: str) -> Stream:
+    """The stream at a block's port."""
+    name, _, label = end.partition(".")
+    return next(stream for stream in blocks[name].interface.streams if stream.label == label)

@@ -1,0 +1,175 @@
+"""The repeater and its generator of signals as RTL: the twins of those in ``hw.streams.repeater``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from hw.rtl.kit.block import RtlBlock
+from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.parameters import Parameters, number
+from hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
+from hw.rtl.streams import tokens
+from hw.rtl.streams.stand_in import StreamStandIn
+from hw.rtl.streams.tokens import Head
+from hw.streams.repeater import Repeater, RepeatSignalGenerator
+from hw.streams.tokens import DATA, EMPTY
+from sim.channel import Channel
+
+if TYPE_CHECKING:
+    from hw.rtl.kit.backend import Backend
+
+
+@dataclass(frozen=True)
+class RepeatSignalGeneratorParameters(Parameters):
+    """What a generator of repeat signals is made for.
+
+    Args:
+        coordinate_bits: 4 to 55.
+    """
+
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+
+
+@dataclass(frozen=True)
+class RepeaterParameters(Parameters):
+    """What a repeater is made for.
+
+    Args:
+        reference_bits: 1 to 64.
+    """
+
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+
+
+def generator_interface(parameters: RepeatSignalGeneratorParameters) -> Interface:
+    """Ports: ``crd`` and ``repsig``."""
+    crd = tokens.source("in_crd", tokens.numbers(parameters.coordinate_bits))
+    return Interface("repeat_signal", (crd, tokens.sink("out_repsig", tokens.signals())))
+
+
+def generator_design(_parameters: RepeatSignalGeneratorParameters, between: Streams) -> None:
+    """A token of any kind but stop and done asks for one repetition."""
+    head, room = Head.of(between.inputs["in_crd"]), tokens.room_in(between)
+    between.inputs["in_crd"].accept(room)
+    kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
+    between.outputs["out_repsig[0]"].send(room & head.shown, {"control": kind})
+
+
+def interface(parameters: RepeaterParameters) -> Interface:
+    """Ports: ``ref`` and ``repsig``; ``out_ref``."""
+    references = tokens.numbers(parameters.reference_bits)
+    return Interface(
+        "repeater",
+        (
+            tokens.source("in_ref", references),
+            tokens.source("in_repsig", tokens.signals()),
+            tokens.sink("out_ref", references),
+        ),
+    )
+
+
+def design(parameters: RepeaterParameters, between: Streams) -> None:
+    """The reference that is repeated, whether there is one, and whether a stop is due.
+
+    A reference that comes and its first signal may be taken in one cycle; where that signal is a stop, the
+    next reference, which says at which level it is, is not in sight before the next cycle.
+    """
+    head, signal = Head.of(between.inputs["in_ref"]), Head.of(between.inputs["in_repsig"])
+    room = tokens.room_in(between)
+    holds: Signal = pyrtl.Register(1, "holds")
+    owes: Signal = pyrtl.Register(1, "owes")
+    held = {name: DataRegister(len(wire), f"held_{name}") for name, wire in head.fields.items()}
+    fields = {name: pyrtl.select(holds, held[name], wire) for name, wire in head.fields.items()}
+    now = Head(holds | head.shown, fields)
+
+    takes = named("takes", room & ~owes & ~holds & head.shown)
+    answers = named("answers", room & ~owes & now.shown & signal.shown)
+    closes = named("closes", answers & signal.is_stop & ~now.is_stop)
+    pays = named("pays", room & head.shown & (owes | (closes & holds)))
+    between.inputs["in_ref"].accept(takes | (pays & head.is_stop))
+    between.inputs["in_repsig"].accept(answers)
+    holds.next <<= pyrtl.select(answers & signal.is_control, pyrtl.Const(0, 1), holds | takes)
+    owes.next <<= (owes | closes) & ~pays
+    for name, register in held.items():
+        register.next <<= pyrtl.select(takes, head.fields[name], register)
+
+    repeats = answers & signal.is_data
+    stops = pays | (answers & signal.is_stop & now.is_stop)
+    kind = tokens.kind_of(repeats & now.is_data, stops, answers & signal.is_done)
+    level = pyrtl.select(pays, unless(~head.is_stop, head.raised), now.raised)
+    offered = repeats | stops | (answers & signal.is_done)
+    tokens.send(between.outputs["out_ref[0]"], offered, kind, level, now.payload)
+
+
+class RepeatSignalGeneratorStandIn(StreamStandIn):
+    """Stands in for a ``RepeatSignalGenerator``."""
+
+    PORTS = RepeatSignalGenerator.PORTS
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._repeats = self._longest = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count the repeats of a fiber."""
+        super().observe(moved)
+        if moved:
+            self._repeats = self._repeats + 1 if moved["in_crd"].control in (DATA, EMPTY) else 0
+            self._longest = max(self._longest, self._repeats)
+
+    def counters(self) -> dict[str, int]:
+        """The most repeats, and the tokens of the output."""
+        return {"longest_fiber": self._longest} | super().counters()
+
+
+class RepeaterStandIn(StreamStandIn):
+    """Stands in for a ``Repeater``, which counts as waiting for a signal while it takes a reference alone."""
+
+    PORTS = Repeater.PORTS
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._owes = False
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Follow whether a stop is due."""
+        super().observe(moved)
+        if "out_ref[0]" in moved:
+            self._owes = False
+        elif "in_repsig" in moved:
+            self._owes = True
+
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+        """See the class."""
+        return super().account(now, {} if moved.keys() == {"in_ref"} else moved, blocked)
+
+    def awaited(self) -> Channel:
+        """A signal, unless one is there, or a stop is due that the next reference raises."""
+        signals = self.end("in_repsig")
+        return self.channel("in_ref" if self._owes or signals.is_open else "in_repsig")
+
+
+GENERATOR = RtlBlock(
+    "repeat_signal",
+    "turns coordinates into the signal by which a repeater repeats, a token a cycle",
+    RepeatSignalGeneratorParameters,
+    RepeatSignalGeneratorParameters,
+    generator_interface,
+    generator_design,
+    RepeatSignalGeneratorStandIn,
+    lambda name, parameters: RepeatSignalGenerator(name),
+)
+REPEATER = RtlBlock(
+    "repeater",
+    "repeats each reference as often as a signal says, a token a cycle",
+    RepeaterParameters,
+    RepeaterParameters,
+    interface,
+    design,
+    RepeaterStandIn,
+    lambda name, parameters: Repeater(name),
+)

@@ -1,0 +1,82 @@
+"""Random nested lists, and the streams that they are in the stream machine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from hw.streams.tokens import DATA, DONE, EMPTY, STOP
+from sim.testing import Token
+
+DONE_TOKEN: Token = (DONE, 0, 0, 0.0)
+EMPTY_TOKEN: Token = (EMPTY, 0, 0, 0.0)
+Leaf = Callable[[Any], Token]
+
+
+def nested(generator: random.Random, depth: int, leaves: int, longest: int) -> list[Any]:
+    """A list nested so deep, 0 for one of leaves, which are None; with at least so many leaves and lists."""
+    if depth == 0:
+        return [None] * leaves
+    lists: list[Any] = []
+    while size(lists) < leaves:
+        most = generator.choice([0, 1, 2, longest, leaves // 2])
+        lists.append(_inner(generator, depth - 1, min(most, leaves), longest))
+    return lists
+
+
+def _inner(generator: random.Random, depth: int, most: int, longest: int) -> list[Any]:
+    """A list of at most so many leaves, now and then an empty one."""
+    if depth == 0:
+        return [None] * generator.randint(0, most)
+    return [_inner(generator, depth - 1, most // 2, longest) for _ in range(generator.choice([0, 1, 1, 3]))]
+
+
+def size(lists: Any) -> int:
+    """Leaves and lists of a nested list."""
+    return sum(1 + size(inner) for inner in lists) if isinstance(lists, list) else 0
+
+
+def mapped(lists: Any, depth: int, change: Callable[[Any], Any]) -> Any:
+    """The nested list with what lies at a depth changed."""
+    return change(lists) if depth == 0 else [mapped(inner, depth - 1, change) for inner in lists]
+
+
+def stream(lists: Sequence[Any], depth: int) -> list[Token]:
+    """The tokens of a nested list of tokens."""
+    return [*_fibers(lists, depth), DONE_TOKEN]
+
+
+def _fibers(lists: Sequence[Any], depth: int) -> list[Token]:
+    """Each innermost list and its stop, which also ends those around it that end there."""
+    if depth == 0:
+        return [*lists, stop(0)]
+    tokens = [token for inner in lists for token in _fibers(inner, depth - 1)]
+    return [*tokens[:-1], stop(depth)] if tokens else [stop(depth)]
+
+
+def stop(level: int) -> Token:
+    """A stop that closes so many lists beyond its fiber."""
+    return (STOP, level, 0, 0.0)
+
+
+def number(payload: int) -> Token:
+    """A coordinate or a reference."""
+    return (DATA, payload, 0, 0.0)
+
+
+def value(given: float) -> Token:
+    """A value."""
+    return (DATA, 0, 0, given)
+
+
+def coordinates(generator: random.Random, count: int, bits: int) -> list[int]:
+    """So many that increase, near one another or far apart, if so many bits tell them apart."""
+    span = min(1 << bits, generator.choice([2 * count + 1, 8 * count + 8, 1 << 55]))
+    return sorted(generator.sample(range(span), min(count, span)))
+
+
+def signals(tokens: Iterable[Token]) -> list[Token]:
+    """What a generator of repeat signals makes of a stream."""
+    kinds = {DATA: DATA, EMPTY: DATA, STOP: STOP, DONE: DONE}
+    return [(kinds[token[0]], 0, 0, 0.0) for token in tokens]

@@ -1,0 +1,83 @@
+"""What the scenarios of the stream machine's blocks have in common."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pairs import Pair
+from scenario import Scenario
+from stored import Recorded, stored
+
+from hw.rtl.catalogue import BLOCKS
+from hw.rtl.kit.backend import Backend, PyrtlBackend
+from hw.rtl.kit.interface import Interface
+from hw.rtl.kit.interface import Token as Load
+from hw.rtl.streams.memory import fill
+from sim import Component
+
+LEAVES = 260  # of a stream, about
+
+
+class StreamScenario(Scenario):
+    """A block of the stream machine, with a consumer at every output."""
+
+    def pair(self, seed: int, parameters: Any = None, *arguments: Any, **kernel_options: Any) -> Pair:
+        """See ``Scenario``."""
+        parameters = parameters or self.drawn(seed)
+        streams = BLOCKS[self.block].interface(parameters).streams
+        outputs = [
+            stream.label for stream in streams if stream.direction == "output" and stream.label != "store"
+        ]
+        return replace(super().pair(seed, parameters, *arguments, **kernel_options), outputs=outputs)
+
+
+@dataclass(frozen=True)
+class FilledScenario(StreamScenario):
+    """A block with a memory, which is part of the component and filled in the module before the run.
+
+    Args:
+        contents: of the memory.
+        made: the component that has them.
+        loads: the words as tokens of the module's port ``load``.
+    """
+
+    contents: Callable[[random.Random, Any], Any] = lambda _generator, _given: None
+    made: Callable[[str, Any, Any], Component] = lambda _name, _given, _contents: Component("")
+    loads: Callable[[Any], list[Load]] = lambda _contents: []
+
+    def filled(self, backend: Backend, interface: Interface, seed: int, parameters: Any) -> Backend:
+        """The module with what its memory holds for a seed."""
+        loads = self.loads(self.contents(random.Random(seed), parameters))
+        return fill(backend, interface, {"load": loads} if loads else {})
+
+    def pair(
+        self,
+        seed: int,
+        parameters: Any = None,
+        backend: Callable[[], Backend] | None = None,
+        **kernel_options: Any,
+    ) -> Pair:
+        """See ``Scenario``; the memory's contents are of the seed."""
+        block = BLOCKS[self.block]
+        parameters = parameters or self.drawn(seed)
+        interface = block.interface(parameters)
+        contents = self.contents(random.Random(seed), parameters)
+        make = backend or (lambda: PyrtlBackend(block.twin(parameters), seed))
+        writes = any(stream.label == "store" for stream in interface.streams)
+        recorded: dict[str, Recorded] = {}
+
+        def rtl(name: str) -> Component:
+            filled = self.filled(make(), interface, seed, parameters)
+            if writes:
+                filled = recorded[name] = Recorded(filled, interface)
+            return block.stand_in(name, interface, filled)
+
+        return replace(
+            super().pair(seed, parameters, backend, **kernel_options),
+            event=lambda name: self.made(name, parameters, contents),
+            rtl=rtl,
+            around=stored(recorded) if writes else self.around,
+        )

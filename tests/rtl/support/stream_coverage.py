@@ -1,0 +1,114 @@
+"""What the seeds of the stream machine's blocks reach; see ``coverage``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def _missing(port: str) -> Any:
+    return lambda run: any(
+        name.partition("[")[0] == port for name, cycles in run.block.input_stall.items() if cycles
+    )
+
+
+def _full(port: str) -> Any:
+    return lambda run: any(cycles for name, cycles in run.block.output_stall.items() if name == f"{port}[0]")
+
+
+def _joins(counter: str) -> dict[str, Any]:
+    return {
+        f"{ways} operands": lambda run, ways=ways: run.given.ways == ways and run.counted(counter) > 5
+        for ways in (2, 3, 4, 8)
+    } | {
+        "coordinates of 55 bits": lambda run: run.given.coordinate_bits == 55 and run.counted(counter) > 5,
+        "coordinates missing": _missing("in_crd"),
+        "references missing": _missing("in_ref"),
+        "no space for coordinates": _full("out_crd"),
+        "no space for the second references": _full("out_ref1"),
+    }
+
+
+STREAM_BINS = {
+    "compressed_scanner": {
+        "all 40 fibers": lambda run: run.given.fibers == 40 and run.counted("fibers") == 40,
+        "positions above 1023": lambda run: run.most["position"] > 1023,
+        "one element": lambda run: run.given.elements == 1 and run.counted("out_crd_data") > 0,
+        "coordinates of 55 bits": lambda run: (
+            run.given.coordinate_bits == 55 and run.counted("out_crd_data") > 0
+        ),
+        "a reference missing": _missing("in_ref"),
+        "no space for coordinates": _full("out_crd"),
+        "no space for references": _full("out_ref"),
+    },
+    "repeat_signal": {
+        "coordinates of 55 bits": lambda run: run.given.coordinate_bits == 55,
+        "long fibers": lambda run: run.counted("longest_fiber") > 10,
+        "a coordinate missing": _missing("in_crd"),
+        "no space behind": _full("out_repsig"),
+    },
+    "repeater": {
+        "references of 62 bits": lambda run: run.given.reference_bits == 62,
+        "empty references": lambda run: run.counted("out_ref_empties") > 10,
+        "a reference missing": _missing("in_ref"),
+        "a signal missing": _missing("in_repsig"),
+        "no space behind": _full("out_ref"),
+    },
+    "array": {
+        "values of 53 bits": lambda run: run.given.value_bits == 53 and run.counted("loads") > 100,
+        "more than 200 addresses": lambda run: run.counted("addresses") > 200,
+        "one entry": lambda run: run.given.entries == 1 and run.counted("loads") > 1,
+        "a reference missing": _missing("in_ref"),
+        "no space behind": _full("out_val"),
+    },
+    "fiber_intersect": _joins("matches") | {"long runs": lambda run: run.counted("longest_run") > 10},
+    "fiber_union": _joins("partial")
+    | {
+        "all have it": lambda run: run.counted("common") > 5,
+        "empty references": lambda run: run.counted("out_ref0_empties") > 20,
+    },
+    "alu": {
+        operation: lambda run, operation=operation: (
+            run.given.operation == operation and run.counted("operations") > 100
+        )
+        for operation in ("mul", "add", "sub", "max", "min")
+    }
+    | {
+        "results of 52 bits": lambda run: run.given.result_bits == 52 and run.counted("operations") > 100,
+        "an operand missing": _missing("in_val"),
+        "no space behind": _full("out_val"),
+    },
+    "scalar_reducer": {
+        f"{operation}, empty fibers: {fibers}": lambda run, operation=operation, fibers=fibers: (
+            (run.given.operation, run.given.empty_fibers) == (operation, fibers)
+            and run.counted("nonzeros") > 10
+        )
+        for operation in ("sum", "max", "min")
+        for fibers in ("keep", "drop")
+    }
+    | {
+        "results of 53 bits": lambda run: run.given.sum_bits == 53 and run.counted("nonzeros") > 10,
+        "zeros": lambda run: run.counted("zeros") > 10,
+        "a value missing": _missing("in_val"),
+        "no space behind": _full("out_val"),
+    },
+    "coordinate_dropper": {
+        f"{inner} within, some dropped": lambda run, inner=inner: (
+            run.given.inner == inner and run.counted("dropped") > 10 and run.counted("out_inner_data") > 10
+        )
+        for inner in ("coordinates", "values")
+    }
+    | {
+        "an outer token missing": _missing("in_outer"),
+        "an inner token missing": _missing("in_inner"),
+        "no space for outer tokens": _full("out_outer"),
+        "no space for inner tokens": _full("out_inner"),
+    },
+    "compressed_writer": {
+        "coordinates of 55 bits": lambda run: run.given.coordinate_bits == 55 and run.counted("stored") > 100,
+        "a coordinate missing": _missing("in_crd"),
+    },
+    "values_writer": {
+        "values of 53 bits": lambda run: run.given.value_bits == 53 and run.counted("stored") > 100,
+        "a value missing": _missing("in_val"),
+    },
+}

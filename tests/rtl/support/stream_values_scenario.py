@@ -1,0 +1,131 @@
+"""The blocks of the stream machine that work on values: streams of nested lists of numbers."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+from nested import EMPTY_TOKEN, mapped, nested, number, stream, value
+from stream_base import LEAVES, FilledScenario, StreamScenario
+
+from hw.rtl.kit.interface import Token as Load
+from hw.rtl.streams.values import (
+    EMPTY_FIBERS,
+    OPERATIONS,
+    REDUCTIONS,
+    AluParameters,
+    ArrayParameters,
+    ScalarReducerParameters,
+)
+from hw.rtl.streams.writer import ValuesWriterParameters
+from hw.streams.arrays import ArrayLoad
+from hw.streams.tokens import DATA, VAL
+from hw.streams.writers import ValuesWriter
+from sim import Input
+from sim.testing import Token
+
+
+def values_of(generator: random.Random, depth: int, lists: Any, bits: int) -> list[Token]:
+    """A stream of whole numbers of so many bits, of both signs."""
+    most = 1 << bits - 1
+    return stream(mapped(lists, depth + 1, lambda _: value(float(generator.randrange(-most, most)))), depth)
+
+
+class WriterOfValues(ValuesWriter):
+    """One that is told so by its port, where the source's port may carry anything."""
+
+    PORTS = (Input("in_val", VAL),)
+
+
+def _written(generator: random.Random, given: Any) -> dict[str, list[Token]]:
+    depth = generator.randint(0, 3)
+    return {"in_val": values_of(generator, depth, nested(generator, depth, LEAVES, 9), given.value_bits)}
+
+
+VALUES_WRITER = FilledScenario(
+    "values_writer",
+    lambda generator: ValuesWriterParameters(
+        generator.randint(LEAVES, 1 << 16), generator.choice([1, 8, 32, 53])
+    ),
+    _written,
+    (),
+    made=lambda name, _given, _contents: WriterOfValues(name),
+)
+LARGE_VALUES_WRITER = replace(VALUES_WRITER, draw=lambda _: ValuesWriterParameters(1 << 16, 53))
+
+
+def _alu(generator: random.Random) -> AluParameters:
+    bits = generator.choice([2, 8, 26])
+    return AluParameters(generator.choice(list(OPERATIONS)), bits, generator.choice([2 * bits, 52]))
+
+
+def _factors(generator: random.Random, given: AluParameters) -> dict[str, list[Token]]:
+    """Numbers of both signs, or at least 0 with empty tokens among them: a product is never minus zero."""
+    depth = generator.randint(0, 3)
+    lists = nested(generator, depth, LEAVES, 9)
+    most = 1 << given.value_bits - 1
+    signed = generator.random() < 0.5
+
+    def operand(_leaf: None) -> Token:
+        if signed:
+            return value(float(generator.choice([-1, 1]) * generator.randint(1, most - 1)))
+        return EMPTY_TOKEN if generator.random() < 0.1 else value(float(generator.randrange(most)))
+
+    return {f"in_val[{side}]": stream(mapped(lists, depth + 1, operand), depth) for side in range(2)}
+
+
+def _reducer(generator: random.Random) -> ScalarReducerParameters:
+    bits = generator.choice([2, 8, 32, 44])
+    empty = generator.choice(EMPTY_FIBERS)
+    return ScalarReducerParameters(generator.choice(["sum", *REDUCTIONS]), empty, bits, bits + 9)
+
+
+def _summands(generator: random.Random, given: ScalarReducerParameters) -> dict[str, list[Token]]:
+    depth = generator.randint(0, 3)
+    lists = nested(generator, depth, LEAVES, 9)
+    tokens = values_of(generator, depth, lists, given.value_bits)
+    return {"in_val": [EMPTY_TOKEN if t[0] == DATA and generator.random() < 0.05 else t for t in tokens]}
+
+
+ALU = StreamScenario("alu", _alu, _factors, ())
+LARGE_ALU = replace(ALU, draw=lambda generator: AluParameters(generator.choice(list(OPERATIONS)), 26, 52))
+REDUCER = StreamScenario("scalar_reducer", _reducer, _summands, ())
+LARGE_REDUCER = replace(
+    REDUCER,
+    draw=lambda generator: ScalarReducerParameters(
+        generator.choice(list(REDUCTIONS)), generator.choice(EMPTY_FIBERS), 43, 53
+    ),
+)
+
+
+def _array(generator: random.Random) -> ArrayParameters:
+    return ArrayParameters(
+        generator.choice([1, 3, 64]), generator.choice([6, 20, 62]), generator.choice([2, 32, 53])
+    )
+
+
+def _places(generator: random.Random, given: ArrayParameters) -> dict[str, list[Token]]:
+    depth = generator.randint(0, 3)
+
+    def leaf(_nothing: None) -> Token:
+        return EMPTY_TOKEN if generator.random() < 0.1 else number(generator.randrange(given.entries))
+
+    return {"in_ref": stream(mapped(nested(generator, depth, LEAVES, 9), depth + 1, leaf), depth)}
+
+
+def _words(generator: random.Random, given: ArrayParameters) -> list[float]:
+    most = 1 << given.value_bits - 1
+    return [float(generator.randrange(-most, most)) for _ in range(given.entries)]
+
+
+ARRAY = FilledScenario(
+    "array",
+    _array,
+    _places,
+    (),
+    contents=_words,
+    made=lambda name, _given, words: ArrayLoad(name, words),
+    loads=lambda words: [Load(0, place, 0, word) for place, word in enumerate(words)],
+)
+LARGE_ARRAY = replace(ARRAY, draw=lambda generator: ArrayParameters(generator.choice([900, 1500]), 16, 53))
