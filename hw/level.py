@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
+import numpy as np
+import numpy.typing as npt
 
+from hw.fibers.arrays import integers_of, values_of
 from sim.errors import SimulationError
 
 
@@ -26,12 +27,14 @@ class Level:
     """
 
     def __init__(
-        self, segments: Sequence[int], coordinates: Sequence[int], values: Sequence[float] | None = None
+        self, segments: npt.ArrayLike, coordinates: npt.ArrayLike, values: npt.ArrayLike | None = None
     ) -> None:
-        self.segments = array("q", segments)
-        self.coordinates = array("q", coordinates)
-        self.values = array("d", bytes(8 * len(coordinates)) if values is None else values)
-        self.fibers = len(segments) - 1
+        self.segments = integers_of(np.array(segments, np.int64))
+        self.coordinates = integers_of(np.array(coordinates, np.int64))
+        self.values = values_of(
+            np.zeros(len(self.coordinates)) if values is None else np.array(values, np.float64)
+        )
+        self.fibers = len(self.segments) - 1
         self._check_segments()
         self._check_coordinates()
         if len(self.values) != len(self.coordinates):

@@ -67,8 +67,12 @@ class Growing:
 
     def integers(self) -> array[int]:
         """All words, as integers."""
-        return array("q", memoryview(self._integers)[: self.count])
+        words = array("q")
+        words.frombytes(memoryview(self._integers).cast("B")[: 8 * self.count])
+        return words
 
     def values(self) -> array[float]:
         """All words, as doubles."""
-        return array("d", memoryview(self._values)[: self.count])
+        words = array("d")
+        words.frombytes(memoryview(self._values).cast("B")[: 8 * self.count])
+        return words

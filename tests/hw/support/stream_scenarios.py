@@ -5,6 +5,7 @@ Prints them when run as a script.
 
 import json
 
+from level_scenarios import LEVEL_SCENARIOS
 from nested import flatten
 from stream_trees import below, change, fiber, generator_of, grow, numbers
 
@@ -121,18 +122,21 @@ SCENARIOS = {
     "gather": (lambda quirks: Gather("block", 2, quirks=quirks), _dealt),
 }
 
+HELD = ("values", "words", "segments", "coordinates")  # what writers hold in the end
+
 
 def outcomes():
     """What leaves every block in which cycle, and its counters: each clean and as the public simulator's."""
     found = {}
-    for name, (make, streams_of) in SCENARIOS.items():
+    for name, (make, streams_of) in (SCENARIOS | LEVEL_SCENARIOS).items():
         for quirks, capacity in ((CLEAN, 2), (PUBLIC, None)):
             tokens = streams_of(generator_of(name))
             streams = {port: with_gaps(stream, 3) for port, stream in tokens.items()}
             block = make(quirks)
             ports = [port.name for port in block.declared_ports() if port.name.startswith("out_")]
             left = run_streams(block, streams, ports, capacity=capacity, seed=1, checked=False)
-            found[f"{name}, {quirks}"] = {"streams": left, "counters": block.counters()}
+            held = {name: list(getattr(block, name)) for name in HELD if not ports and hasattr(block, name)}
+            found[f"{name}, {quirks}"] = {"streams": left, "counters": block.counters(), "held": held}
     return found
 
 

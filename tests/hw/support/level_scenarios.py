@@ -1,0 +1,63 @@
+"""Scanners, locators, arrays and writers, and short streams for them; see ``stream_scenarios``."""
+
+from itertools import pairwise
+
+from nested import flatten
+
+from hw.level import Level
+from hw.streams.arrays import ArrayLoad, ArrayStore
+from hw.streams.bit_vector import BitVectorScanner
+from hw.streams.compressed import CompressedScanner
+from hw.streams.dense import DenseScanner
+from hw.streams.linked_list import LinkedLevel, LinkedListScanner, LinkedListWriter
+from hw.streams.locator import CompressedLocator, DenseLocator
+from hw.streams.quirks import Q6
+from hw.streams.repeater import Repeater, RepeatSignalGenerator
+from hw.streams.skipping import SkippingScanner
+from hw.streams.writers import BitVectorWriter, CompressedWriter, DenseWriter, ValuesWriter
+
+SEGMENTS, COORDINATES = [0, 3, 3, 4, 6, 13], [1, 4, 9, 6, 0, 2, 0, 1, 2, 5, 7, 8, 11]
+FIBERS = [COORDINATES[start:end] for start, end in pairwise(SEGMENTS)]
+LEVEL = Level(SEGMENTS, COORDINATES)
+WORDS = [6, 9, 0, (1 << 64) - 1, 5]
+
+REFERENCES = flatten([[4, 1, 0], [], [2, 4, 4], [3]], 1)
+WITH_EMPTY = flatten([[4, "N", 0], [], [2, "N"]], 1)
+MATRIX = flatten([[1, 4, 9], [], [0, 2], [7]], 1)
+REPEATS = flatten([[["R"] * 3, [], ["R"]], [], [["R"], [], ["R"] * 2], [[]]], 2)
+SIGNALS = [token[0] for token in REPEATS]
+NUMBERS = [token + 0.5 if isinstance(token, int) else token for token in MATRIX]
+SKIPS = [6, "S0", 3, 7, "S0", 4, 1]
+
+
+def _streams(**tokens):
+    return lambda _generator: tokens
+
+
+LEVEL_SCENARIOS = {
+    "compressed": (lambda quirks: CompressedScanner("block", LEVEL, quirks), _streams(in_ref=WITH_EMPTY)),
+    "skipping": (
+        lambda quirks: SkippingScanner("block", LEVEL, quirks),
+        _streams(in_ref=REFERENCES, in_skip=SKIPS),
+    ),
+    "dense": (lambda quirks: DenseScanner("block", 3, quirks & ~Q6), _streams(in_ref=WITH_EMPTY)),
+    "bits": (lambda quirks: BitVectorScanner("block", WORDS, quirks), _streams(in_ref=REFERENCES)),
+    "linked": (
+        lambda quirks: LinkedListScanner("block", LinkedLevel.of(FIBERS), 2, quirks),
+        _streams(in_ref=REFERENCES),
+    ),
+    "generator": (lambda quirks: RepeatSignalGenerator("block", quirks), _streams(in_crd=MATRIX)),
+    "repeater": (lambda quirks: Repeater("block", quirks), _streams(in_ref=REFERENCES, in_repsig=SIGNALS)),
+    "load": (lambda quirks: ArrayLoad("block", [0.5] * 5, quirks), _streams(in_ref=WITH_EMPTY)),
+    "store": (lambda quirks: ArrayStore("block", quirks=quirks), _streams(in_ref=MATRIX, in_val=NUMBERS)),
+    "level": (lambda quirks: CompressedWriter("block", quirks=quirks), _streams(in_crd=MATRIX)),
+    "numbers": (lambda quirks: ValuesWriter("block", quirks=quirks), _streams(in_val=NUMBERS)),
+    "word level": (lambda quirks: BitVectorWriter("block", quirks=quirks), _streams(in_bv=MATRIX)),
+    "dense level": (
+        lambda quirks: DenseWriter("block", 10, quirks),
+        _streams(in_crd=MATRIX, in_val=NUMBERS),
+    ),
+    "lists": (lambda quirks: LinkedListWriter("block", 10, quirks), _streams(in_outer=MATRIX, in_crd=MATRIX)),
+    "dense locator": (lambda _: DenseLocator("block", 8), _streams(in_crd=MATRIX, in_ref=MATRIX)),
+    "locator": (lambda _: CompressedLocator("block", LEVEL), _streams(in_crd=MATRIX, in_ref=MATRIX)),
+}
