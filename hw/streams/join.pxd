@@ -11,6 +11,7 @@ cdef class Intersect(Joiner):
     cdef readonly long run
     cdef readonly long longest_run
     cdef unsigned char[::1] news
+    cdef unsigned char[::1] knows_end
     cdef long[::1] owed
     cdef readonly list out_skips
     cdef bint owes_any
@@ -27,7 +28,7 @@ cdef class Intersect(Joiner):
     @cython.final
     cdef long _match(self, long key, long now) except? -2
     @cython.final
-    @cython.locals(way=long, told=long)
+    @cython.locals(way=long)
     cdef int _skip_to_the_end(self, long key) except -1
     @cython.final
     @cython.locals(way=long, key=long)

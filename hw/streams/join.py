@@ -44,6 +44,7 @@ class Intersect(Joiner):
         self.run = 0  # comparisons since the last that only dropped
         self.longest_run = 0
         self.news = bytearray([0 if quirks & Q2 else 1] * ways)  # the head has not been told the others
+        self.knows_end = bytearray(ways)  # it has been told the stop of its fiber
         self.owed = array("q", bytes(8 * ways))  # stops that a skip output had no space for
         self.out_skips: list[OutputStream] = []
         self.owes_any = False
@@ -106,13 +107,11 @@ class Intersect(Joiner):
         return self.busy(now + 1)
 
     def _skip_to_the_end(self, key: int) -> None:
-        """The fibers have ended together: tell whom no other has told yet."""
-        told = 0
+        """The fibers have ended together: tell all that have not been told."""
         for way in range(self.ways):
-            told += self.news[way]
-        for way in range(self.ways):
-            if told > self.news[way]:
+            if not self.knows_end[way]:
                 self._skip(way, key)
+            self.knows_end[way] = 0
 
     def _leader(self, highest: int) -> int:
         """Who is furthest; with the quirk, of stops that differ the first."""
@@ -131,8 +130,9 @@ class Intersect(Joiner):
             if key != ahead and (key < STOP_KEY or self.quirks & Q11):
                 if key == EMPTY_KEY:
                     self.refuse(now, "N meets a stop")
-                if told:
+                if told and not self.knows_end[way]:
                     self._skip(way, ahead)
+                    self.knows_end[way] = ahead >= STOP_KEY
                 self.advance(way, now)
                 self.news[way] = 1
                 self.dropped += 1

@@ -49,6 +49,7 @@ class Joiner(PlainBlock):
 class Intersect(Joiner):
     def __init__(self, quirks=EVERY_QUIRK, ways=2):
         super().__init__(quirks, ways)
+        self.told = set()  # the ways that know that their fiber ends
         self.changed = [2 not in self.quirks] * ways
 
     def ends_without_successor(self):
@@ -79,11 +80,8 @@ class Intersect(Joiner):
             return {}
         emitted = self.emit(crds[0], [ref for ref, _ in self.pairs])
         if is_stop(crds[0]):
-            for i in self.ways:
-                others = [j for j in self.ways if j != i]
-                if any(self.changed[j] for j in others):
-                    emitted[f"skip{i + 1}"] = crds[0]
-            self.changed = [False] * len(crds)
+            emitted |= {f"skip{i + 1}": crds[0] for i in self.ways if i not in self.told}
+            self.told = set()
         return emitted
 
     def skips(self, crds, leader, behind):
@@ -91,7 +89,10 @@ class Intersect(Joiner):
         if not self.changed[leader]:
             return {}
         self.changed[leader] = False
-        return {f"skip{i + 1}": crds[leader] for i in behind}
+        news = [i for i in behind if i not in self.told]
+        if is_stop(crds[leader]):
+            self.told |= set(news)
+        return {f"skip{i + 1}": crds[leader] for i in news}
 
     def loaded(self, ways):
         for i in ways:
