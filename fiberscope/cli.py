@@ -34,6 +34,7 @@ from fiberscope.commands.model import model
 from fiberscope.commands.plot import plot
 from fiberscope.commands.profile import profile
 from fiberscope.commands.report import report
+from fiberscope.commands.sage import sage
 from fiberscope.commands.sim import sim
 from fiberscope.commands.wave import wave
 from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, FailedRunError, InputError
@@ -152,6 +153,7 @@ def _top(
 for _command in (
     sim,
     convert,
+    sage,
     model,
     analyze,
     check,

@@ -12,6 +12,7 @@ import typer
 from fiberscope.commands.design_tables import design_tables
 from fiberscope.commands.options import Accelerator, Json, Markdown, Parts, Settings
 from fiberscope.commands.output import show, tell
+from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json, write_text
 from fiberscope.report.table import Table, percent, replace_between
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from fiberscope.study.compare import Run
 
 __all__ = ["compare", "tables"]
+
+SAGE = "sage"  # which is compared as a machine is
 
 _Matrices = Annotated[list[str] | None, typer.Argument(help="Published matrices; all by default.")]
 _Surrogates = Annotated[
@@ -43,7 +46,7 @@ def compare(
     """Compare an accelerator with what was published of it.
 
     Runs the published matrices with the options of the published runs, with both models of memory; of a
-    machine with several designs, all of them side by side.
+    machine with several designs, all of them side by side. ``sage`` compares the predictor of formats.
 
     \b
     Examples:
@@ -51,24 +54,22 @@ def compare(
       fiberscope compare gamma wiki-Vote --set memory.refresh=off
       fiberscope compare gamma --write docs/accuracy.md
       fiberscope compare graphicionado wiki-Vote
+      fiberscope compare sage
     """
-    import accelerators
     from accelerators.configuration import parse_settings
     from fiberscope.parts import parse_parts
-    from fiberscope.study.speedups import has_designs
 
     marker = f"compare {accelerator}"
     check_outputs({"--json": json, "--write": write}, {})
     if write is not None:
         replace_between(write, marker, "")  # finds a fault before the runs, not after
-    kind = accelerators.find(accelerator)
     options = {
         "settings": parse_settings(settings or []),
         "parts": parse_parts(part or []),
         "surrogates": surrogates,
         "tell": tell,
     }
-    rows, found = (_designs if has_designs(kind) else _published)(kind, matrices or [], options)
+    rows, found = _compared(accelerator, matrices or [], options)
     text = "\n" + "\n".join(table.markdown() for table in found)
     if json is not None:
         write_json(json, rows)
@@ -76,6 +77,31 @@ def compare(
         write_text(write, replace_between(write, marker, text + "\n"))
     if json != STANDARD_OUTPUT:
         show(found, markdown=markdown)
+
+
+def _compared(
+    accelerator: str, matrices: Sequence[str], options: Mapping[str, Any]
+) -> tuple[object, list[Table]]:
+    """What there is to compare, as data and as tables."""
+    import accelerators
+    from fiberscope.study.speedups import has_designs
+
+    if accelerator == SAGE:
+        return _sage(matrices, options)
+    kind = accelerators.find(accelerator)
+    return (_designs if has_designs(kind) else _published)(kind, matrices, options)
+
+
+def _sage(workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
+    """SAGE beside what the paper's picks and gains."""
+    from converters.sage.configuration import sage_parameters
+    from fiberscope.commands.sage_tables import sage_tables
+    from fiberscope.study import sage as study
+
+    if options["parts"]:
+        raise InputError("--part: sage has no parts")
+    found = study.compare(workloads, sage_parameters(options["settings"]))
+    return asdict(found), sage_tables(found)
 
 
 def _published(

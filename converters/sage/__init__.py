@@ -1,0 +1,1 @@
+"""SAGE: predicts in which formats to store operands, and in which to compute with them."""

@@ -1,0 +1,73 @@
+"""Operands by whatever names them: statistics written out, the registry's, or a tensor that is counted."""
+
+from __future__ import annotations
+
+import re
+
+from converters.sage.statistics import Statistics
+from workloads import cache, file_of, load_tensor, registry
+from workloads.errors import WorkloadError, nearest
+
+__all__ = ["operand"]
+
+EXPECTED = "expected:"
+_KEYS = ("shape", "density", "nonzeros")
+_FORM = f"write {EXPECTED}shape=9000x9000,density=0.04, or nonzeros=3279690 for the density"
+
+
+def operand(text: str) -> Statistics:
+    """The operand that a text names.
+
+    ``expected:shape=9000x9000,density=0.04`` (or ``nonzeros=...``) has nonzeros anywhere; a name of the
+    registry whose file is not there the shape and nonzeros of its row; all else is read and counted.
+
+    Raises:
+        WorkloadError: unknown, unreadable, or statistics that cannot be.
+    """
+    if text.lower().startswith(EXPECTED):
+        return _expected(text)
+    if registry.known(text) and not _is_there(registry.lookup(text)):
+        entry = registry.lookup(text)
+        return Statistics(entry.name, entry.shape, entry.nonzeros)
+    found = load_tensor(text)
+    return Statistics.of(found.name, found.tensor)
+
+
+def _is_there(entry: registry.Entry) -> bool:
+    names = (entry.name, *entry.aliases)
+    return bool(
+        any(file_of(name) for name in names if entry.is_matrix)
+        or any(cache.find(name) for name in names)
+        or cache.shipped(entry)
+        or cache.cached(entry)
+    )
+
+
+def _expected(text: str) -> Statistics:
+    pairs = dict(_pair(part, text) for part in text[len(EXPECTED) :].split(",") if part)
+    if "shape" not in pairs or ("density" in pairs) == ("nonzeros" in pairs):
+        raise WorkloadError("needs a shape, and either density or nonzeros", where=text, fix=_FORM)
+    if not re.fullmatch(r"[1-9][0-9]{0,17}(x[1-9][0-9]{0,17})*", pairs["shape"]):
+        raise WorkloadError(f"the shape {pairs['shape']}", where=text, fix=_FORM)
+    shape = tuple(int(size) for size in pairs["shape"].split("x"))
+    places = Statistics(text, shape, 0).places
+    if "nonzeros" in pairs:
+        return Statistics(text, shape, _number(pairs["nonzeros"], text))
+    density = _number(pairs["density"], text)
+    if not 0 <= density <= 1:
+        raise WorkloadError(f"a density of {density:g}", where=text, fix="it is between 0 and 1")
+    return Statistics(text, shape, density * places)
+
+
+def _pair(part: str, text: str) -> tuple[str, str]:
+    key, equals, value = (word.strip() for word in part.partition("="))
+    if key not in _KEYS or not equals:
+        raise WorkloadError(f"no key {key!r}", where=text, fix=nearest(key, _KEYS))
+    return key, value
+
+
+def _number(word: str, text: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise WorkloadError(f"{word!r} is no number", where=text, fix=_FORM) from None

@@ -1,0 +1,61 @@
+"""Table III of the paper: its workloads, and the formats that its SAGE picks; ``published.yaml`` has them."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from converters.sage.search import Choice
+from converters.sage.statistics import Statistics
+
+__all__ = ["Pick", "Row", "rows"]
+
+_Pair = tuple[str, str]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Pick(_Data):
+    """Formats of the tensor and of the factor."""
+
+    mcf: _Pair
+    acf: _Pair
+
+    @property
+    def choice(self) -> Choice:
+        """As the search has it."""
+        return Choice(*self.mcf, *self.acf)
+
+
+class Row(_Data):
+    """A workload of the table."""
+
+    name: str
+    shape: tuple[int, ...]
+    nonzeros: int
+    source: str
+    first: Pick
+    second: Pick
+
+    @property
+    def statistics(self) -> Statistics:
+        """What is known of it."""
+        return Statistics(self.name, self.shape, self.nonzeros)
+
+    @property
+    def picks(self) -> dict[str, Pick]:
+        """By kernel."""
+        kernels = ("spgemm", "spmm") if len(self.shape) == 2 else ("spttm", "mttkrp")
+        return dict(zip(kernels, (self.first, self.second), strict=True))
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """All rows of the table."""
+    text = resources.files("converters.sage").joinpath("published.yaml").read_text(encoding="utf-8")
+    return tuple(Row.model_validate(row) for row in yaml.safe_load(text))

@@ -1,0 +1,84 @@
+"""The classes of accelerators that the paper compares, each as the choices it allows (``systems.yaml``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from itertools import product
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from converters.sage.configuration import SageParameters
+from converters.sage.kernels import Problem
+from converters.sage.search import Choice, Prediction, rank
+from workloads.errors import WorkloadError, nearest
+
+__all__ = ["OURS", "System", "best_of", "system_called", "systems"]
+
+OURS = "Flex_Flex_HW"
+
+_Names = tuple[list[str], list[str]]  # of A, of B
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _Allowed(_Data):
+    mcf: _Names
+    acf: _Names | None = None
+
+
+class Published(_Data):
+    """The energy-delay product over this work's."""
+
+    mean: float
+    greatest: float
+
+
+class System(_Data):
+    """A class of accelerators."""
+
+    name: str
+    example: str
+    converter: Literal["none", "mint", "host"]
+    allowed: list[_Allowed]
+    published: Published | None = None
+
+    def choices(self) -> Iterator[Choice] | None:
+        """What it may choose from; None for everything."""
+        if not self.allowed:
+            return None
+        return (choice for each in self.allowed for choice in _choices(each))
+
+
+def _choices(allowed: _Allowed) -> Iterator[Choice]:
+    for mcf_a, mcf_b in product(*allowed.mcf):
+        for acf_a, acf_b in product(*(allowed.acf or ([mcf_a], [mcf_b]))):
+            yield Choice(mcf_a, mcf_b, acf_a, acf_b)
+
+
+@cache
+def systems() -> dict[str, System]:
+    """All classes by name."""
+    text = resources.files("converters.sage").joinpath("systems.yaml").read_text(encoding="utf-8")
+    return {name: System(name=name, **row) for name, row in yaml.safe_load(text).items()}
+
+
+def system_called(name: str) -> System:
+    """The class of this name.
+
+    Raises:
+        WorkloadError: there is none, with the nearest.
+    """
+    if name not in systems():
+        raise WorkloadError(f"no class of accelerators is called {name!r}", fix=nearest(name, systems()))
+    return systems()[name]
+
+
+def best_of(system: System, problem: Problem, parameters: SageParameters) -> Prediction:
+    """The best that a class can do."""
+    return rank(problem, parameters, system.choices(), system.converter)[0]

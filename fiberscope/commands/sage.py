@@ -1,0 +1,156 @@
+"""``fiberscope sage``: in which formats to store operands, and in which to compute with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.options import Config, Json, Markdown, Settings
+from fiberscope.commands.output import show
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.report.table import Table, percent
+
+if TYPE_CHECKING:
+    from converters.sage.configuration import SageParameters
+    from converters.sage.kernels import Problem
+    from converters.sage.search import Choice, Prediction
+    from converters.sage.statistics import Statistics
+
+__all__ = ["sage"]
+
+_A = Annotated[str, typer.Option("--a", metavar="TENSOR", help="A: a file, a known name, or expected:....")]
+_B = Annotated[
+    str | None,
+    typer.Option("--b", metavar="MATRIX", help="B alike; by default A's last rank by half of its first."),
+]
+_Kernel = Annotated[
+    str | None, typer.Option("--kernel", help="spgemm, spmm, spttm or mttkrp; by A's order if left out.")
+]
+_System = Annotated[
+    str,
+    typer.Option("--system", metavar="CLASS", help="What such accelerators may choose (docs/sage.md)."),
+]
+_McfA = Annotated[str | None, typer.Option("--mcf-a", metavar="FORMAT", help="A's format in memory.")]
+_McfB = Annotated[str | None, typer.Option("--mcf-b", metavar="FORMAT", help="B's format in memory.")]
+_Top = Annotated[int, typer.Option("--top", min=1, help="Pairs in the table; the JSON has all.")]
+
+
+def sage(
+    a: _A,
+    b: _B = None,
+    kernel: _Kernel = None,
+    system: _System = "Flex_Flex_HW",
+    mcf_a: _McfA = None,
+    mcf_b: _McfB = None,
+    top: _Top = 10,
+    settings: Settings = None,
+    config: Config = None,
+    markdown: Markdown = False,
+    json: Json = None,
+) -> None:
+    """Predict the formats with the least energy-delay product, in memory and to compute in.
+
+    Every pair of formats is tried. A and B are counted, or written as expected:shape=...,density=... with
+    nonzeros anywhere.
+
+    \b
+    Examples:
+      fiberscope sage --a nd3k
+      fiberscope sage --a wiki-Vote --kernel spmm --top 5 --set match_cost=bus
+      fiberscope sage --a expected:shape=11000x11000,density=0.1 --mcf-a csr --json -
+    """
+    from accelerators.configuration import parse_settings
+    from converters.sage.configuration import sage_parameters
+    from converters.sage.kernels import problem
+    from converters.sage.operands import operand
+
+    check_outputs({"--json": json}, {})
+    parameters = sage_parameters(parse_settings(settings or []), config)
+    first = operand(a)
+    chosen = kernel or ("spgemm" if len(first.shape) == 2 else "spttm")
+    asked = problem(chosen, first, None if b is None else operand(b))
+    ranked = _ranked(asked, parameters, system, mcf_a, mcf_b)
+    if json is not None:
+        write_json(json, _document(asked, parameters.model_dump(mode="json"), system, ranked))
+    if json != STANDARD_OUTPUT:
+        show([_table(asked, ranked, top), _why(ranked)], markdown=markdown)
+
+
+def _ranked(
+    asked: Problem, parameters: SageParameters, system: str, mcf_a: str | None, mcf_b: str | None
+) -> list[Prediction]:
+    from converters.sage.search import all_choices, rank
+    from converters.sage.systems import system_called
+
+    allowing = system_called(system)
+    allowed = allowing.choices() or all_choices(asked)
+    kept = [one for one in allowed if _is_asked(one, asked, mcf_a, mcf_b)]
+    return rank(asked, parameters, kept, allowing.converter)
+
+
+def _is_asked(one: Choice, asked: Problem, mcf_a: str | None, mcf_b: str | None) -> bool:
+    from workloads.errors import WorkloadError, nearest
+
+    for wanted, known in zip((mcf_a, mcf_b), asked.mcfs, strict=True):
+        if wanted is not None and wanted not in known:
+            raise WorkloadError(f"SAGE has no format {wanted!r} in memory here", fix=nearest(wanted, known))
+    return mcf_a in (None, one.mcf_a) and mcf_b in (None, one.mcf_b)
+
+
+def _document(asked: Problem, parameters: object, system: str, ranked: Sequence[Prediction]) -> object:
+    from converters.sage.reasons import reasons
+
+    return {
+        "schema": "fiberscope-sage-1",
+        "kernel": asked.kernel,
+        "system": system,
+        "operands": {"a": _operand(asked.streamed), "b": _operand(asked.held)},
+        "parameters": parameters,
+        "best": ranked[0].document(),
+        "why": [asdict(reason) for reason in reasons(ranked)],
+        "pairs": [one.document() for one in ranked],
+    }
+
+
+def _operand(one: Statistics) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "shape": one.shape,
+        "nonzeros": one.nonzeros,
+        "density": one.density,
+        "counted": one.tensor is not None,
+    }
+
+
+def _table(asked: Problem, ranked: Sequence[Prediction], top: int) -> Table:
+    shapes = [" x ".join(f"{size:,}" for size in one.shape) for one in (asked.streamed, asked.held)]
+    density = [f"{one.density:.3g}" for one in (asked.streamed, asked.held)]
+    title = f"{asked.kernel}: A {shapes[0]}, density {density[0]}; B {shapes[1]}, density {density[1]}"
+    columns = ("MCF A-B", "ACF A-B", "Cycles", "DRAM", "Conversion", "Computing", "uJ", "EDP")
+    table = Table(title, columns, labels=2)
+    for one in ranked[:top]:
+        table.add(
+            f"{one.choice.mcf_a}-{one.choice.mcf_b}",
+            f"{one.choice.acf_a}-{one.choice.acf_b}",
+            f"{one.cycles:,.0f}",
+            f"{one.dram_cycles + one.output_cycles:,.0f}",
+            f"{one.streaming_cycles + one.two_pass_cycles:,.0f}",
+            f"{one.compute_cycles:,.0f}",
+            f"{one.picojoules / 1e6:,.2f}",
+            percent(one.product / ranked[0].product - 1) if ranked[0].product else "",
+        )
+    return table
+
+
+def _why(ranked: Sequence[Prediction]) -> Table:
+    from converters.sage.reasons import reasons
+
+    table = Table(
+        "Why: the best pair without each of its formats", ("Instead of", "The best", "EDP", "As"), 2
+    )
+    for one in reasons(ranked):
+        table.add(f"{one.what}: {one.chosen}", str(one.instead), percent(one.product - 1), one.because)
+    return table
