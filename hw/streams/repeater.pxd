@@ -42,3 +42,5 @@ cdef class Repeater(StreamBlock):
     @cython.final
     @cython.locals(signal=long)
     cdef long _lose(self, long now) except? -2
+    @cython.final
+    cdef int _refuse(self, long signal) except -1

@@ -39,6 +39,7 @@ cdef class CompressedWriter(FiberWriter):
 cdef class BitVectorWriter(FiberWriter):
     cdef public Channel in_bv
 
+    cpdef int take(self, long kind) except -1
     cpdef int end_fiber(self, bint empty) except -1
 
 cdef class DenseWriter(StreamBlock):

@@ -184,11 +184,20 @@ class BitVectorWriter(FiberWriter):
         name: instance name.
         room: words that are allocated at first; it grows when that is exceeded.
         quirks: see ``StreamBlock``.
+
+    Raises:
+        SimulationError: in the run, for a word of more than 64 bits, which comes in parts.
     """
 
     PORTS = (Input("in_bv", BV),)
 
     in_bv: Channel
+
+    def take(self, kind: int) -> None:
+        """Store a word, or the end of a fiber."""
+        if kind == DATA and self.in_bv.value() != 0:
+            raise SimulationError(f"{self.name}: a word of the level has up to 64 bits, this one has more")
+        FiberWriter.take(self, kind)
 
     def end_fiber(self, empty: bool) -> None:
         """Store the word of a fiber that had none."""

@@ -10,8 +10,10 @@ from stream_model import PlainCompressedWriter, PlainValuesWriter
 from hw.streams.arrays import ArrayStore
 from hw.streams.quirks import PUBLIC, Q16
 from hw.streams.testing import run_streams, with_gaps
+from hw.streams.tokens import DATA
 from hw.streams.writers import BitVectorWriter, CompressedWriter, DenseWriter, ValuesWriter
-from sim import SimulationError
+from sim import Kernel, SimulationError
+from sim.testing import StreamSource
 
 
 @settings(max_examples=100, deadline=None)
@@ -87,6 +89,16 @@ def test_words_of_bits(rows):
         run_streams(block, {"in_bv": with_gaps(tokens)}, [])
         assert block.words == words
         assert block.stored == len(words)
+
+
+def test_a_word_in_parts_is_refused():
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    source = kernel.add(StreamSource("source", [(DATA, 5, 0, 1.0)]))
+    block = kernel.add(BitVectorWriter("block"))
+    kernel.connect(source, "out", block, "in_bv", capacity=2)
+    with pytest.raises(SimulationError, match="block: a word of the level has up to 64 bits"):
+        kernel.run()
 
 
 class TestDenseWriter:
