@@ -26,7 +26,8 @@ class Access:
     @classmethod
     def of(cls, actual: Numbers) -> Access:
         """All of them done."""
-        return cls(actual, np.zeros_like(actual), np.zeros_like(actual))
+        none = np.zeros(actual.shape)
+        return cls(actual, none, none)
 
     def lose(self, removed: Numbers, skipping: Numbers) -> None:
         """Some are not done: skipped where ``skipping`` is 1, gated where it is 0."""

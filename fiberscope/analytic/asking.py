@@ -14,6 +14,8 @@ __all__ = ["ask", "empty", "expected"]
 
 Whole = NDArray[np.int64]
 
+_FEW = 32  # tiles that are asked of as they are: finding out which are alike would take longer
+
 
 def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbers:
     """The answers for tiles given by extents, in their shape.
@@ -26,6 +28,8 @@ def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbe
     if extents and extents[0].size == 1:
         answer = question([int(extent.flat[0]) for extent in extents])
         return np.full(shape, np.asarray(answer, np.float64).reshape(-1)[0])
+    if extents[0].size <= _FEW:
+        return np.asarray(question(list(extents)), np.float64)
     rows = np.stack([extent.reshape(-1) for extent in extents], axis=1)
     keys, which = _different(rows)
     return np.asarray(np.asarray(question(list(keys.T)), np.float64)[which].reshape(shape))

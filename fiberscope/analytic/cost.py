@@ -87,12 +87,13 @@ def cost(
     units = traffic.instances[:, -1]
     compute_cycles = np.ceil((counts.computes.actual + counts.computes.gated) / units - 1e-9)
     rows = _Rows(problem, architecture, features, traffic, counts, energies, options)
-    timed = [rows.level(number) for number in range(len(architecture.levels))]
-    slowest = np.max([compute_cycles, *(_cycles(one, each) for each, one in timed)], axis=0)
+    moved = [rows.level(number) for number in range(len(architecture.levels))]
+    own = [_cycles(one, level) for level, one in zip(architecture.levels, moved, strict=True)]
+    slowest = np.max([compute_cycles, *own], axis=0)
     leaks = _leaks(architecture, energies)
     levels = tuple(
-        _costed(each, one, compute_cycles, leak * slowest)
-        for (each, one), leak in zip(timed, leaks, strict=False)
+        _costed(one, cycles, compute_cycles, leak * slowest)
+        for one, cycles, leak in zip(moved, own, leaks, strict=False)
     )
     compute_pj = _compute_energy(counts.computes, energies) + leaks[-1] * slowest
     total = compute_pj + sum(level.total_pj for level in levels)
@@ -133,8 +134,7 @@ def _averaged(moved: _Moved, words: Mapping[int, Numbers]) -> Numbers:
     return np.asarray(sum(parts, start=np.zeros_like(moved.used)))
 
 
-def _costed(level: Level, moved: _Moved, compute_cycles: Numbers, leak: Numbers) -> LevelCost:
-    own = _cycles(moved, level)
+def _costed(moved: _Moved, own: Numbers, compute_cycles: Numbers, leak: Numbers) -> LevelCost:
     return LevelCost(
         np.maximum(compute_cycles, own),
         own,
@@ -177,14 +177,14 @@ class _Rows:
     energies: Energies
     options: Options
 
-    def level(self, number: int) -> tuple[Level, _Moved]:
+    def level(self, number: int) -> _Moved:
         level = self.architecture.levels[number]
         used = self.traffic.instances[:, number].astype(np.float64)
         moved = _Moved({}, {}, {}, {}, {}, {}, used, {})
         for tensor in range(len(self.problem.tensors)):
             if (number, tensor) in self.counts.counted:
                 self._tensor(level, number, tensor, moved)
-        return level, moved
+        return moved
 
     def _tensor(self, level: Level, number: int, tensor: int, moved: _Moved) -> None:
         place = number, tensor

@@ -26,7 +26,7 @@ class Dense:
     Args:
         tile: words of the tile.
         reads, fills, updates: words that are read, brought in from outside, and arrive from inside.
-        distinct: words of the tensor that come here at all.
+        distinct: words of an output that come here at all.
         reductions: partial sums that are added to what was here before.
     """
 
@@ -107,10 +107,10 @@ class _Walk:
         inner = self.nest.levels if child is None else child
         served = below * self._touching(self.nest.spatial_between(level, inner))
         brought = np.zeros_like(tile) if outermost else self._residences(level) * tile
-        distinct = self._distinct(level)
         none = np.zeros_like(tile)
         if not self.output:
-            return Dense(tile, served, brought, none, distinct, none)
+            return Dense(tile, served, brought, none, none, none)
+        distinct = self._distinct(level)
         again = np.maximum(served - distinct, 0)
         if not outermost and not options.charges_first_fill:
             brought = np.maximum(brought - distinct, 0)
@@ -133,7 +133,8 @@ class _Walk:
     def _distinct(self, level: int) -> Whole:
         """Words of the part of the tensor that one instance ever sees."""
         box = self.nest.box[:, -1]
-        outside = np.flatnonzero(self.nest.spatial & (self.nest.level < level))
+        across = self.nest.spatial & (self.nest.level < level)
+        outside = np.flatnonzero(across & self.nest.more.any(axis=0))
         for slot in outside:
             dimension = self.nest.dimension[:, slot, None] == np.arange(self.nest.dimensions)
             box = np.where(dimension, box // self.nest.bound[:, slot, None], box)
