@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "tables"]
 
-SAGE = "sage"  # which is compared as a machine is
+Study: TypeAlias = Callable[[str, Sequence[str], Mapping[str, Any]], tuple[object, list[Table]]]
 
 _Matrices = Annotated[list[str] | None, typer.Argument(help="Published matrices; all by default.")]
 _Surrogates = Annotated[
@@ -46,7 +46,8 @@ def compare(
     """Compare an accelerator with what was published of it.
 
     Runs the published matrices with the options of the published runs, with both models of memory; of a
-    machine with several designs, all of them side by side. ``sage`` compares the predictor of formats.
+    machine with several designs, all of them side by side. ``sage`` compares the predictor of formats,
+    ``sparseloop`` the analytical model.
 
     \b
     Examples:
@@ -55,6 +56,7 @@ def compare(
       fiberscope compare gamma --write docs/accuracy.md
       fiberscope compare graphicionado wiki-Vote
       fiberscope compare sage
+      fiberscope compare sparseloop
     """
     from accelerators.configuration import parse_settings
     from fiberscope.parts import parse_parts
@@ -69,7 +71,7 @@ def compare(
         "surrogates": surrogates,
         "tell": tell,
     }
-    rows, found = _compared(accelerator, matrices or [], options)
+    rows, found = STUDIES.get(accelerator, _machine)(accelerator, matrices or [], options)
     text = "\n" + "\n".join(table.markdown() for table in found)
     if json is not None:
         write_json(json, rows)
@@ -79,20 +81,18 @@ def compare(
         show(found, markdown=markdown)
 
 
-def _compared(
+def _machine(
     accelerator: str, matrices: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[object, list[Table]]:
-    """What there is to compare, as data and as tables."""
+    """A machine, as data and as tables."""
     import accelerators
     from fiberscope.study.speedups import has_designs
 
-    if accelerator == SAGE:
-        return _sage(matrices, options)
     kind = accelerators.find(accelerator)
     return (_designs if has_designs(kind) else _published)(kind, matrices, options)
 
 
-def _sage(workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
+def _sage(_name: str, workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """SAGE beside what the paper's picks and gains."""
     from converters.sage.configuration import sage_parameters
     from fiberscope.commands.sage_tables import sage_tables
@@ -102,6 +102,20 @@ def _sage(workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object,
         raise InputError("--part: sage has no parts")
     found = study.compare(workloads, sage_parameters(options["settings"]))
     return asdict(found), sage_tables(found)
+
+
+def _sparseloop(
+    _name: str, _cases: Sequence[str], _options: Mapping[str, Any]
+) -> tuple[list[Any], list[Table]]:
+    """The analytical model, beside what Sparseloop published."""
+    from fiberscope.study.sparseloop import sparseloop
+
+    table = Table("Sparseloop", ("Figure", "Case", "Number", "Ours", "Published", "Error"), labels=3)
+    rows = sparseloop()
+    for row in rows:
+        numbers = f"{row.ours:,.6g}", f"{row.published:,.6g}", f"{row.error:+.3%}"
+        table.add(row.figure, row.case, row.what, *numbers)
+    return [{**asdict(row), "error": row.error} for row in rows], [table]
 
 
 def _published(
@@ -186,3 +200,7 @@ def _share(value: float | None) -> str:
 
 def _mean(values: Sequence[float]) -> str:
     return percent(sum(values) / len(values), signed=False) if values else ""
+
+
+# What is compared beside machines: by its name, from names of cases and options, data and tables.
+STUDIES: Final[Mapping[str, Study]] = {"sage": _sage, "sparseloop": _sparseloop}
