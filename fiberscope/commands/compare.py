@@ -24,7 +24,9 @@ __all__ = ["compare", "tables"]
 
 Study: TypeAlias = Callable[[str, Sequence[str], Mapping[str, Any]], tuple[object, list[Table]]]
 
-_Matrices = Annotated[list[str] | None, typer.Argument(help="Published matrices; all by default.")]
+_Matrices = Annotated[
+    list[str] | None, typer.Argument(help="Published matrices, of sam figures; all by default.")
+]
 _Surrogates = Annotated[
     bool, typer.Option("--surrogates", help="Take surrogates for matrices that cannot be had.")
 ]
@@ -47,7 +49,7 @@ def compare(
 
     Runs the published matrices with the options of the published runs, with both models of memory; of a
     machine with several designs, all of them side by side. ``sage`` compares the predictor of formats,
-    ``sparseloop`` the analytical model.
+    ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 14 of its paper.
 
     \b
     Examples:
@@ -57,6 +59,7 @@ def compare(
       fiberscope compare graphicionado wiki-Vote
       fiberscope compare sage
       fiberscope compare sparseloop
+      fiberscope compare sam 12 14
     """
     from accelerators.configuration import parse_settings
     from fiberscope.parts import parse_parts
@@ -116,6 +119,16 @@ def _sparseloop(
         numbers = f"{row.ours:,.6g}", f"{row.published:,.6g}", f"{row.error:+.3%}"
         table.add(row.figure, row.case, row.what, *numbers)
     return [{**asdict(row), "error": row.error} for row in rows], [table]
+
+
+def _sam(_name: str, figures: Sequence[str], _options: Mapping[str, Any]) -> tuple[list[Any], list[Table]]:
+    """The figures of the SAM paper, whose machines are graphs."""
+    from fiberscope.commands.experiment_tables import experiment_tables
+    from fiberscope.graph.experiments import experiments
+
+    runs, claims = experiments(figures, tell)
+    rows = [asdict(run) for run in runs] + [asdict(claim) for claim in claims]
+    return rows, experiment_tables(runs, claims)
 
 
 def _published(
@@ -203,4 +216,4 @@ def _mean(values: Sequence[float]) -> str:
 
 
 # What is compared beside machines: by its name, from names of cases and options, data and tables.
-STUDIES: Final[Mapping[str, Study]] = {"sage": _sage, "sparseloop": _sparseloop}
+STUDIES: Final[Mapping[str, Study]] = {"sage": _sage, "sam": _sam, "sparseloop": _sparseloop}

@@ -40,7 +40,7 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
     if shape is not None and len(shape) != len(format.order):
         what = f"the shape has {len(shape)} sizes, and the graph reads {len(format.order)} dimensions"
         raise WorkloadError(what, where=str(files["shape", 0]))
-    sizes = list(shape) if shape is not None else _sizes(files, format, path)
+    sizes = [int(size) for size in shape] if shape is not None else _sizes(files, format, path)
     levels = _levels(files, format, sizes, path)
     values = _numbers(files["val", 0])
     try:

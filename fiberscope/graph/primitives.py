@@ -82,7 +82,7 @@ def _unary() -> Primitive:
 _LEVEL = {"index": None, "tensor": None, "mode": None, "format": "compressed"}
 _ROOT = {"root": "false"}
 _ANY = (CRD, REF, VAL, BV)
-_PAIR_IN = (Port("crd[]", (CRD, REF)), Port("ref[]", (REF, CRD)))
+_PAIR_IN = (Port("crd[]", (CRD,)), Port("ref[]", (REF,)))
 _PAIR_OUT = (Port("crd", (CRD,)), Port("ref[]", (REF,)))
 _FIBERS = {"outer": None, "inner": None, "mode": "0", "vals": ""}
 

@@ -54,7 +54,24 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
     faults.raise_any()
     _add_streams(graph, known, faults)
     faults.raise_any()
+    _leave_out_reducers(graph)
     return graph
+
+
+def _leave_out_reducers(graph: Graph) -> None:
+    """Take out reducers in front of an accumulator, which the public compiler leaves there.
+
+    An accumulator needs each value beside its coordinates; a reducer before it would leave too few.
+    """
+    for node in [node for node in graph.nodes.values() if node.type == "reduce"]:
+        into, out = list(graph.streams_into(node)), list(graph.streams_from(node))
+        targets = {graph.nodes[stream.target].type for stream in out}
+        if targets == {"spaccumulator"} and len(into) == 1:
+            for stream in out:
+                stream.source, stream.output = into[0].source, into[0].output
+            graph.streams.remove(into[0])
+            del graph.nodes[node.name]
+            graph.notes.append(f"{node} left out: the accumulator behind it sums, and needs every value")
 
 
 def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:

@@ -3,10 +3,12 @@
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streams.public_graphs import compiled, public_text
 
 from fiberscope.errors import InputError
+from fiberscope.graph import run
 from fiberscope.graph.check import check
 from fiberscope.graph.expression import expressions_of
 from fiberscope.graph.read import graph_from_text, read_gv
@@ -153,3 +155,43 @@ def test_streams_that_go_in_a_circle_are_refused() -> None:
     text = VECTORS.replace('7 -> 2 [type="val"]', '2 -> 2 [type="val"]')
     with pytest.raises(InputError, match=r"streams go in a circle through mul \(node 2\)"):
         check(graph_from_text(text, "g.gv"))
+
+
+ACCUMULATED = """digraph SAM {
+  comment="X=ss01,B=ss01,C=ss01"
+  1 [type=fiberlookup index=i tensor=B mode=0 root=true] 2 [type=fiberlookup index=k tensor=B mode=1]
+  3 [type=repsiggen index=i] 4 [type=repeat index=i tensor=C root=true]
+  5 [type=fiberlookup index=k tensor=C mode=0] 6 [type=intersect index=k]
+  7 [type=fiberlookup index=j tensor=C mode=1] 8 [type=repsiggen index=j] 9 [type=repeat index=j tensor=B]
+  10 [type=arrayvals tensor=B] 11 [type=arrayvals tensor=C] 12 [type=mul] 13 [type=reduce]
+  14 [type=spaccumulator order=1 in0=j in1=i label="SparseAccumulator 1
+0=j 1=i"] 15 [type=crdhold outer=i inner=j] 16 [type=crdhold outer=i inner=k]
+  17 [type=fiberwrite index=i tensor=X mode=0] 18 [type=fiberwrite index=j tensor=X mode=1]
+  19 [type=fiberwrite tensor=X mode=vals] 20 [shape=point style=invis type=broadcast]
+  21 [shape=point style=invis type=broadcast]
+  1 -> 20 [type=crd] 20 -> 3 [type=crd] 20 -> 16 [type=crd comment="i"] 3 -> 4 [type=repsig]
+  4 -> 5 [type=ref] 1 -> 2 [type=ref] 2 -> 6 [type=crd comment="in-B"] 2 -> 6 [type=ref comment="in-B"]
+  5 -> 6 [type=crd comment="in-C"] 5 -> 6 [type=ref comment="in-C"] 6 -> 16 [type=crd comment="in-k"]
+  6 -> 7 [type=ref comment="out-C"] 6 -> 9 [type=ref comment="out-B"] 7 -> 21 [type=crd]
+  21 -> 8 [type=crd] 21 -> 15 [type=crd comment="j"] 8 -> 9 [type=repsig] 9 -> 10 [type=ref]
+  7 -> 11 [type=ref] 10 -> 12 [type=val] 11 -> 12 [type=val] 12 -> 13 [type=val] 13 -> 14 [type=val]
+  16 -> 15 [type=crd comment="outer-i"] 16 -> 14 [type=crd comment="inner-k"]
+  15 -> 14 [type=crd comment="outer-i"] 15 -> 14 [type=crd comment="inner-j"]
+  14 -> 17 [type=crd comment="out-i"] 14 -> 18 [type=crd comment="out-j"] 14 -> 19 [type=val]
+}"""
+
+
+def test_what_the_public_compiler_gets_wrong_at_accumulators_is_put_right() -> None:
+    graph = graph_from_text(ACCUMULATED, "g.gv")
+    check(graph)
+    assert graph.notes == [
+        "edge 16 -> 14 left out: it says nothing to its block",
+        "reduce (node 13) left out: the accumulator behind it sums, and needs every value",
+    ]
+    assert [str(one) for one in expressions_of(graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]
+    b, c = np.array([[1.0, 2, 0], [0, 0, 3]]), np.array([[0.0, 4], [5, 0], [6, 7]])
+    for timing in ("sam", "machine"):
+        report = run(graph, {"B": b, "C": c}, {"timing": timing})
+        assert report.verification.passed
+        example = run(EXAMPLES[0].parent / "fig12_ikj.gv", {"B": b, "C": c}, {"timing": timing})
+        assert report.cycles == example.cycles  # the same blocks, found by other edges

@@ -71,6 +71,12 @@ class DenseScanner(Scanner):
     def fiber(self, reference):
         return [(c, reference * self.dim + c) for c in range(max(1, self.dim))]
 
+    def take(self, token):
+        assert 6 not in self.quirks or is_data(token) or token == "D", (
+            "a dense scanner takes references alone"
+        )
+        return super().take(token)
+
 
 class CompressedScanner(Scanner):
     """With the skip port, which a graph may leave open."""
