@@ -170,6 +170,15 @@ class Mint(Composition[MintParameters]):
         target = self.target.format.packed_bits(self.layout)
         return self.source.line_bytes + sum(-(-bits // LINE_BITS) * LINE_BYTES for bits in target)
 
+    def explained(self) -> str:
+        """Which block works most."""
+        statistics = self.kernel.statistics()
+        parts = {"read": self.reader, **self.stages, "write": self.writer}
+        busy = {name: statistics[part.name].busy for name, part in parts.items()}
+        most = max(busy, key=lambda name: busy[name])
+        share = busy[most] / max(1, self.kernel.length(self.kernel.clocks[0]))
+        return f"The block that works most is {most}, {share:.0%} of the time."
+
     def progress(self) -> tuple[int, int]:
         """Words written, and words in all."""
         return count("words_taken", self.writer), max(1, sum(int(span.length) for span in self.layout))

@@ -21,4 +21,5 @@ MINT = Accelerator(
     channels="memory.channel",
     parts=Mint.PARTS,
     solves=(Conversion,),
+    explained=Mint.explained,
 )
