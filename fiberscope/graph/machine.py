@@ -15,6 +15,7 @@ from fiberscope.graph.blocks import Context, input_port, make, output_port
 from fiberscope.graph.expression import Assignment
 from fiberscope.graph.netlist import Graph, Node, Stream
 from fiberscope.graph.result import Written, dense_level, one_fiber_of, written_format
+from fiberscope.graph.scratchpad import ScratchpadLoop
 from fiberscope.graph.settings import GraphParameters
 from fiberscope.graph.storage import BitLevel, CompressedLevel, Level, StoredTensor
 from hw.streams.block import StreamBlock
@@ -67,6 +68,11 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
             node.name: self.kernel.add(make(f"{self.NAME}.{names[node.name]}", node, context))
             for node in self.nodes
         }
+        self._loop = self._scratchpad(parameters)
+        self._producers = {
+            node.name: self._loop.behind(node, block) if self._loop else block
+            for node, block in zip(self.nodes, self.blocks.values(), strict=True)
+        }
         self._consumers: dict[tuple[str, str], int] = {}
         self.channel_of: dict[int, Channel] = {}  # of a stream, by its place in the graph
         for node in self.nodes:
@@ -74,9 +80,18 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         for place, stream in enumerate(graph.streams):
             if stream.source in self.blocks and stream.target in self.blocks:
                 self.channel_of[place] = self._connect(stream)
+        if self._loop:
+            self._loop.close()
         if observe is not None:
             observe(self)
         self.build()
+
+    def _scratchpad(self, parameters: GraphParameters) -> ScratchpadLoop | None:
+        """The memory in the loop, if there is one."""
+        given = parameters.scratchpad
+        if not given.latency:
+            return None
+        return ScratchpadLoop(self.kernel, given, int(parameters.clock), self._capacity)
 
     def _feed_root(self, node: Node) -> None:
         """The first block of a tensor gets the reference 0 and the end."""
@@ -84,25 +99,41 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         if node.root or (node.type == "arrayvals" and not fed):
             block = self.blocks[node.name]
             root = self.kernel.add(Root(f"{block.name}.root"))
-            self.kernel.connect(root, "out_ref[0]", block, "in_ref", capacity=self._capacity)
+            reader, port = self._entry(node, "in_ref")
+            self.kernel.connect(root, "out_ref[0]", reader, port, capacity=self._capacity)
+
+    def _entry(self, node: Node, port: str) -> tuple[Component, str]:
+        """Where a stream into a block goes: to the block, or to what makes its references wait."""
+        block = self.blocks[node.name]
+        fetch = self._loop.before(node, block) if self._loop and port == "in_ref" else None
+        if fetch is None:
+            return block, port
+        self.kernel.connect(fetch, "out_ref[0]", block, port, capacity=self._capacity)
+        return fetch, "in_ref"
 
     def _connect(self, stream: Stream) -> Channel:
         source, target = self.graph.nodes[stream.source], self.graph.nodes[stream.target]
-        block, port = self.blocks[target.name], input_port(target, stream.input)
+        block, port = self._entry(target, input_port(target, stream.input))
         output = self._next_output(source, stream.output)
+        for writer in self._loop.writers(target, self.blocks[target.name]) if self._loop else ():
+            more = self._next_output(source, stream.output)
+            self.kernel.connect(
+                self._producers[source.name], more, writer, "in_stream", capacity=self._capacity
+            )
         if target.type != "spaccumulator":
-            return self.kernel.connect(self.blocks[source.name], output, block, port, capacity=self._capacity)
+            producer = self._producers[source.name]
+            return self.kernel.connect(producer, output, block, port, capacity=self._capacity)
         carries = VAL if stream.kind == "val" else CRD
         points = self.kernel.add(StopDropper(f"{block.name}.{stream.input}_points", carries))
         self.kernel.connect(points, "out_stream[0]", block, port, capacity=self._capacity)
         return self.kernel.connect(
-            self.blocks[source.name], output, points, "in_stream", capacity=self._capacity
+            self._producers[source.name], output, points, "in_stream", capacity=self._capacity
         )
 
     def listen(self, node: Node, output: str, listener: Component, port: str) -> None:
         """One more consumer of an output, which never stalls it."""
         self.kernel.connect(
-            self.blocks[node.name], self._next_output(node, output), listener, port, capacity=None
+            self._producers[node.name], self._next_output(node, output), listener, port, capacity=None
         )
 
     def _next_output(self, source: Node, output: str) -> str:

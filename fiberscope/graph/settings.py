@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from accelerators.configuration import Configuration, Hertz
+from accelerators.configuration import Bytes, Configuration, Hertz
 from hw.streams import quirks as known
 
-__all__ = ["SHIPPED", "GraphParameters"]
+__all__ = ["SHIPPED", "GraphParameters", "ScratchpadParameters"]
 
 SHIPPED = Path(__file__).parent / "config.yaml"
 WORDS = ("auto", "none", "all")
+
+
+class ScratchpadParameters(Configuration):
+    """The memory that levels and values lie in; without latency they stand beside the blocks instead."""
+
+    latency: int = Field(ge=0, le=10**6)
+    width: Bytes = Field(ge=8, le=4096)
+    coordinate_bytes: int = Field(ge=1, le=8)
+    value_bytes: int = Field(ge=1, le=8)
+    window: int = Field(ge=1, le=2**16)
+    outstanding: int = Field(ge=1, le=2**16)
 
 
 class GraphParameters(Configuration):
@@ -24,6 +35,7 @@ class GraphParameters(Configuration):
     timing: Literal["machine", "sam"]
     depth: int = Field(ge=0, le=2**24)
     quirks: str
+    scratchpad: ScratchpadParameters
 
     @field_validator("quirks", mode="before")
     @classmethod
@@ -38,6 +50,15 @@ class GraphParameters(Configuration):
             there = ", ".join(name[1:] for name in vars(known) if re.fullmatch(r"Q\d+", name))
             raise ValueError(f"it should be auto, none, all, or numbers of {there}, as in 4,5,15")
         return ",".join(numbers)
+
+    @model_validator(mode="after")
+    def _has_no_memory_of_the_public_simulator(self) -> Self:
+        if self.timing == "sam" and self.scratchpad.latency:
+            raise ValueError(
+                f"scratchpad.latency is {self.scratchpad.latency}; it should be 0 with timing=sam: the "
+                "public simulator has no memory"
+            )
+        return self
 
     @property
     def capacity(self) -> int | None:
