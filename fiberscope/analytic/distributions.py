@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import le
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from fiberscope.analytic.density import Density
 from fiberscope.analytic.structured import FixedStructured
 from fiberscope.analytic.uniform import Uniform
 from fiberscope.errors import InputError
-from workloads import load
 from workloads.errors import WorkloadError, nearest
+from workloads.load_tensor import load_tensor
 
 __all__ = ["DISTRIBUTIONS", "actual", "density"]
 
@@ -78,7 +79,8 @@ def actual(given: object, shape: Sequence[int], folder: Path = Path()) -> Actual
 
     Args:
         given: its name: ``.npy``, or ``.txt`` with a 0 or a 1 for each element in row-major order of the
-            shape; anything else is read as a matrix, as every command reads one.
+            shape; ``.tns`` with coordinates of a tensor of any order, which need not reach the shape;
+            anything else is read as a matrix, as every command reads one.
         shape: that the tensor must have.
         folder: that the name is relative to.
 
@@ -91,7 +93,7 @@ def actual(given: object, shape: Sequence[int], folder: Path = Path()) -> Actual
     elif path.suffix == ".txt":
         found = _mask(path, shape)
     else:
-        return _matrix(str(path) if path.exists() else str(given), shape)
+        return _entries(str(path) if path.exists() else str(given), shape)
     if found.shape != tuple(shape):
         raise ValueError(f"{path} holds {_by(found.shape)}, and the tensor is {_by(shape)}")
     return Actual(shape, np.argwhere(found))
@@ -108,15 +110,18 @@ def _mask(path: Path, shape: Sequence[int]) -> np.ndarray[Any, np.dtype[np.uint8
     return digits.reshape(tuple(shape))
 
 
-def _matrix(name: str, shape: Sequence[int]) -> Actual:
+def _entries(name: str, shape: Sequence[int]) -> Actual:
+    """The stored entries of a tensor that are not zero."""
     try:
-        matrix = load(name).matrix.tocoo()
+        tensor = load_tensor(name).tensor
     except WorkloadError as fault:
         raise ValueError(str(fault)) from None
-    if matrix.shape != tuple(shape):
-        raise ValueError(f"{name} is {_by(matrix.shape)}, and the tensor is {_by(shape)}")
-    kept = matrix.data != 0
-    return Actual(shape, np.stack([matrix.row[kept], matrix.col[kept]], axis=1))
+    reaches = name.endswith((".tns", ".tns.gz"))  # its shape is that of its coordinates
+    fits = len(tensor.shape) == len(shape) and all(map(le, tensor.shape, shape))
+    if tensor.shape != tuple(shape) and not (reaches and fits):
+        raise ValueError(f"{name} is {_by(tensor.shape)}, and the tensor is {_by(shape)}")
+    kept = tensor.values != 0
+    return Actual(shape, np.stack([column[kept] for column in tensor.coordinates], axis=1))
 
 
 def _by(shape: Sequence[int]) -> str:

@@ -64,7 +64,7 @@ sizes = st.one_of(st.integers(1, 60), st.integers(1, 10**9))
 
 
 @given(st.data(), sizes)
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_uniform_as_scipy(data: st.DataObject, elements: int) -> None:
     nonzeros = data.draw(st.integers(0, elements))
     drawn = data.draw(st.one_of(st.integers(0, min(elements, 50)), st.integers(0, elements)))
@@ -85,7 +85,7 @@ def _none_by_sums(elements: int, nonzeros: int, drawn: int) -> float:
 
 
 @given(st.data(), st.one_of(st.integers(1, 60), st.integers(1, 10**6)))
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 def test_hypergeometric_as_scipy(data: st.DataObject, elements: int) -> None:
     nonzeros, drawn = data.draw(st.integers(0, elements)), data.draw(st.integers(0, elements))
     occupancies, probabilities = hypergeometric(elements, nonzeros, drawn)
@@ -139,7 +139,7 @@ def test_a_band_worked_by_hand(tile: tuple[int, int], tiles: dict[int, int]) -> 
 
 
 @given(st.data())
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 def test_a_band_as_counted(data: st.DataObject) -> None:
     tile = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))
     parent = tuple(extent * data.draw(st.integers(1, 3)) for extent in tile)
@@ -176,7 +176,7 @@ tensors = st.integers(1, 3).flatmap(
 
 
 @given(tensors)
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_actual_data_by_a_walk_over_all_tiles(
     drawn: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], float, int],
 ) -> None:
@@ -267,7 +267,7 @@ def test_joint_statistics_worked_by_hand() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.tuples(*[st.integers(1, 4)] * 3))
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 def test_joint_statistics_by_a_walk(seed: int, tile: tuple[int, int, int]) -> None:
     random = np.random.default_rng(seed)
     rows, shared, columns = random.integers(1, 9, 3)
@@ -294,11 +294,13 @@ def _written(folder: Path) -> dict[str, str]:
     np.save(folder / "mask.npy", mask)
     (folder / "mask.txt").write_text("100\n011\n")
     sparse.save_npz(folder / "mask.npz", sparse.csr_array(mask.astype(float)))
+    (folder / "mask.tns").write_text("1 1 1.0\n2 2 1.0\n2 3 1.0\n1 3 0.0\n")
+    (folder / "long.tns").write_text("1 1 5 1.0\n")
     (folder / "short.txt").write_text("10001")
     return {}
 
 
-@pytest.mark.parametrize("name", ["mask.npy", "mask.txt", "mask.npz"])
+@pytest.mark.parametrize("name", ["mask.npy", "mask.txt", "mask.npz", "mask.tns"])
 def test_actual_data_out_of_files(tmp_path: Path, name: str) -> None:
     _written(tmp_path)
     model = density({"distribution": "actual", "data": name}, (2, 3), folder=tmp_path)
@@ -330,6 +332,7 @@ def test_named_distributions(specification: object, kind: type[Density]) -> None
         ({"distribution": "actual", "data": "short.txt"}, "holds 5 elements"),
         ({"distribution": "actual", "data": "mask.npy"}, "holds 2 x 3, and the tensor is 4 x 4"),
         ({"distribution": "actual", "data": "no-such-matrix"}, "no-such-matrix"),
+        ({"distribution": "actual", "data": "long.tns"}, "is 1 x 1 x 5, and the tensor is 4 x 4"),
     ],
 )
 def test_bad_specifications(tmp_path: Path, specification: object, fault: str) -> None:
