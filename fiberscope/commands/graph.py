@@ -21,6 +21,7 @@ from fiberscope.commands.recorded import (
 )
 from fiberscope.errors import INTERRUPTED, InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
+from fiberscope.rtl.options import Folder
 
 __all__ = ["graph"]
 
@@ -43,6 +44,8 @@ _Streams = Annotated[bool, typer.Option("--streams", help="Show the tokens of ev
 _Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="The picture; <graph>.svg by default.")
 ]
+
+_ValueBits = Annotated[int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Of every value.")]
 
 
 @graph.callback()
@@ -151,6 +154,43 @@ def draw(file: _File, output: _Output = None) -> None:
     check_outputs({"the picture": path}, {"the graph": file})
     write_text(path, svg_text(read_gv(file), file.stem))
     print(f"Picture: {path}")
+
+
+@graph.command()
+def export(
+    file: _File,
+    tensors: _Tensors = None,
+    settings: Settings = None,
+    config: Config = None,
+    exact: Exact = False,
+    value_bits: _ValueBits = 32,
+    output: Folder = Path("build"),
+) -> None:
+    """Write a graph as Verilog, with memories as large as its tensors, and the words that fill them.
+
+    The folder gets GRAPH.v, one module without dependencies, and GRAPH_words.csv, a line for each word that
+    goes into a memory through its port: port, control, address, word. Values are whole numbers in two's
+    complement.
+
+    \b
+    Examples:
+      fiberscope graph export examples/graphs/spmv.gv B=sam-random:shape=12x9,sparsity=0.6 c=ones -o build/
+    """
+    from accelerators.configuration import parse_settings
+    from fiberscope.graph.run import configured, prepare
+    from fiberscope.graph.verilog import machine_of, module_name, verilog_of
+    from fiberscope.report.files import make_folder, write_text
+
+    parameters = configured(parse_settings(settings or []), config)
+    machine = machine_of(prepare(file, _by_name(tensors or []), exact=exact), parameters)
+    made = verilog_of(machine, module_name(file.stem), value_bits)
+    make_folder(output)
+    for path, text in (
+        (output / f"{file.stem}.v", made.text),
+        (output / f"{file.stem}_words.csv", made.words),
+    ):
+        write_text(path, text)
+        print(f"Written: {path}")
 
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.+)", re.DOTALL)

@@ -8,7 +8,7 @@ cdef long Q19, DATA, DONE, STOP, NOTHING_HELD
 
 cdef class CoordinateDropper(StreamBlock):
     cdef readonly tuple ports
-    cdef object carries
+    cdef readonly object carries
     cdef readonly long outer_kind
     cdef readonly long outer
     cdef readonly bint wants_outer

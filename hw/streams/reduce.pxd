@@ -8,7 +8,7 @@ cdef long Q13, Q14, Q15, DATA, DONE, EMPTY, INTEGER, STOP, SUM, MAXIMUM, MINIMUM
 
 cdef class ScalarReduce(StreamBlock):
     cdef long code
-    cdef bint drops
+    cdef readonly bint drops
     cdef readonly double result
     cdef readonly long count
     cdef bint integers

@@ -3,9 +3,9 @@
     netlist({"scanner": Part(...), ...}, {"scanner.out_crd": ["writer.in_crd"]}, ["scanner.in_ref"])
 
 A stream with one consumer is a channel. One with several is a fork and a channel for each of them, one with
-none a fork that takes every token away. The module's own ports are ``root``, the stream that begins the
-graph, and the ports of memories: ``load`` of what is read, ``store`` of what is written, behind the block's
-name.
+none a fork that takes every token away. The module's own ports have a block's name before them: ``root``
+where a tensor's first block gets its reference, ``load`` for a memory that is read, ``store`` for one that is
+written.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def netlist(
         module: its name.
         blocks: its blocks by name.
         consumers: the inputs that read an output, ``block.port`` each; an output that is not named has none.
-        roots: the inputs that the root list goes to.
+        roots: the inputs at which a tensor begins, each of which gets a channel and a port.
         capacity: of every channel, in tokens.
 
     Raises:
@@ -57,8 +57,12 @@ def netlist(
                     place = f"{FORK}_{name}_{stream.prefix}"
                     links.append(Link(f"{name}.{stream.label}", f"{place}.in", 0))
                     links += _forked(parts, place, stream, readers, capacity)
-    links += _forked(parts, f"{FORK}_{ROOT}", _stream(blocks, roots[0]), roots, capacity)
-    return Composition(module, parts, tuple(links), {ROOT: f"{FORK}_{ROOT}.in", **exports})
+    for reader in roots:
+        name, _, _port = reader.partition(".")
+        place = f"{FORK}_{name}_{ROOT}"
+        links += _forked(parts, place, _stream(blocks, reader), [reader], capacity)
+        exports[f"{name}_{ROOT}"] = f"{place}.in"
+    return Composition(module, parts, tuple(links), exports)
 
 
 def _forked(

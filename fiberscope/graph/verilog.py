@@ -1,0 +1,232 @@
+"""A graph as Verilog: the twins of its blocks joined as its streams say, and what fills their memories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fiberscope.errors import InputError
+from fiberscope.graph.blocks import input_port, output_port
+from fiberscope.graph.machine import GraphMachine
+from fiberscope.graph.netlist import Node
+from fiberscope.graph.run import Prepared
+from fiberscope.graph.settings import GraphParameters
+from hw.rtl.kit.interface import Token
+from hw.rtl.kit.wrapper import Composition, Part, hierarchical
+from hw.rtl.streams import dropper, joiner, repeater, scanner, values, writer
+from hw.rtl.streams.netlist import netlist
+from hw.rtl.streams.tokens import LEVEL_BITS
+from hw.streams.alu import Alu
+from hw.streams.arrays import ArrayLoad
+from hw.streams.block import StreamBlock
+from hw.streams.compressed import CompressedScanner
+from hw.streams.coordinate_dropper import CoordinateDropper
+from hw.streams.join import Intersect, Union
+from hw.streams.reduce import ScalarReduce
+from hw.streams.repeater import Repeater, RepeatSignalGenerator
+from hw.streams.tokens import CRD
+from hw.streams.writers import CompressedWriter, ValuesWriter
+
+__all__ = ["VALUE_BITS", "GraphVerilog", "machine_of", "module_name", "verilog_of"]
+
+VALUE_BITS = 32
+WRITTEN = 1 << 16  # the most words that a writer's memory has
+
+Loads = Mapping[str, list[Token]]
+
+
+@dataclass(frozen=True)
+class GraphVerilog:
+    """A graph as a module.
+
+    Args:
+        composition: of its twins.
+        loads: tokens for each of the ports that fill memories, by the port's name.
+        names: of the module's parts, by the nodes.
+        roots: the inputs at which tensors begin.
+    """
+
+    composition: Composition
+    loads: Loads
+    names: Mapping[str, str]
+    roots: Sequence[str]
+
+    @property
+    def text(self) -> str:
+        """The Verilog, with every module in it once."""
+        return hierarchical(self.composition.without_status(), self.composition.module)
+
+    @property
+    def words(self) -> str:
+        """What fills the memories, a line for each word: port, control, address, word."""
+        return "".join(f"{line}\n" for line in ("port,control,address,word", *self._words()))
+
+    def _words(self) -> Iterator[str]:
+        for port, tokens in self.loads.items():
+            for token in tokens:
+                word = token.reference if not token.value else int(token.value)
+                yield f"{port},{token.control},{token.coordinate},{word}"
+
+
+def machine_of(ready: Prepared, parameters: GraphParameters) -> GraphMachine:
+    """The machine of a graph of one phase, with its tensors, not run.
+
+    Raises:
+        InputError: it has several phases, or its tensors are not stored as it reads them.
+    """
+    if len(ready.graph.phases) > 1:
+        raise InputError(f"{ready.name} runs in phases after one another, and Verilog is of one machine")
+    tensors = {name: operand.stored for name, operand in ready.operands.items()}
+    return GraphMachine(parameters, ready.graph, tensors, ready.meant, ready.sizes, ready.graph.phases[0])
+
+
+def module_name(text: str) -> str:
+    """A name for a module like this text: letters, digits and underscores, and no word of Verilog's."""
+    return f"graph_{re.sub(r'[^0-9A-Za-z]+', '_', text)}"
+
+
+def verilog_of(machine: GraphMachine, module: str, value_bits: int = VALUE_BITS) -> GraphVerilog:
+    """The Verilog of a graph, with memories as large as its tensors.
+
+    Args:
+        machine: the graph with its tensors, not run; channels are as deep as its own.
+        module: the name of the module.
+        value_bits: of every value, a whole number in two's complement; what does not fit a result is lost.
+
+    Raises:
+        InputError: naming the first block that has no twin, or value that is no such number.
+    """
+    if machine.parameters.capacity is None or machine.parameters.mask:
+        raise InputError(
+            f"{module}: Verilog has the timing of hardware; leave out --set timing, depth=0 and quirks"
+        )
+    names = {node.name: _plain(machine.blocks[node.name]) for node in machine.nodes}
+    makers = _Makers(_payload_bits(machine), value_bits)
+    parts = {names[node.name]: makers.part(node, machine.blocks[node.name]) for node in machine.nodes}
+    loads = {
+        f"{names[node.name]}_load": words
+        for node in machine.nodes
+        if (words := makers.loads(node, machine.blocks[node.name]))
+    }
+    readers: dict[str, list[str]] = {}
+    for stream in machine.graph.streams:
+        if stream.source in names and stream.target in names:
+            source, target = machine.graph.nodes[stream.source], machine.graph.nodes[stream.target]
+            end = f"{names[source.name]}.{output_port(source, stream.output)}"
+            readers.setdefault(end, []).append(f"{names[target.name]}.{input_port(target, stream.input)}")
+    fed = {reader for ends in readers.values() for reader in ends}
+    roots = [
+        f"{name}.in_ref" for name, part in parts.items() if _begins(part) and f"{name}.in_ref" not in fed
+    ]
+    composition = netlist(module, parts, readers, roots, machine.parameters.capacity)
+    return GraphVerilog(composition, loads, names, roots)
+
+
+def _plain(block: StreamBlock) -> str:
+    return block.name.partition(".")[2]
+
+
+def _begins(part: Part) -> bool:
+    return any(stream.label == "in_ref" for stream in part.interface.streams)
+
+
+def _payload_bits(machine: GraphMachine) -> int:
+    """As many as all coordinates and positions take."""
+    most = 1 << LEVEL_BITS - 1
+    for block in machine.blocks.values():
+        if isinstance(block, CompressedScanner):
+            level = block.level
+            positions = level.begin(level.fibers)
+            most = max(most, level.fibers, positions, *map(level.coordinate, range(positions)))
+        elif isinstance(block, ArrayLoad):
+            most = max(most, block.size)
+    return most.bit_length()
+
+
+class _Makers:
+    """Makes twins from blocks.
+
+    Args:
+        payload: bits of all coordinates and references.
+        value: bits of all values.
+    """
+
+    def __init__(self, payload: int, value: int) -> None:
+        self._payload, self._value = payload, value
+        self._kinds: Mapping[type[StreamBlock], Callable[..., Part]] = {
+            CompressedScanner: self._scanner,
+            RepeatSignalGenerator: lambda _: Part(
+                repeater.GENERATOR, repeater.RepeatSignalGeneratorParameters(payload)
+            ),
+            Repeater: lambda _: Part(repeater.REPEATER, repeater.RepeaterParameters(payload)),
+            Intersect: lambda block: Part(
+                joiner.INTERSECT, joiner.JoinerParameters(block.ways, payload, payload)
+            ),
+            Union: lambda block: Part(joiner.UNION, joiner.JoinerParameters(block.ways, payload, payload)),
+            ArrayLoad: lambda block: Part(
+                values.ARRAY, values.ArrayParameters(max(1, block.size), payload, value)
+            ),
+            Alu: self._alu,
+            ScalarReduce: lambda block: Part(values.REDUCER, self._reducer(block)),
+            CoordinateDropper: self._dropper,
+            CompressedWriter: lambda _: Part(
+                writer.COMPRESSED, writer.CompressedWriterParameters(WRITTEN, WRITTEN, payload)
+            ),
+            ValuesWriter: lambda _: Part(writer.VALUES, writer.ValuesWriterParameters(WRITTEN, value)),
+        }
+
+    def part(self, node: Node, block: StreamBlock) -> Part:
+        """The twin of a block.
+
+        Raises:
+            InputError: there is none.
+        """
+        make = self._kinds.get(type(block))
+        if make is None:
+            raise InputError(f"{node}: {type(block).__name__} has no Verilog")
+        return make(block)
+
+    def loads(self, node: Node, block: StreamBlock) -> list[Token]:
+        """The words of its memory.
+
+        Raises:
+            InputError: one does not fit.
+        """
+        if isinstance(block, CompressedScanner):
+            level = block.level
+            segments = [level.begin(fiber) for fiber in range(level.fibers + 1)]
+            coordinates = map(level.coordinate, range(segments[-1]))
+            both = enumerate((segments, coordinates))
+            return [Token(control, at, word, 0.0) for control, words in both for at, word in enumerate(words)]
+        if isinstance(block, ArrayLoad):
+            return [Token(0, at, 0, self._whole(node, value)) for at, value in enumerate(block.values)]
+        return []
+
+    def _whole(self, node: Node, value: float) -> float:
+        most = 1 << self._value - 1
+        if value != int(value) or not -most <= value < most:
+            raise InputError(
+                f"{node}: {value:g} is no whole number of {self._value} bits, as Verilog's values are"
+            )
+        return value
+
+    def _scanner(self, block: CompressedScanner) -> Part:
+        level = block.level
+        fibers, elements = max(1, level.fibers), max(1, level.begin(level.fibers))
+        parameters = scanner.CompressedScannerParameters(fibers, elements, self._payload, self._payload)
+        return Part(scanner.BLOCK, parameters)
+
+    def _alu(self, block: Alu) -> Part:
+        if block.operation not in values.OPERATIONS:
+            raise InputError(f"{_plain(block)}: {block.operation} has no Verilog")
+        return Part(values.ALU, values.AluParameters(block.operation, self._value, self._value))
+
+    def _reducer(self, block: ScalarReduce) -> values.ScalarReducerParameters:
+        empty = "drop" if block.drops else "keep"
+        return values.ScalarReducerParameters("sum", empty, self._value, self._value)
+
+    def _dropper(self, block: CoordinateDropper) -> Part:
+        inner = dropper.COORDINATES if block.carries == CRD else dropper.VALUES
+        parameters = dropper.CoordinateDropperParameters(inner, self._payload, self._value)
+        return Part(dropper.BLOCK, parameters)

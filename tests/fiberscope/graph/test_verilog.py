@@ -1,0 +1,92 @@
+"""Graphs as Verilog: their module in PyRTL has the event model's tokens in its cycles; what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyrtl")
+
+from graph_transcript import of_machine, of_module
+
+from fiberscope import cli
+from fiberscope.errors import InputError
+from fiberscope.graph.run import configured, prepare
+from fiberscope.graph.verilog import machine_of, verilog_of
+from hw.rtl.kit.backend import PyrtlBackend
+from hw.rtl.kit.twin import build
+from hw.rtl.kit.wrapper import flat
+from hw.rtl.streams import tokens
+
+GRAPHS = Path(__file__).parents[3] / "examples" / "graphs"
+OPERANDS = {"spmv": {"B": (7, 9), "c": (9,)}, "fig12_ijk": {"B": (5, 7), "C": (7, 4)}}
+
+
+def drawn(shape, generator):
+    """A tensor of small whole numbers of both signs."""
+    return (
+        (generator.random(shape) < 0.4)
+        * generator.integers(1, 9, shape)
+        * generator.choice([-1.0, 1.0], shape)
+    )
+
+
+def machine(name, seed, **settings):
+    generator = np.random.default_rng(seed)
+    operands = {operand: drawn(shape, generator) for operand, shape in OPERANDS[name].items()}
+    return machine_of(prepare(GRAPHS / f"{name}.gv", operands), configured(settings))
+
+
+def backend(graph, seed):
+    interface = graph.composition.interface()
+    twin = build(interface, lambda between: flat(graph.composition, between))
+    return PyrtlBackend(twin, seed, watched=True)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 16])
+@pytest.mark.parametrize("name", OPERANDS)
+def test_the_module_is_the_graph_token_by_token_and_cycle_by_cycle(name, depth):
+    model = machine(name, depth, depth=depth)
+    graph = verilog_of(model, name)
+    expected = of_machine(model)
+    found, stored = of_module(graph, backend(graph, depth), model.kernel.cycle + 20)
+    assert len(found) == len(model.channel_of) + len(graph.roots)
+    assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
+    assert sum(map(len, found.values())) > 100
+    (values,) = [words for port, words in stored.items() if "vals" in port]
+    assert list(values.values()) == list(model.result()["x" if name == "spmv" else "X"].values)
+
+
+@pytest.mark.parametrize(
+    ("graph", "operands", "more", "message"),
+    [
+        ("fig12_ikj", {"B": np.eye(3), "C": np.eye(3)}, {}, r"crdhold .*: CoordinateHold has no Verilog"),
+        ("spmv", {"B": np.eye(3) / 2, "c": np.ones(3)}, {}, r"arrayvals B .*: 0.5 is no whole number of 32"),
+        ("spmv", {"B": np.eye(3) * 2**40, "c": np.ones(3)}, {}, r"is no whole number of 32 bits"),
+        ("spmv", {"B": np.eye(3), "c": np.ones(3)}, {"timing": "sam"}, "leave out --set timing"),
+        ("spmv", {"B": np.eye(3), "c": np.ones(3)}, {"depth": 0}, "leave out --set timing"),
+        ("fig11_unfused", {"B": np.eye(3), "C": np.eye(3), "D": np.eye(3)}, {}, "phases"),
+    ],
+)
+def test_what_has_no_verilog_is_refused(graph, operands, more, message):
+    with pytest.raises(InputError, match=message):
+        verilog_of(machine_of(prepare(GRAPHS / f"{graph}.gv", operands), configured(more)), graph)
+
+
+def test_the_command_writes_the_module_and_its_words(tmp_path, capsys):
+    given = ["B=sam-random:shape=6x5,sparsity=0.5", "c=ones:shape=5", "-o", str(tmp_path)]
+    assert cli.run(["graph", "export", str(GRAPHS / "spmv.gv"), *given]) == 0
+    assert "module graph_spmv(" in (tmp_path / "spmv.v").read_text()
+    words = (tmp_path / "spmv_words.csv").read_text().splitlines()
+    assert words[0] == "port,control,address,word"
+    assert "arrayvals_c_load,0,4,1" in words
+    assert "spmv_words.csv" in capsys.readouterr().out
+
+
+def test_planted_a_stop_that_is_not_raised_is_found(monkeypatch):
+    monkeypatch.setattr(tokens.Head, "raised", property(lambda head: head.level))
+    model = machine("spmv", 2)
+    graph = verilog_of(model, "spmv")
+    found, _stored = of_module(graph, backend(graph, 2), model.kernel.cycle + 20)
+    expected = of_machine(model)
+    assert found != {stream: tokens for stream, tokens in expected.items() if stream in found}
