@@ -31,6 +31,10 @@ SMALLEST = {
     "comparator_bank": {"lanes": 1, "width": 1, "word_bits": 1},
     "position_multiplier": {"lanes": 1, "width": 1, "word_bits": 0},
     "packer": {"inputs": 1, "outputs": 1, "width": 1, "word_bits": 0},
+    "counter_banks": {
+        **dict.fromkeys(("counters", "lanes", "sweep_lanes", "counter_bits"), 1),
+        "word_bits": 0,
+    },
     "adder_network": {"leaves": 2, "id_bits": 1, "operand_bits": 1},
     "benes": {"lanes": 2, "vector_bits": 1, "coordinate_bits": 1},
     "regor": {"lanes": 1, "width": 1},

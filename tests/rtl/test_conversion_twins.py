@@ -4,8 +4,17 @@ import pyrtl
 import pytest
 
 from hw.prefix_sum import FORMS, adders
-from hw.rtl import cluster_counter, comparator_bank, packer, position_multiplier, prefix_sum, sorting_network
+from hw.rtl import (
+    cluster_counter,
+    comparator_bank,
+    counter_banks,
+    packer,
+    position_multiplier,
+    prefix_sum,
+    sorting_network,
+)
 from hw.rtl.comparator_bank import ComparatorBankParameters
+from hw.rtl.counter_banks import CounterBanksParameters
 from hw.rtl.packer import PackerParameters
 from hw.rtl.position_multiplier import PositionMultiplierParameters
 from hw.rtl.prefix_sum import PrefixSumParameters
@@ -63,6 +72,11 @@ def test_a_packer_holds_what_may_be_left():
         (PositionMultiplierParameters, {"width": 37}, "width must be from 1 to 36, not 37"),
         (ComparatorBankParameters, {"word_bits": 0}, "a test for zero needs values; word_bits must not be 0"),
         (ComparatorBankParameters, {"word_bits": 54}, "word_bits must be from 0 to 53, not 54"),
+        (
+            CounterBanksParameters,
+            {"lanes": 8, "sweep_lanes": 4},
+            "sweep_lanes must be at least lanes, 8, not 4",
+        ),
         (PackerParameters, {"inputs": 65}, "inputs must be from 1 to 64, not 65"),
     ],
 )
@@ -77,3 +91,9 @@ def test_parameters_that_suit_a_component_have_all_that_a_token_has():
     assert position_multiplier.BLOCK.matching(2, 9) == PositionMultiplierParameters(9, 0, 53, 2)
     assert comparator_bank.BLOCK.matching(2, "changed").test == "changed"
     assert cluster_counter.BLOCK.matching(2, 7).width == 7
+
+
+def test_counters_with_rows_of_their_own_to_fetch_have_no_twin():
+    assert counter_banks.BLOCK.matching(100, 4, 8) == CounterBanksParameters(100, 4, 8, 62, 53)
+    with pytest.raises(ValueError, match="counter_banks: fetch_lanes must be 0, not 1; rows come on updates"):
+        counter_banks.BLOCK.matching(100, 4, 8, 1)

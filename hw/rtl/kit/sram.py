@@ -76,6 +76,10 @@ class Sram:
         """The lanes of the entry whose address was there when this was enabled last; to be called once."""
         return [self._read(lane, address, enable) for lane in self._lanes]
 
+    def look(self, address: Signal) -> list[Signal]:
+        """The lanes of the entry at an address, whose register is behind this module; to be called once."""
+        return [lane[address] for lane in self._lanes]
+
     @staticmethod
     def _read(lane: _Lane, address: Signal, enable: Signal) -> Signal:
         data: Signal = DataRegister(lane.bitwidth, f"{lane.name}_data")

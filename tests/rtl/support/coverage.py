@@ -182,6 +182,22 @@ BINS: dict[str, Bins] = {
         "a lane missing": _stalls("lanes"),
         "no space behind": _stalls("packed"),
     },
+    "counter_banks": {
+        f"{lanes} lanes, a conflict": lambda run, lanes=lanes: (
+            run.given.lanes == lanes and run.counted("conflicts") > 0
+        )
+        for lanes in (2, 8, 16, 32)
+    }
+    | {
+        "several entries of several parts": lambda run: (
+            run.given.counters > 2 * run.given.sweep_lanes > 2 * run.given.lanes
+        ),
+        "no row of updates": _stalls("updates"),
+        "no row of sums": _stalls("starts"),
+        "no space for slots": _stalls("slots"),
+        "no space for counts": _stalls("counts"),
+        "no space for what is read": _stalls("stored"),
+    },
     "adder_network": {
         f"{leaves} leaves": lambda run, leaves=leaves: (
             run.given.leaves == leaves and run.counted("add") > leaves
