@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from accelerators import ConfigurationError
     from fiberscope.analytic.api import analyze
+    from fiberscope.analytic.sweep import density_sweep
     from fiberscope.api import Waveform, simulate
     from fiberscope.errors import (
         DeadlockedRunError,
@@ -44,6 +45,7 @@ __all__ = [
     "ablate",
     "analyze",
     "compare",
+    "density_sweep",
     "model",
     "simulate",
 ]
@@ -60,6 +62,7 @@ _HOMES = {
     "WorkloadError": "workloads",
     "ablate": "fiberscope.study.ablate",
     "analyze": "fiberscope.analytic.api",
+    "density_sweep": "fiberscope.analytic.sweep",
     "compare": "fiberscope.study.compare",
     "model": "fiberscope.teaal.api",
     "simulate": "fiberscope.api",

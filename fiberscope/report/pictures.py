@@ -99,8 +99,9 @@ def figure(report: Report) -> Figure:
     Raises:
         InputError: matplotlib is missing.
     """
-    kinds = len(families(report.components))
+    kinds = len(families(report.components)) or len(report.levels)
     heights = [1.5 + 0.24 * (kinds or 2 * bool(report.teaal) + len(report.traffic))]
+    heights += [1.5 + 0.3 * len(report.levels)] if report.levels else []
     heights += [3.2] if report.timeline else []
     heights += [3.2] if report.iterations else []
     heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
@@ -111,6 +112,9 @@ def figure(report: Report) -> Figure:
         _cycles(drawn.add_subplot(grid[0, 0]), report)
     elif report.teaal:
         _times(drawn.add_subplot(grid[0, 0]), report.teaal)
+    if report.levels:
+        _level_cycles(drawn.add_subplot(grid[0, 0]), report)
+        _level_energies(drawn.add_subplot(grid[1, :]), report)
     if report.traffic:
         _traffic(drawn.add_subplot(grid[0, 1]), report)
     if report.timeline:
@@ -154,6 +158,36 @@ def _times(axes: Axes, counted: Teaal) -> None:
             )
             ends[component] = start + length
     _bars(axes, "What each component takes", "ns")
+
+
+def _level_cycles(axes: Axes, report: Report) -> None:
+    """A bar a level and one for compute: what each would take if nothing else limited it."""
+    cycles = {name: level.cycles for name, level in report.levels.items()}
+    if report.analytical:
+        cycles["compute"] = report.analytical.compute.cycles
+    axes.barh(list(cycles), list(cycles.values()), color=WORK)
+    _bars(axes, "Cycles that each level needs", "cycles")
+
+
+def _level_energies(axes: Axes, report: Report) -> None:
+    """A bar a level, its tensors and what it leaks stacked, and compute."""
+    names = [*report.levels, "compute"]
+    tensors = dict.fromkeys(name for level in report.levels.values() for name in level.tensors)
+    parts: dict[str, dict[str, float]] = {name: {} for name in (*tensors, "leakage", "computes")}
+    for name, level in report.levels.items():
+        for tensor, told in level.tensors.items():
+            parts[tensor][name] = told.energy_pj
+        parts["leakage"][name] = level.leak_pj
+    if report.analytical:
+        parts["computes"]["compute"] = report.analytical.compute.energy_pj
+    left = [0.0] * len(names)
+    for part, energies in parts.items():
+        widths = [energies.get(name, 0.0) / 1e6 for name in names]
+        if any(widths):
+            axes.barh(names, widths, left=left, label=part)
+            left = [start + width for start, width in zip(left, widths, strict=True)]
+    _bars(axes, "Energy by level and tensor", "uJ")
+    axes.legend(**LEGEND)
 
 
 def _traffic(axes: Axes, report: Report) -> None:

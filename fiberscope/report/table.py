@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,17 @@ class Table:
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
         return table
+
+    def html(self) -> str:
+        """As a table of HTML, for a notebook."""
+        head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
+        rows = "".join(f"<tr>{''.join(self._cells(row))}</tr>" for row in self.rows)
+        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>"
+
+    def _cells(self, row: Sequence[str]) -> list[str]:
+        sides = ["left" if place < self.labels else "right" for place in range(len(row))]
+        cells = zip(sides, map(escape, row), strict=True)
+        return [f'<td style="text-align:{side}">{cell}</td>' for side, cell in cells]
 
     def markdown(self) -> str:
         """As Markdown, with the title as a line above."""
