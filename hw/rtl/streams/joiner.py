@@ -161,7 +161,8 @@ class IntersectStandIn(_JoinerStandIn):
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._run = self._longest = self._dropped = 0
-        self._news = [True] * len(self.ways)  # who has not told the others where it is
+        self._news = [True] * len(self.ways)  # who has not told the others where it is,
+        self._knows_end = [False] * len(self.ways)  # and who has been told the stop of its fiber
         self._skips: Counter[str] = Counter()
 
     def observe(self, moved: Mapping[str, Any]) -> None:
@@ -175,15 +176,17 @@ class IntersectStandIn(_JoinerStandIn):
             return
         self._run = 0
         if moved["out_crd[0]"].control == STOP:
-            self._skips.update(f"out_skip{way}_stops" for way in taken if sum(self._news) > self._news[way])
+            self._skips.update(f"out_skip{way}_stops" for way in taken if not self._knows_end[way])
+            self._knows_end = [False] * len(self.ways)
         self._news = [True] * len(self.ways)
 
     def _drop(self, taken: Sequence[int]) -> None:
         """The operands that stay are ahead."""
         leader = next(way for way in self.ways if way not in taken)
-        kind = "stops" if self.channels("in_crd")[leader].control() == STOP else "data"
-        if self._news[leader]:
-            self._skips.update(f"out_skip{way}_{kind}" for way in taken)
+        stops = self.channels("in_crd")[leader].control() == STOP
+        told = [way for way in taken if self._news[leader] and not self._knows_end[way]]
+        self._skips.update(f"out_skip{way}_{'stops' if stops else 'data'}" for way in told)
+        self._knows_end = [knows or (stops and way in told) for way, knows in enumerate(self._knows_end)]
         self._news = [way in taken or (news and way != leader) for way, news in enumerate(self._news)]
         self._dropped += len(taken)
         self._run += 1
