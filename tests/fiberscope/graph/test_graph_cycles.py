@@ -38,6 +38,8 @@ def operands_for(stem, seed):
             "B": drawn((rows, inner), density, [seed, 1]),
             "C": drawn(wide, density, [seed, 2]),
         }
+    if stem == "spmv":
+        return {"B": drawn((rows, inner), density, [seed, 1]), "c": drawn(inner, density, [seed, 2])}
     b = drawn((rows, columns), density, [seed, 1])
     b[0, 0] = 1
     if stem.startswith("fig14"):
