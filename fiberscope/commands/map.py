@@ -69,7 +69,7 @@ def search_mapping(
     \b
     Examples:
       fiberscope map matmul -o best.yaml
-      fiberscope map arch.yaml problem.yaml constraints.yaml --metric delay --metric energy
+      fiberscope map arch.yaml problem.yaml --metric delay --metric energy
       fiberscope map matmul --search optuna --points 500
     """
     from accelerators.configuration import parse_settings

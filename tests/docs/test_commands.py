@@ -53,6 +53,7 @@ def check(command: str) -> None:
 def test_the_commands_of_the_page_work(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     for command in commands(page.read_text(encoding="utf-8")):
