@@ -163,15 +163,17 @@ def _propagated(
 def _diminish(one: Counted, share: Numbers, ranks: int, options: Options) -> None:
     """The accesses of tiles that were left out further out do not exist here.
 
-    The public tool forgets the metadata, but for the innermost rank where the outer level has but one.
+    The public tool forgets the metadata, but for what is read and brought in of the innermost rank where the
+    outer level has but one.
     """
     for access in (one.reads, one.fills, one.updates):
         access.actual = access.actual - _floor(access.actual * share)
-    for each in one.formats:
-        if not options.timeloop:
+    if not options.timeloop:
+        for each in one.formats:
             each.shrink(share)
-        elif ranks == 1:
-            each.shrink(share, 1)
+    elif ranks == 1 and one.format_reads and one.format_fills:
+        one.format_reads.shrink(share, 1)
+        one.format_fills.shrink(share, 1)
 
 
 def _beyond(here: Saved, outer: Saved | None) -> Saved:

@@ -119,3 +119,49 @@ def test_units_of_compressed_rows(tmp_path, mode, coordinates):
     stored = evaluate_many(case.design, case.mapping.batch()).counts.stored[0, 0]
     assert stored.units.payload[0, 1] == pytest.approx(9, rel=1e-9)
     assert stored.units.metadata[0, 0] == pytest.approx(coordinates, rel=1e-5)
+
+
+LISTED_SUMS = """
+problem:
+  version: 0.4
+  shape:
+    name: MatrixVector
+    dimensions: [M, K]
+    data_spaces:
+      - {name: A, projection: [[[M]], [[K]]]}
+      - {name: B, projection: [[[K]]]}
+      - {name: Z, projection: [[[M]]], read_write: true}
+  instance: {M: 4, K: 4, densities: {A: 0.125}}
+architecture:
+  version: 0.4
+  nodes:
+    - !Component
+      name: Buffer
+      class: storage
+      attributes: {datawidth: 8, width: 8, metadata_storage_width: 8}
+      sparse_optimizations: LISTED
+    - !Component
+      name: Register
+      class: regfile
+      attributes: {datawidth: 8, width: 8, metadata_storage_width: 8}
+      sparse_optimizations: LISTED
+    - !Component {name: MAC, class: compute, attributes: {datawidth: 8}}
+mapping:
+  - {target: Buffer, type: temporal, factors: [M=4, K=4], permutation: [K, M]}
+  - {target: Register, type: dataspace, keep: [Z], bypass: [A, B]}
+"""
+LISTED = (
+    "{representation_format: {data_spaces: [{name: Z, ranks: [{format: CP, metadata_word_bits: 8}]}]}, "
+    "action_optimization: [{type: skipping, options: [{target: Z, condition_on: [A]}]}]}"
+)
+
+
+@pytest.mark.parametrize(("mode", "metadata"), [("exact", (2, 6)), ("timeloop", (4, 12))])
+def test_the_tool_forgets_that_metadata_of_sums_left_out_further_out_is_gone(tmp_path, mode, metadata):
+    """Half of the rows are empty, and 7/8 of the scalars: 8 of 16 sums come, 6 are skipped."""
+    path = tmp_path / "sums.yaml"
+    path.write_text(LISTED_SUMS.replace("LISTED", LISTED))
+    sums = analyze(path, settings={"mode": mode}).levels["Register"].tensors["Z"]
+    assert (sums.updates.actual, sums.updates.skipped) == (2, 6)
+    updates = sums.format_updates
+    assert (updates.actual[0][0], updates.skipped[0][0]) == metadata
