@@ -25,7 +25,7 @@ PREFIX = "memory.format."
 def formats_of(
     kind: Accelerator[Any], settings: Mapping[str, object]
 ) -> tuple[dict[str, str], dict[str, object]]:
-    """The formats that operands lie in, by operand, and the other settings.
+    """The formats that operands lie in, by operand, where the machine reads another; and the other settings.
 
     Raises:
         InputError: the machine takes no converter in front of it, or has no such operand.
@@ -41,7 +41,8 @@ def formats_of(
             known = ", ".join(kind.reads) or "none"
             raise InputError(f"{PREFIX}{operand}: operands of {kind.name} that can be converted: {known}")
         recipe(name, kind.reads[operand])
-    return formats, {key: value for key, value in settings.items() if not key.startswith(PREFIX)}
+    foreign = {operand: name for operand, name in formats.items() if name.lower() != kind.reads[operand]}
+    return foreign, {key: value for key, value in settings.items() if not key.startswith(PREFIX)}
 
 
 def solve_converted(

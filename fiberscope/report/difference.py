@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from fiberscope.report.document import Report
+from fiberscope.report.document import Conversion, Report, TensorTraffic
 from fiberscope.report.families import Family, families
 
 __all__ = ["Change", "Difference", "Setting", "compare"]
@@ -81,6 +81,7 @@ def _given(report: Report) -> dict[str, Any]:
         "B": f"{b.name} ({b.digest[:12]})" if b else "A",
         "fidelity": report.fidelity,
         **_problem(report),
+        **{f"memory.format.{name}": one.source for name, one in _converted(report).items()},
         **_leaves(report.config),
     }
 
@@ -89,6 +90,11 @@ def _problem(report: Report) -> dict[str, Any]:
     if report.problem is None:
         return {}
     return {"problem.kind": report.problem.kind, **_leaves(report.problem.parameters, "problem.")}
+
+
+def _converted(report: Report) -> dict[str, Conversion]:
+    """The operands that were converted before the run, by name."""
+    return report.conversions.operands if report.conversions else {}
 
 
 def _leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -106,6 +112,9 @@ def _changes(before: Report, after: Report) -> Iterator[Change]:
     yield _count("cycles", before.cycles, after.cycles)
     for name in dict.fromkeys([*before.operations, *after.operations]):
         yield _count(f"operations {name}", before.operations.get(name, 0), after.operations.get(name, 0))
+    converted = [{name: one.cycles for name, one in _converted(run).items()} for run in (before, after)]
+    for name in dict.fromkeys([*converted[0], *converted[1]]):
+        yield _count(f"conversion {name} cycles", converted[0].get(name, 0), converted[1].get(name, 0))
     yield from _traffic(before, after)
     if before.memory and after.memory:
         yield _share("memory bandwidth used", before.memory.utilization, after.memory.utilization)
@@ -122,7 +131,7 @@ def _traffic(before: Report, after: Report) -> Iterator[Change]:
     parts = [
         {
             f"traffic {tensor} {verb}": count
-            for tensor, part in report.traffic.items()
+            for tensor, part in _moved(report).items()
             for verb, count in (("read", part.read_bytes), ("written", part.write_bytes))
         }
         for report in (before, after)
@@ -131,6 +140,11 @@ def _traffic(before: Report, after: Report) -> Iterator[Change]:
     for name in dict.fromkeys([*parts[0], *parts[1]]):
         first, second = parts[0].get(name, 0), parts[1].get(name, 0)
         yield Change(name, "bytes", first, second, abs(second - first) / moved)
+
+
+def _moved(report: Report) -> dict[str, TensorTraffic | Conversion]:
+    """What moved bytes: the run's tensors, and the conversions before it."""
+    return {**report.traffic, **{f"conversion {name}": one for name, one in _converted(report).items()}}
 
 
 def _family(name: str, before: Family | None, after: Family | None) -> Iterator[Change]:

@@ -15,6 +15,7 @@ from whole_machines import KERNELS, cycles
 import fiberscope
 from converters.recipes import sources
 from converters.variants import FIGURE_8, KINDS, VARIANTS, instances, waits_for_host
+from fiberscope.report.difference import compare
 from hw.sorting_network import SortingNetwork
 from sim import Kernel
 from sim.testing import check_accounting, data_tokens, run_block
@@ -138,6 +139,26 @@ def test_a_converter_in_front_of_a_machine_is_told_beside_the_run_without():
     assert told_of.seconds == pytest.approx(without.seconds + one.seconds)
     assert told_of.traffic_bytes - told_of.traffic_bytes_without == one.read_bytes + one.write_bytes
     assert "A from zvc to csr before the run" in report.summary()
+
+
+def test_an_operand_in_the_format_that_the_machine_reads_is_not_converted():
+    report = fiberscope.simulate("gamma", EXAMPLE.matrix(), settings={"memory.format.A": "CSR"})
+    assert report.conversions is None
+
+
+def test_diff_tells_what_a_converter_in_front_of_a_machine_adds():
+    runs = [
+        fiberscope.simulate("gamma", EXAMPLE.matrix(), settings=settings)
+        for settings in ({}, {"memory.format.A": "zvc"})
+    ]
+    found = compare(*runs)
+    assert [(one.name, one.before, one.after) for one in found.settings] == [("memory.format.A", None, "zvc")]
+    one = runs[1].conversions.operands["A"]
+    assert {change.name: (change.before, change.after) for change in found.changes} == {
+        "conversion A cycles": (0, one.cycles),
+        "traffic conversion A read": (0, one.read_bytes),
+        "traffic conversion A written": (0, one.write_bytes),
+    }
 
 
 @pytest.mark.parametrize(
