@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fiberscope.analytic.evaluate import Evaluated, evaluate_many
 from fiberscope.analytic.inputs import Case, read_case
+from fiberscope.analytic.machines import is_machine, machine_case
 from fiberscope.analytic.report import report
 from fiberscope.errors import InputError
 from fiberscope.report.collect import Timing
@@ -21,8 +22,9 @@ def analyze(*paths: str | Path, settings: Mapping[str, object] | None = None) ->
 
     Args:
         paths: YAML files with the sections ``architecture``, ``problem`` and ``mapping``, and ``ERT`` and
-            ``sparse_optimizations`` where there are any; in one file or in several.
-        settings: options of the model, as ``{"mode": "timeloop"}``.
+            ``sparse_optimizations`` where there are any; in one file or in several. Or a machine by the name
+            of its specification, and its operands: ``"extensor-energy", "wiki-Vote"``.
+        settings: options of the model, as ``{"mode": "timeloop"}``; of a machine also its parameters.
 
     Raises:
         ConfigurationError, InputError: what was given cannot be analyzed; one line that says where.
@@ -35,11 +37,18 @@ def analyzed(
 ) -> tuple[Report, Evaluated]:
     """The report of ``analyze``, and the evaluation that it is of."""
     began = time.perf_counter()
-    case = read_case(paths, settings)
+    case = _case(paths, settings)
     started = time.perf_counter()
     found = evaluated(case)
     ended = time.perf_counter()
     return report(case, found, Timing(ended - began, ended - started)), found
+
+
+def _case(paths: Sequence[str | Path], settings: Mapping[str, object] | None) -> Case:
+    if not is_machine(paths):
+        return read_case(paths, settings)
+    machine, *operands = map(str, paths)
+    return machine_case(machine, operands, settings)
 
 
 def evaluated(case: Case) -> Evaluated:

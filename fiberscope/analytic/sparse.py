@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fiberscope.analytic.actions import Access, Computes, Counted, FormatAccess
 from fiberscope.analytic.computes import computes_of
-from fiberscope.analytic.dataflow import Traffic
+from fiberscope.analytic.dataflow import Dense, Traffic
 from fiberscope.analytic.density import Numbers
 from fiberscope.analytic.leaders import Leaders, Omission
 from fiberscope.analytic.options import Options
@@ -197,6 +197,8 @@ def _leave_out(
     """Reads and updates that are left out at this level, and the metadata that would go with them."""
     level, tensor = place
     one = counted[place]
+    if options.joint == "exact" and _is_made(problem, tensor, here):
+        _make_certain(one, traffic.dense[place])
     rounding = np.ceil if problem.tensors[tensor].output else np.floor
     one.reads.lose(rounding(_near(one.reads.actual * here.share)), here.skipping)
     one.updates.lose(_floor(one.updates.actual * here.share), here.skipping)
@@ -211,6 +213,23 @@ def _leave_out(
         count = inner.metadata.actual.shape[1] if inner else 0
     one.format_reads.lose_share(here.share, here.skipping, count)
     one.format_updates.lose_share(here.share, here.skipping, count)
+
+
+def _is_made(problem: Problem, tensor: int, here: Saved) -> bool:
+    """Whether all that is left of an output's accesses is of products that are not zero."""
+    return problem.tensors[tensor].output and here.leaders >= set(problem.operands)
+
+
+def _make_certain(one: Counted, dense: Dense) -> None:
+    """Where a product is, the output is: its own zeros leave nothing out besides."""
+    for access, every, units in (
+        (one.reads, dense.reads, one.format_reads),
+        (one.updates, dense.updates, one.format_updates),
+    ):
+        stored = np.divide(access.actual, every, out=np.ones(len(every)), where=access.actual > 0)
+        access.actual = every.astype(np.float64)
+        if units is not None:
+            units.shrink(1.0 - 1.0 / stored)
 
 
 def _conversions(

@@ -17,7 +17,7 @@ _Inputs = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE...",
-        help="YAML with architecture, problem, mapping, in one file or several; or a design that ships.",
+        help="YAML with architecture, problem, mapping; a design that ships; or a machine and its matrices.",
     ),
 ]
 _Settings = Annotated[
@@ -41,6 +41,7 @@ def analyze(
     \b
     Examples:
       fiberscope analyze matmul
+      fiberscope analyze extensor-energy wiki-Vote
       fiberscope analyze arch.yaml problem.yaml mapping.yaml --json out.json
       fiberscope analyze dot_product --set mode=timeloop
     """
