@@ -19,6 +19,7 @@ from fiberscope.commands.recorded import (
     VcdWindow,
     recorded,
 )
+from fiberscope.commands.sim import CycleLimit, Histograms
 from fiberscope.errors import INTERRUPTED, InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 from fiberscope.rtl.options import Folder
@@ -33,12 +34,6 @@ _Tensors = Annotated[
     typer.Argument(
         metavar="[NAME=TENSOR]...", help="An operand: a file, a folder, a name, a generator, ones, a number."
     ),
-]
-_Histograms = Annotated[
-    bool, typer.Option("--histograms", help="Report how full the channels were, for 'fiberscope plot'.")
-]
-_CycleLimit = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Stop at this cycle, with an incomplete report.")
 ]
 _Streams = Annotated[bool, typer.Option("--streams", help="Show the tokens of every stream too.")]
 _Output = Annotated[
@@ -74,9 +69,9 @@ def run(
     vcd_cycles: VcdCycles = None,
     vcd_plain: VcdPlain = False,
     exact: Exact = False,
-    histograms: _Histograms = False,
+    histograms: Histograms = False,
     streams: _Streams = False,
-    cycle_limit: _CycleLimit = None,
+    cycle_limit: CycleLimit = None,
     quiet: Quiet = False,
 ) -> int:
     """Run a graph on tensors; what it writes is verified against the expression that the graph stands for.

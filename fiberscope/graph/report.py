@@ -118,12 +118,16 @@ def busiest(components: Mapping[str, parts.Component]) -> str:
         return ""
     name = max(blocks, key=lambda name: blocks[name].busy / blocks[name].cycles)
     one = blocks[name]
-    shares = {"waits for input": one.input_stall, "waits for output": one.output_stall, "is done": one.idle}
+    shares = {
+        "waiting for input": one.input_stall,
+        "waiting for output": one.output_stall,
+        "with nothing to do": one.idle,
+    }
     rest = max(shares, key=shares.__getitem__)
-    return (
-        f"{name.partition('.')[2]} is the busiest block: busy {one.busy / one.cycles:.0%} of the time; "
-        f"it {rest} {shares[rest] / one.cycles:.0%}."
-    )
+    share = f"{shares[rest] / one.cycles:.0%}"
+    others = "" if share == "0%" else f", {rest} {share}"
+    busy = f"busy {one.busy / one.cycles:.0%} of the time"
+    return f"{name.partition('.')[2]} is the busiest block: {busy}{others}."
 
 
 def _workload(ready: Prepared) -> parts.Workload:

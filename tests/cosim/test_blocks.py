@@ -2,17 +2,27 @@
 
 import pytest
 from block_bench import bench
-from scenarios import LARGE, LARGE_SEEDS, SCENARIOS
+from scenarios import LARGE, LARGE_SEEDS, SCENARIOS, STREAMS
 
 from hw.rtl.tools.hdl import run
 
 SEEDS = (0, 1)  # the second begins with what the first leaves in the registers
+# A reader, a joiner and a writer of streams; PyRTL's simulation runs all by default.
+STREAMS_BY_DEFAULT = ("compressed_scanner", "fiber_intersect", "compressed_writer")
+DRAWN = [
+    pytest.param(
+        block,
+        drawn,
+        marks=pytest.mark.slow if drawn == 6 or block in STREAMS.difference(STREAMS_BY_DEFAULT) else (),
+    )
+    for block in SCENARIOS
+    for drawn in (5, 6)
+]
 # An array of many ports, memories of many sets, many lanes in a wire; PyRTL's simulation runs all by default.
 LARGE_BY_DEFAULT = ("merger", "bank", "channel", "prefix_sum")
 
 
-@pytest.mark.parametrize("drawn", [5, pytest.param(6, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("block", SCENARIOS)
+@pytest.mark.parametrize(("block", "drawn"), DRAWN)
 def test_the_verilog_is_the_component(block, drawn, simulator, tmp_path):
     assert run(bench(block, SCENARIOS[block].drawn(drawn), tmp_path, SEEDS), simulator) == 1
 

@@ -23,9 +23,17 @@ def graph_of(name, settings):
     return machine, verilog_of(machine, name)
 
 
-@pytest.mark.parametrize("depth", [2, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("name", "depth"),
+    [
+        ("spmv", 2),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (("spmv", 16), ("fig12_ijk", 2), ("fig12_ijk", 16))
+        ),
+    ],
+)
 @pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
-@pytest.mark.parametrize("name", OPERANDS)
 def test_a_graph_in_icarus_is_its_event_model(name, depth, simulator, tmp_path):
     settings = {"depth": depth}
     machine, graph = graph_of(name, settings)

@@ -11,7 +11,7 @@ from fiberscope.analytic.loops import Mappings
 from fiberscope.analytic.options import Options
 from fiberscope.analytic.problem import Problem, Rank, Tensor
 
-DRAWS = 500
+DRAWS = 150
 
 
 def rank(*terms):
@@ -70,7 +70,16 @@ def drawn(seed):
 
 
 def test_traffic_is_that_of_the_walked_nest():
-    for seed in range(DRAWS):
+    walked(range(DRAWS))
+
+
+@pytest.mark.slow
+def test_traffic_is_that_of_the_walked_nest_in_many_draws():
+    walked(range(DRAWS, 1000))
+
+
+def walked(seeds):
+    for seed in seeds:
         problem, mappings = drawn(seed)
         traffic = dataflow(problem, mappings, Options(first_fill="charge"))
         walk = WalkedNest(problem, mappings)

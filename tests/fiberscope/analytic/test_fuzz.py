@@ -103,9 +103,9 @@ def check(seed, path, capsys):
 
 
 def test_whatever_is_wrong_is_said_in_one_line(tmp_path, capsys):
-    codes = [check(seed, tmp_path / "case.yaml", capsys) for seed in range(80)]
-    assert codes.count(2) > 30
-    assert codes.count(0) > 3
+    codes = [check(seed, tmp_path / "case.yaml", capsys) for seed in range(40)]
+    assert codes.count(2) > 15
+    assert codes.count(0) > 1
 
 
 @pytest.mark.slow
