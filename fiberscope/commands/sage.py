@@ -76,7 +76,8 @@ def sage(
     if json is not None:
         write_json(json, _document(asked, parameters.model_dump(mode="json"), system, ranked))
     if json != STANDARD_OUTPUT:
-        show([_table(asked, ranked, top), _why(ranked)], markdown=markdown)
+        tables = [_table(asked, ranked, top), _why(ranked)]
+        show([table for table in tables if table.rows], markdown=markdown)
 
 
 def _ranked(

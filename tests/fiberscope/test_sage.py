@@ -55,6 +55,11 @@ def test_a_fixed_format_in_memory(capsys):
     assert len(found["pairs"]) == 16
 
 
+def test_a_class_that_has_one_pair_has_no_table_of_others(capsys):
+    assert cli.run(["sage", "--a", A, "--system", "Fix_Fix_None"]) == 0
+    assert "Instead of" not in capsys.readouterr().out
+
+
 def test_what_a_class_may_choose(capsys):
     found = document(capsys, "--a", A, "--system", "Fix_Fix_None2")
     assert {(one["mcf_a"], one["mcf_b"], one["acf_a"], one["acf_b"]) for one in found["pairs"]} == {
