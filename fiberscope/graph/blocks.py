@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from fiberscope.errors import InputError
+from fiberscope.graph.nests import Nest, Nests, nests_of
 from fiberscope.graph.netlist import Graph, Node
 from fiberscope.graph.storage import BitLevel, CompressedLevel, StoredTensor
 from hw.level import Level
@@ -16,7 +18,7 @@ from hw.streams.bit_vector import BitVectorScanner
 from hw.streams.bit_words import BitVector, Chunker
 from hw.streams.block import StreamBlock
 from hw.streams.compressed import CompressedScanner
-from hw.streams.coordinate_dropper import CoordinateDropper
+from hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
 from hw.streams.dense import DenseScanner
 from hw.streams.droppers import EmptyFiberDropper, StopDropper
 from hw.streams.hold import CoordinateHold
@@ -52,10 +54,23 @@ class Context:
     tensors: Mapping[str, StoredTensor]
     quirks: int
 
-    @property
-    def drops(self) -> bool:
-        """Whether coordinates of empty fibers are dropped, so that reducers must drop their sums too."""
-        return bool(self.graph.counts()["crddrop"])
+    @cached_property
+    def nests(self) -> Nests:
+        """The loop nests of its streams."""
+        return nests_of(self.graph)
+
+    def nest_into(self, node: Node, port: str) -> Nest:
+        """The loop nest of the stream into a block."""
+        stream = next(stream for stream in self.graph.streams_into(node) if stream.input == port)
+        return self.nests[stream.source, stream.output]
+
+    def dropped(self, nest: Nest) -> bool:
+        """Whether coordinates of a nest's empty fibers are dropped, so that reducers must drop their sums."""
+        droppers = [node for node in self.graph.nodes.values() if node.type == "crddrop"]
+        return any(
+            self.nest_into(node, "outer") == nest[:-1] and self.nest_into(node, "inner") == nest
+            for node in droppers
+        )
 
     def carried_into(self, node: Node) -> Protocol:
         """What the first stream into a block carries."""
@@ -75,6 +90,8 @@ def input_port(node: Node, port: str) -> str:
     """What a block calls an input of its node."""
     if node.type == "fiberwrite" and port == "bv":
         return "in_val"  # words are written as values are
+    if port == "val[0]" and node.is_unary:
+        return "in_val"
     return "in_stream" if port == "in" else f"in_{port}"
 
 
@@ -124,12 +141,15 @@ def _unary(name: str, node: Node, context: Context) -> StreamBlock:
 
 
 def _reduce(name: str, node: Node, context: Context) -> StreamBlock:
-    drops = node["empty"] == "drop" or (context.drops and node["empty"] != "keep")
+    dropped = context.dropped(context.nest_into(node, "val"))
+    drops = node["empty"] == "drop" or (dropped and node["empty"] != "keep")
     return ScalarReduce(name, drop_empty=drops, quirks=context.quirks)
 
 
 def _dropper(name: str, node: Node, context: Context) -> StreamBlock:
     inner = context.graph.feeding(node, "inner")
+    if len(context.nest_into(node, "inner")) == len(context.nest_into(node, "outer")):
+        return ValueDropper(name, context.quirks)
     return CoordinateDropper(name, CARRIES[inner.kind] if inner else CRD, context.quirks)
 
 

@@ -97,7 +97,7 @@ def _needed(graph: Graph, node: Node) -> Iterator[str]:
         if not port.name.endswith("[]"):
             yield from () if port.optional else (port.name,)
             continue
-        least = 1 if node["in2"] or node["const0"] or "rb_const" in node.primitive.attributes else 2
+        least = 1 if node.is_unary else 2
         for number in range(max(least, graph.arity(node))):
             yield f"{port.name[:-2]}[{number}]"
 

@@ -87,7 +87,9 @@ class _Walk:
     def _paired(self, node: Node, inputs: dict[str, Nest]) -> dict[str, Nest]:
         """Blocks that read an outer stream beside the one within it."""
         outer, inner = inputs.get("outer", ()), inputs.get("inner", ())
-        self._check_within(node, outer, inner, "outer stream", "inner stream")
+        values = node.type == "crddrop" and node.primitive.makes("inner", node.attributes) == "val"
+        if not (values and len(inner) == len(outer)):  # a value for each coordinate: zeros are dropped
+            self._check_within(node, outer, inner, "outer stream", "inner stream")
         if node.type == "flatten":
             return {"": outer}
         return {"outer": inner if node.type == "crdhold" else outer, "inner": inner}

@@ -86,6 +86,11 @@ class Node:
         return self.type == "fiberwrite" and is_values_writer(self.attributes)
 
     @property
+    def is_unary(self) -> bool:
+        """Whether it is an ALU of one stream: a function of one operand, or of one and a constant."""
+        return bool(self["in2"] or self["const0"] or "rb_const" in self.primitive.attributes)
+
+    @property
     def phase(self) -> int:
         """In which of the runs after one another it takes part."""
         return int(self["phase"])

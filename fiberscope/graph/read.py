@@ -48,9 +48,9 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
     digraph, faults = parse(text, file), Faults()
     graph = Graph(_formats(digraph, file, faults), _counted(digraph, file, faults))
     broadcasts = _add_nodes(graph, digraph, faults)
-    faults.raise_any()
+    declared = {statement.name for statement in digraph.nodes}
     edges = _spliced(digraph, broadcasts, faults)
-    known = [edge for edge in edges if _joins_nodes(edge, graph, faults)]
+    known = [edge for edge in edges if _joins_nodes(edge, declared, faults)]
     faults.raise_any()
     _add_streams(graph, known, faults)
     faults.raise_any()
@@ -189,9 +189,9 @@ def _told_kind(attributes: Mapping[str, str]) -> str:
     return re.split(r"[_\-\s]", attributes.get("label", ""))[0]
 
 
-def _joins_nodes(edge: Edge, graph: Graph, faults: Faults) -> bool:
+def _joins_nodes(edge: Edge, declared: set[str], faults: Faults) -> bool:
     what = f"edge {edge.source} -> {edge.target}"
-    missing = [name for name in (edge.source, edge.target) if name not in graph.nodes]
+    missing = [name for name in (edge.source, edge.target) if name not in declared]
     for name in missing:
         faults.add(edge.place, f"{what}: there is no node {name}")
     if edge.kind not in KINDS:

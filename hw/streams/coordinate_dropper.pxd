@@ -42,10 +42,10 @@ cdef class CoordinateDropper(StreamBlock):
 
 cdef class ValueDropper(StreamBlock):
     cdef readonly long dropped
-    cdef public Channel in_crd
-    cdef public Channel in_val
-    cdef public OutputStream out_crd
-    cdef public OutputStream out_val
+    cdef public Channel in_outer
+    cdef public Channel in_inner
+    cdef public OutputStream out_outer
+    cdef public OutputStream out_inner
 
     @cython.locals(crd=Channel, val=Channel, kind=long)
     cpdef long update(self, long now) except? -2

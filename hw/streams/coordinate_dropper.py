@@ -152,8 +152,8 @@ class CoordinateDropper(StreamBlock):
 class ValueDropper(StreamBlock):
     """Drops the values that are 0, and their coordinates.
 
-    Interface: coordinates on ``in_crd`` and values on ``in_val`` of the same shape; what is left leaves on
-    ``out_crd`` and ``out_val``, with all stops.
+    Interface: coordinates on ``in_outer`` and values on ``in_inner``, of the same shape; what is left leaves
+    on ``out_outer`` and ``out_inner``, with all stops.
 
     Timing: a token of each a cycle.
 
@@ -167,17 +167,17 @@ class ValueDropper(StreamBlock):
     """
 
     PORTS = (
-        Input("in_crd", CRD),
-        Input("in_val", VAL),
-        output_stream("out_crd", CRD),
-        output_stream("out_val", VAL),
+        Input("in_outer", CRD),
+        Input("in_inner", VAL),
+        output_stream("out_outer", CRD),
+        output_stream("out_inner", VAL),
     )
     COUNTERS = ("dropped",)
 
-    in_crd: Channel
-    in_val: Channel
-    out_crd: OutputStream
-    out_val: OutputStream
+    in_outer: Channel
+    in_inner: Channel
+    out_outer: OutputStream
+    out_inner: OutputStream
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
@@ -185,7 +185,7 @@ class ValueDropper(StreamBlock):
 
     def update(self, now: int) -> int:
         """Pass or drop a pair."""
-        crd, val = self.in_crd, self.in_val
+        crd, val = self.in_outer, self.in_inner
         if not crd.can_pop():
             return self.wait_input(crd)
         if not val.can_pop():
@@ -196,16 +196,16 @@ class ValueDropper(StreamBlock):
         if kind == DATA and val.value() == 0.0:
             self.dropped += 1
         else:
-            self.out_crd.push(kind, crd.coordinate())
-            self.out_val.push(kind, val.coordinate(), val.value())
+            self.out_outer.push(kind, crd.coordinate())
+            self.out_inner.push(kind, val.coordinate(), val.value())
         crd.pop()
         val.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _refuse(self, now: int) -> None:
-        crd, val = self.in_crd, self.in_val
+        crd, val = self.in_outer, self.in_inner
         raise SimulationError(
-            f"cycle {now}, {self.name}: {text(crd.control(), crd.coordinate(), 0.0, CRD)} on in_crd and "
-            f"{text(val.control(), val.coordinate(), val.value(), VAL)} on in_val in the same place: the "
+            f"cycle {now}, {self.name}: {text(crd.control(), crd.coordinate(), 0.0, CRD)} on in_outer and "
+            f"{text(val.control(), val.coordinate(), val.value(), VAL)} on in_inner in the same place: the "
             "streams must have the same shape"
         )

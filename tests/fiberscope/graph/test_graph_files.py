@@ -135,6 +135,17 @@ def test_all_faults_are_told_at_once() -> None:
     )
 
 
+def test_a_node_that_cannot_be_read_hides_no_fault_of_edges() -> None:
+    text = VECTORS.replace('[type="mul"]', '[type="mull"]').replace(
+        '4 -> 1 [type="crd"', '4 -> 9 [type="crds"'
+    )
+    with pytest.raises(InputError) as refused:
+        graph_from_text(text, "g.gv")
+    assert str(refused.value).startswith("3 faults: g.gv:8:3: node 2 has no type mull")
+    assert "there is no node 9" in str(refused.value)
+    assert "has no type crds" in str(refused.value)
+
+
 def test_streams_that_meet_must_be_as_deep() -> None:
     text = """digraph SAM {
       1 [type=fiberlookup index=i tensor=B mode=0 root=true] 2 [type=fiberlookup index=j tensor=B mode=1]
@@ -195,3 +206,70 @@ def test_what_the_public_compiler_gets_wrong_at_accumulators_is_put_right() -> N
         assert report.verification.passed
         example = run(EXAMPLES[0].parent / "fig12_ikj.gv", {"B": b, "C": c}, {"timing": timing})
         assert report.cycles == example.cycles  # the same blocks, found by other edges
+
+
+RECTIFIED = """digraph SAM {
+  comment="X=ss01,B=ss01,C=ss10"
+  1 [type=fiberlookup index=i tensor=B mode=0 root=true] 2 [shape=point style=invis type=broadcast]
+  3 [type=repsiggen index=i] 4 [type=repeat index=i tensor=C root=true]
+  5 [type=fiberlookup index=j tensor=C mode=1] 6 [shape=point style=invis type=broadcast]
+  7 [type=repsiggen index=j] 8 [type=repeat index=j tensor=B] 9 [type=fiberlookup index=k tensor=B mode=1]
+  10 [type=fiberlookup index=k tensor=C mode=0] 11 [type=intersect index=k] 12 [type=arrayvals tensor=B]
+  13 [type=arrayvals tensor=C] 14 [type=mul] 15 [type=reduce] 16 [type="smax", const0="0"]
+  17 [type=crddrop outer=j inner=val mode=0] 18 [type=crddrop outer=i inner=j]
+  19 [type=fiberwrite index=i tensor=X mode=0] 20 [type=fiberwrite index=j tensor=X mode=1]
+  21 [type=fiberwrite tensor=X mode=vals]
+  1 -> 2 [type=crd] 2 -> 3 [type=crd] 3 -> 4 [type=repsig] 4 -> 5 [type=ref] 5 -> 6 [type=crd]
+  6 -> 7 [type=crd] 7 -> 8 [type=repsig] 1 -> 8 [type=ref] 8 -> 9 [type=ref] 5 -> 10 [type=ref]
+  9 -> 11 [type=crd comment="in-B"] 9 -> 11 [type=ref comment="in-B"] 10 -> 11 [type=crd comment="in-C"]
+  10 -> 11 [type=ref comment="in-C"] 11 -> 12 [type=ref comment="out-B"] 11 -> 13 [type=ref comment="out-C"]
+  12 -> 14 [type=val] 13 -> 14 [type=val] 14 -> 15 [type=val] 15 -> 16 [type=val comment="val"]
+  6 -> 17 [type=crd comment="outer-j"] 16 -> 17 [type=val comment="innner-val"]
+  17 -> 18 [label="crd_inner-j" type=crd comment="outer-j"] 2 -> 18 [type=crd comment="outer-i"]
+  17 -> 21 [type=val comment="inner-val"] 18 -> 19 [type=crd comment="outer-i"]
+  18 -> 20 [type=crd comment="inner-j"]
+}"""
+
+
+@pytest.mark.parametrize("timing", ["sam", "machine"])
+def test_a_dropper_beside_values_drops_the_zeros(timing: str) -> None:
+    """Explicit zeros too, of fibers that are empty: only coordinates of their own dropper take sums away."""
+    graph = graph_from_text(RECTIFIED, "g.gv")
+    b, c = np.array([[1.0, -2, 0], [0, 0, -3], [0, 4, 0]]), np.array([[0.0, 4], [5, 0], [6, 7]])
+    report = run(graph, {"B": b, "C": c}, {"timing": timing})
+    assert report.verification.passed
+    dropper = next(name for name in report.components if "crddrop" in name and "val" in name)
+    assert report.components[dropper].counters["dropped"] == np.count_nonzero(np.maximum(b @ c, 0) == 0)
+
+
+@pytest.mark.parametrize("timing", ["sam", "machine"])
+def test_a_dense_vector_is_compressed_by_a_value_dropper(timing: str) -> None:
+    text = """digraph SAM { comment="x=s0,b=d0"
+      1 [type=fiberlookup index=i tensor=b mode=0 format=dense root=true] 2 [type=arrayvals tensor=b]
+      3 [type=crddrop outer=i inner=vals vals=true] 4 [type=fiberwrite index=i tensor=x mode=0]
+      5 [type=fiberwrite tensor=x mode=vals] 1 -> 3 [type=crd comment="in-i"] 1 -> 2 [type=ref]
+      2 -> 3 [type=val comment="in-vals"] 3 -> 4 [type=crd comment="outer-i"]
+      3 -> 5 [type=val comment="inner-vals"]
+    }"""
+    report = run(graph_from_text(text, "g.gv"), {"b": np.array([0.0, 2, 0, 0, 5])}, {"timing": timing})
+    assert report.verification.passed
+    assert (
+        report.cycles == 5 + 2 + 3
+    )  # a token a cycle, and scanner, array, dropper and writer behind another
+
+
+@pytest.mark.parametrize("timing", ["sam", "machine"])
+@pytest.mark.parametrize(
+    ("alu", "meant"), [("mul in2=3", "b(i) * 3"), ("smax const0=0", "max(b(i), 0)"), ("fp_exp", "exp(b(i))")]
+)
+def test_alus_of_one_stream(alu: str, meant: str, timing: str) -> None:
+    text = f"""digraph SAM {{ comment="x=s0,b=s0"
+      1 [type=fiberlookup index=i tensor=b mode=0 root=true] 2 [type=arrayvals tensor=b] 3 [type={alu}]
+      4 [type=fiberwrite index=i tensor=x mode=0] 5 [type=fiberwrite tensor=x mode=vals]
+      1 -> 2 [type=ref] 1 -> 4 [type=crd] 2 -> 3 [type=val] 3 -> 5 [type=val]
+    }}"""
+    graph = graph_from_text(text, "g.gv")
+    assert [str(one) for one in expressions_of(graph)] == [f"x(i) = {meant}"]
+    report = run(graph, {"b": np.array([0.0, 2, 0, -1.5])}, {"timing": timing})
+    assert report.verification.passed
+    assert report.operations[next(iter(set(report.operations) - {"multiply"} or ["multiply"]))] == 2

@@ -94,13 +94,13 @@ def test_a_value_dropper_drops_zeros(seed):
     generator = generator_of(seed)
     crd = grow(generator, 1, lambda: fiber(generator))
     val = change(crd, 1, lambda each: [generator.choice([0.0, 1.5]) for _ in each])
-    streams = {"in_crd": list(enumerate(flatten(crd, 1))), "in_val": list(enumerate(flatten(val, 1)))}
+    streams = {"in_outer": list(enumerate(flatten(crd, 1))), "in_inner": list(enumerate(flatten(val, 1)))}
     bench = {"capacity": generator.choice([None, 1, 3]), "seed": generator.choice([None, 1])}
-    ports = ["out_crd", "out_val"]
+    ports = ["out_outer", "out_inner"]
     found = run_streams(ValueDropper("block"), streams, ports, same_shape=[ports], **bench)
     left = [[pair for pair in zip(*part, strict=True) if pair[1]] for part in zip(crd, val, strict=True)]
-    assert tokens_of(found["out_crd"]) == flatten([[c for c, _ in part] for part in left], 1)
-    assert tokens_of(found["out_val"]) == flatten([[v for _, v in part] for part in left], 1)
+    assert tokens_of(found["out_outer"]) == flatten([[c for c, _ in part] for part in left], 1)
+    assert tokens_of(found["out_inner"]) == flatten([[v for _, v in part] for part in left], 1)
 
 
 def run(block, **streams):
@@ -129,8 +129,10 @@ def test_streams_that_do_not_fit_are_refused(quirks):
         run(CoordinateDropper("block", quirks=quirks), outer=[4, "S0", "D"], inner=[1, "D"])
     with pytest.raises(SimulationError, match="cycle 1, block: 1 on in_inner does not fit S0 on in_outer"):
         run(CoordinateDropper("block", quirks=quirks), outer=["S0", "D"], inner=[1, "S1", "D"])
-    with pytest.raises(SimulationError, match=r"cycle 1, block: S0 on in_crd and 1\.5 on in_val in the same"):
-        run(ValueDropper("block", quirks), crd=["S0", "D"], val=[1.5, "S0", "D"])
+    with pytest.raises(
+        SimulationError, match=r"cycle 1, block: S0 on in_outer and 1\.5 on in_inner in the same"
+    ):
+        run(ValueDropper("block", quirks), outer=["S0", "D"], inner=[1.5, "S0", "D"])
 
 
 def test_what_is_dropped_is_counted():

@@ -100,7 +100,7 @@ SCENARIOS = {
     "dropper": (lambda quirks: CoordinateDropper("block", quirks=quirks), _nested),
     "values": (
         lambda quirks: ValueDropper("block", quirks),
-        lambda _: {"in_crd": [1, 2, "S0", "D"], "in_val": [0.0, 2.0, "S0", "D"]},
+        lambda _: {"in_outer": [1, 2, "S0", "D"], "in_inner": [0.0, 2.0, "S0", "D"]},
     ),
     "stops": (lambda quirks: StopDropper("block", quirks=quirks), _through),
     "empty": (
