@@ -62,6 +62,9 @@ class Histogram:
 def distinct(rows: Counts) -> tuple[Counts, Counts, Counts]:
     """The distinct rows of an array, which of them each row is, and how often each occurs."""
     extents = [int(extent) for extent in rows.max(axis=0, initial=0) + 1]
+    if prod(extents) >= 1 << 63:  # no number can tell a row
+        kept, which, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+        return kept, which.reshape(-1), counts
     keys = np.ravel_multi_index(tuple(rows.T), extents)
     keys, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
     return np.stack(np.unravel_index(keys, extents), axis=1), which, counts

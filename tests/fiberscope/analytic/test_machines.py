@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 import fiberscope
+from fiberscope.analytic.counted import Actual
 from fiberscope.errors import InputError
 
 TILES = {"pe.tile": 4, "K1": 16, "M1": 8, "N1": 32}
@@ -90,3 +91,8 @@ def test_what_is_no_loop_nest_is_refused_with_those_that_are(machine: str, reaso
 def test_pieces_have_to_be_multiples_of_each_other() -> None:
     with pytest.raises(InputError, match=r"the pieces of K are no multiples of each other: \[18, 4\]"):
         fiberscope.analyze("extensor-energy", "wiki-Vote", settings={**TILES, "K1": 18})
+
+
+def test_a_matrix_with_large_sides_is_counted() -> None:
+    large = Actual((1 << 17, 1 << 17), [[0, 0], [1, 5], [99_999, 7]])
+    assert large.maximum_nonempty((1 << 17, 1 << 17), (1 << 16, 1 << 16)).item() == 2
