@@ -3,18 +3,22 @@ cimport cython
 from hw.streams.block cimport StreamBlock
 from hw.streams.output cimport OutputStream
 from hw.streams.points cimport FiberMaker
+from hw.streams.queue cimport Queue
 from hw.streams.sums cimport Sums
 from sim.channel cimport Channel
 
-cdef long Q17, Q18, Q25, DATA, DONE, EMPTY, STOP, BEFORE_ALL
+cdef long Q17, Q18, Q25, DATA, DONE, EMPTY, STOP, BEFORE_ALL, POINT
 
 cdef class Accumulator(StreamBlock):
     cdef bint value_stops
     cdef bint runs_ahead
     cdef dict table
-    cdef object complete
+    cdef Sums sums
+    cdef long sums_outer
+    cdef Queue complete
+    cdef Sums reading
     cdef readonly long last
-    cdef object waiting
+    cdef Queue waiting
     cdef readonly bint ended
     cdef readonly bint read_all
     cdef FiberMaker maker
@@ -37,19 +41,19 @@ cdef class Accumulator(StreamBlock):
     @cython.locals(outer=Channel, inner=Channel, val=Channel, kind=long, point=long, value=double)
     cdef int _take(self, long now) except -1
     @cython.final
-    @cython.locals(sums=Sums, hits=long)
+    @cython.locals(hits=long)
     cdef int _add(self, long outer, long inner, double value) except -1
     cpdef int accumulate(self, long outer, long now) except -1
     cpdef int end(self, long now) except -1
     @cython.final
-    @cython.locals(sums=Sums, outer=long)
+    @cython.locals(outer=long, place=long)
     cdef int _read(self) except -1
     @cython.final
     cdef int _close(self, long outer) except -1
     @cython.final
     cdef int _put(self, long kind, long outer, long inner, double value) except -1
     @cython.final
-    @cython.locals(kind=long, outer=long, inner=long, value=double, sent=long)
+    @cython.locals(kind=long, value=double, sent=long)
     cdef long _send(self, long now) except? -2
 
 cdef class VectorReduce(Accumulator):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import NoReturn
 
 from hw.streams.block import StreamBlock
 from hw.streams.output import OutputStream
 from hw.streams.points import FiberMaker
 from hw.streams.ports import output_stream
+from hw.streams.queue import Queue
 from hw.streams.quirks import CLEAN, Q17, Q18, Q25
 from hw.streams.sums import Sums
 from hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
@@ -17,6 +17,7 @@ from sim.component import Input
 from sim.errors import SimulationError
 
 BEFORE_ALL = -1  # a coordinate before all others
+POINT = 4  # words of a point that waits
 
 
 class Accumulator(StreamBlock):
@@ -70,9 +71,12 @@ class Accumulator(StreamBlock):
         self.value_stops = value_stops or not quirks & Q25
         self.runs_ahead = bool(quirks & Q25)
         self.table: dict[int, Sums] = {}
-        self.complete: deque[int] = deque()  # outer coordinates whose sums are to be read
-        self.last = BEFORE_ALL  # the coordinate read last of the first of them
-        self.waiting: deque[tuple[int, int, int, float]] = deque()  # points that have been read
+        self.sums = Sums()  # those of the point taken last, and its outer coordinate
+        self.sums_outer = BEFORE_ALL
+        self.complete = Queue()  # outer coordinates whose sums are to be read
+        self.reading = self.sums  # those of the first of them, and the coordinate read last
+        self.last = BEFORE_ALL
+        self.waiting = Queue()  # points that have been read, each as kind, coordinates and value
         self.ended = False  # done has been taken
         self.read_all = False  # and everything read
         self.points = 0
@@ -90,11 +94,11 @@ class Accumulator(StreamBlock):
         missing = None if self.ended else self._missing()
         if not self.ended and missing is None:
             self._take(now)
-        if self.runs_ahead or not self.waiting:
+        if self.runs_ahead or not self.waiting.count:
             self._read()
-        if self.waiting:
+        if self.waiting.count:
             return self._send(now)
-        if missing is None or self.complete:
+        if missing is None or self.complete.count:
             return self.busy(now + 1)
         return self.wait_input(missing)
 
@@ -124,10 +128,11 @@ class Accumulator(StreamBlock):
         val.pop()
 
     def _add(self, outer: int, inner: int, value: float) -> None:
-        if outer not in self.table:
-            self.table[outer] = Sums()
-        sums: Sums = self.table[outer]
-        hits = sums.add(inner, value)
+        if outer != self.sums_outer:
+            if outer not in self.table:
+                self.table[outer] = Sums()
+            self.sums_outer, self.sums = outer, self.table[outer]
+        hits = self.sums.add(inner, value)
         self.points += 1
         self.elements += hits == 1
         self.merged += hits == 2
@@ -142,12 +147,14 @@ class Accumulator(StreamBlock):
 
     def _read(self) -> None:
         """Read the next sum, or at the end done."""
-        if self.complete:
-            outer = self.complete[0]
-            sums: Sums = self.table[outer]
-            self.last = sums.next(self.last)
-            self._put(DATA, outer, self.last, sums.sums[self.last])
-            if sums.ends_with(self.last):
+        if self.complete.count:
+            outer = self.complete.integer(0)
+            if self.last == BEFORE_ALL:
+                self.reading = self.table[outer]
+            place = self.reading.behind(self.last)
+            self.last = self.reading.coordinate(place)
+            self._put(DATA, outer, self.last, self.reading.sum(place))
+            if place + 1 == self.reading.count:
                 self._close(outer)
         elif self.ended and not self.read_all:
             self.read_all = True
@@ -155,24 +162,27 @@ class Accumulator(StreamBlock):
 
     def _close(self, outer: int) -> None:
         """The last sum of a fiber has been read; it is forgotten, but for the quirk."""
-        self.complete.popleft()
+        self.complete.drop(1)
         self.last = BEFORE_ALL
         if not self.quirks & Q17:
             del self.table[outer]
 
     def _put(self, kind: int, outer: int, inner: int, value: float) -> None:
-        self.waiting.append((kind, outer, inner, value))
+        self.waiting.put(kind)
+        self.waiting.put(outer)
+        self.waiting.put(inner)
+        self.waiting.put_value(value)
         if not self.value_stops:
             self.out_val.push(kind, 0, value)
 
     def _send(self, now: int) -> int:
         """Send the next token of the first point that waits."""
-        kind, outer, inner, value = self.waiting[0]
-        sent = self.maker.offer(kind, outer, inner)
+        kind, value = self.waiting.integer(0), self.waiting.value(3)
+        sent = self.maker.offer(kind, self.waiting.integer(1), self.waiting.integer(2))
         if self.value_stops:
             self.out_val.push(sent, 1 if sent == STOP and kind == DONE else 0, value if sent == DATA else 0.0)
         if sent != STOP:
-            self.waiting.popleft()
+            self.waiting.drop(POINT)
         return self.finish(now) if sent == DONE else self.busy(now + 1)
 
     def refuse(self, now: int, fault: str) -> NoReturn:
@@ -206,13 +216,13 @@ class VectorReduce(Accumulator):
         if outer < self.row and not self.quirks & Q17:
             self.refuse(now, f"behind row {self.row}, and rows must increase (MatrixReduce takes any order)")
         if self.row not in (outer, BEFORE_ALL):
-            self.complete.append(self.row)
+            self.complete.put(self.row)
         self.row = outer
 
     def end(self, now: int) -> None:
         """The last row is complete."""
         if self.row != BEFORE_ALL:
-            self.complete.append(self.row)
+            self.complete.put(self.row)
 
 
 class MatrixReduce(Accumulator):
@@ -229,4 +239,5 @@ class MatrixReduce(Accumulator):
         """All rows are complete."""
         if not self.table and self.quirks & Q18:
             self.refuse(now, "no point, and none came before: the public simulator fails here")
-        self.complete.extend(sorted(self.table))
+        for outer in sorted(self.table):
+            self.complete.put(outer)

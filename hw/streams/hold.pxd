@@ -2,12 +2,13 @@ cimport cython
 
 from hw.streams.block cimport StreamBlock
 from hw.streams.output cimport OutputStream
+from hw.streams.queue cimport Queue
 from sim.channel cimport Channel
 
 cdef long Q0, Q12, DATA, DONE, EMPTY, STOP
 
 cdef class CoordinateHold(StreamBlock):
-    cdef object waiting
+    cdef Queue waiting
     cdef readonly long kind
     cdef readonly long held
     cdef readonly bint holds
@@ -24,7 +25,7 @@ cdef class CoordinateHold(StreamBlock):
     @cython.locals(inner=Channel, kind=long)
     cdef int _pass_on(self) except -1
     @cython.final
-    @cython.locals(fresh=bint)
+    @cython.locals(fresh=bint, signal=long)
     cdef bint _repeat(self, long now) except -1
     @cython.final
     @cython.locals(repeats=bint)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from hw.streams.block import StreamBlock
 from hw.streams.output import OutputStream
 from hw.streams.ports import output_stream
+from hw.streams.queue import Queue
 from hw.streams.quirks import CLEAN, Q0, Q12
 from hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, text
 from sim.channel import Channel
@@ -47,7 +46,7 @@ class CoordinateHold(StreamBlock):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.waiting: deque[int] = deque()  # kinds of inner tokens, oldest first
+        self.waiting = Queue()  # kinds of inner tokens, oldest first
         self.kind = DATA  # of the outer token that is held
         self.held = 0
         self.holds = False
@@ -57,14 +56,14 @@ class CoordinateHold(StreamBlock):
     def update(self, now: int) -> int:
         """Send an outer token for what has been seen before, and pass on an inner one."""
         fired = self._end_fiber() if self.owes_stop else self._repeat(now)
-        if self.in_inner.can_pop() and not (self.bounded and self.waiting):
+        if self.in_inner.can_pop() and not (self.bounded and self.waiting.count):
             self._pass_on()
             fired = True
         if self.done:
             return self.finish(now)
         if fired:
             return self.busy(now + 1)
-        return self.wait_input(self.in_outer if self.waiting or self.owes_stop else self.in_inner)
+        return self.wait_input(self.in_outer if self.waiting.count or self.owes_stop else self.in_inner)
 
     def _pass_on(self) -> None:
         """Pass on an inner token, and have it repeat, end or finish an outer one."""
@@ -72,7 +71,7 @@ class CoordinateHold(StreamBlock):
         kind = inner.control()
         self.out_inner.push(kind, inner.coordinate())
         inner.pop()
-        self.waiting.append(DATA if kind == EMPTY else kind)
+        self.waiting.put(DATA if kind == EMPTY else kind)
 
     def _repeat(self, now: int) -> bool:
         """Do to the outer token that is held what the oldest signal says; whether anything was done."""
@@ -81,12 +80,14 @@ class CoordinateHold(StreamBlock):
             self.kind, self.held = self.in_outer.control(), self.in_outer.coordinate()
             self.in_outer.pop()
             self.holds, self.loses_signals = True, False
-        if self.waiting and self.holds:
-            self._obey(self.waiting.popleft(), fresh, now)
-        elif self.waiting and self.loses_signals:
-            self._lose(self.waiting.popleft(), now)
-        else:
+        if not self.waiting.count or not (self.holds or self.loses_signals):
             return fresh
+        signal = self.waiting.integer(0)
+        self.waiting.drop(1)
+        if self.holds:
+            self._obey(signal, fresh, now)
+        else:
+            self._lose(signal, now)
         return True
 
     def _obey(self, signal: int, fresh: bool, now: int) -> None:

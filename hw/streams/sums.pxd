@@ -1,12 +1,23 @@
 cimport cython
 
+cdef long FIRST_ROOM
+
 @cython.final
 cdef class Sums:
-    cdef list order
-    cdef dict sums
-    cdef dict hits
+    cdef readonly long count
+    cdef long _room
+    cdef long[::1] _order
+    cdef long[::1] _elements
+    cdef double[::1] _sums
 
-    @cython.locals(hits=long)
-    cdef long add(self, long coordinate, double value) except -1
-    cdef long next(self, long last) except -1
-    cdef bint ends_with(self, long coordinate) except -1
+    cdef int _allocate(self, long room) except -1
+    @cython.locals(place=long, element=long)
+    cpdef long add(self, long coordinate, double value) except -1
+    @cython.locals(order=long[::1], element=long, at=long)
+    cdef int _insert(self, long place, long coordinate, double value) except -1
+    @cython.locals(order=long[::1], elements=long[::1], sums=double[::1], place=long)
+    cdef int _double(self) except -1
+    @cython.locals(low=long, high=long, middle=long)
+    cpdef long behind(self, long coordinate) noexcept
+    cpdef long coordinate(self, long place) noexcept
+    cpdef double sum(self, long place) noexcept

@@ -2,35 +2,75 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from array import array
+
+FIRST_ROOM = 16
 
 
 class Sums:
     """A fiber that is accumulated: a sum for each coordinate, and how many values went into it.
 
-    The sorted memory of an accumulator. It takes as many coordinates as come; hardware has a limit.
+    The sorted memory of an accumulator: an element stays where it was put, and its number is sorted in. It
+    takes as many coordinates as come; hardware has a limit.
     """
 
     def __init__(self) -> None:
-        self.order: list[int] = []  # the coordinates, sorted
-        self.sums: dict[int, float] = {}
-        self.hits: dict[int, int] = {}
+        self.count = 0
+        self._allocate(FIRST_ROOM)
+
+    def _allocate(self, room: int) -> None:
+        self._order = array("q", bytes(8 * room))  # numbers of the elements, by their coordinates
+        self._elements = array("q", bytes(16 * room))  # the coordinate and the hits of each
+        self._sums = array("d", bytes(8 * room))
+        self._room = room
 
     def add(self, coordinate: int, value: float) -> int:
         """Add to the sum of a coordinate; how many values that has had now."""
-        hits = self.hits.get(coordinate, 0)
-        if hits == 0:
-            insort(self.order, coordinate)
-            self.sums[coordinate] = value
-        else:
-            self.sums[coordinate] += value
-        self.hits[coordinate] = hits + 1
-        return hits + 1
+        place = self.behind(coordinate - 1)
+        if place == self.count or self.coordinate(place) != coordinate:
+            self._insert(place, coordinate, value)
+            return 1
+        element = self._order[place]
+        self._sums[element] += value
+        self._elements[2 * element + 1] += 1
+        return self._elements[2 * element + 1]
 
-    def next(self, last: int) -> int:
-        """The smallest coordinate behind this one; there must be one."""
-        return self.order[bisect_right(self.order, last)]
+    def _insert(self, place: int, coordinate: int, value: float) -> None:
+        if self.count == self._room:
+            self._double()
+        order, element = self._order, self.count
+        self._elements[2 * element] = coordinate
+        self._elements[2 * element + 1] = 1
+        self._sums[element] = value
+        for at in range(element, place, -1):
+            order[at] = order[at - 1]
+        order[place] = element
+        self.count += 1
 
-    def ends_with(self, coordinate: int) -> bool:
-        """Whether this is the largest coordinate."""
-        return self.order[len(self.order) - 1] == coordinate
+    def _double(self) -> None:
+        order, elements, sums = self._order, self._elements, self._sums
+        self._allocate(2 * self._room)
+        for place in range(self.count):
+            self._order[place] = order[place]
+            self._elements[2 * place] = elements[2 * place]
+            self._elements[2 * place + 1] = elements[2 * place + 1]
+            self._sums[place] = sums[place]
+
+    def behind(self, coordinate: int) -> int:
+        """The place in the order of the first coordinate behind this one; the end if there is none."""
+        low, high = 0, self.count
+        while low < high:
+            middle = (low + high) // 2
+            if self.coordinate(middle) <= coordinate:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def coordinate(self, place: int) -> int:
+        """The coordinate at a place in the order."""
+        return self._elements[2 * self._order[place]]
+
+    def sum(self, place: int) -> float:
+        """Its sum."""
+        return self._sums[self._order[place]]

@@ -1,0 +1,61 @@
+"""Words that wait in line, as many as come."""
+
+from __future__ import annotations
+
+
+class Queue:
+    """Words, integers or doubles, of which the oldest leave first: a ring that doubles when it is full.
+
+    Args:
+        room: words that it has room for at first, a power of two.
+    """
+
+    def __init__(self, room: int = 16) -> None:
+        self.count = 0
+        self._head = 0
+        self._allocate(room)
+
+    def _allocate(self, room: int) -> None:
+        memory = memoryview(bytearray(8 * room))
+        self._integers, self._values = memory.cast("q"), memory.cast("d")  # the same memory
+        self._room = room
+
+    def put(self, number: int) -> None:
+        """Put an integer behind the last word."""
+        place = self._grow()
+        self._integers[place] = number
+
+    def put_value(self, value: float) -> None:
+        """Put a double behind the last word."""
+        place = self._grow()
+        self._values[place] = value
+
+    def _grow(self) -> int:
+        """Have a word more; where it is, in what memory there is then."""
+        if self.count == self._room:
+            self._double()
+        self.count += 1
+        return self._at(self.count - 1)
+
+    def _double(self) -> None:
+        words, head, room = self._integers, self._head, self._room
+        self._allocate(2 * room)
+        self._head = 0
+        for place in range(room):
+            self._integers[place] = words[(head + place) & (room - 1)]
+
+    def _at(self, place: int) -> int:
+        return (self._head + place) & (self._room - 1)
+
+    def integer(self, place: int) -> int:
+        """The word at this place, counted from the oldest, as an integer."""
+        return self._integers[self._at(place)]
+
+    def value(self, place: int) -> float:
+        """The word at this place, counted from the oldest, as a double."""
+        return self._values[self._at(place)]
+
+    def drop(self, words: int) -> None:
+        """Let the oldest go; there must be as many."""
+        self._head = self._at(words)
+        self.count -= words
