@@ -69,7 +69,7 @@ class Document:
         values: dict[Path, tuple[int, int, bool]] = {}
         reader = _Reader(name, resolve, keys, values)
         if not isinstance(node, yaml.MappingNode):
-            raise ConfigurationError(f"{name}:1:1: expected sections as 'einsum:', found none")
+            raise ConfigurationError(f"{name}:1:1: expected sections, as in 'name:', found none")
         return cls(name, reader.mapping(node, ()), keys, values)
 
 

@@ -6,7 +6,7 @@ Each gives chunks of mappings in an order that depends on nothing but its argume
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice, product
+from itertools import count, islice, product
 from typing import Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from fiberscope.analytic.mapper.space import Space, Whole
 __all__ = ["CHUNK", "ORDERS", "WALKS"]
 
 CHUNK = 512  # mappings that are evaluated together
+FIRST = 32  # of each choice of what is kept, before others are drawn
 ORDERS = 16  # of the loops of one cut that a pruned walk looks at, as Timeloop does
 
 Walk = Callable[[Space, int], Iterator[Mappings]]
@@ -33,13 +34,15 @@ def linear_pruned(space: Space, _seed: int) -> Iterator[Mappings]:
 
 
 def random_pruned(space: Space, seed: int) -> Iterator[Mappings]:
-    """Mappings drawn with equal chance, without end; a chunk keeps the same tensors at the same levels."""
-    number = 0
-    while True:
+    """Mappings drawn with equal chance, without end; a chunk keeps the same tensors at the same levels.
+
+    A few of each choice of what is kept come first, so that a short walk meets them all.
+    """
+    for number in count():
         random = np.random.default_rng((seed, number))
-        places, orders, keeps = space.draw(random, CHUNK)
-        yield space.mappings(places, orders, int(keeps[0]))
-        number += 1
+        first = number < len(space.keeps)
+        places, orders, keeps = space.draw(random, FIRST if first else CHUNK)
+        yield space.mappings(places, orders, number if first else int(keeps[0]))
 
 
 def _in_order(space: Space, most: int | None) -> Iterator[Mappings]:

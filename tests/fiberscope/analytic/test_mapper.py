@@ -152,6 +152,15 @@ def test_the_result_does_not_depend_on_the_number_of_workers(files: list[Path], 
     assert one.mapping() == several.mapping()
 
 
+def test_a_short_walk_meets_every_choice_of_what_is_kept() -> None:
+    case = read_case(["matmul"], mapped=False)
+    space = Space(case.design.architecture, case.design.problem, constraints_of(case))
+    walk = WALKS["random_pruned"](space, 0)
+    met = {next(walk).keep.tobytes() for _ in space.keeps}
+    assert len(met) == len(space.keeps)
+    assert find(["matmul"], limits=Limits(points=300)).found.valid > 0
+
+
 def test_another_seed_draws_others(files: list[Path]) -> None:
     limits = Limits(points=512)
     found = [find(files, limits=limits, seed=seed).found for seed in (0, 0, 1)]
@@ -188,6 +197,7 @@ def test_nothing_fits(files: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "whole.yaml"
     path.write_text(
         "mapspace_constraints:\n  - {target: Register, type: temporal, factors: [M=8, N=6, K=4]}\n"
+        "  - {target: Register, type: dataspace, keep: [A, B, Z]}\n"
     )
     with pytest.raises(InputError, match=r"none of the .* can be had: .* Register: data does not fit"):
         find([*files, path], limits=Limits(points=2_000))
