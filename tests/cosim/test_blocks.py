@@ -2,18 +2,24 @@
 
 import pytest
 from block_bench import bench
-from scenarios import LARGE, LARGE_SEEDS, SCENARIOS, STREAMS
+from scenarios import ALIKE, LARGE, LARGE_SEEDS, SCENARIOS
 
 from hw.rtl.tools.hdl import run
 
 SEEDS = (0, 1)  # the second begins with what the first leaves in the registers
-# A reader, a joiner and a writer of streams; PyRTL's simulation runs all by default.
-STREAMS_BY_DEFAULT = ("compressed_scanner", "fiber_intersect", "compressed_writer")
+# A reader, a joiner and a writer of streams, a network and a packer of converters; PyRTL runs all by default.
+SOME_ALIKE = (
+    "compressed_scanner",
+    "fiber_intersect",
+    "compressed_writer",
+    "sorting_network",
+    "counter_banks",
+)
 DRAWN = [
     pytest.param(
         block,
         drawn,
-        marks=pytest.mark.slow if drawn == 6 or block in STREAMS.difference(STREAMS_BY_DEFAULT) else (),
+        marks=pytest.mark.slow if drawn == 6 or block in ALIKE.difference(SOME_ALIKE) else (),
     )
     for block in SCENARIOS
     for drawn in (5, 6)

@@ -3,13 +3,13 @@
 import pytest
 from coverage import BINS, empty, reached
 from pairs import check_pair
-from scenarios import LARGE, LARGE_SEEDS, SCENARIOS, SEEDS, STREAMS, cases
+from scenarios import ALIKE, LARGE, LARGE_SEEDS, SCENARIOS, SEEDS, cases
 
 from hw.rtl.catalogue import BLOCKS
 
-SOME_STREAMS = ("compressed_scanner", "fiber_intersect", "compressed_writer")
+SOME_ALIKE = ("compressed_scanner", "fiber_intersect", "compressed_writer", "sorting_network")
 UNMOVED = [
-    pytest.param(block, marks=pytest.mark.slow if block in STREAMS and block not in SOME_STREAMS else ())
+    pytest.param(block, marks=pytest.mark.slow if block in ALIKE and block not in SOME_ALIKE else ())
     for block in SCENARIOS
 ]
 

@@ -20,16 +20,15 @@ _FOUND = [
 ]
 SCENARIOS = {scenario.block: scenario for _file, name, scenario in _FOUND if not name.startswith("LARGE")}
 LARGE = {scenario.block: scenario for _file, name, scenario in _FOUND if name.startswith("LARGE")}
-# Blocks of the stream machine: many, and alike in how they take and give tokens.
-STREAMS = frozenset(scenario.block for file, _name, scenario in _FOUND if file.startswith("stream"))
+# Blocks of the stream machine and of format converters: many, and alike in how they take and give tokens.
+_FILES = ("streams_scenario", "stream_values_scenario", "items_scenario", "counter_banks_scenario")
+ALIKE = frozenset(scenario.block for file, _name, scenario in _FOUND if file in _FILES)
 
 
-def cases(seeds, of_streams):
-    """Every block with every seed; of the stream machine's blocks only those in ``of_streams`` by default."""
+def cases(seeds, of_alike):
+    """Every block with every seed; of those that are alike only the seeds in ``of_alike`` by default."""
     return [
-        pytest.param(
-            block, seed, marks=pytest.mark.slow if block in STREAMS and seed not in of_streams else ()
-        )
+        pytest.param(block, seed, marks=pytest.mark.slow if block in ALIKE and seed not in of_alike else ())
         for block in SCENARIOS
         for seed in seeds
     ]
