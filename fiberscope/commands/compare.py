@@ -49,7 +49,8 @@ def compare(
 
     Runs the published matrices with the options of the published runs, with both models of memory; of a
     machine with several designs, all of them side by side. ``sage`` compares the predictor of formats,
-    ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 14 of its paper.
+    ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 14 of its paper; ``mint``
+    counts the gates of the variants of the format converter, by Yosys.
 
     \b
     Examples:
@@ -129,6 +130,30 @@ def _sam(_name: str, figures: Sequence[str], _options: Mapping[str, Any]) -> tup
     runs, claims = experiments(figures, tell)
     rows = [asdict(run) for run in runs] + [asdict(claim) for claim in claims]
     return rows, experiment_tables(runs, claims)
+
+
+def _mint(_name: str, cases: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
+    """The variants of MINT in gates, beside their published areas."""
+    from accelerators.configuration import load
+    from converters.mint import MINT
+    from fiberscope.commands.mint_tables import mint_tables
+    from fiberscope.rtl.choice import known, one_line
+    from hw.rtl.tools.area import require, version
+    from hw.rtl.tools.simulator import HdlError
+
+    if cases or options["parts"]:
+        raise InputError("mint has no matrices and no parts: it counts gates; write fiberscope compare mint")
+    known()
+    from fiberscope.study.mint import gates
+
+    given = load(MINT.configuration, MINT.shipped, name=MINT.name, settings=options["settings"])
+    try:
+        require()
+        with one_line():
+            found = gates(given, options["tell"])
+    except HdlError as error:
+        raise InputError(str(error)) from error
+    return asdict(found), mint_tables(found, version())
 
 
 def _published(
@@ -216,4 +241,9 @@ def _mean(values: Sequence[float]) -> str:
 
 
 # What is compared beside machines: by its name, from names of cases and options, data and tables.
-STUDIES: Final[Mapping[str, Study]] = {"sage": _sage, "sam": _sam, "sparseloop": _sparseloop}
+STUDIES: Final[Mapping[str, Study]] = {
+    "mint": _mint,
+    "sage": _sage,
+    "sam": _sam,
+    "sparseloop": _sparseloop,
+}

@@ -14,6 +14,8 @@ sys.path.insert(0, str(ROOT / "tests" / "converters" / "support"))
 from conversions import EXAMPLE, machine, parameters  # noqa: E402
 
 from converters.recipes import sources, targets  # noqa: E402
+from fiberscope import cli  # noqa: E402
+from fiberscope.commands.mint_tables import mint_tables  # noqa: E402
 from workloads.formats import FORMATS  # noqa: E402
 
 PAGE = (ROOT / "docs" / "mint.md").read_text(encoding="utf-8")
@@ -61,3 +63,31 @@ def test_the_sizes_that_are_drawn_are_those_of_the_formats():
         assert drawn is not None, name
         told[name] = int(drawn[1])
     assert told == {name: form.size_bits(EXAMPLE, 32) for name, form in FORMATS.items()}
+
+
+def test_the_sums_of_the_variants_are_those_of_the_gates_that_the_page_has():
+    pytest.importorskip("pyrtl")
+    from fiberscope.study.mint import summed
+    from hw.rtl.tools.area import Area
+
+    begin, end = (f"<!-- compare mint: {word} -->\n" for word in ("begin", "end"))
+    told = PAGE.partition(begin)[2].partition(end)[0]
+    row = re.compile(r"^\| ([a-z ]+) \| (\w+) \| ([\d,]+) \| ([\d,]+) \|", re.MULTILINE)
+    measured = {
+        kind: (block, Area({"AND": int(gates.replace(",", ""))}, int(flip_flops.replace(",", "")), 0, 0))
+        for kind, block, gates, flip_flops in row.findall(told)
+    }
+    assert len(measured) == 7
+    yosys = re.search(r"by Yosys (\S+):", told)
+    assert yosys is not None
+    tables = mint_tables(summed(measured), yosys[1])
+    assert "\n" + "\n".join(table.markdown() for table in tables) + "\n" == told
+
+
+@pytest.mark.slow
+def test_the_gates_are_those_that_the_command_counts(tmp_path):
+    pytest.importorskip("pyosys")
+    page = tmp_path / "mint.md"
+    page.write_text(PAGE, encoding="utf-8")
+    assert cli.run(["compare", "mint", "--write", str(page)]) == 0
+    assert page.read_text(encoding="utf-8") == PAGE

@@ -1,0 +1,140 @@
+"""The gates of MINT_b, MINT_m and MINT_mr side by side, beside the published areas of the three."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from converters.configuration import MintParameters
+from converters.variants import VARIANTS, instances
+from hw.rtl.catalogue import BLOCKS
+from hw.rtl.kit.parameters import Parameters
+from hw.rtl.tools.area import Area, measure
+
+__all__ = ["COUNTERS", "PUBLISHED_MM2", "Gates", "Part", "Variant", "gates", "summed"]
+
+# MINT, Section VII-B: 28 nm, placed and routed, the conversions of Figure 8.
+PUBLISHED_MM2 = {"mint_b": 0.95, "mint_m": 0.41, "mint_mr": 0.23}
+COUNTERS = 256  # that are counted with their logic; those of the scratchpad would be memory
+WORD = 32  # bits of a number on the chip
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kind of hardware, as its twin becomes gates.
+
+    Args:
+        kind: as ``converters.variants`` has it.
+        block: the twin.
+        gates: generic, of one instance.
+        flip_flops: of one instance.
+        instances: by variant.
+    """
+
+    kind: str
+    block: str
+    gates: int
+    flip_flops: int
+    instances: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A variant: the sums of its parts, and the published area.
+
+    Args:
+        name: of it.
+        gates: generic, of all instances that have twins.
+        flip_flops: of these.
+        ratio: its gates over those of MINT_b.
+        published_mm2: of the paper; this project computes none.
+        published_ratio: the published area over that of MINT_b.
+    """
+
+    name: str
+    gates: int
+    flip_flops: int
+    ratio: float
+    published_mm2: float
+    published_ratio: float
+
+
+@dataclass(frozen=True)
+class Gates:
+    """All of it.
+
+    Args:
+        parts: that have twins.
+        variants: sums of them.
+        left_out: instances of kinds that have no twin, by kind and variant.
+    """
+
+    parts: list[Part]
+    variants: list[Variant]
+    left_out: Mapping[str, Mapping[str, int]]
+
+
+def _twins(given: MintParameters) -> dict[str, tuple[str, Parameters]]:
+    """The twin of each kind of hardware, and its parameters in a converter of these.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+    lanes, stage_bits = given.lanes, -(-WORD // given.lanes.divide_latency)
+    settings: dict[str, tuple[str, Mapping[str, object]]] = {
+        "prefix sum": ("prefix_sum", {"form": given.scan_form, "lanes": lanes.scan}),
+        "dividers": ("divider", {"lanes": lanes.divide, "bits_per_stage": stage_bits}),
+        "comparators": ("comparator_bank", {"lanes": lanes.words}),
+        "sorter": ("sorting_network", {"lanes": lanes.chunk}),
+        "cluster counter": ("cluster_counter", {"lanes": lanes.chunk}),
+        "packer": ("packer", {"inputs": lanes.words, "outputs": lanes.words}),
+        "counters": (
+            "counter_banks",
+            {"counters": COUNTERS, "lanes": given.scratchpad.banks, "sweep_lanes": lanes.scan},
+        ),
+    }
+    return {kind: (block, BLOCKS[block].parameters(**numbers)) for kind, (block, numbers) in settings.items()}
+
+
+def gates(given: MintParameters, tell: Callable[[str], None]) -> Gates:
+    """Measure the twins by Yosys, and sum them for each variant.
+
+    Raises:
+        HdlError: Yosys is missing.
+        ValueError: a block cannot be built so.
+    """
+    measured = {}
+    for kind, (block, parameters) in _twins(given).items():
+        tell(f"{block}: synthesizing")
+        measured[kind] = block, measure(BLOCKS[block], parameters)
+    return summed(measured)
+
+
+def summed(measured: Mapping[str, tuple[str, Area]]) -> Gates:
+    """Kinds of hardware, each with its twin and the area of that, and the sums of all for each variant."""
+    parts = [
+        Part(kind, block, area.gate_count, area.flip_flops, _instances(kind))
+        for kind, (block, area) in measured.items()
+    ]
+    left_out = {kind: _instances(kind) for kind in sorted(instances("mint_b")) if kind not in measured}
+    return Gates(parts, _variants(parts), left_out)
+
+
+def _instances(kind: str) -> dict[str, int]:
+    return {variant: instances(variant).get(kind, 0) for variant in VARIANTS}
+
+
+def _variants(parts: list[Part]) -> list[Variant]:
+    sums = {name: sum(part.gates * part.instances[name] for part in parts) for name in VARIANTS}
+    separate = VARIANTS[0]
+    return [
+        Variant(
+            name,
+            sums[name],
+            sum(part.flip_flops * part.instances[name] for part in parts),
+            sums[name] / sums[separate],
+            PUBLISHED_MM2[name],
+            PUBLISHED_MM2[name] / PUBLISHED_MM2[separate],
+        )
+        for name in VARIANTS
+    ]
