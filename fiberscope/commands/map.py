@@ -70,7 +70,7 @@ def search_mapping(
     Examples:
       fiberscope map matmul -o best.yaml
       fiberscope map arch.yaml problem.yaml --metric delay --metric energy
-      fiberscope map matmul --search optuna --points 500
+      fiberscope map matmul --search exhaustive --metric energy
     """
     from accelerators.configuration import parse_settings
     from fiberscope.analytic.mapper.api import find

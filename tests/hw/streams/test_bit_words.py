@@ -5,7 +5,7 @@ from itertools import accumulate
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested import flatten
+from nested_lists import flatten
 from stream_pairs import Pair, check_bounded, check_pair, mask, some_quirks
 from stream_trees import below, change, fiber, generator_of, grow, with_gaps
 from streams.plain import EVERY_QUIRK, drive

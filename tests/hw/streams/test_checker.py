@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given
-from nested import nested_streams
+from nested_lists import nested_streams
 
 from hw.streams.checker import StreamChecker
 from hw.streams.testing import TimedSource, with_gaps

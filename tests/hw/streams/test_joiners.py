@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested import flatten
+from nested_lists import flatten
 from stream_pairs import Pair, check_bounded, check_pair, some_quirks
 from stream_trees import change, fiber, generator_of, grow
 from streams.plain import drive

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested import flatten
+from nested_lists import flatten
 from scanner_model import PlainLinkedList
 from stream_checks import (
     capacities,

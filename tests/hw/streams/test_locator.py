@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested import flatten, nested_lists
+from nested_lists import flatten, nested_lists
 from stream_checks import capacities, check_as_hardware, gaps, seeds
 
 from hw.level import Level

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested import flatten
+from nested_lists import flatten
 from stream_trees import change, fiber, generator_of, grow, numbers, with_gaps
 
 from hw.streams.parallel import Gather, Scatter

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested import flatten
+from nested_lists import flatten
 from stream_trees import fiber, generator_of, with_gaps
 
 from hw.level import Level

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nested import fibers, flatten, nested_streams
+from nested_lists import fibers, flatten, nested_streams
 
 from hw.streams.stops_checker import NestingChecker, StopsChecker
 from hw.streams.testing import TimedSource, with_gaps

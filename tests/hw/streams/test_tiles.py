@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested import flatten
+from nested_lists import flatten
 from stream_trees import change, generator_of, grow, numbers, with_gaps
 
 from hw.streams.testing import GIGAHERTZ, TimedSource, run_streams

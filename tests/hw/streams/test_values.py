@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested import flatten
+from nested_lists import flatten
 from stream_pairs import Pair, check_bounded, check_pair, some_quirks
 from stream_trees import change, generator_of, grow, numbers
 from streams.plain import drive

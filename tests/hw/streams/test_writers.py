@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested import flatten, nested_lists, nested_streams
+from nested_lists import flatten, nested_lists, nested_streams
 from stream_checks import check_every_cycle, gaps, quirk_masks
 from stream_model import PlainCompressedWriter, PlainValuesWriter
 

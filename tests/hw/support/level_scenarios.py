@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from nested import flatten
+from nested_lists import flatten
 
 from hw.level import Level
 from hw.streams.arrays import ArrayLoad, ArrayStore

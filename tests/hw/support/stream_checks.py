@@ -1,7 +1,7 @@
 """How the tests of the stream machine hold a block to its plain model, and to its laws as hardware."""
 
 from hypothesis import strategies as st
-from nested import flatten
+from nested_lists import flatten
 from stream_model import run_plain
 
 from hw.streams.quirks import CLEAN, PUBLIC

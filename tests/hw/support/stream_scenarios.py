@@ -6,7 +6,7 @@ Prints them when run as a script.
 import json
 
 from level_scenarios import LEVEL_SCENARIOS
-from nested import flatten
+from nested_lists import flatten
 from stream_trees import below, change, fiber, generator_of, grow, numbers
 
 from hw.streams.accumulators import MatrixReduce, VectorReduce
