@@ -43,12 +43,10 @@ def test_every_block_has_such_ports(block, simulator, tmp_path):
     ports = {wire.name: wire for wire in find(simulator).ports([source], interface.module, tmp_path)}
     for stream in interface.streams:
         if not stream.lane:
-            # The first of a port's consumers has a number behind the registers, and none in the twin alone.
-            prefix = stream.prefix if f"{stream.prefix}_tvalid" in ports else f"{stream.prefix}_0"
-            assert ports[f"{prefix}_tvalid"].direction == stream.direction
+            assert ports[f"{stream.prefix}_tvalid"].direction == stream.direction
             bits = sum(width for field, width in stream.widths.items() if field != MASK)  # that is in tkeep
             lane = -(-bits // 8) * 8
-            assert ports[f"{prefix}_tdata"].width == lane * len(stream.ports)
+            assert ports[f"{stream.prefix}_tdata"].width == lane * len(stream.ports)
     assert {"aclk", "aresetn"} <= ports.keys()
 
 

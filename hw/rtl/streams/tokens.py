@@ -43,7 +43,7 @@ def source(port: str, content: Content) -> Stream:
 
 def sink(port: str, content: Content) -> Stream:
     """The stream of an output port, for one consumer: ``hw.rtl.streams.fork`` makes several of it."""
-    return Stream(f"{port}[0]", port, "output", content)
+    return Stream(f"{port}[0]", f"{port}_0", "output", content)
 
 
 class Head:
