@@ -57,9 +57,7 @@ def evaluated(case: Case) -> Evaluated:
     Raises:
         InputError: it has no mapping, or one that cannot be had on its machine.
     """
-    if case.mapping is None:
-        raise InputError(f"{case.name}: there is no section mapping; add one, or search: fiberscope map")
-    found = evaluate_many(case.design, case.mapping.batch())
+    found = evaluate_many(case.design, case.loops.batch())
     if not found.valid[0]:
         raise InputError(f"{case.name}: the mapping cannot be had: {found.explained()}")
     return found

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fiberscope.analytic.density import Density, Numbers
+from fiberscope.analytic.density import Density, Numbers, distinct
 
 __all__ = ["ask", "empty", "expected"]
 
@@ -31,19 +31,8 @@ def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbe
     if extents[0].size <= _FEW:
         return np.asarray(question(list(extents)), np.float64)
     rows = np.stack([extent.reshape(-1) for extent in extents], axis=1)
-    keys, which = _different(rows)
+    keys, which = distinct(rows)
     return np.asarray(np.asarray(question(list(keys.T)), np.float64)[which].reshape(shape))
-
-
-def _different(rows: Whole) -> tuple[Whole, Whole]:
-    """The different rows, and which of them each is."""
-    spans = rows.max(axis=0) + 1
-    if float(np.prod(spans.astype(np.float64))) < 2.0**62:
-        keys = np.ravel_multi_index(tuple(rows.T), tuple(spans))
-        kept, which = np.unique(keys, return_inverse=True)
-        return np.stack(np.unravel_index(kept, tuple(spans)), axis=1), which.reshape(-1)
-    kept, which = np.unique(rows, axis=0, return_inverse=True)
-    return kept, which.reshape(-1)
 
 
 def empty(density: Density, extents: Sequence[Whole]) -> Numbers:

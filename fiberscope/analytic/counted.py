@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fiberscope.analytic.density import Counts, Density, Numbers, Tile
+from fiberscope.analytic.density import Counts, Density, Numbers, Tile, distinct
 
 __all__ = ["Actual", "Banded", "Counted", "Pieces"]
 
@@ -57,17 +57,6 @@ class Histogram:
     def shares(self) -> Numbers:
         """Of tiles, by occupancy."""
         return np.asarray(self.tiles / self.tiles.sum())
-
-
-def distinct(rows: Counts) -> tuple[Counts, Counts, Counts]:
-    """The distinct rows of an array, which of them each row is, and how often each occurs."""
-    extents = [int(extent) for extent in rows.max(axis=0, initial=0) + 1]
-    if prod(extents) >= 1 << 63:  # no number can tell a row
-        kept, which, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-        return kept, which.reshape(-1), counts
-    keys = np.ravel_multi_index(tuple(rows.T), extents)
-    keys, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.stack(np.unravel_index(keys, extents), axis=1), which, counts
 
 
 def _cut(extents: Counts | Extents, tile: Extents) -> Counts:
@@ -139,7 +128,7 @@ class Counted(Density):
     def _by_shape(question: Callable[[Extents], float], tile: Tile) -> Numbers:
         """The answer for each of as many shapes as there are in the arrays of extents."""
         extents = np.broadcast_arrays(*(np.asarray(extent, np.int64) for extent in tile))
-        shapes, which, _ = distinct(np.stack([extent.reshape(-1) for extent in extents], axis=1))
+        shapes, which = distinct(np.stack([extent.reshape(-1) for extent in extents], axis=1))
         answers = np.array([question(_extents(shape)) for shape in shapes], np.float64)
         return answers[which].reshape(extents[0].shape)
 
@@ -158,8 +147,8 @@ class Families:
     """
 
     def __init__(self, shape: Extents, parent: Extents, tile: Extents, pieces: Pieces) -> None:
-        parents, family, children = distinct(pieces.parents)
-        self.most = int(children.max(initial=0))  # tiles with nonzeros in one parent
+        parents, family = distinct(pieces.parents)
+        self.most = int(np.bincount(family).max(initial=0))  # tiles with nonzeros in one parent
         self._occupancies = pieces.occupancies
         by_parent = np.bincount(family, pieces.occupancies, len(parents)).astype(np.int64)
         self._parent = by_parent[family]
@@ -277,9 +266,9 @@ class Actual(Counted):
     def pieces(self, parent: Extents, tile: Extents) -> Pieces:
         """Counted by where each nonzero lies."""
         parents, within = np.divmod(self.coordinates, parent)
-        found, _, counts = distinct(np.concatenate([parents, within // tile], axis=1))
+        found, which = distinct(np.concatenate([parents, within // tile], axis=1))
         ranks = len(self.shape)
-        return Pieces(found[:, :ranks], found[:, ranks:], counts)
+        return Pieces(found[:, :ranks], found[:, ranks:], np.bincount(which))
 
 
 class Banded(Counted):

@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Counts", "Density", "Numbers", "Tile", "elements_of", "whole"]
+__all__ = ["Counts", "Density", "Numbers", "Tile", "distinct", "elements_of", "tiles_of", "whole"]
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -30,6 +30,26 @@ def elements_of(tile: Tile) -> Counts:
     for extent in tile:
         elements = elements * np.asarray(extent, np.int64)
     return np.asarray(elements)
+
+
+def tiles_of(parent: Tile, tile: Tile) -> Counts:
+    """How many tiles a parent is cut into, those at its far edges counted whole."""
+    pairs = (
+        (np.asarray(one, np.int64), np.asarray(other, np.int64))
+        for one, other in zip(parent, tile, strict=True)
+    )
+    return elements_of([-(-outer // inner) for outer, inner in pairs])
+
+
+def distinct(rows: Counts) -> tuple[Counts, Counts]:
+    """The distinct rows of an array, and which of them each row is."""
+    extents = [int(extent) for extent in rows.max(axis=0, initial=0) + 1]
+    if prod(extents) >= 1 << 63:  # no number can tell a row
+        kept, which = np.unique(rows, axis=0, return_inverse=True)
+        return kept, which.reshape(-1)
+    keys = np.ravel_multi_index(tuple(rows.T), extents)
+    keys, which = np.unique(keys, return_inverse=True)
+    return np.stack(np.unravel_index(keys, extents), axis=1), which
 
 
 def whole(numbers: ArrayLike) -> Numbers:

@@ -38,6 +38,17 @@ class Case:
     notes: tuple[str, ...]
     constraints: tuple[tuple[DirectiveSchema, Place], ...] = ()  # what is demanded of mappings, and where
 
+    @property
+    def loops(self) -> Mapping:
+        """The mapping.
+
+        Raises:
+            InputError: there is none.
+        """
+        if self.mapping is None:
+            raise InputError(f"{self.name}: there is no section mapping; add one, or search: fiberscope map")
+        return self.mapping
+
 
 def read_case(
     paths: Sequence[str | Path], settings: Map[str, object] | None = None, *, mapped: bool = True

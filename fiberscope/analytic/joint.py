@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.analytic.counted import Counted, distinct
-from fiberscope.analytic.density import Counts, Tile
+from fiberscope.analytic.counted import Counted
+from fiberscope.analytic.density import Counts, Tile, distinct
 
 __all__ = ["Operand", "pairs_nonempty", "probability_both"]
 
@@ -37,7 +37,7 @@ def pairs_nonempty(one: Operand, other: Operand) -> tuple[int, int]:
     _check(one, other, shared)
     first, second = _by_place(one, shared), _by_place(other, shared)
     both = np.concatenate([first, second]) if shared else np.zeros((len(first) + len(second), 1), np.int64)
-    _, which, _ = distinct(both)
+    _, which = distinct(both)
     ones = np.bincount(which[: len(first)], minlength=int(which.max(initial=-1)) + 1)
     others = np.bincount(which[len(first) :], minlength=len(ones))
     return int(np.dot(ones, others)), _tiles(one, one.ranks) * _tiles(other, set(other.ranks) - set(shared))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def read_energies(inputs: Inputs) -> EnergyTable | None:
     return _table(given, place.document.name)
 
 
+@cache
 def default_table() -> EnergyTable:
     """The table that ships: by class, of storage for each bit."""
     path = Path(str(files("fiberscope.analytic") / "energies.yaml"))

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from fiberscope.analytic.architecture import Architecture
+from fiberscope.analytic.directives import Names
 from fiberscope.analytic.mapping import Mapping
 from fiberscope.analytic.problem import Problem
 from fiberscope.analytic.schema import DirectiveSchema
 from fiberscope.analytic.source import Place
-from workloads.errors import nearest
 
 __all__ = ["read_mapping"]
 
@@ -47,10 +47,10 @@ def read_mapping(
     )
 
 
-class _Reader:
+class _Reader(Names):
     def __init__(self, architecture: Architecture, problem: Problem, notes: list[str]) -> None:
-        self.problem, self.notes = problem, notes
-        self.levels = [level.name for level in architecture.levels]
+        super().__init__(architecture, problem)
+        self.notes = notes
         shape = len(self.levels), len(problem.dimensions)
         self.temporal, self.spatial = np.ones(shape, np.int64), np.ones(shape, np.int64)
         plain = np.tile(np.arange(shape[1]), (shape[0], 1))
@@ -61,11 +61,7 @@ class _Reader:
         self.whole: list[tuple[np.ndarray, int, int]] = []  # bounds that take what is left
 
     def read(self, given: DirectiveSchema, place: Place) -> None:
-        name = given.target.partition("[")[0]
-        if name not in self.levels:
-            message = f"there is no level {given.target}; {nearest(given.target, self.levels)}"
-            raise (place / "target").error(message)
-        level = self.levels.index(name)
+        level = self.level(given, place)
         if given.remainders is not None:
             raise (place / "remainders").error(
                 "loops with a remainder are not modelled; leave remainders out"
@@ -78,7 +74,7 @@ class _Reader:
     def loops(self, level: int, given: DirectiveSchema, place: Place) -> None:
         spatial = given.type == "spatial"
         bounds, orders = (self.spatial, self.across) if spatial else (self.temporal, self.order)
-        for dimension, factor in self.factors(given, place / "factors").items():
+        for dimension, factor in self.bounds(given, place / "factors").items():
             if factor == 0:
                 self.whole.append((bounds, level, dimension))
             bounds[level, dimension] = max(factor, 1)
@@ -87,12 +83,10 @@ class _Reader:
         if spatial and given.split is not None:
             self.on_y[level, orders[level][given.split :]] = True
 
-    def factors(self, given: DirectiveSchema, place: Place) -> Map[int, int]:
-        entries = given.factors or []
-        texts = re.split(r"[\s,]+", entries.strip()) if isinstance(entries, str) else entries
+    def bounds(self, given: DirectiveSchema, place: Place) -> Map[int, int]:
         found: dict[int, int] = {}
-        for text in filter(None, texts):
-            match = _FACTOR.fullmatch(text.strip())
+        for text in self.factors(given):
+            match = _FACTOR.fullmatch(text)
             if match is None or match[2] not in ("=", "==", None):
                 raise place.error(f"a factor of a mapping is a dimension and its bound, as K=8, not {text}")
             name = match[1] if match[2] else match[1].rstrip("0123456789")
@@ -105,17 +99,9 @@ class _Reader:
             found[dimension] = number
         return found
 
-    def dimension(self, name: str, place: Place) -> int:
-        if name not in self.problem.dimensions:
-            raise place.error(f"there is no dimension {name}; {nearest(name, self.problem.dimensions)}")
-        return self.problem.dimensions.index(name)
-
     def permutation(self, given: str | list[str], place: Place) -> list[int]:
         """Dimensions inner to outer; those that are not named go outside."""
-        names = self.letters(given, place) if isinstance(given, str) else given
-        found = [self.dimension(name, place) for name in names]
-        if len(set(found)) < len(found):
-            raise place.error(f"{' '.join(names)} has a dimension twice")
+        found = self.dimensions(self.letters(given, place) if isinstance(given, str) else given, place)
         return [*found, *(one for one in range(len(self.problem.dimensions)) if one not in found)]
 
     def letters(self, given: str, place: Place) -> list[str]:
@@ -135,18 +121,11 @@ class _Reader:
             self.notes.append(text)
 
     def kept(self, level: int, given: DirectiveSchema, place: Place) -> None:
-        names = [tensor.name for tensor in self.problem.tensors]
         for key, kept in (("keep", True), ("bypass", False)):
             for at, name in enumerate(getattr(given, key)):
-                if name not in names:
-                    raise (place / key / at).error(f"there is no data space {name}; {nearest(name, names)}")
-                self.keep[level, names.index(name)] = kept
+                self.keep[level, self.tensor(name, place / key / at)] = kept
         for at, name in enumerate(given.rmw_first_update):
-            if name not in names:
-                raise (place / "rmw_first_update" / at).error(
-                    f"there is no data space {name}; {nearest(name, names)}"
-                )
-            self.reads_first[level, names.index(name)] = True
+            self.reads_first[level, self.tensor(name, place / "rmw_first_update" / at)] = True
         for key in ("no_coalesce", "no_reuse", "no_link_transfer"):
             if getattr(given, key):
                 self.notes.append(f"{key} is not modelled: every tile is reused as its loops allow")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fiberscope.analytic.density import Counts, Density, Numbers, Tile, elements_of, whole
+from fiberscope.analytic.density import Counts, Density, Numbers, Tile, elements_of, tiles_of, whole
 
 __all__ = ["FixedStructured"]
 
@@ -49,13 +49,7 @@ class FixedStructured(Density):
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
         """All, if each has a nonzero; else a nonzero each for as many as the parent has."""
-        tiles = elements_of(
-            [
-                -(-np.asarray(a, np.int64) // np.asarray(b, np.int64))
-                for a, b in zip(parent, tile, strict=True)
-            ]
-        )
-        return np.minimum(tiles, self.maximum(parent))
+        return np.minimum(tiles_of(parent, tile), self.maximum(parent))
 
     def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
         """One or two neighbouring occupancies."""

@@ -101,9 +101,7 @@ def density_sweep(
         raise InputError(f"{case.name}: there is no data space {tensor}; {nearest(tensor, names)}")
     if distribution not in MODELS:
         raise InputError(f"there is no distribution {distribution} to sweep; {nearest(distribution, MODELS)}")
-    if case.mapping is None:
-        raise InputError(f"{case.name}: there is no section mapping; add one, or search: fiberscope map")
-    number, mappings = names.index(tensor), case.mapping.batch()
+    number, mappings = names.index(tensor), case.loops.batch()
 
     def points() -> Iterator[Point]:
         traffic = None

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fiberscope.analytic.density import Counts, Density, Numbers, Tile, elements_of, whole
+from fiberscope.analytic.density import Counts, Density, Numbers, Tile, elements_of, tiles_of, whole
 
 __all__ = ["Uniform", "hypergeometric", "probability_none"]
 
@@ -58,7 +58,7 @@ class Uniform(Density):
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
         """One nonzero for each tile, if there are enough."""
-        return np.minimum(_tiles(parent, tile), self.maximum(parent))
+        return np.minimum(tiles_of(parent, tile), self.maximum(parent))
 
     def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
         """The hypergeometric probabilities."""
@@ -69,14 +69,6 @@ class Uniform(Density):
         extents = [int(np.asarray(extent)) for extent in parent]
         share = float(np.mean(np.asarray(occupancy))) / int(elements_of(extents))
         return Uniform(extents, share, occupancy)
-
-
-def _tiles(parent: Tile, tile: Tile) -> Counts:
-    """How many tiles a parent is cut into, those at its far edges counted whole."""
-    tiles = np.ones((), np.int64)
-    for outer, extent in zip(parent, tile, strict=True):
-        tiles = tiles * -(-np.asarray(outer, np.int64) // np.asarray(extent, np.int64))
-    return np.asarray(tiles)
 
 
 def probability_none(elements: ArrayLike, nonzeros: ArrayLike, drawn: ArrayLike) -> Numbers:

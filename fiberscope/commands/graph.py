@@ -19,8 +19,8 @@ from fiberscope.commands.recorded import (
     VcdWindow,
     recorded,
 )
-from fiberscope.commands.sim import CycleLimit, Histograms
-from fiberscope.errors import INTERRUPTED, InputError
+from fiberscope.commands.sim import CycleLimit, Histograms, ended
+from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 from fiberscope.rtl.options import Folder
 
@@ -104,7 +104,7 @@ def run(
         )
     deliver(report)
     show([streams_table(report)] if streams and json != STANDARD_OUTPUT else [], markdown=False)
-    return INTERRUPTED if report.ending == "interrupted" else 0
+    return ended(report, energy=False)
 
 
 @graph.command()

@@ -109,8 +109,13 @@ def _teller(progress: Progress | None, points: int) -> Callable[[Found], None]:
 
 
 def _show(best: Best, mapping: bool) -> None:
-    from fiberscope.analytic.mapper.show import told
-
-    print(told(best))
+    """What was looked at, what could not be had and why, and how the best was reached."""
+    found = best.found
+    print(f"Looked at {found.evaluated:,} mappings, {found.valid:,} of which can be had; {found.ended}.")
+    for reason, count in found.rejected.most_common():
+        print(f"  {count:>10,}  {reason}")
+    print(f"Better ones, and what they cost by {best.metrics[0]}:")
+    for evaluated, cost in found.improvements:
+        print(f"  {evaluated:>10,}  {cost:.6g}")
     if mapping:
         print(best.mapping())

@@ -10,9 +10,9 @@ from typing import Final
 
 from fiberscope.analytic.api import evaluated
 from fiberscope.analytic.inputs import Case, read_case
+from fiberscope.analytic.mapper.chunk import METRICS
 from fiberscope.analytic.mapper.constraints import Constraints, read_constraints
 from fiberscope.analytic.mapper.guided import guided
-from fiberscope.analytic.mapper.metrics import METRICS
 from fiberscope.analytic.mapper.search import Found, Limits, judge, outcomes
 from fiberscope.analytic.mapper.space import Space
 from fiberscope.analytic.mapper.walks import WALKS

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +15,14 @@ from fiberscope.analytic.density import Numbers
 from fiberscope.analytic.evaluate import Design, Evaluated, evaluate_many
 from fiberscope.analytic.fits import Fault, first_faults, mesh_faults, tile_faults
 from fiberscope.analytic.loops import Mappings
-from fiberscope.analytic.mapper.metrics import METRICS
 from fiberscope.analytic.mapping import Mapping
 
-__all__ = ["Outcome", "evaluate"]
+__all__ = ["METRICS", "Outcome", "evaluate"]
 
 Whole = NDArray[np.int64]
+
+# What mappings can be judged by: joules times cycles, cycles, picojoules.
+METRICS: Final = {"edp": attrgetter("edp"), "delay": attrgetter("cycles"), "energy": attrgetter("energy_pj")}
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fiberscope.analytic.architecture import Architecture
+from fiberscope.analytic.directives import Names
 from fiberscope.analytic.problem import Problem
 from fiberscope.analytic.schema import DirectiveSchema
 from fiberscope.analytic.source import Place
-from workloads.errors import nearest
 
 __all__ = ["Constraints", "read_constraints"]
 
@@ -64,18 +64,14 @@ def read_constraints(
     return Constraints(found.least, found.most, tuple(reader.inner), found.keep)
 
 
-class _Reader:
+class _Reader(Names):
     def __init__(self, architecture: Architecture, problem: Problem) -> None:
-        self.problem = problem
-        self.levels = [level.name for level in architecture.levels]
+        super().__init__(architecture, problem)
         self.found = Constraints.none(architecture, problem)
         self.inner: list[tuple[int, ...]] = list(self.found.inner)
 
     def read(self, given: DirectiveSchema, place: Place) -> None:
-        name = given.target.partition("[")[0]
-        if name not in self.levels:
-            raise (place / "target").error(f"there is no level {given.target}; {nearest(name, self.levels)}")
-        level = self.levels.index(name)
+        level = self.level(given, place)
         if given.type in ("temporal", "spatial"):
             self._loops(level, given, place)
         elif given.type != "max_overbooked_proportion":
@@ -83,43 +79,28 @@ class _Reader:
 
     def _loops(self, level: int, given: DirectiveSchema, place: Place) -> None:
         kind = int(given.type == "spatial")
-        entries = given.factors or []
-        texts = re.split(r"[\s,]+", entries.strip()) if isinstance(entries, str) else entries
-        for text in filter(None, (str(entry).strip() for entry in texts)):
+        for text in self.factors(given):
             self._factor(kind, level, text, place / "factors")
         if given.permutation is not None and not kind:
-            self.inner[level] = self._permutation(list(given.permutation), place / "permutation")
-
-    def _permutation(self, names: Sequence[str], place: Place) -> tuple[int, ...]:
-        found = tuple(self._dimension(name, place) for name in names)
-        if len(set(found)) < len(found):
-            raise place.error(f"{' '.join(names)} has a dimension twice")
-        return found
+            self.inner[level] = tuple(self.dimensions(list(given.permutation), place / "permutation"))
 
     def _factor(self, kind: int, level: int, text: str, place: Place) -> None:
         match = _FACTOR.fullmatch(text)
         if match is None:
             raise place.error(f"a constraint is a dimension and its bound, as K=8, K<=8 or K>=2, not {text}")
-        dimension, number = self._dimension(match[1], place), int(match[3])
+        dimension, number = self.dimension(match[1], place), int(match[3])
         number = number or self.problem.bounds[dimension]  # 0 is the whole dimension
         if match[2] != ">=":
             self.found.most[kind, level, dimension] = number
         if match[2] != "<=":
             self.found.least[kind, level, dimension] = number
 
-    def _dimension(self, name: str, place: Place) -> int:
-        if name not in self.problem.dimensions:
-            raise place.error(f"there is no dimension {name}; {nearest(name, self.problem.dimensions)}")
-        return self.problem.dimensions.index(name)
-
     def _kept(self, level: int, given: DirectiveSchema, place: Place) -> None:
-        names = [tensor.name for tensor in self.problem.tensors]
         for key, value in (("keep", _KEPT), ("bypass", _BYPASSED)):
             for at, name in enumerate(getattr(given, key)):
-                if name not in names:
-                    raise (place / key / at).error(f"there is no data space {name}; {nearest(name, names)}")
+                tensor = self.tensor(name, place / key / at)
                 if level == 0 and value == _BYPASSED:
                     raise (place / key / at).error(
                         f"{self.levels[0]} is the outermost level and keeps everything"
                     )
-                self.found.keep[level, names.index(name)] = value
+                self.found.keep[level, tensor] = value
