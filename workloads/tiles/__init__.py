@@ -1,0 +1,1 @@
+"""Tensors cut into tiles of their coordinate space: which of them hold something, and how much."""

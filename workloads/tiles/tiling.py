@@ -1,0 +1,197 @@
+"""Cuts a tensor into tiles of its coordinate space, keeping for each that holds something where and how much.
+
+Nothing is as large as the number of all tiles: a grid of 4,109 x 4,109 of which few hold something costs
+what those few cost. Every entry becomes one number, the place of its tile times the places of a tile plus its
+place inside; sorted, these numbers are all tiles behind one another, each in the order of a tree of fibers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from workloads.canonical import CsrArray, Integers, Values
+from workloads.errors import WorkloadError
+from workloads.fibertree import FiberTree
+from workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
+from workloads.tiles.metrics import METRICS, Metric
+
+__all__ = ["Tiled", "first_of_each", "tile"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tiled:
+    """The nonempty tiles of a tensor, in the order of their places; ranks are in storage order throughout.
+
+    Args:
+        extents: of the tensor.
+        shape: of a tile, at most the extents; the last tiles of a rank may be ragged.
+        order: which rank of the tensor as it was given each rank is.
+        places: of every entry, increasing: place of its tile x places of a tile + its place in the tile, the
+            last rank counting fastest.
+        tensor: as it was given.
+    """
+
+    extents: tuple[int, ...]
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+    places: Integers
+    tensor: SparseTensor
+
+    @property
+    def ranks(self) -> int:
+        """How many the tensor has."""
+        return len(self.shape)
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """How many tiles there are in each rank, empty ones counted."""
+        return _grid(self.extents, self.shape)
+
+    @property
+    def volume(self) -> int:
+        """Places of a tile that is not ragged."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        """How many tiles hold something."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where the entries of each tile begin, and where the last end."""
+        return np.append(np.flatnonzero(first_of_each(self.places // self.volume)), len(self.places))
+
+    @cached_property
+    def tiles(self) -> Integers:
+        """Of each nonempty tile its place in the grid, the last rank counting fastest."""
+        return self.places[self.starts[:-1]] // self.volume
+
+    @cached_property
+    def ids(self) -> tuple[Integers, ...]:
+        """For each rank the outer coordinate of each nonempty tile."""
+        return coordinates_at(self.grid, self.tiles)
+
+    @cached_property
+    def nonzeros(self) -> Integers:
+        """Of each nonempty tile."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def fibers(self) -> tuple[Integers, ...]:
+        """For each rank below the first, how many fibers it has in each nonempty tile: rows, of a matrix."""
+        return tuple(self._distinct_beginnings(rank) for rank in range(1, self.ranks))
+
+    @property
+    def words(self) -> Integers:
+        """Of each nonempty tile as a tree of compressed fibers."""
+        return self.moved(METRICS["words"])
+
+    def moved(self, metric: Metric) -> Integers:
+        """What fetching each nonempty tile moves."""
+        return metric.moved(self.nonzeros, self._fibers_below, self.ranks)
+
+    def held(self, metric: Metric) -> Integers:
+        """What each nonempty tile takes of a buffer."""
+        return metric.held(self.nonzeros, self._fibers_below, self.ranks)
+
+    def inner(self) -> tuple[Integers, ...]:
+        """For each rank the coordinate within its tile of every entry, in the order of ``places``."""
+        return coordinates_at(self.shape, self.places % self.volume)
+
+    def outer(self) -> Integers:
+        """Of every entry which nonempty tile it is in, counted from 0."""
+        return np.repeat(np.arange(len(self)), self.nonzeros)
+
+    def occupancies(self) -> tuple[Integers, Integers]:
+        """The numbers of nonzeros that tiles have, increasing, and how many have each; empty tiles too."""
+        found, counts = np.unique(self.nonzeros, return_counts=True)
+        empty = math.prod(self.grid) - len(self)
+        return (np.append(0, found), np.append(empty, counts)) if empty else (found, counts)
+
+    def csf(self, number: int) -> FiberTree:
+        """The tree of fibers of a nonempty tile, counted from 0, with coordinates within the tile."""
+        part = slice(self.starts[number], self.starts[number + 1])
+        names = {f"rank{rank}": size for rank, size in enumerate(self.shape)}
+        inside = coordinates_at(self.shape, self.places[part] % self.volume)
+        return FiberTree.from_coo(names, inside, self._values[part])
+
+    @cached_property
+    def _values(self) -> Values:
+        """Of every entry, in the order of ``places``."""
+        return self.tensor.values[np.argsort(_places(self.tensor, self.order, self.shape), kind="stable")]
+
+    @cached_property
+    def _fibers_below(self) -> Integers:
+        return np.sum(self.fibers, axis=0, dtype=np.int64) if self.fibers else np.zeros_like(self.nonzeros)
+
+    def _distinct_beginnings(self, ranks: int) -> Integers:
+        """Of each nonempty tile, how many ways of the first ranks' coordinates there are."""
+        first = first_of_each(self.places // math.prod(self.shape[ranks:]))
+        before = np.append(0, np.cumsum(first))
+        return np.diff(before[self.starts])
+
+
+def tile(tensor: SparseTensor | CsrArray, shape: Sequence[int], order: Sequence[int] | None = None) -> Tiled:
+    """Cut a tensor into tiles.
+
+    Args:
+        tensor: its entries are distinct; explicit zeros count as nonzeros.
+        shape: of a tile, for each rank of the tensor as given; more than an extent is cut to it.
+        order: the ranks in the order in which tiles and what is in them are stored, the first outermost; as
+            given if left out.
+
+    Raises:
+        WorkloadError: shape or order do not fit the tensor, or it has more places than 63 bits number.
+    """
+    if isinstance(tensor, sparse.csr_array):
+        tensor = SparseTensor.from_matrix(tensor)
+    assert isinstance(tensor, SparseTensor)
+    ranks = tuple(range(tensor.order)) if order is None else tuple(order)
+    _check(tensor, shape, ranks)
+    extents = tuple(tensor.shape[rank] for rank in ranks)
+    cut = tuple(min(shape[rank], tensor.shape[rank]) for rank in ranks)
+    if math.prod(_grid(extents, cut)) * math.prod(cut) > MOST_PLACES:
+        sizes = " x ".join(map(str, extents))
+        raise WorkloadError(f"{sizes} has more places than 63 bits number", fix="drop a rank of the tensor")
+    return Tiled(extents, cut, ranks, np.sort(_places(tensor, ranks, cut)), tensor)
+
+
+def _grid(extents: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(-(-extent // size) for extent, size in zip(extents, shape, strict=True))
+
+
+def _check(tensor: SparseTensor, shape: Sequence[int], order: tuple[int, ...]) -> None:
+    if len(shape) != tensor.order or min(shape, default=0) < 1:
+        given = " x ".join(map(str, shape))
+        raise WorkloadError(
+            f"a tile of {given} of {tensor.order} ranks", fix="an extent of at least 1 for each"
+        )
+    if sorted(order) != list(range(tensor.order)):
+        given = ", ".join(map(str, order))
+        raise WorkloadError(f"the order {given} of {tensor.order} ranks", fix="each of them once, from 0")
+
+
+def _places(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, ...]) -> Integers:
+    """Of every entry of the tensor, in its order."""
+    outer, inner = np.zeros(tensor.nonzeros, np.int64), np.zeros(tensor.nonzeros, np.int64)
+    for rank, size in zip(order, shape, strict=True):
+        which, within = np.divmod(tensor.coordinates[rank], size)
+        outer *= -(-tensor.shape[rank] // size)
+        outer += which
+        inner *= size
+        inner += within
+    outer *= math.prod(shape)
+    return np.add(outer, inner, out=outer)
+
+
+def first_of_each(increasing: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Of numbers in order, whether each differs from the one before; the first does."""
+    different = np.ones(len(increasing), bool)
+    np.not_equal(increasing[1:], increasing[:-1], out=different[1:])
+    return different
