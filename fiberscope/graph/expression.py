@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fiberscope.graph.nests import Nests, nests_of
@@ -32,10 +32,14 @@ class Unreadable(ValueError):  # noqa: N818 - what it says is about the graph, n
 
 @dataclass(frozen=True)
 class Access:
-    """A tensor at index variables, one a dimension."""
+    """A tensor at index variables, one a dimension.
+
+    ``places`` are the columns, from 0 on, of the tensor and of each variable in the text that was read.
+    """
 
     tensor: str
     variables: tuple[str, ...]
+    places: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
         """As one writes it."""

@@ -8,14 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from lark import (
-    Lark,
-    Transformer,
-    UnexpectedCharacters,
-    UnexpectedInput,
-    UnexpectedToken,
-    v_args,
-)
+from lark import Lark, Transformer, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 
 from fiberscope.teaal.expression import (
@@ -31,6 +24,7 @@ from fiberscope.teaal.expression import (
     Statement,
     Take,
 )
+from fiberscope.unreadable import UnreadableTextError, explained, refuse_the_huge
 
 __all__ = [
     "Arithmetic",
@@ -45,17 +39,7 @@ __all__ = [
 ]
 
 _STARTS = ("statement", "sum", "signature", "ranks", "directive", "arithmetic")
-_LONGEST = 2000  # characters; the cascades of the literature stay far below
-_DEEPEST = 40  # parentheses within one another
 _TAKE = "take"
-
-
-class UnreadableTextError(ValueError):
-    """A text that the grammar does not have; ``column`` counts from 0."""
-
-    def __init__(self, message: str, column: int) -> None:
-        self.column = column
-        super().__init__(message)
 
 
 @dataclass(frozen=True)
@@ -128,7 +112,7 @@ def _parser() -> Lark:
 
 
 def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - what the start stands for
-    _refuse_the_huge(text)
+    refuse_the_huge(text)
     try:
         return _Tree().transform(_parser().parse(text, start=start))
     except VisitError as error:
@@ -136,49 +120,7 @@ def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - what the start stand
             raise error.orig_exc from error
         raise
     except UnexpectedInput as error:
-        raise _explained(error, text) from error
-
-
-def _refuse_the_huge(text: str) -> None:
-    if len(text) > _LONGEST:
-        raise UnreadableTextError(f"{len(text):,} characters are too many; {_LONGEST:,} are read", 0)
-    depth = 0
-    for column, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth > _DEEPEST:
-            raise UnreadableTextError(f"more than {_DEEPEST} parentheses within one another", column)
-
-
-_WORDS = {
-    "NAME": "a name",
-    "PARAMETER": "a parameter",
-    "NUMBER": "a number",
-    "LSQB": "[",
-    "RSQB": "]",
-    "LPAR": "(",
-    "RPAR": ")",
-    "COMMA": ",",
-    "EQUAL": "=",
-    "PLUS": "+",
-    "MINUS": "-",
-    "STAR": "*",
-    "SLASH": "/",
-    "DOT": ".",
-    "$END": "the end",
-}
-
-
-def _explained(error: UnexpectedInput, text: str) -> UnreadableTextError:
-    """What was found where, and what would do."""
-    if isinstance(error, UnexpectedCharacters):
-        column = error.column - 1
-        return UnreadableTextError(f"found {text[column]!r}, which means nothing here", column)
-    assert isinstance(error, UnexpectedToken)
-    at_end = error.token.type == "$END"
-    found = "the end" if at_end else f"'{error.token}'"
-    wanted = sorted(_WORDS.get(word, word) for word in error.accepts or error.expected)
-    column = len(text) if at_end else int(error.pos_in_stream or 0)
-    return UnreadableTextError(f"found {found}, expected {' or '.join(wanted)}", column)
+        raise explained(error, text) from error
 
 
 @v_args(inline=True)

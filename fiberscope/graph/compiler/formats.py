@@ -1,0 +1,77 @@
+"""How the tensors of an expression are stored: ``B:ss,C:ss:10``, a letter a level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from fiberscope.errors import InputError
+from fiberscope.graph.netlist import Format
+
+__all__ = ["dense", "parse_formats"]
+
+LETTERS = {"d": "dense", "s": "compressed", "b": "bit vectors"}
+WITHOUT_BLOCKS = {  # levels of TACO that no scanner reads
+    "u": "compressed without an order",
+    "z": "singleton",
+    "c": "compressed with coordinates that repeat",
+    "q": "singleton with coordinates that repeat",
+}
+_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*)\s*:\s*([A-Za-z]*)\s*(?::\s*([0-9][0-9,\s]*))?\s*")
+_BETWEEN = re.compile(r",(?=\s*(?:[A-Za-z]|$))")
+
+
+def dense(dimensions: int) -> Format:
+    """What a tensor has of which no format is given."""
+    return Format("d" * dimensions, tuple(range(dimensions)))
+
+
+def parse_formats(texts: Iterable[str]) -> dict[str, Format]:
+    """Formats by tensor; the numbers are the dimension that each level stores, ``10`` or ``1,0``.
+
+    Raises:
+        InputError: one cannot be read, is of a level that has no blocks, or is given twice.
+    """
+    found: dict[str, Format] = {}
+    for entry in (entry for text in texts for entry in _BETWEEN.split(text)):
+        name, stored = _parse(entry)
+        if name in found:
+            raise InputError(f"format {entry.strip()}: {name} has one already; leave one out")
+        found[name] = stored
+    return found
+
+
+def _parse(entry: str) -> tuple[str, Format]:
+    match = _ENTRY.fullmatch(entry)
+    if match is None:
+        raise InputError(
+            f"format {entry.strip()!r}: write TENSOR:LETTERS or TENSOR:LETTERS:ORDER, as in C:ss:10"
+        )
+    name, letters, order = match.groups()
+    for letter in letters:
+        _check_letter(entry.strip(), letter)
+    return name, Format(letters, _order(entry.strip(), letters, order))
+
+
+def _check_letter(entry: str, letter: str) -> None:
+    if letter in WITHOUT_BLOCKS:
+        raise InputError(
+            f"format {entry}: {letter} is {WITHOUT_BLOCKS[letter]}, for which there are no blocks; {_known()}"
+        )
+    if letter not in LETTERS:
+        raise InputError(f"format {entry}: {letter} is no level; {_known()}")
+
+
+def _known() -> str:
+    return ", ".join(f"{letter} is {what}" for letter, what in LETTERS.items())
+
+
+def _order(entry: str, letters: str, order: str | None) -> tuple[int, ...]:
+    if order is None:
+        return tuple(range(len(letters)))
+    words = order.split(",") if "," in order else order.replace(" ", "")
+    dimensions = tuple(int(word) for word in words if word.strip().isdigit() and len(word) < 10)
+    if sorted(dimensions) != list(range(len(letters))):
+        every = ",".join(map(str, range(len(letters)))) or "none"
+        raise InputError(f"format {entry}: {order} should have each of {every} once, outermost level first")
+    return dimensions

@@ -1,0 +1,67 @@
+"""Texts that a grammar does not have: where, what was found there, and what would do."""
+
+from __future__ import annotations
+
+from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+__all__ = ["UnreadableTextError", "explained", "refuse_the_huge"]
+
+_LONGEST = 2000  # characters; the expressions of the literature stay far below
+_DEEPEST = 40  # parentheses within one another
+_WORDS = {
+    "NAME": "a name",
+    "PARAMETER": "a parameter",
+    "NUMBER": "a number",
+    "ASSIGN": "= or +=",
+    "LSQB": "[",
+    "RSQB": "]",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "LPAR": "(",
+    "RPAR": ")",
+    "COMMA": ",",
+    "EQUAL": "=",
+    "PLUS": "+",
+    "MINUS": "-",
+    "STAR": "*",
+    "SLASH": "/",
+    "DOT": ".",
+    "UNDERSCORE": "_",
+    "$END": "the end",
+}
+
+
+class UnreadableTextError(ValueError):
+    """A text that the grammar does not have; ``column`` counts from 0."""
+
+    def __init__(self, message: str, column: int) -> None:
+        self.column = column
+        super().__init__(message)
+
+
+def refuse_the_huge(text: str) -> None:
+    """Refuse what no one has written by hand, before a parser meets it.
+
+    Raises:
+        UnreadableTextError: the text is too long, or nested too deep.
+    """
+    if len(text) > _LONGEST:
+        raise UnreadableTextError(f"{len(text):,} characters are too many; {_LONGEST:,} are read", 0)
+    depth = 0
+    for column, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth > _DEEPEST:
+            raise UnreadableTextError(f"more than {_DEEPEST} parentheses within one another", column)
+
+
+def explained(error: UnexpectedInput, text: str) -> UnreadableTextError:
+    """What was found where, and what would do."""
+    if isinstance(error, UnexpectedCharacters):
+        column = error.pos_in_stream or 0
+        return UnreadableTextError(f"found {text[column]!r}, which means nothing here", column)
+    assert isinstance(error, UnexpectedToken)
+    at_end = error.token.type == "$END"
+    found = "the end" if at_end else f"'{error.token}'"
+    wanted = sorted(_WORDS.get(word, word) for word in error.accepts or error.expected)
+    column = len(text) if at_end else int(error.pos_in_stream or 0)
+    return UnreadableTextError(f"found {found}, expected {' or '.join(wanted)}", column)
