@@ -1,0 +1,39 @@
+"""Queries of a store, by DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from fiberscope.errors import InputError
+from fiberscope.store.columns import FIXED
+
+__all__ = ["run"]
+
+
+def run(sql: str, parts: Sequence[Path]) -> pa.Table:
+    """What a query gives of the rows of Parquet files, which it calls ``runs``.
+
+    Raises:
+        InputError: as DuckDB puts it, in a line.
+    """
+    with duckdb.connect(":memory:") as connection:
+        if parts:
+            connection.from_parquet([str(part) for part in parts]).create_view("runs")
+        else:
+            empty = pa.schema(FIXED.items()).empty_table()
+            connection.from_arrow(empty).create_view("runs")
+        try:
+            return connection.sql(sql).to_arrow_table()
+        except duckdb.Error as error:
+            raise InputError(f"{' '.join(sql.split())}: {_line(error)}") from error
+
+
+def _line(error: Exception) -> str:
+    """What is wrong, and what might have been meant."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    advice = [line for line in lines[1:] if line.startswith(("Candidate", "Did you mean"))]
+    return "; ".join([lines[0], *advice])

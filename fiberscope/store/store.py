@@ -1,0 +1,165 @@
+"""A folder of results that nothing half-written ever stands in, whoever is killed when.
+
+A row arrives as a file of its own, named by its digest: written under another name and renamed, so that it is
+there or not, and never twice. Now and then those that have arrived are gathered into parts of up to
+``PART_ROWS`` rows: the part is written and renamed first, the arrived files go afterwards, and one that is
+left over by a kill in between is passed over, as its digest is in a part. All parts have the same columns, so
+that other programs open ``FOLDER/*.parquet`` as it is.
+
+    study/runs-000000.parquet     parts
+    study/_arrived/<digest>.parquet
+    study/_arrived/lock           held by who gathers
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from filelock import FileLock
+
+from fiberscope.errors import InputError
+from fiberscope.report.document import Report
+from fiberscope.report.files import make_folder, write_bytes
+from fiberscope.store.columns import LARGE, parameters, unified, widened
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["PART_ROWS", "Store"]
+
+PART_ROWS = 1000
+GATHER_ROWS = 500  # files of one row that may pile up
+ABANDONED_SECONDS = 60.0  # what is still being written is younger
+
+
+class Store:
+    """The results of sweeps.
+
+    Args:
+        folder: made where it is not there, if ``make`` says so.
+
+    Raises:
+        InputError: the folder is not there or cannot be made.
+    """
+
+    def __init__(self, folder: str | Path, *, make: bool = False) -> None:
+        self.folder = Path(folder)
+        self._arrived = self.folder / "_arrived"
+        if make:
+            make_folder(self._arrived)
+        if not self._arrived.is_dir():
+            raise InputError(f"{folder}: holds no results; fiberscope sweep ... --store {folder} writes them")
+        self._lock = FileLock(self._arrived / "lock")
+        self._waiting = 0
+
+    def digests(self) -> set[str]:
+        """Of all rows."""
+        new = self._new()  # first: one that is gathered meanwhile is in a part
+        return {file.stem for file in new}.union(*map(_digests, self._parts()))
+
+    def add(self, digest: str, content: bytes) -> None:
+        """Keep a row, as ``columns.encoded`` makes it.
+
+        When this returns the row is there to stay, and once, whoever else adds it.
+        """
+        write_bytes(self._arrived / f"{digest}.parquet", content)
+        self._waiting += 1
+        if self._waiting >= GATHER_ROWS:
+            self.gather()
+
+    def gather(self) -> None:
+        """Put what has arrived into parts, and give all parts the same columns."""
+        with self._lock:
+            self._waiting = 0
+            new = self._new()
+            self._append([pq.read_table(file) for file in new])
+            for file in new:
+                file.unlink(missing_ok=True)
+            for file in self._arrived.glob(".*.tmp"):
+                if time.time() - file.stat().st_mtime > ABANDONED_SECONDS:
+                    file.unlink(missing_ok=True)
+
+    def forget(self, digests: Collection[str]) -> None:
+        """Take rows out, so that they are run again."""
+        self.gather()
+        gone = pa.array(digests, pa.string())
+        with self._lock:
+            for part in self._parts():
+                table = pq.read_table(part)
+                kept = table.filter(pc.invert(pc.is_in(table["digest"], gone)))
+                if len(kept) < len(table):
+                    _write(kept, part)
+
+    def table(self, sql: str) -> pa.Table:
+        """What a query gives; the rows are called ``runs``.
+
+        Raises:
+            InputError: the query cannot be run.
+        """
+        from fiberscope.store.query import run  # noqa: PLC0415  (writing needs no DuckDB)
+
+        with suppress(PermissionError):  # who may only read sees what has been gathered
+            self.gather()
+        return run(sql, self._parts())
+
+    def frame(self) -> pd.DataFrame:
+        """A row a finished point, with all columns but the report."""
+        found: pd.DataFrame = self.table(f"SELECT * EXCLUDE ({LARGE}) FROM runs").to_pandas()
+        return found
+
+    def reports(self, digests: Collection[str]) -> dict[str, Report]:
+        """The reports of runs by digest; a run that was refused or killed has none."""
+        names = ", ".join(f"'{digest}'" for digest in digests) or "''"
+        wanted = f"digest IN ({names}) AND {LARGE} IS NOT NULL"
+        rows = self.table(f"SELECT digest, {LARGE} FROM runs WHERE {wanted}").to_pylist()
+        return {row["digest"]: Report.model_validate_json(row[LARGE]) for row in rows}
+
+    def parameters(self) -> list[str]:
+        """The columns that are parameters of the runs."""
+        return parameters(unified(map(pq.read_schema, (*self._parts(), *self._new()))))
+
+    def _parts(self) -> list[Path]:
+        return sorted(self.folder.glob("runs-*.parquet"))
+
+    def _new(self) -> list[Path]:
+        return sorted(self._arrived.glob("*.parquet"))
+
+    def _append(self, rows: list[pa.Table]) -> None:
+        """Rows of digests that no part has go into the last part, if there is room, and into further ones."""
+        parts = self._parts()
+        have = set().union(*map(_digests, parts))
+        rows = [row for row in rows if row["digest"][0].as_py() not in have]
+        schema = unified([*map(pq.read_schema, parts), *(row.schema for row in rows)])
+        first = parts.pop() if rows and parts and _rows(parts[-1]) < PART_ROWS else None
+        for part in parts:
+            if not pq.read_schema(part).equals(schema):
+                _write(widened(pq.read_table(part), schema), part)
+        self._write_parts([*([pq.read_table(first)] if first else []), *rows], schema, len(parts))
+
+    def _write_parts(self, tables: Sequence[pa.Table], schema: pa.Schema, number: int) -> None:
+        whole = pa.concat_tables([widened(table, schema) for table in tables] or [schema.empty_table()])
+        for offset in range(0, len(whole), PART_ROWS):
+            path = self.folder / f"runs-{number + offset // PART_ROWS:06}.parquet"
+            _write(whole.slice(offset, PART_ROWS), path)
+
+
+def _digests(part: Path) -> set[str]:
+    return set(pq.read_table(part, columns=["digest"])["digest"].to_pylist())
+
+
+def _rows(part: Path) -> int:
+    rows: int = pq.read_metadata(part).num_rows
+    return rows
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    write_bytes(path, sink.getvalue().to_pybytes())

@@ -1,0 +1,189 @@
+"""The store: what is added stays, once, whoever is killed when; other programs open it as it is."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
+
+import pandas as pd
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fiberscope
+from fiberscope.errors import InputError
+from fiberscope.store import Store, store
+from fiberscope.store.columns import FIXED, encoded, parameters, unified
+from fiberscope.store.measures import measures
+
+
+def row(number: int, **parameters: object) -> tuple[str, bytes]:
+    """A digest and its row, which tells the number in ``cycles``."""
+    digest = f"{number:064x}"
+    config = {"pe.count": 32, "fibercache.size": 3 << 20, **parameters}
+    told = {"digest": digest, "status": "done", "cycles": number, "config": json.dumps(config)}
+    return digest, encoded(told, parameters)
+
+
+def filled(folder: Path, numbers: range, **parameters: object) -> Store:
+    made = Store(folder, make=True)
+    for number in numbers:
+        made.add(*row(number, **parameters))
+    return made
+
+
+def cycles(of: Store) -> list[int]:
+    return sorted(of.frame()["cycles"])
+
+
+def test_what_is_added_is_there_before_and_after_it_is_gathered(tmp_path: Path) -> None:
+    made = filled(tmp_path, range(5))
+    assert made.digests() == {f"{number:064x}" for number in range(5)}
+    assert cycles(made) == [0, 1, 2, 3, 4]
+    assert [file.name for file in tmp_path.glob("*.parquet")] == ["runs-000000.parquet"]
+    assert not list((tmp_path / "_arrived").glob("*.parquet"))
+
+
+def test_parts_are_filled_before_new_ones_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "PART_ROWS", 3)
+    monkeypatch.setattr(store, "GATHER_ROWS", 4)
+    made = filled(tmp_path, range(10))
+    assert cycles(made) == list(range(10))
+    assert [len(pd.read_parquet(part)) for part in sorted(tmp_path.glob("*.parquet"))] == [3, 3, 3, 1]
+
+
+def test_a_row_that_is_added_again_is_there_once(tmp_path: Path) -> None:
+    made = filled(tmp_path, range(3))
+    made.gather()
+    filled(tmp_path, range(2, 5))
+    assert cycles(made) == [0, 1, 2, 3, 4]
+
+
+def test_all_parts_have_all_columns_and_a_parameter_not_given_is_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "PART_ROWS", 2)
+    made = filled(tmp_path, range(4), **{"pe.count": 8})
+    made.gather()
+    filled(tmp_path, range(4, 6), **{"fibercache.size": 1024})
+    frame = made.frame().set_index("cycles")
+    assert list(frame["pe_count"]) == [8, 8, 8, 8, 32, 32]
+    assert list(frame["fibercache_size"]) == [3 << 20] * 4 + [1024] * 2
+    assert made.parameters() == ["fibercache_size", "pe_count"]
+
+
+def test_pandas_and_polars_open_it_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    polars = pytest.importorskip("polars")
+    monkeypatch.setattr(store, "PART_ROWS", 3)
+    filled(tmp_path, range(5), **{"pe.count": 8}).gather()
+    filled(tmp_path, range(5, 7), radix="auto").gather()
+    for opened in (pd.read_parquet(tmp_path), polars.read_parquet(tmp_path / "*.parquet")):
+        assert opened.shape == (7, len(FIXED) + 2)
+        assert sorted(opened["cycles"]) == list(range(7))
+
+
+def test_rows_that_are_forgotten_are_gone_and_may_come_again(tmp_path: Path) -> None:
+    made = filled(tmp_path, range(5))
+    made.forget([f"{number:064x}" for number in (1, 3)])
+    assert cycles(made) == [0, 2, 4]
+    made.add(*row(3))
+    assert cycles(made) == [0, 2, 3, 4]
+
+
+def test_a_query_is_asked_in_sql(tmp_path: Path) -> None:
+    made = filled(tmp_path, range(9), **{"pe.count": 8})
+    assert made.table("SELECT max(cycles) AS most FROM runs WHERE pe_count = 8").to_pylist() == [{"most": 8}]
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT cycels FROM runs", 'SELECT cycels FROM runs: Binder Error: Referenced column "cycels" not'),
+        ("SELEC", "SELEC: Parser Error: syntax error at or near"),
+    ],
+)
+def test_a_query_that_cannot_be_costs_a_line(tmp_path: Path, sql: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        filled(tmp_path, range(1)).table(sql)
+    assert str(raised.value).startswith(message)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no results; fiberscope sweep"):
+        Store(tmp_path)
+
+
+def test_an_empty_store_has_no_rows(tmp_path: Path) -> None:
+    assert len(Store(tmp_path, make=True).frame()) == 0
+
+
+def test_a_report_is_kept_with_its_measures(tmp_path: Path) -> None:
+    report = fiberscope.simulate("gamma", "uniform:rows=30,cols=30,nonzeros=90", pe__count=4)
+    told = measures(report, "pe.merger")
+    made = Store(tmp_path, make=True)
+    made.add("ab", encoded({"digest": "ab", "status": "done", **told}, {"pe.count": 4}))
+    kept = made.table("SELECT * FROM runs").to_pylist()[0]
+    assert made.reports(["ab"]) == {"ab": report}
+    assert (kept["cycles"], kept["operations_multiply"]) == (report.cycles, report.operations["multiply"])
+    assert kept["traffic_bytes"] == sum(
+        kept[f"traffic_{name}_{way}_bytes"] for name in report.traffic for way in ("read", "write")
+    )
+    assert (kept["workers"], kept["worker_count"]) == ("pe.merger", 4)
+    assert kept["busy"] + kept["input_stall"] + kept["output_stall"] + kept["idle"] == 4 * report.cycles
+    assert json.loads(kept["families"])["pe.merger"]["busy"] == kept["busy"]
+
+
+KINDS = st.sampled_from([pa.int64(), pa.float64(), pa.string(), pa.bool_()])
+SCHEMAS = st.lists(st.dictionaries(st.sampled_from("abc"), KINDS), min_size=1, max_size=4)
+
+
+@given(SCHEMAS)
+@settings(max_examples=50, deadline=None)
+def test_schemas_go_together_in_any_order(kinds: list[dict[str, pa.DataType]]) -> None:
+    schemas = [pa.schema(each) for each in kinds]
+    made = unified(schemas)
+    assert made == unified(schemas[::-1]) == unified([made, *schemas])
+    assert set(made.names) == {*FIXED, *(name for each in kinds for name in each)}
+    assert parameters(made) == []
+
+
+def write_until_killed(folder: Path, numbers: list[int], said: Path) -> None:
+    """Add rows and gather, and say after each row that it is there."""
+    store.PART_ROWS, store.GATHER_ROWS = 7, 3
+    made = Store(folder, make=True)
+    for number in numbers:
+        made.add(*row(number, **({"radix": 64} if number > 200 else {})))
+        with said.open("a") as file:
+            file.write(f"{number}\n")
+
+
+@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_nothing_added_is_lost_or_twice_however_often_two_writers_are_killed(
+    tmp_path: Path, kills: int
+) -> None:
+    chance, said, folder = random.Random(kills), tmp_path / "said", tmp_path / "store"
+    context = multiprocessing.get_context("fork")
+    for kill in range(kills // 2):
+        numbers = list(range(kill * 40, kill * 40 + 400))  # most of them again
+        writers = [context.Process(target=write_until_killed, args=(folder, numbers, said)) for _ in range(2)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            time.sleep(chance.uniform(0.02, 0.15))
+            os.kill(writer.pid or 0, signal.SIGKILL)
+            writer.join()
+    promised = {int(line) for line in said.read_text().splitlines()}
+    made = Store(folder)
+    assert promised
+    found = cycles(made)
+    assert len(found) == len(set(found))
+    assert promised <= set(found)
+    assert len(pd.read_parquet(folder)) == len(found) == len(made.digests())
