@@ -1,0 +1,101 @@
+"""The meter: what a tiled kernel moves, counted by walking its outer loops with the real tiles.
+
+It is the judge of every prediction and every scheme. Words have 4 bytes: a value, a coordinate, or an entry
+of a segment array each. Rules: ``docs/d2t2.md``, *The meter*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from fiberscope.errors import InputError
+from fiberscope.tiling.kernel import Kernel
+from fiberscope.tiling.partials import level_counts
+from fiberscope.tiling.walk import Fetched, Overflow, walk
+from workloads.tensor import SparseTensor
+from workloads.tiles.tiling import tile
+
+__all__ = ["Measured", "OutputRule", "Written", "measure"]
+
+OutputRule = Literal["auto", "stationary", "streamed"]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written of the output: partial tiles (visits), words of 4 bytes, nonzeros."""
+
+    visits: int
+    words: int
+    nonzeros: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a tiled kernel moved.
+
+    Args:
+        inputs: by operand.
+        output: partial tiles, each written once a visit.
+        iterations: of the outer loops, in which all operands have a tile.
+    """
+
+    inputs: Mapping[str, Fetched]
+    output: Written
+    iterations: int
+
+    @property
+    def total(self) -> int:
+        """Words of all inputs and of the output."""
+        return sum(each.words for each in self.inputs.values()) + self.output.words
+
+    def words(self) -> dict[str, int]:
+        """Words by operand, of the output as ``O``, and in all."""
+        inputs = {name: each.words for name, each in self.inputs.items()}
+        return {**inputs, "O": self.output.words, "total": self.total}
+
+
+def measure(
+    kernel: Kernel,
+    tensors: Mapping[str, SparseTensor],
+    shape: Mapping[str, int],
+    *,
+    output: OutputRule = "auto",
+    overflow: Overflow | None = None,
+) -> Measured:
+    """Walk the outer loops with the real tiles, and count.
+
+    Args:
+        kernel: a product, with the order of its loops.
+        tensors: operands by name, their ranks as the kernel is written; every entry counts as a nonzero.
+        shape: sides of a tile by index.
+        output: ``stationary``, also ``auto``: a partial tile stays in its buffer while loops deeper than its
+            last index run; ``streamed``: it is written at each iteration.
+        overflow: of inputs that may exceed their buffers, what happens then; none by default.
+
+    Raises:
+        InputError: the kernel is no single product.
+    """
+    if not kernel.is_product:
+        raise InputError(f"{kernel}: only a product of tensors can be measured; measure its terms")
+    tiled = {
+        name: (ranks, tile(tensors[name], [shape[index] for index in ranks]))
+        for name, ranks in kernel.indices.items()
+        if name in kernel.inputs
+    }
+    fetched, iterations = walk(kernel.order, tiled, overflow)
+    return Measured(fetched, _written(kernel, tensors, shape, output), iterations)
+
+
+def _written(
+    kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Mapping[str, int], output: OutputRule
+) -> Written:
+    outside = kernel.order if output == "streamed" else kernel.order[: kernel.depth(kernel.result)]
+    reduced = [index for index in outside if index in kernel.contracted]
+    operands = [(kernel.indices[name], tensors[name]) for name in kernel.inputs]
+    ranks = kernel.indices[kernel.result]
+    counts = level_counts(operands, ranks, reduced, shape)
+    visits, nonzeros = counts[0], counts[-1]
+    words = 2 * sum(counts[1:]) + (len(ranks) + 1) * visits if ranks else visits  # csf_words, over all visits
+    return Written(visits, words, nonzeros)
