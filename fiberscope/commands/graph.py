@@ -40,6 +40,13 @@ _Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="The picture; <graph>.svg by default.")
 ]
 
+_Rewrites = Annotated[
+    str, typer.Option("--optimise", metavar="NAME,...", help="The rewrites, or all of them.")
+]
+_Graph = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="The graph; <graph>_optimised.gv by default."),
+]
 _ValueBits = Annotated[int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Of every value.")]
 
 
@@ -186,6 +193,37 @@ def export(
     ):
         write_text(path, text)
         print(f"Written: {path}")
+
+
+@graph.command()
+def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) -> None:
+    """Rewrite a graph so that it computes the same with fewer blocks or tokens.
+
+    \b
+    Rewrites, each by its name, in the order given:
+      common-scanners   blocks that do the same to the same streams are one
+      nary-joiners      a tree of joiners of one kind is one joiner
+      locate            a dense level in an intersection is asked, not walked along
+      scalar-broadcast  a scalar stands in a register of its ALU
+      dead-droppers     droppers that can find nothing to drop go
+
+    \b
+    Examples:
+      fiberscope graph optimise examples/graphs/fig11_coiterate.gv --optimise locate -o located.gv
+    """
+    from fiberscope.graph.check import check as check_graph
+    from fiberscope.graph.read import read_gv
+    from fiberscope.graph.rewrites import rewrites_named, rewritten
+    from fiberscope.graph.write import write_gv
+
+    names, path = rewrites_named(rewrites), output or Path(f"{file.stem}_optimised.gv")
+    check_outputs({"the graph rewritten": path}, {"the graph": file})
+    read = read_gv(file)
+    check_graph(read)
+    made = rewritten(read, names)
+    write_gv(made, path)
+    print(f"Blocks: {len(read.nodes)} before, {len(made.nodes)} behind {', '.join(names)}")
+    print(f"Written: {path}")
 
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.+)", re.DOTALL)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fiberscope.errors import InputError
-from fiberscope.graph.nests import Nest, Nests, nests_of
+from fiberscope.graph.nests import Nest, Nests, drops_empty, nests_of
 from fiberscope.graph.netlist import Graph, Node
 from fiberscope.graph.storage import BitLevel, CompressedLevel, StoredTensor
 from hw.level import Level
@@ -23,6 +23,7 @@ from hw.streams.dense import DenseScanner
 from hw.streams.droppers import EmptyFiberDropper, StopDropper
 from hw.streams.hold import CoordinateHold
 from hw.streams.join import Intersect, Union
+from hw.streams.locator import DenseLocator
 from hw.streams.points import PointToFiber
 from hw.streams.reduce import ScalarReduce
 from hw.streams.repeater import Repeater, RepeatSignalGenerator
@@ -64,14 +65,6 @@ class Context:
         stream = next(stream for stream in self.graph.streams_into(node) if stream.input == port)
         return self.nests[stream.source, stream.output]
 
-    def dropped(self, nest: Nest) -> bool:
-        """Whether coordinates of a nest's empty fibers are dropped, so that reducers must drop their sums."""
-        droppers = [node for node in self.graph.nodes.values() if node.type == "crddrop"]
-        return any(
-            self.nest_into(node, "outer") == nest[:-1] and self.nest_into(node, "inner") == nest
-            for node in droppers
-        )
-
     def carried_into(self, node: Node) -> Protocol:
         """What the first stream into a block carries."""
         return CARRIES[next((stream.kind for stream in self.graph.streams_into(node)), "ref")]
@@ -99,6 +92,8 @@ def output_port(node: Node, port: str) -> str:
     """What a block calls an output of its node; one of a numbered kind is a port of its own for each."""
     if node.type == "fiberlookup" and port == "crd" and node["format"] == "bitvector":
         return "out_bv"
+    if port == "located":
+        return "out_ref2"
     return "out_stream" if port == "out" else f"out_{port.replace('[', '').replace(']', '')}"
 
 
@@ -117,6 +112,10 @@ def _scanner(name: str, node: Node, context: Context) -> StreamBlock:
     return (SkippingScanner if skips else CompressedScanner)(name, compressed, context.quirks)
 
 
+def _locator(name: str, node: Node, context: Context) -> StreamBlock:
+    return DenseLocator(name, context.tensors[node["tensor"]].shape[int(node["mode"])])
+
+
 def _writer(name: str, node: Node, context: Context) -> StreamBlock:
     words = node["format"] == "bitvector"
     return (ValuesWriter if node.writes_values or words else CompressedWriter)(name, quirks=context.quirks)
@@ -127,13 +126,11 @@ def _array(name: str, node: Node, context: Context) -> StreamBlock:
 
 
 def _alu(name: str, node: Node, context: Context) -> StreamBlock:
-    operation = BINARY.get(node.type, node.type)
-    constant = node["in2"] or node["const0"]
-    if constant:
-        return UnaryAlu(name, operation, float(constant), quirks=context.quirks)
-    if node["sub"] == "1":
-        operation = "sub"
-    return Alu(name, operation, quirks=context.quirks)
+    operation = "sub" if node["sub"] == "1" else BINARY.get(node.type, node.type)
+    if not node.is_unary:
+        return Alu(name, operation, quirks=context.quirks)
+    scalar = context.tensors[node["scalar"]].values[0] if node["scalar"] else node["in2"] or node["const0"]
+    return UnaryAlu(name, operation, float(scalar), quirks=context.quirks)
 
 
 def _unary(name: str, node: Node, context: Context) -> StreamBlock:
@@ -141,8 +138,7 @@ def _unary(name: str, node: Node, context: Context) -> StreamBlock:
 
 
 def _reduce(name: str, node: Node, context: Context) -> StreamBlock:
-    dropped = context.dropped(context.nest_into(node, "val"))
-    drops = node["empty"] == "drop" or (dropped and node["empty"] != "keep")
+    drops = drops_empty(context.graph, context.nests, node)
     return ScalarReduce(name, drop_empty=drops, quirks=context.quirks)
 
 
@@ -192,6 +188,7 @@ def _word_intersect(name: str, node: Node, context: Context) -> StreamBlock:
 _MAKERS: Mapping[str, Callable[[str, Node, Context], StreamBlock]] = {
     "fiberlookup": _scanner,
     "fiberwrite": _writer,
+    "locate": _locator,
     "arrayvals": _array,
     "repeat": _plain(Repeater),
     "repsiggen": _plain(RepeatSignalGenerator),

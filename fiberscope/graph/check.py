@@ -42,7 +42,9 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
 
 def operands_of(graph: Graph) -> list[str]:
     """The tensors that a graph reads and does not write, in the order of its formats, then of its nodes."""
-    read = {n["tensor"] for n in graph.nodes.values() if n.type in ("fiberlookup", "arrayvals")}
+    nodes = graph.nodes.values()
+    read = {n["tensor"] for n in nodes if n.type in ("fiberlookup", "locate", "arrayvals")}
+    read |= {n["scalar"] for n in nodes if n["scalar"]}
     written = {node["tensor"] for node in graph.writers}
     named = [name for name in graph.formats if name in read]
     return [name for name in dict.fromkeys([*named, *sorted(read)]) if name not in written]

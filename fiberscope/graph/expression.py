@@ -220,7 +220,9 @@ class _Tree:
         if node["sub"] == "1" and function == "add":
             function = "sub"
         constant = node["in2"] or node["const0"]
-        if constant and len(operands) == 1:
+        if node["scalar"] and len(operands) == 1:
+            operands = [*operands, Access(node["scalar"], ())]
+        elif constant and len(operands) == 1:
             operands = [*operands, Constant(float(constant))]
         if function not in (UNARY if len(operands) == 1 else BINARY):
             raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
@@ -245,6 +247,8 @@ class _Tree:
                 found.insert(0, source["index"])
                 if stream.output == "crd" and not stream.input.startswith(("crd", "bv")):
                     return found  # located: in a dense level the coordinate is the position
+            if stream.output == "located":
+                found.insert(0, source["index"])
             stream = self._graph.feeding(source, _back(source, stream))
         return found
 
@@ -256,6 +260,8 @@ def _back(node: Node, stream: Stream) -> str:
             raise Unreadable(f"{node} feeds an array with what are no references")
         before = node.type == "bvintersect"
         return stream.output.replace("ref", "bv") if before else stream.output
+    if stream.output == "located":
+        return "base"
     return THROUGH.get(node.type, "ref")
 
 

@@ -13,7 +13,7 @@ from fiberscope.graph.faults import Faults
 from fiberscope.graph.netlist import Graph, Node, Stream
 from fiberscope.graph.ports import JOINERS, OUTER_INNER
 
-__all__ = ["Nest", "Nests", "nests_of"]
+__all__ = ["Nest", "Nests", "drops_empty", "in_order", "nests_of"]
 
 Nest: TypeAlias = tuple[str, ...]
 Nests: TypeAlias = Mapping[tuple[str, str], Nest]  # by node and output
@@ -35,7 +35,7 @@ class _Walk:
     def __init__(self, graph: Graph, faults: Faults) -> None:
         self._graph, self._faults = graph, faults
         self.nests: dict[tuple[str, str], Nest] = {}
-        for node in _in_order(graph, faults):
+        for node in in_order(graph, faults):
             inputs = self._inputs(node)
             if all(nest is not None for nest in inputs.values()):
                 self._visit(node, {port: nest for port, nest in inputs.items() if nest is not None})
@@ -112,7 +112,21 @@ def _loops(nest: Nest) -> str:
     return "loops " + ",".join(nest) if nest else "no loop"
 
 
-def _in_order(graph: Graph, faults: Faults) -> list[Node]:
+def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
+    """Whether a reducer drops the sums of empty fibers: as it says, else if their coordinates are dropped."""
+    if node["empty"]:
+        return node["empty"] == "drop"
+
+    def nest_into(one: Node, input: str) -> Nest:
+        stream = next(stream for stream in graph.streams_into(one) if stream.input == input)
+        return nests[stream.source, stream.output]
+
+    nest = nest_into(node, "val")
+    droppers = (one for one in graph.nodes.values() if one.type == "crddrop")
+    return any(nest_into(one, "outer") == nest[:-1] and nest_into(one, "inner") == nest for one in droppers)
+
+
+def in_order(graph: Graph, faults: Faults | None = None) -> list[Node]:
     """Blocks, each behind all that feed it; skips do not count, as they go back."""
     waiting = {node.name: 0 for node in graph.nodes.values()}
     forward = [stream for stream in graph.streams if stream.input != "skip"]
@@ -130,6 +144,6 @@ def _in_order(graph: Graph, faults: Faults) -> list[Node]:
             if not waiting[consumer]:
                 ready.append(consumer)
     left = [graph.nodes[name] for name, count in waiting.items() if count > 0]
-    if left:
+    if left and faults is not None:
         faults.add(left[0].place, f"streams go in a circle through {', '.join(map(str, left[:4]))}")
     return ordered

@@ -87,8 +87,10 @@ class Node:
 
     @property
     def is_unary(self) -> bool:
-        """Whether it is an ALU of one stream: a function of one operand, or of one and a constant."""
-        return bool(self["in2"] or self["const0"] or "rb_const" in self.primitive.attributes)
+        """Whether it is an ALU of one stream: of one operand, or of one and a register."""
+        return bool(
+            self["in2"] or self["const0"] or self["scalar"] or "rb_const" in self.primitive.attributes
+        )
 
     @property
     def phase(self) -> int:
@@ -100,7 +102,9 @@ class Node:
         """What it is, in a word or two: ``fiberlookup B0 i``."""
         if self.type == "fiberwrite" and self.writes_values:
             return f"fiberwrite {self['tensor']} vals"
-        tensor = self["tensor"] + (self["mode"] if self.type in ("fiberlookup", "fiberwrite") else "")
+        tensor = self["tensor"] + (
+            self["mode"] if self.type in ("fiberlookup", "fiberwrite", "locate") else ""
+        )
         variables = self["index"] or ",".join(filter(None, (self["outer"], self["inner"])))
         return " ".join(filter(None, (self.type, tensor, variables)))
 

@@ -71,7 +71,7 @@ def _inner(port: str, attributes: Attributes) -> str | None:
 
 
 def _alu() -> Primitive:
-    own = {"sub": "0", "in2": "", "const0": ""}
+    own = {"sub": "0", "in2": "", "const0": "", "scalar": ""}
     return Primitive((Port("val[]", (VAL,)),), (Port("val", (VAL,)),), own, "{Type}")
 
 
@@ -101,6 +101,13 @@ PRIMITIVES: Mapping[str, Primitive] = {
         {**_LEVEL, "index": "", "segsize": "", "crdsize": "", "size": "", "sink": "true", "ends": "true"},
         "FiberWrite {index}: {tensor}{mode}\n{format}",
         "green3",
+    ),
+    "locate": Primitive(
+        (Port("crd", (CRD,)), Port("ref", (REF,)), Port("base", (REF, CRD), optional=True)),
+        (Port("crd", (CRD,)), Port("ref", (REF,)), Port("located", (REF,))),
+        {"index": None, "tensor": None, "mode": None},
+        "Locate {index}: {tensor}{mode}",
+        "green4",
     ),
     "arrayvals": Primitive(
         (Port("ref", (REF, CRD)),),
