@@ -8,7 +8,7 @@ from fiberscope.graph.compiler.checks import check_assignment, complete_formats
 from fiberscope.graph.compiler.formats import parse_formats
 from fiberscope.graph.compiler.language import parse
 from fiberscope.graph.compiler.notation import Notation, TensorPath, paths_of
-from fiberscope.graph.compiler.orders import check_order, default_order
+from fiberscope.graph.compiler.orders import Orders
 from fiberscope.graph.compiler.sums import accesses, with_sums
 from fiberscope.graph.expression import Assignment
 from fiberscope.graph.netlist import Format
@@ -42,9 +42,10 @@ def notation_of(
     stored = complete_formats(assignment, formats or {})
     expression = with_sums(assignment)
     result = TensorPath(assignment.result, stored[assignment.result.tensor], ())
-    paths = [result, *(TensorPath(access, stored[access.tensor]) for access in accesses(expression))]
-    loops = tuple(order) or default_order(paths)
-    check_order(loops, paths)
+    operands = [TensorPath(access, stored[access.tensor]) for access in accesses(expression)]
+    orders = Orders(result, operands, expression)
+    loops = tuple(order) or orders.default()
+    orders.check(loops)
     scope = tuple(variable for variable in loops if variable in result.access.variables)
     return Notation(
         loops,

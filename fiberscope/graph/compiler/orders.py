@@ -1,38 +1,147 @@
 """Orders of loops: which go through every tensor as it is stored, and which one is the default.
 
-A loop nest goes through a tensor level by level, so that the variables of a path stand in the order in their
-own order: the legal orders are those of the graph whose edges are the steps of all paths.
+A loop nest goes through an operand level by level, and a sum that is one term among others ends before the
+other terms are met, so that its loops are inside all of theirs. These are steps from one variable to another;
+the legal orders take all of them. The result may be stored otherwise: what collects it sorts it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from fiberscope.errors import InputError
 from fiberscope.graph.compiler.notation import TensorPath
+from fiberscope.graph.compiler.sums import variables_of
+from fiberscope.graph.expression import Expression, Operation, Sum
 
-__all__ = ["check_order", "default_order", "legal_orders"]
-
-Steps = Mapping[str, Collection[str]]  # of each variable those that come right before it in a path
+__all__ = ["Orders"]
 
 
-def default_order(paths: Sequence[TensorPath]) -> tuple[str, ...]:
-    """The order that the formats ask for.
+@dataclass(frozen=True)
+class _Step:
+    """One loop outside another, for a tensor's sake, or without one for that of a sum."""
 
-    Each variable hangs below the deepest of those before it; the order goes through that forest by levels.
-    Source: the public compiler of the Sparse Abstract Machine (github.com/weiya711/sam).
+    outer: str
+    inner: str
+    path: TensorPath | None = None
+
+
+class Orders:
+    """The orders of an expression's loops.
 
     Args:
-        paths: of the result, then of the operands.
-
-    Raises:
-        InputError: the formats allow no order.
+        result: how it is stored.
+        operands: the paths of the expression's accesses.
+        expression: with its sums.
     """
-    before = {variable: dict.fromkeys(others) for variable, others in _steps(paths).items()}
-    levels = _levels(paths)
+
+    def __init__(self, result: TensorPath, operands: Sequence[TensorPath], expression: Expression) -> None:
+        self._result = list(_along(result))
+        self._stored = [step for path in operands for step in _along(path)]
+        within = expression.operand if isinstance(expression, Sum) else expression
+        self._sums = list(_around_sums(within, variables_of(within)))
+        self.variables = tuple(dict.fromkeys(v for path in (result, *operands) for v in path.variables))
+
+    def default(self) -> tuple[str, ...]:
+        """The order that the formats ask for; the result's is followed if that can be.
+
+        Raises:
+            InputError: the operands allow no order.
+        """
+        stored, legal = self._stored, [*self._stored, *self._sums]
+        for steps in ([*self._result, *stored], [*self._result, *legal], legal):
+            order = _forest_order(self.variables, steps)
+            if order and not _against(order, legal):
+                return order
+        raise InputError(self._cyclic())
+
+    def legal(self) -> Iterator[tuple[str, ...]]:
+        """All orders that can be taken."""
+        return _completed((), _before(self.variables, [*self._stored, *self._sums]))
+
+    def check(self, order: Sequence[str]) -> None:
+        """Refuse an order that is not of these variables, or none of the legal ones.
+
+        Raises:
+            InputError: it is not; with the reason and a legal order.
+        """
+        named = f"order {','.join(order)}"
+        for number, variable in enumerate(order):
+            if variable not in self.variables:
+                every = ",".join(self.variables) or "none"
+                raise InputError(f"{named}: the expression has no {variable}; it has {every}")
+            if variable in order[:number]:
+                raise InputError(f"{named}: {variable} stands there twice; leave one out")
+        missing = [variable for variable in self.variables if variable not in order]
+        if missing:
+            raise InputError(f"{named}: {','.join(missing)} is missing; take {self._instead()}")
+        for step in _against(order, [*self._stored, *self._sums]):
+            raise InputError(f"{named}: {_reason(step, order)}take the order {self._instead()}")
+
+    def _instead(self) -> str:
+        return ",".join(self.default())
+
+    def _cyclic(self) -> str:
+        """Names the first tensor that goes against those before it, or the sum that does."""
+        steps = list[_Step]()
+        for step in [*self._stored, *self._sums]:
+            order = _forest_order(self.variables, steps)
+            steps.append(step)
+            if _levels(self.variables, steps) is None:
+                break
+        assert order is not None
+        reason = _reason(step, order).removesuffix(", or ")
+        return f"no order of the loops will do: against {','.join(order)}, {reason}"
+
+
+def _along(path: TensorPath) -> Iterator[_Step]:
+    return (_Step(outer, inner, path) for outer, inner in pairwise(path.variables))
+
+
+def _around_sums(expression: Expression, outside: Sequence[str]) -> Iterator[_Step]:
+    """From all loops around a sum to its own."""
+    if isinstance(expression, Sum):
+        yield from (_Step(outer, inner) for inner in expression.variables for outer in outside)
+        yield from _around_sums(expression.operand, [*outside, *expression.variables])
+    elif isinstance(expression, Operation):
+        for operand in expression.operands:
+            yield from _around_sums(operand, outside)
+
+
+def _before(variables: Iterable[str], steps: Iterable[_Step]) -> dict[str, dict[str, None]]:
+    """Of each variable those that come before it by one step."""
+    before: dict[str, dict[str, None]] = {variable: {} for variable in variables}
+    for step in steps:
+        before[step.inner][step.outer] = None
+    return before
+
+
+def _against(order: Sequence[str], steps: Iterable[_Step]) -> list[_Step]:
+    return [step for step in steps if order.index(step.outer) > order.index(step.inner)]
+
+
+def _levels(variables: Sequence[str], steps: Sequence[_Step]) -> dict[str, int] | None:
+    """Of each variable the longest way to it; None if there is a cycle."""
+    before, levels = _before(variables, steps), dict[str, int]()
+    while len(levels) < len(before):
+        ready = [v for v in before if v not in levels and all(other in levels for other in before[v])]
+        if not ready:
+            return None
+        levels |= {v: 1 + max((levels[other] for other in before[v]), default=-1) for v in ready}
+    return levels
+
+
+def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str, ...] | None:
+    """An order that takes all steps; None if there is a cycle.
+
+    Each variable hangs below the deepest of those before it, and the order goes through that forest by
+    levels. Source: the public compiler of the Sparse Abstract Machine (github.com/weiya711/sam).
+    """
+    levels, before = _levels(variables, steps), _before(variables, steps)
     if levels is None:
-        raise InputError(_cyclic(paths))
+        return None
     parents: dict[str, str] = {}
     for variable in sorted(before, key=levels.__getitem__, reverse=True):
         if before[variable]:
@@ -45,51 +154,6 @@ def default_order(paths: Sequence[TensorPath]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def legal_orders(paths: Sequence[TensorPath]) -> Iterator[tuple[str, ...]]:
-    """All orders that go through every tensor as it is stored."""
-    return _completed((), {variable: set(others) for variable, others in _steps(paths).items()})
-
-
-def check_order(order: Sequence[str], paths: Sequence[TensorPath]) -> None:
-    """Refuse an order that is none of these variables, or goes through a tensor otherwise than it is stored.
-
-    Raises:
-        InputError: it does; with a legal order.
-    """
-    variables, named = list(_steps(paths)), f"order {','.join(order)}"
-    for number, variable in enumerate(order):
-        if variable not in variables:
-            raise InputError(f"{named}: the expression has no {variable}; it has {','.join(variables)}")
-        if variable in order[:number]:
-            raise InputError(f"{named}: {variable} stands there twice; leave one out")
-    missing = [variable for variable in variables if variable not in order]
-    if missing:
-        raise InputError(f"{named}: {','.join(missing)} is missing, as in {','.join(default_order(paths))}")
-    for path in paths:
-        for outer, inner in pairwise(path.variables):
-            if order.index(outer) > order.index(inner):
-                raise InputError(f"{named}: {_stored(path, outer, inner)}; {_instead(path, order, paths)}")
-
-
-def _steps(paths: Sequence[TensorPath]) -> Steps:
-    before: dict[str, dict[str, None]] = {v: {} for path in paths for v in path.variables}
-    for path in paths:
-        for outer, inner in pairwise(path.variables):
-            before[inner][outer] = None
-    return before
-
-
-def _levels(paths: Sequence[TensorPath]) -> dict[str, int] | None:
-    """Of each variable the longest way to it; None if there is a cycle."""
-    before, levels = _steps(paths), dict[str, int]()
-    while len(levels) < len(before):
-        ready = [v for v in before if v not in levels and all(other in levels for other in before[v])]
-        if not ready:
-            return None
-        levels |= {v: 1 + max((levels[other] for other in before[v]), default=-1) for v in ready}
-    return levels
-
-
 def _completed(order: tuple[str, ...], before: Mapping[str, Collection[str]]) -> Iterator[tuple[str, ...]]:
     if len(order) == len(before):
         yield order
@@ -98,13 +162,15 @@ def _completed(order: tuple[str, ...], before: Mapping[str, Collection[str]]) ->
             yield from _completed((*order, variable), before)
 
 
-def _stored(path: TensorPath, outer: str, inner: str) -> str:
-    return f"{path.access} is stored {outer} before {inner}"
-
-
-def _instead(path: TensorPath, order: Sequence[str], paths: Sequence[TensorPath]) -> str:
-    """What would be right: the tensor stored otherwise, or another order."""
-    return f"store it as {_restored(path, order)}, or take the order {','.join(default_order(paths))}"
+def _reason(step: _Step, order: Sequence[str]) -> str:
+    """Why an order will not do, and how the tensor would have to be stored."""
+    if step.path is None:
+        return (
+            f"the sum over {step.inner} is one term among others, which {step.outer} goes around; "
+            "--factor makes it a statement of its own, or "
+        )
+    stored = f"{step.path.access} is stored {step.outer} before {step.inner}"
+    return f"{stored}; store it as {_restored(step.path, order)}, or "
 
 
 def _restored(path: TensorPath, order: Sequence[str]) -> str:
@@ -113,16 +179,3 @@ def _restored(path: TensorPath, order: Sequence[str]) -> str:
     levels = sorted(by_variable, key=list(order).index)
     letters = "".join(path.letter(variable) for variable in levels)
     return f"{path.tensor}:{letters}:{''.join(str(by_variable[variable]) for variable in levels)}"
-
-
-def _cyclic(paths: Sequence[TensorPath]) -> str:
-    """Names the first tensor that goes against those before it."""
-    number = next(number for number in range(len(paths)) if _levels(paths[: number + 1]) is None)
-    path, before = paths[number], paths[:number]
-    order = default_order(before)
-    order += tuple(variable for variable in path.variables if variable not in order)
-    others = ", ".join(f"{one.access} as {one.format}" for one in before)
-    return (
-        f"no order of the loops goes through {others} and through {path.access} as {path.format}; "
-        f"store it as {_restored(path, order)}"
-    )

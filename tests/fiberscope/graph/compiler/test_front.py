@@ -10,7 +10,7 @@ from fiberscope.errors import InputError
 from fiberscope.graph.compiler.formats import parse_formats
 from fiberscope.graph.compiler.front import notation_of_text
 from fiberscope.graph.compiler.language import parse
-from fiberscope.graph.compiler.orders import legal_orders
+from fiberscope.graph.compiler.orders import Orders
 from fiberscope.graph.compiler.sums import with_sums
 
 
@@ -88,6 +88,8 @@ def test_sums_stand_as_far_out_as_each_term_allows(text, sums):
         ("X(i,j) = B(i,k) * C(k,j)", "X:ss:10,B:ss,C:ss:10", "jik"),
         ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", "", "ijkl"),
         ("x(i) = a * B(j,i) * c(j) + b * d(i)", "B:ss:10", "ij"),
+        ("X(i,j) = B(j,i)", "", "ji"),
+        ("x(i) = b(i) + C(i,j) * d(j)", "", "ij"),
     ],
 )
 def test_the_default_order_is_that_of_the_formats(text, formats, order):
@@ -99,12 +101,24 @@ def test_the_default_order_is_that_of_the_formats(text, formats, order):
     [
         ("x(i) = b(i)", "", "i,j", "order i,j: the expression has no j; it has i"),
         ("x(i) = b(i)", "", "i,i", "order i,i: i stands there twice"),
-        ("X(i,j) = B(i,j)", "", "i", "order i: j is missing, as in i,j"),
+        ("X(i,j) = B(i,j)", "", "i", "order i: j is missing; take i,j"),
         (
-            "X(i,j) = B(i,j)",
-            "X:ss,B:ss:10",
+            "X(i,j) = B(i,j) + C(i,j)",
+            "B:ss:10",
             "",
-            r"through X\(i,j\) as ss01 .* B\(i,j\) as ss10; store it as B:ss:01",
+            r"no order .* against j,i, C\(i,j\) is stored i before j; store it as C:dd:10",
+        ),
+        (
+            "X(i,j) = D(i,j) + B(i,k) * C(k,j)",
+            "",
+            "",
+            "the sum over k is one term among others, which j goes around; --factor makes it a statement",
+        ),
+        (
+            "x(i) = b(i) + C(i,j) * d(j)",
+            "C:ss:10",
+            "",
+            "against j,i, the sum over j is one term among others, which i goes around; --factor makes it",
         ),
         (
             "X(i,j) = B(i,k) * C(k,j)",
@@ -149,7 +163,7 @@ def test_default_orders_are_legal_whatever_the_formats(data):
     text = "x = " + " * ".join(f"B{n}({','.join(path)})" for n, path in enumerate(paths))
     notation = notation_of_text(text)
     assert all([v for v in notation.order if v in path] == path for path in paths)
-    legal = list(legal_orders([notation.result, *notation.operands]))
+    legal = list(Orders(notation.result, notation.operands, notation.expression).legal())
     fits = [o for o in permutations(notation.order) if all([v for v in o if v in p] == p for p in paths)]
     assert sorted(legal) == sorted(fits)
 

@@ -1,0 +1,49 @@
+"""The rows of the table of the Sparse Abstract Machine, counted by its rules."""
+
+import pytest
+
+from fiberscope.graph.compiler.counts import primitive_counts
+from fiberscope.graph.compiler.front import notation_of_text
+
+COLUMNS = ("scan", "repeat", "intersect", "union", "alu", "reduce", "drop", "write", "array")
+TABLE = [  # Table 1 of the paper, row by row, with the formats and the order that it is of
+    ("x(i) = B(i,j) * c(j)", "x:s,B:ss,c:s", "ij", (3, 1, 1, 0, 1, 1, 1, 2, 2)),
+    ("X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss:10", "ijk", (4, 2, 1, 0, 1, 1, 2, 3, 2)),
+    ("X(i,j) = B(i,k) * C(k,j)", "X:ss:10,B:ss,C:ss:10", "jik", (4, 2, 1, 0, 1, 1, 2, 3, 2)),
+    ("X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss", "ikj", (4, 2, 1, 0, 1, 1, 1, 3, 2)),
+    ("X(i,j) = B(i,k) * C(k,j)", "X:ss:10,B:ss:10,C:ss:10", "jki", (4, 2, 1, 0, 1, 1, 1, 3, 2)),
+    ("X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss:10,C:ss", "kij", (4, 2, 1, 0, 1, 1, 0, 3, 2)),
+    ("X(i,j) = B(i,k) * C(k,j)", "X:ss:10,B:ss:10,C:ss", "kji", (4, 2, 1, 0, 1, 1, 0, 3, 2)),
+    ("X(i,j) = B(i,j) * C(i,k) * D(j,k)", "X:ss,B:ss,C:ss,D:ss", "ijk", (6, 3, 3, 0, 2, 1, 2, 3, 3)),
+    ("x = B(i,j,k) * C(i,j,k)", "B:sss,C:sss", "ijk", (6, 0, 3, 0, 1, 3, 0, 1, 2)),
+    ("X(i,j) = B(i,j,k) * c(k)", "X:ss,B:sss,c:s", "ijk", (4, 2, 1, 0, 1, 1, 2, 3, 2)),
+    ("X(i,j,k) = B(i,j,l) * C(k,l)", "X:sss,B:sss,C:ss", "ijkl", (5, 3, 1, 0, 1, 1, 3, 4, 2)),
+    ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", "X:ss,B:sss,C:ss,D:ss", "ijkl", (7, 5, 3, 0, 2, 2, 3, 3, 3)),
+    ("x(i) = b(i) - C(i,j) * d(j)", "x:s,b:s,C:ss,d:s", "ij", (4, 1, 1, 1, 2, 1, 1, 2, 3)),
+    ("x(i) = a * B(j,i) * c(j) + e * d(i)", "x:s,B:ss:10,c:s,d:s", "ij", (4, 4, 1, 1, 4, 1, 1, 2, 5)),
+    ("X(i,j) = B(i,j) + C(i,j)", "X:ss,B:ss,C:ss", "ij", (4, 0, 0, 2, 1, 0, 0, 3, 2)),
+    ("X(i,j) = B(i,j) + C(i,j) + D(i,j)", "X:ss,B:ss,C:ss,D:ss", "ij", (6, 0, 0, 2, 2, 0, 0, 3, 3)),
+    ("X(i,j,k) = B(i,j,k) + C(i,j,k)", "X:sss,B:sss,C:sss", "ijk", (6, 0, 0, 3, 1, 0, 0, 4, 2)),
+]
+
+
+@pytest.mark.parametrize(("text", "formats", "order", "counts"), TABLE)
+def test_the_rules_give_the_published_table(text, formats, order, counts):
+    assert primitive_counts(notation_of_text(text, [formats], order)) == dict(
+        zip(COLUMNS, counts, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "intersections", "unions"),
+    [
+        ("x(i) = (b(i) + c(i)) * d(i)", 1, 1),
+        ("x(i) = b(i) * c(i) + d(i)", 1, 1),
+        ("x(i) = b(i) * c(i) * d(i) / e(i)", 1, 0),
+        ("x(i) = b(i) + -(c(i) - d(i))", 0, 1),
+        ("x(i) = B(i,j) * c(j) + D(i,j) * e(j)", 2, 1),
+    ],
+)
+def test_what_is_joined_in_several_ways_has_a_joiner_for_each(text, intersections, unions):
+    counts = primitive_counts(notation_of_text(text))
+    assert (counts["intersect"], counts["union"]) == (intersections, unions)
