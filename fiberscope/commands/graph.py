@@ -226,6 +226,24 @@ def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) ->
     print(f"Written: {path}")
 
 
+@graph.command()
+def cost(file: _File, tensors: _Tensors = None, exact: Exact = False, streams: _Streams = False) -> None:
+    """Estimate the tokens and the cycles of a graph from statistics of its tensors, without a run: a guess.
+
+    \b
+    Examples:
+      fiberscope graph cost examples/graphs/fig12_ikj.gv B=wiki-Vote C=wiki-Vote --streams
+    """
+    from fiberscope.commands.output import show
+    from fiberscope.graph.cost import estimated
+    from fiberscope.graph.cost.line import cost_line, cost_table
+    from fiberscope.graph.run import prepare
+
+    found = estimated(ready := prepare(file, _by_name(tensors or []), exact=exact))
+    print(cost_line(ready.graph, found))
+    show([cost_table(ready.graph, found)] if streams else [], markdown=False)
+
+
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.+)", re.DOTALL)
 
 
