@@ -21,7 +21,7 @@ from fiberscope.errors import InputError
 from fiberscope.tiling.base import Shape, cut_one
 from fiberscope.tiling.kernel import Kernel
 from fiberscope.tiling.options import Options
-from fiberscope.tiling.output import stays
+from fiberscope.tiling.output import kept_over
 from fiberscope.tiling.overlaps import Numbers, with_last
 from fiberscope.tiling.probability import Known
 from fiberscope.tiling.readings import corrs
@@ -102,11 +102,11 @@ class Counted:
         (by_row,) = self._kernel.carriers(first)
         (by_column,) = (name for name in self._kernel.inputs if name != by_row)
         leaves = float(sides[by_row].tiles @ sides[by_column].tiles)
-        if leaves == 0:
+        if leaves == 0 or self._products == 0:
             return 0.0, 0.0, 0.0
         results = self._products / self._meeting(shape[self._summed])
         candidates = float(sides[by_row].rows @ sides[by_column].tiles) / leaves
-        if stays(self._kernel, self._options):
+        if kept_over(self._kernel, self._options):
             leaves, results = self._merged(shape, sides, by_row, by_column, results)
         visits = leaves * -math.expm1(-results / leaves)
         rows = leaves * candidates * (1.0 - (1.0 - 1.0 / candidates) ** (results / leaves))

@@ -72,7 +72,7 @@ class Fitter:
         return None
 
     def grown_in_sums(self, shape: Shape, extents: Mapping[str, int]) -> dict[str, int]:
-        """A shape that covers the tensors in all but the summed indices, doubled in these as often as it fits.
+        """A shape that covers the tensors but for the summed indices, doubled in these as often as it fits.
 
         Doubled tiles are pairs of whole ones, so that no row is cut anew.
         """

@@ -171,7 +171,7 @@ class _Search:
 
 
 def _least(candidates: Iterable[Candidate]) -> Candidate:
-    """That of least traffic; of those within a hundredth of it that of fewest iterations, then the squarest."""
+    """That of least traffic; of those within a hundredth of it that of fewest iterations, then squarest."""
     every = list(candidates)
     least = min(one.prediction.total for one in every)
     near = [one for one in every if one.prediction.total <= least * NEAR]

@@ -25,8 +25,8 @@ class Options(BaseModel):
         loads: whether a tile is loaded when each of the others may still have something (``each``), or when
             they have something at a common coordinate.
         merge: whether partial results that were written are read again to be added up.
-        output: whether a partial result goes to memory at every visit (``partial``) or stays until it is
-            complete (``stationary``); ``auto``: stays if the summed loops are the innermost.
+        output: whether a partial result goes to memory at every iteration (``streamed``) or stays while the
+            loops inside of its own run (``stationary``, which is ``auto`` too).
         rf_below_one: whether tiles that grow in the summed indices are candidates too.
         size: whether TileFactor enlarges the indices of the result or all of them.
         max_tile: whether TileFactor starts from the fullest tile of the base tiling or of the chosen shape.
@@ -47,7 +47,7 @@ class Options(BaseModel):
     union: Literal["sum", "exact"] = "sum"
     loads: Literal["each", "common"] = "each"
     merge: Literal["free", "read"] = "free"
-    output: Literal["auto", "partial", "stationary"] = "auto"
+    output: Literal["auto", "streamed", "stationary"] = "auto"
     rf_below_one: bool = False
     size: Literal["grown", "all"] = "grown"
     max_tile: Literal["base", "reshaped"] = "base"

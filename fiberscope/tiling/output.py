@@ -17,7 +17,7 @@ from fiberscope.tiling.probability import Known, nonzero, union
 from fiberscope.tiling.readings import corrs_sum
 from workloads.tiles.metrics import METRICS
 
-__all__ = ["expected_nonzeros", "expected_size", "stays"]
+__all__ = ["expected_nonzeros", "expected_size", "kept_over"]
 
 
 def expected_nonzeros(kernel: Kernel, known: Known, shape: Shape, options: Options) -> float:
@@ -42,12 +42,12 @@ def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
     return float(METRICS[metric].moved(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
 
-def stays(kernel: Kernel, options: Options) -> bool:
-    """Whether a partial result stays in its buffer until it is complete."""
-    if options.output == "auto":
-        summed = kernel.contracted
-        return kernel.order[len(kernel.order) - len(summed) :] == summed
-    return options.output == "stationary"
+def kept_over(kernel: Kernel, options: Options) -> tuple[str, ...]:
+    """The summed indices over which a partial result stays in its buffer: of loops inside of its own."""
+    if options.output == "streamed":
+        return ()
+    inside = kernel.order[kernel.depth(kernel.result) + 1 :]
+    return tuple(index for index in inside if index in kernel.contracted)
 
 
 class _Estimate:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from fiberscope.tiling.base import Shape
 from fiberscope.tiling.kernel import Kernel
 from fiberscope.tiling.options import DEFAULTS, Options
-from fiberscope.tiling.output import expected_nonzeros, expected_size, stays
+from fiberscope.tiling.output import expected_nonzeros, expected_size, kept_over
 from fiberscope.tiling.probability import Known, nonzero, rest
 from fiberscope.tiling.readings import partial_sum, tile_corrs
 from fiberscope.tiling.scheme import Prediction
@@ -98,8 +98,8 @@ def _passes(kernel: Kernel, known: Known, shape: Shape, index: str, options: Opt
 def _visits(kernel: Kernel, known: Known, blocks: Mapping[str, float], options: Options) -> float:
     """How often a partial result is written."""
     stored = nonzero(kernel.expression, lambda name: known[name].p_tile, options.union)
-    results = math.prod(blocks[index] for index in kernel.indices[kernel.result])
-    sums = math.prod(blocks[index] for index in kernel.contracted)
-    if stays(kernel, options):
-        return results * (1.0 - (1.0 - stored) ** sums)
-    return results * sums * stored
+    kept = kept_over(kernel, options)
+    places = math.prod(size for index, size in blocks.items() if index not in kept)
+    if not kept:
+        return places * stored
+    return places * (1.0 - (1.0 - stored) ** math.prod(blocks[index] for index in kept))
