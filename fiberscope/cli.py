@@ -31,6 +31,7 @@ from fiberscope.commands.list import list_
 from fiberscope.commands.map import search_mapping
 from fiberscope.commands.memory import memory
 from fiberscope.commands.model import model
+from fiberscope.commands.page import page
 from fiberscope.commands.plot import plot
 from fiberscope.commands.profile import profile
 from fiberscope.commands.report import report
@@ -164,6 +165,7 @@ for _command in (
     wave,
     report,
     plot,
+    page,
     diff,
     profile,
 ):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from studies import study
 
 import accelerators
 import fiberscope
@@ -66,8 +67,14 @@ mapping:
 """
 
 
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Those of a sweep."""
+    return study(tmp_path_factory.mktemp("results") / "study").folder
+
+
 @pytest.fixture
-def folder(report: str, profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(report: str, profile: str, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All files that examples name, small."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path / "data"))
@@ -91,6 +98,7 @@ def folder(report: str, profile: str, tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "mine.json").write_text(profile)
     (tmp_path / "out.trace").write_text("1 R 0\n2 W 40\n")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    shutil.copytree(results, tmp_path / "study")
     (tmp_path / "my_cells.lib").symlink_to(CELLS)
     return tmp_path
 

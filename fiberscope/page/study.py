@@ -1,0 +1,207 @@
+"""The data of a page that shows a study: the runs of a store, by column."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
+from fiberscope import __version__
+from fiberscope.errors import InputError
+from fiberscope.page.chosen import carried
+from fiberscope.page.measures import measures, with_rates
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fiberscope.store import Store
+
+__all__ = ["MOST_RUNS", "study_data"]
+
+MOST_RUNS: Final = 2000  # which make a file of some 3 MB
+IDENTITIES: Final = ("status", "accelerator", "workload", "command", "fidelity", "workload_source", "version")
+TELLING: Final = ("accelerator", "workload", "command", "fidelity")
+SENTENCES: Final = ("bottleneck", "reason", "workers")
+LARGE: Final = ("report", "config", "families", "settings")  # read of those runs alone that are carried
+SHOWN: Final = ("status", "cycles", "traffic_bytes", "bottleneck")
+UNITS: Final = ((SIZE, "bytes"), (BANDWIDTH, "bytes/s"), (FREQUENCY, "Hz"))
+DIGEST_LETTERS: Final = 12
+
+Column = dict[str, Any]
+
+
+def study_data(store: Store, title: str = "", most: int = MOST_RUNS) -> dict[str, Any]:
+    """What a page carries of a store; see ``scripts/data.js`` for how it is read.
+
+    Args:
+        store: has at least one run.
+        title: of the page; the folder's name if empty.
+        most: runs that are carried; of more, those are chosen that ``chosen.carried`` says.
+
+    Raises:
+        InputError: the store is empty.
+    """
+    everything = store.table(f"SELECT * EXCLUDE ({', '.join(LARGE)}) FROM runs").to_pandas()
+    if everything.empty:
+        raise InputError(f"{store.folder}: holds no runs yet")
+    parameters = sorted(store.parameters())
+    frame = with_rates(_ordered(everything, parameters))
+    runs = carried(frame, most)
+    large = _large(store, runs["digest"])
+    keys, units = _keys(large, parameters), _units(large)
+    columns = [column for column in _columns(runs, parameters, keys, units) if column is not None]
+    return {
+        "kind": "study",
+        "title": title or f"Study {Path(store.folder).resolve().name}",
+        "made_by": __version__,
+        "versions": sorted(runs["version"].dropna().unique()),
+        "total": len(frame),
+        "failed": int((frame["status"] != "done").sum()),
+        "notices": _notices(frame, runs),
+        "numbers": [number + 1 for number in runs.index],
+        "ids": [digest[:DIGEST_LETTERS] for digest in runs["digest"]],
+        "columns": columns,
+        "telling": [column["name"] for column in columns if column.pop("telling")],
+        **_families([row["families"] for row in large]),
+        "settings": _settings(runs["accelerator"], [row["config"] for row in large]),
+    }
+
+
+def _ordered(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
+    """By what was run, so that a run has the same number whenever the same store is shown."""
+    order = ["accelerator", "workload", "command", "fidelity", *parameters, "digest"]
+    return frame.sort_values(order, ignore_index=True, kind="stable")
+
+
+def _notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
+    if len(runs) == len(frame):
+        return []
+    return [
+        f"Of {len(frame):,} runs this page carries {len(runs):,}: of every accelerator and workload those "
+        "that no other beats in both cycles and traffic, some that failed, and an even sample of the rest. "
+        "Charts, medians and counts are of these alone; fiberscope results asks all of them."
+    ]
+
+
+def _large(store: Store, digests: Iterable[str]) -> list[Mapping[str, str | None]]:
+    """Configuration and families of these runs, in their order."""
+    wanted = list(digests)
+    names = ", ".join(f"'{digest}'" for digest in wanted)
+    sql = f"SELECT digest, config, families, settings FROM runs WHERE digest IN ({names})"
+    rows = {row["digest"]: row for row in store.table(sql).to_pylist()}
+    return [rows[digest] for digest in wanted]
+
+
+def _keys(large: Sequence[Mapping[str, str | None]], parameters: Sequence[str]) -> dict[str, str]:
+    """The dotted key of each parameter's column."""
+    dotted = {key for row in large for key in json.loads(row["config"] or "{}")}
+    names = {key.replace(".", "_"): key for key in sorted(dotted)}
+    return {name: names.get(name.removeprefix("set_"), name) for name in parameters}
+
+
+def _units(large: Sequence[Mapping[str, str | None]]) -> dict[str, str]:
+    """The unit of each parameter that was given as a quantity, by dotted key."""
+    given = {key: value for row in large for key, value in json.loads(row["settings"] or "{}").items()}
+    return {key: unit for key, value in given.items() if (unit := _unit(value))}
+
+
+def _unit(value: object) -> str:
+    if not isinstance(value, str) or value.strip().isdigit():
+        return ""
+    for quantity, unit in UNITS:
+        try:
+            quantity.parse(value)
+        except ValueError:
+            continue
+        return unit
+    return ""
+
+
+def _columns(
+    runs: pd.DataFrame, parameters: Sequence[str], keys: Mapping[str, str], units: Mapping[str, str]
+) -> Iterable[Column | None]:
+    for name in IDENTITIES:
+        yield _column(runs, name, "identity", name.replace("_", " "), telling=name in TELLING)
+    for name in parameters:
+        key = keys[name]
+        yield _column(runs, name, "parameter", key, unit=units.get(key, ""), telling=True)
+    for measure in measures(list(runs.columns)):
+        if measure.name not in parameters:
+            yield _column(
+                runs, measure.name, "measure", measure.label, unit=measure.unit, better=measure.better
+            )
+    for name in SENTENCES:
+        yield _column(runs, name, "sentence", name)
+
+
+def _column(
+    runs: pd.DataFrame, name: str, role: str, label: str, *, telling: bool = False, **more: str
+) -> Column | None:
+    """A column with its values; None where no run has one. What differs among the runs tells them apart."""
+    if name not in runs or (role == "measure" and runs[name].isna().all()):
+        return None
+    values = runs[name]
+    differs = telling and values.nunique(dropna=role == "identity") > 1
+    number = values.dtype.kind in "iuf"
+    kept = values.astype(object).where(values.notna(), None).tolist()
+    told = {"values": [_short(value) for value in kept]} if number else _coded(kept)
+    shown = differs or name in SHOWN
+    kind = "number" if number else "text"
+    head = {"name": name, "label": label, "role": role, "type": kind, "shown": shown, "unit": ""}
+    return {**head, **more, "telling": differs, **told}
+
+
+def _short(value: float | None) -> float | None:
+    """A number with as few digits as are of use; whole ones stay as they are."""
+    if not isinstance(value, float):
+        return value
+    return int(value) if value.is_integer() else float(f"{value:.6g}")
+
+
+def _coded(values: Sequence[object]) -> dict[str, Any]:
+    """Words by their number in a list of them; -1 where there is none."""
+    texts = [None if value is None else str(value) for value in values]
+    words = sorted({text for text in texts if text is not None})
+    number = {word: at for at, word in enumerate(words)}
+    return {"words": words, "codes": [-1 if text is None else number[text] for text in texts]}
+
+
+def _families(texts: Sequence[str | None]) -> dict[str, Any]:
+    """How often components were in which state: name, how many, shares of their cycles in hundredths of %."""
+    told = [json.loads(text or "{}") for text in texts]
+    names = list(dict.fromkeys(name for families in told for name in families))
+    number = {name: at for at, name in enumerate(names)}
+    rows = [
+        [[number[name], family["count"], *_shares(family)] for name, family in families.items()]
+        for families in told
+    ]
+    return {"family_names": names, "families": rows}
+
+
+def _shares(family: Mapping[str, int]) -> list[int]:
+    cycles = [family[state] for state in ("busy", "input_stall", "output_stall", "idle")]
+    return [round(10_000 * part / max(1, sum(cycles))) for part in cycles]
+
+
+def _settings(accelerators: Iterable[str], configs: Sequence[str | None]) -> dict[str, Any]:
+    """What most runs of an accelerator have, and of each run what differs from it."""
+    told = [
+        (machine, json.loads(config or "{}")) for machine, config in zip(accelerators, configs, strict=True)
+    ]
+    counts: dict[str, dict[str, Counter[str]]] = {}
+    for machine, config in told:
+        of_machine = counts.setdefault(machine, {})
+        for key, value in config.items():
+            of_machine.setdefault(key, Counter())[json.dumps(value)] += 1
+    common = {
+        machine: {key: json.loads(values.most_common(1)[0][0]) for key, values in keys.items()}
+        for machine, keys in counts.items()
+    }
+    own = [
+        {key: value for key, value in config.items() if common[machine][key] != value}
+        for machine, config in told
+    ]
+    return {"common": common, "own": own}
