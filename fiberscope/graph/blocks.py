@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fiberscope.errors import InputError
-from fiberscope.graph.nests import Nest, Nests, drops_empty, nests_of
+from fiberscope.graph.nests import Nest, Nests, accumulated, drops_empty, nests_of
 from fiberscope.graph.netlist import Graph, Node
 from fiberscope.graph.storage import BitLevel, CompressedLevel, StoredTensor
 from hw.level import Level
@@ -25,10 +25,11 @@ from hw.streams.hold import CoordinateHold
 from hw.streams.join import Intersect, Union
 from hw.streams.locator import DenseLocator
 from hw.streams.points import PointToFiber
-from hw.streams.reduce import ScalarReduce
+from hw.streams.reduce import FiberReduce, ScalarReduce
 from hw.streams.repeater import Repeater, RepeatSignalGenerator
 from hw.streams.skipping import SkippingScanner
 from hw.streams.split import Flatten, Split
+from hw.streams.tensor_reduce import TensorReduce
 from hw.streams.tokens import BV, CRD, REF, VAL
 from hw.streams.word_dropper import WordDropper
 from hw.streams.word_joiners import WordIntersect
@@ -130,7 +131,8 @@ def _alu(name: str, node: Node, context: Context) -> StreamBlock:
     if not node.is_unary:
         return Alu(name, operation, quirks=context.quirks)
     scalar = context.tensors[node["scalar"]].values[0] if node["scalar"] else node["in2"] or node["const0"]
-    return UnaryAlu(name, operation, float(scalar), quirks=context.quirks)
+    first = bool(node["const0"])
+    return UnaryAlu(name, operation, float(scalar), constant_first=first, quirks=context.quirks)
 
 
 def _unary(name: str, node: Node, context: Context) -> StreamBlock:
@@ -138,6 +140,8 @@ def _unary(name: str, node: Node, context: Context) -> StreamBlock:
 
 
 def _reduce(name: str, node: Node, context: Context) -> StreamBlock:
+    if context.graph.feeding(node, "crd") is not None:
+        return FiberReduce(name, context.quirks)
     drops = drops_empty(context.graph, context.nests, node)
     return ScalarReduce(name, drop_empty=drops, quirks=context.quirks)
 
@@ -152,6 +156,11 @@ def _dropper(name: str, node: Node, context: Context) -> StreamBlock:
 def _accumulator(name: str, node: Node, context: Context) -> StreamBlock:
     kind = VectorReduce if node["order"] == "1" else MatrixReduce
     return kind(name, quirks=context.quirks)
+
+
+def _accumulate(name: str, node: Node, context: Context) -> StreamBlock:
+    coordinates = len(accumulated(node))
+    return TensorReduce(name, coordinates, coordinates - int(node["order"]), quirks=context.quirks)
 
 
 def _plain(kind: Callable[..., StreamBlock]) -> Callable[[str, Node, Context], StreamBlock]:
@@ -200,6 +209,7 @@ _MAKERS: Mapping[str, Callable[[str, Node, Context], StreamBlock]] = {
     "crddrop": _dropper,
     "crdhold": _plain(CoordinateHold),
     "spaccumulator": _accumulator,
+    "accumulate": _accumulate,
     "stopdrop": _carrying(StopDropper),
     "emptystopdrop": _carrying(EmptyFiberDropper),
     "pointtofiber": _plain(PointToFiber),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from fiberscope.graph.faults import Faults
 from fiberscope.graph.nests import nests_of
@@ -41,13 +41,28 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
 
 
 def operands_of(graph: Graph) -> list[str]:
-    """The tensors that a graph reads and does not write, in the order of its formats, then of its nodes."""
-    nodes = graph.nodes.values()
-    read = {n["tensor"] for n in nodes if n.type in ("fiberlookup", "locate", "arrayvals")}
-    read |= {n["scalar"] for n in nodes if n["scalar"]}
-    written = {node["tensor"] for node in graph.writers}
+    """The tensors that a graph reads before it writes them, in the order of its formats, then of its nodes.
+
+    A phase that reads the tensor that it writes reads the one of before.
+    """
+    readers = [n for n in graph.nodes.values() if n.type in ("fiberlookup", "locate", "arrayvals")]
+    scalars = [n for n in graph.nodes.values() if n["scalar"]]
+    read = _first_phases(readers, "tensor") | _first_phases(scalars, "scalar")
+    written = _first_phases(graph.writers, "tensor")
     named = [name for name in graph.formats if name in read]
-    return [name for name in dict.fromkeys([*named, *sorted(read)]) if name not in written]
+    return [
+        name
+        for name in dict.fromkeys([*named, *sorted(read)])
+        if name not in written or read[name] <= written[name]
+    ]
+
+
+def _first_phases(nodes: Iterable[Node], attribute: str) -> dict[str, int]:
+    """Of each tensor the first phase in which these nodes name it."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        found[node[attribute]] = min(node.phase, found.get(node[attribute], node.phase))
+    return found
 
 
 def _check_attributes(graph: Graph, node: Node, faults: Faults) -> None:
@@ -99,7 +114,7 @@ def _needed(graph: Graph, node: Node) -> Iterator[str]:
         if not port.name.endswith("[]"):
             yield from () if port.optional else (port.name,)
             continue
-        least = 1 if node.is_unary else 2
+        least = 1 if node.is_unary or node.type == "accumulate" else 2
         for number in range(max(least, graph.arity(node))):
             yield f"{port.name[:-2]}[{number}]"
 

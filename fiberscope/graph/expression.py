@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from fiberscope.graph.nests import Nests, nests_of
+from fiberscope.graph.nests import Nests, accumulated, nests_of
 from fiberscope.graph.netlist import Graph, Node, Stream
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
 
 UNARY = ("exp", "sqrt", "neg", "abs")
 BINARY = ("mul", "add", "sub", "max", "div")
+ACCUMULATORS = ("spaccumulator", "accumulate")
 THROUGH = {"stopdrop": "in", "emptystopdrop": "in", "bitvector": "crd", "chunk": "bv"}
 
 
@@ -198,7 +199,7 @@ class _Tree:
         if node.type == "reduce":
             first = _feeding(self._graph, node, "val")
             return Sum((self._nests[first.source, first.output][-1],), inner[0])
-        if node.type == "spaccumulator":
+        if node.type in ACCUMULATORS:
             return self._accumulated(node, inner[0])
         return self._operation(node, inner)
 
@@ -211,7 +212,7 @@ class _Tree:
     def _accumulated(self, node: Node, operand: Expression) -> Expression:
         stream = _feeding(self._graph, node, "val")
         nest = self._nests[stream.source, stream.output]
-        kept = {node["in0"], node["in1"]}
+        kept = accumulated(node)
         summed = tuple(variable for variable in nest if variable not in kept)
         return Sum(summed, operand) if summed else operand
 
@@ -223,7 +224,9 @@ class _Tree:
         if node["scalar"] and len(operands) == 1:
             operands = [*operands, Access(node["scalar"], ())]
         elif constant and len(operands) == 1:
-            operands = [*operands, Constant(float(constant))]
+            number = Constant(float(constant))
+            first = node["const0"] and function in ("sub", "div")
+            operands = [number, *operands] if first else [*operands, number]
         if function not in (UNARY if len(operands) == 1 else BINARY):
             raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
         return Operation(function, tuple(operands))

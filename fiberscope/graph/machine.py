@@ -12,17 +12,19 @@ import numpy as np
 from accelerators.composition import Composition
 from accelerators.machine import MemoryUse, Traffic
 from fiberscope.graph.blocks import Context, input_port, make, output_port
-from fiberscope.graph.expression import Assignment
+from fiberscope.graph.expression import ACCUMULATORS, Assignment
 from fiberscope.graph.netlist import Graph, Node, Stream
 from fiberscope.graph.result import Written, dense_level, one_fiber_of, written_format
 from fiberscope.graph.scratchpad import ScratchpadLoop
 from fiberscope.graph.settings import GraphParameters
-from fiberscope.graph.storage import BitLevel, CompressedLevel, Level, StoredTensor
+from fiberscope.graph.storage import BitLevel, CompressedLevel, Level, StoredTensor, stops_below
 from hw.streams.block import StreamBlock
 from hw.streams.droppers import StopDropper
+from hw.streams.quirks import Q16
 from hw.streams.root import Root
 from hw.streams.tokens import CRD, VAL
 from sim import Channel, Component, Kernel
+from workloads.canonical import Integers
 
 __all__ = ["GraphMachine"]
 
@@ -120,7 +122,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
             self.kernel.connect(
                 self._producers[source.name], more, writer, "in_stream", capacity=self._capacity
             )
-        if target.type != "spaccumulator":
+        if target.type not in ACCUMULATORS:
             producer = self._producers[source.name]
             return self.kernel.connect(producer, output, block, port, capacity=self._capacity)
         carries = VAL if stream.kind == "val" else CRD
@@ -206,12 +208,23 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
             words = np.array(block.values, np.int64).view(np.uint64)  # type: ignore[attr-defined]
             fibers = above[-1].children if above else 1
             return one_fiber_of(words.tolist()) if len(words) > fibers == 1 else BitLevel(words)
-        return CompressedLevel(np.array(block.segments, np.int64), np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
+        return CompressedLevel(_segments(block, above), np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
 
     def _shape(self, tensor: str) -> tuple[int, ...]:
         """Sizes of the dimensions of a result."""
         access = next((one.result for one in self.meant if one.result.tensor == tensor), None)
         return () if access is None else tuple(self.sizes[variable] for variable in access.variables)
+
+
+def _segments(block: StreamBlock, above: Sequence[Level]) -> Integers:
+    """Where the fibers of a level begin: the levels above tell which of its stops end fibers, which lists.
+
+    Where these are not as many, coordinates were dropped above: then no fiber is empty, and the writer knows.
+    """
+    stops, fibers = np.array(block.stopped_at, np.int64), stops_below(above)  # type: ignore[attr-defined]
+    if block.quirks & Q16 or len(stops) != len(fibers):
+        return np.array(block.segments, np.int64)  # type: ignore[attr-defined]
+    return np.append(0, stops[fibers])
 
 
 def _unused(node: Node) -> bool:

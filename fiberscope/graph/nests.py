@@ -6,6 +6,7 @@ rows one, those of the columns two. Where two streams meet their nests must be a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -13,7 +14,7 @@ from fiberscope.graph.faults import Faults
 from fiberscope.graph.netlist import Graph, Node, Stream
 from fiberscope.graph.ports import JOINERS, OUTER_INNER
 
-__all__ = ["Nest", "Nests", "drops_empty", "in_order", "nests_of"]
+__all__ = ["Nest", "Nests", "accumulated", "drops_empty", "in_order", "nests_of"]
 
 Nest: TypeAlias = tuple[str, ...]
 Nests: TypeAlias = Mapping[tuple[str, str], Nest]  # by node and output
@@ -54,7 +55,7 @@ class _Walk:
             numbers = range(self._graph.arity(node)) if port.name.endswith("[]") else [None]
             for number in numbers:
                 output = name if number is None else f"{name}[{number}]"
-                self.nests[node.name, output] = made.get(name, made.get("", ()))
+                self.nests[node.name, output] = made.get(output, made.get(name, made.get("", ())))
 
     def _made(self, node: Node, inputs: dict[str, Nest]) -> dict[str, Nest]:
         """The nests of a block's outputs by port; under the empty name that of all others."""
@@ -66,15 +67,21 @@ class _Walk:
             self._check_within(node, inputs.get("ref", ()), signal, "references", "repeat signals")
             return {"": signal}
         if node.type == "reduce":
-            if not first:
+            if not inputs["val"]:
                 self._faults.add(node.place, f"{node} has nothing to sum: its values are a scalar already")
-            return {"": first[:-1]}
+            if "crd" in inputs:
+                self._check_within(node, inputs["crd"], inputs["val"], "coordinates", "values")
+            return {"": inputs["val"][:-1]}
         if node.type in (*OUTER_INNER, "flatten"):
             return self._paired(node, inputs)
         if node.type == "spaccumulator":
             self._check_equal(node, inputs)
-            outer = tuple(filter(None, (node["in1"],)))
-            return {"crd_outer": outer, "": (*outer, node["in0"])}
+            nest = accumulated(node)
+            return {"crd_outer": nest[:-1], "": nest}
+        if node.type == "accumulate":
+            self._check_equal(node, inputs)
+            nest = accumulated(node)
+            return {f"crd[{place}]": nest[: place + 1] for place in range(len(nest))} | {"": nest}
         if node.type == "split":
             return {
                 "outer": (*first[:-1], f"{node['index']}1"),
@@ -106,6 +113,13 @@ class _Walk:
         if len({len(nest) for nest in inputs.values()}) > 1:
             told = ", ".join(f"{port}: {_loops(nest)}" for port, nest in sorted(inputs.items()))
             self._faults.add(node.place, f"{node}: its streams must be as deep as each other ({told})")
+
+
+def accumulated(node: Node) -> Nest:
+    """The variables that an accumulator keeps, outermost first."""
+    numbered = (re.fullmatch(r"in(\d+)", name) for name in node.attributes)
+    places = sorted((int(found[1]) for found in numbered if found and node[found[0]]), reverse=True)
+    return tuple(node[f"in{place}"] for place in places)
 
 
 def _loops(nest: Nest) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from workloads.tensor import SparseTensor
 __all__ = ["Operand", "load_operands", "sizes_of"]
 
 ONES = "ones"
+Readings: TypeAlias = Mapping[
+    str, Sequence[tuple[str, ...]]
+]  # of each tensor its variables, each way it is read
 
 
 @dataclass(frozen=True)
@@ -143,10 +146,12 @@ def format_of_operand(graph: Graph, name: str) -> Format:
     return Format("".join(letters.get(scanners[mode]["format"], "s") for mode in order), order)
 
 
-def _variables(graph: Graph) -> dict[str, tuple[str, ...]]:
-    """Of each tensor its index variables by dimension; nothing where they cannot be told."""
-    accesses = accesses_in(_assignments(graph))
-    return {access.tensor: access.variables for access in accesses}
+def _variables(graph: Graph) -> Readings:
+    """Of each tensor its index variables by dimension, each way that it is read; nothing if none is told."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for access in accesses_in(_assignments(graph)):
+        found.setdefault(access.tensor, []).append(access.variables)
+    return found
 
 
 def _found(
@@ -234,14 +239,15 @@ def _turned(
     name: str,
     one: _Found | Operand,
     loaded: Mapping[str, _Found | Operand],
-    variables: Mapping[str, tuple[str, ...]],
+    variables: Readings,
 ) -> _Found | Operand:
     """A matrix whose transpose alone fits the others is taken transposed, and that is told."""
     others = {other: found for other, found in loaded.items() if other != name and found.sized}
-    if isinstance(one, Operand) or len(_shape(one)) != 2 or name not in variables or not one.sized:
+    readings = variables.get(name, ())
+    if isinstance(one, Operand) or len(_shape(one)) != 2 or len(readings) != 1 or not one.sized:
         return one
     known = _agreed(others, variables, quietly=True)
-    asked = [known.get(variable) for variable in variables[name]]
+    asked = [known.get(variable) for variable in readings[0]]
     shape = _shape(one)
     fits, turned = _fits(asked, shape), _fits(asked, shape[::-1])
     if fits or not turned or None in asked:
@@ -256,7 +262,7 @@ def _fits(asked: list[int | None], shape: tuple[int, ...]) -> bool:
 
 def _agreed(
     loaded: Mapping[str, _Found | Operand],
-    variables: Mapping[str, tuple[str, ...]],
+    variables: Readings,
     *,
     quietly: bool = False,
 ) -> dict[str, int]:
@@ -264,7 +270,7 @@ def _agreed(
     sizes: dict[str, tuple[int, str]] = {}
     for sized in (True, False):
         for name, one in loaded.items():
-            for variable, size in zip(variables.get(name, ()), _shape(one), strict=False):
+            for variable, size in _read_as(name, _shape(one), variables):
                 known, other = sizes.setdefault(variable, (size, name))
                 if one.sized is not sized:
                     continue
@@ -278,21 +284,26 @@ def _agreed(
     return {variable: size for variable, (size, _name) in sizes.items()}
 
 
-def _shape_of_ones(
-    name: str, variables: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int]
-) -> tuple[int, ...]:
-    missing = [variable for variable in variables.get(name, ("?",)) if variable not in sizes]
+def _read_as(name: str, shape: tuple[int, ...], variables: Readings) -> Iterator[tuple[str, int]]:
+    """Each variable that a tensor is read at, with the size that it has there."""
+    for reading in variables.get(name, ()):
+        yield from zip(reading, shape, strict=False)
+
+
+def _shape_of_ones(name: str, variables: Readings, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    reading = variables.get(name, [("?",)])[0]
+    missing = [variable for variable in reading if variable not in sizes]
     if missing:
         what = f"{name}=ones: no other tensor says how large {', '.join(missing)} is"
         raise InputError(f"{what}; write {name}=ones:shape=4x5")
-    return tuple(sizes[variable] for variable in variables[name])
+    return tuple(sizes[variable] for variable in reading)
 
 
 def _stored(
     graph: Graph,
     name: str,
     one: _Found | Operand,
-    variables: Mapping[str, tuple[str, ...]],
+    variables: Readings,
     sizes: Mapping[str, int],
 ) -> Operand:
     """Lay a tensor out; a shape that was not given grows to the size of its variables."""
@@ -302,7 +313,7 @@ def _stored(
     if not one.sized:
         shape = tuple(
             max(size, sizes.get(variable, 0))
-            for size, variable in zip(tensor.shape, variables.get(name, ()), strict=False)
+            for size, variable in zip(tensor.shape, next(iter(variables.get(name, ())), ()), strict=False)
         )
         tensor = replace(tensor, shape=shape) if len(shape) == tensor.order else tensor
     format = format_of_operand(graph, name)

@@ -140,7 +140,12 @@ PRIMITIVES: Mapping[str, Primitive] = {
     "union": Primitive(_PAIR_IN, _PAIR_OUT, {"index": None}, "union {index}", "purple"),
     **{name: _alu() for name in ("mul", "add", "fp_mul", "fp_add", "max", "fp_max", "smax", "div", "fp_div")},
     **{name: _unary() for name in ("exp", "fp_exp", "sqrt", "neg", "abs")},
-    "reduce": Primitive((Port("val", (VAL,)),), (Port("val", (VAL,)),), {"fp": "", "empty": ""}, "Reduce"),
+    "reduce": Primitive(
+        (Port("val", (VAL,)), Port("crd", (CRD,), optional=True)),
+        (Port("val", (VAL,)),),
+        {"fp": "", "empty": ""},
+        "Reduce",
+    ),
     "crddrop": Primitive(
         (Port("outer", (CRD,)), Port("inner", (CRD, VAL))),
         (Port("outer", (CRD,)), Port("inner", (CRD, VAL))),
@@ -162,6 +167,12 @@ PRIMITIVES: Mapping[str, Primitive] = {
         (Port("crd_outer", (CRD,)), Port("crd_inner", (CRD,)), Port("val", (VAL,))),
         {"order": None, "in0": None, "in1": ""},
         "SparseAccumulator {order}\n0={in0} 1={in1}",
+    ),
+    "accumulate": Primitive(
+        (Port("crd[]", (CRD,)), Port("val", (VAL,))),
+        (Port("crd[]", (CRD,)), Port("val", (VAL,))),
+        {"order": None, "in0": None},
+        "Accumulate {order}",
     ),
     "stopdrop": Primitive((Port("in", _ANY),), (Port("out", _ANY),), {}, "StopDrop", "orange"),
     "emptystopdrop": Primitive((Port("in", _ANY),), (Port("out", _ANY),), {}, "EmptyFiberStopDrop", "orange"),

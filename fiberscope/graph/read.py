@@ -14,6 +14,7 @@ from pathlib import Path
 from fiberscope.errors import InputError
 from fiberscope.graph.dot import Digraph, EdgeStatement, NodeStatement, parse
 from fiberscope.graph.faults import Faults
+from fiberscope.graph.nests import nests_of
 from fiberscope.graph.netlist import Format, Graph, Node, Stream, format_of
 from fiberscope.graph.ports import Edge, PortFinder
 from fiberscope.graph.primitives import BROADCAST, KINDS, PRIMITIVES
@@ -61,17 +62,28 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
 def _leave_out_reducers(graph: Graph) -> None:
     """Take out reducers in front of an accumulator, which the public compiler leaves there.
 
-    An accumulator needs each value beside its coordinates; a reducer before it would leave too few.
+    An accumulator needs each value beside its coordinates; a reducer before it leaves too few, where these
+    are nested as what it reduces.
     """
     for node in [node for node in graph.nodes.values() if node.type == "reduce"]:
         into, out = list(graph.streams_into(node)), list(graph.streams_from(node))
         targets = {graph.nodes[stream.target].type for stream in out}
-        if targets == {"spaccumulator"} and len(into) == 1:
+        if targets == {"spaccumulator"} and len(into) == 1 and _too_few_behind(graph, into[0], out[0]):
             for stream in out:
                 stream.source, stream.output = into[0].source, into[0].output
             graph.streams.remove(into[0])
             del graph.nodes[node.name]
             graph.notes.append(f"{node} left out: the accumulator behind it sums, and needs every value")
+
+
+def _too_few_behind(graph: Graph, into: Stream, out: Stream) -> bool:
+    """Whether a reducer's values are as many as an accumulator's coordinates before it, not behind it."""
+    beside = graph.feeding(graph.nodes[out.target], "crd_inner")
+    if beside is None:
+        return True
+    nests = nests_of(graph)
+    depths = [len(nests.get((stream.source, stream.output), ())) for stream in (beside, into)]
+    return depths[0] == depths[1]
 
 
 def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:

@@ -16,7 +16,19 @@ from fiberscope.graph.netlist import Format
 from workloads.canonical import Integers, Values
 from workloads.tensor import SparseTensor
 
-__all__ = ["BitLevel", "CompressedLevel", "DenseLevel", "Level", "StoredTensor", "fitted", "scalar", "store"]
+__all__ = [
+    "BitLevel",
+    "CompressedLevel",
+    "DenseLevel",
+    "Level",
+    "StoredTensor",
+    "fitted",
+    "scalar",
+    "stops_below",
+    "store",
+]
+
+Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 WORD = 64  # bits
 MOST_DENSE = 2**28  # values of a dense tensor
@@ -28,6 +40,11 @@ class CompressedLevel:
 
     segments: Integers
     coordinates: Integers
+
+    @property
+    def counts(self) -> Integers:
+        """How many children each fiber has."""
+        return np.diff(self.segments)
 
     @property
     def children(self) -> int:
@@ -51,6 +68,11 @@ class DenseLevel:
     fibers: int
 
     @property
+    def counts(self) -> Integers:
+        """How many children each fiber has."""
+        return np.full(self.fibers, self.size)
+
+    @property
     def children(self) -> int:
         """How many fibers, or values, are below it."""
         return self.size * self.fibers
@@ -67,6 +89,11 @@ class BitLevel:
     """One word of 64 bits a fiber, as unsigned numbers: bit c stands for coordinate c."""
 
     words: np.ndarray[tuple[int], np.dtype[np.uint64]]
+
+    @property
+    def counts(self) -> Integers:
+        """How many children each fiber has."""
+        return np.bitwise_count(self.words).astype(np.int64)
 
     @property
     def children(self) -> int:
@@ -187,6 +214,18 @@ def fitted(shape: Sequence[int], format: Format, levels: Sequence[Level], values
     if len(values) != count:
         raise InputError(f"{len(values)} values for {count} positions of the last level")
     return StoredTensor(tuple(shape), format, tuple(levels), values)
+
+
+def stops_below(levels: Sequence[Level]) -> Flags:
+    """Of each stop in the stream of the level below these whether it ends a fiber, or a list without any."""
+    fibers = np.ones(1, bool)
+    for level in levels:
+        counts = np.zeros(len(fibers), np.int64)
+        if np.count_nonzero(fibers) != _fibers(level):
+            return np.zeros(0, bool)
+        counts[fibers] = level.counts
+        fibers = np.repeat(counts > 0, np.maximum(counts, 1))
+    return fibers
 
 
 def _fibers(level: Level) -> int:

@@ -73,14 +73,25 @@ def _word(name: str) -> str:
 def _edges(graph: Graph) -> Iterator[str]:
     """The lines of the streams; where type and comment do not tell the ports, with the ports."""
     edges = [_edge(graph, stream) for stream in graph.streams]
-    finder = PortFinder(graph, edges)
-    for stream, edge in zip(graph.streams, edges, strict=True):
-        ports = {} if _told(finder, edge, stream) else {"from": stream.output, "to": stream.input}
+    told = _told_edges(graph, edges)
+    for stream, edge, known in zip(graph.streams, edges, told, strict=True):
+        ports = {} if known else {"from": stream.output, "to": stream.input}
         comment = {"comment": edge.said_last} if edge.said_last else {}
         label = f"{stream.kind}_{edge.said_last}" if edge.said_last else stream.kind
         style = {"style": STYLES[stream.kind]} if stream.kind in STYLES else {}
         attributes = {"label": label, **style, "type": stream.kind, **comment, **ports, **stream.attributes}
         yield f"{_word(edge.source)} -> {_word(edge.target)} [{_attributes(attributes)}]"
+
+
+def _told_edges(graph: Graph, edges: list[Edge]) -> list[bool]:
+    """Of each edge whether its ports are told; operands of a joiner are numbered together or not at all."""
+    finder = PortFinder(graph, edges)
+    told = [_told(finder, edge, stream) for edge, stream in zip(edges, graph.streams, strict=True)]
+    ends = [(stream.source, stream.target) for stream in graph.streams]
+    joiners = {name for name, node in graph.nodes.items() if node.type in JOINERS}
+    untold = joiners & {target for known, (_source, target) in zip(told, ends, strict=True) if not known}
+    untold |= {name for name, node in graph.nodes.items() if node.type == "accumulate"}
+    return [known and untold.isdisjoint(both) for known, both in zip(told, ends, strict=True)]
 
 
 def _told(finder: PortFinder, edge: Edge, stream: Stream) -> bool:

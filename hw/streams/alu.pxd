@@ -53,8 +53,11 @@ cdef class Alu(Arithmetic):
 
 cdef class UnaryAlu(Arithmetic):
     cdef double constant
+    cdef bint constant_first
     cdef public Channel in_val
     cdef public OutputStream out_val
 
     @cython.locals(source=Channel, kind=long, value=double)
     cpdef long update(self, long now) except? -2
+    @cython.final
+    cdef double _computed(self, double value) except? -3.0

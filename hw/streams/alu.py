@@ -245,8 +245,9 @@ class UnaryAlu(Arithmetic):
         name: instance name.
         operation: ``"relu"``, ``"exp"``, ``"sin"``, ``"cos"``, ``"sqrt"``, ``"abs"``, ``"neg"`` or
             ``"square"``; with a constant any operation of ``Alu``.
-        constant: the second operand; None: there is none.
+        constant: the other operand; None: there is none.
         quirks: see ``StreamBlock``.
+        constant_first: whether the constant is the first of the two operands, not the second.
 
     Raises:
         ValueError: if there is no such operation.
@@ -258,9 +259,16 @@ class UnaryAlu(Arithmetic):
     out_val: OutputStream
 
     def __init__(
-        self, name: str, operation: str = "relu", constant: float | None = None, quirks: int = CLEAN
+        self,
+        name: str,
+        operation: str = "relu",
+        constant: float | None = None,
+        quirks: int = CLEAN,
+        *,
+        constant_first: bool = False,
     ) -> None:
         super().__init__(name, operation, UNARY if constant is None else BINARY, quirks)
+        self.constant_first = constant_first
         self.constant = 0.0 if constant is None else constant
 
     def update(self, now: int) -> int:
@@ -271,8 +279,13 @@ class UnaryAlu(Arithmetic):
         kind = source.control()
         if kind in (DATA, EMPTY):
             value = source.value() if kind == DATA else 0.0
-            self.out_val.push(DATA, 0, self.compute(value, self.constant))
+            self.out_val.push(DATA, 0, self._computed(value))
         else:
             self.out_val.push(kind, source.coordinate())
         source.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)
+
+    def _computed(self, value: float) -> float:
+        return (
+            self.compute(self.constant, value) if self.constant_first else self.compute(value, self.constant)
+        )

@@ -32,3 +32,17 @@ cdef class ScalarReduce(StreamBlock):
     cdef long _send_stop(self, long level, long now) except? -2
     @cython.final
     cdef long _end(self, long now) except? -2
+
+cdef class FiberReduce(ScalarReduce):
+    cdef public Channel in_crd
+    cdef readonly bint open
+
+    cpdef long update(self, long now) except? -2
+    @cython.final
+    @cython.locals(kind=long, level=long)
+    cdef long _pass(self, long now) except? -2
+    @cython.final
+    @cython.locals(kind=long, level=long)
+    cdef long _take(self, long now) except? -2
+    @cython.final
+    cdef int _check(self, long kind, long level, long now) except -1

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hw.streams.block import StreamBlock
 from hw.streams.output import OutputStream
 from hw.streams.ports import output_stream
 from hw.streams.quirks import CLEAN, Q13, Q14, Q15
-from hw.streams.tokens import DATA, DONE, EMPTY, INTEGER, STOP, VAL
+from hw.streams.tokens import CRD, DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
 from sim.channel import Channel
-from sim.component import Input
+from sim.component import Input, Port
+from sim.errors import SimulationError
 from sim.names import nearest
 
 SUM, MAXIMUM, MINIMUM = range(3)
@@ -44,7 +47,7 @@ class ScalarReduce(StreamBlock):
         ValueError: if there is no such operation.
     """
 
-    PORTS = (Input("in_val", VAL), output_stream("out_val", VAL))
+    PORTS: ClassVar[tuple[Port, ...]] = (Input("in_val", VAL), output_stream("out_val", VAL))
     COUNTERS = ("reductions", "zeros", "nonzeros")
 
     in_val: Channel
@@ -125,3 +128,88 @@ class ScalarReduce(StreamBlock):
         self.rests_in = now + 1
         self.result, self.count, self.integers = 0.0, 0, True
         return self.busy(now + 1)
+
+
+class FiberReduce(ScalarReduce):
+    """Reduces the values of each innermost fiber to one, and sees whose fiber it is.
+
+    A bare stop may end an empty fiber, or a list without any: the stream of values cannot tell. With the
+    coordinates around the fibers each of these gets its value, an empty list none.
+
+    Interface: that of ``ScalarReduce``, and on ``in_crd`` coordinates of depth d - 1, one for each fiber.
+
+    Timing: that of ``ScalarReduce``; a coordinate is taken with the first value of its fiber, a stop with the
+    one that ends the list there.
+
+    Source: a choice of this model; droppers and holds see the stream around theirs as well.
+
+    Args:
+        name: instance name.
+        quirks: see ``StreamBlock``; of those only Q13.
+
+    Raises:
+        SimulationError: in the run, if the streams do not fit each other, naming the cycle and both tokens.
+    """
+
+    PORTS = (Input("in_crd", CRD), Input("in_val", VAL), output_stream("out_val", VAL))
+
+    in_crd: Channel
+
+    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks=quirks)
+        self.open = False  # a coordinate has been taken whose fiber has not ended
+
+    def update(self, now: int) -> int:
+        """Send an owed stop, or take a token."""
+        if self.owed != NO_STOP:
+            return self._send_stop(self.owed, now)
+        if not self.open:
+            if not self.in_crd.can_pop():
+                return self.wait_input(self.in_crd)
+            if self.in_crd.control() != DATA:
+                return self._pass(now)
+            self.in_crd.pop()
+            self.open = True
+            if not self.in_val.can_pop():
+                return self.busy(now + 1)
+        if not self.in_val.can_pop():
+            return self.wait_input(self.in_val)
+        return self._take(now)
+
+    def _pass(self, now: int) -> int:
+        """The end of an empty list, or of all."""
+        if not self.in_val.can_pop():
+            return self.wait_input(self.in_val)
+        kind, level = self.in_crd.control(), self.in_crd.coordinate()
+        self._check(kind, level + 1 if kind == STOP else self.in_val.coordinate(), now)
+        self.in_crd.pop()
+        self.in_val.pop()
+        if kind == STOP:
+            return self._send_stop(level, now)
+        self.out_val.push(DONE)
+        return self.finish(now)
+
+    def _take(self, now: int) -> int:
+        """Take a value of the fiber, or its stop and that of the list that ends with it."""
+        kind, level = self.in_val.control(), self.in_val.coordinate()
+        if kind == STOP and level > 0:
+            if not self.in_crd.can_pop():
+                return self.wait_input(self.in_crd)
+            self._check(self.in_crd.control(), self.in_crd.coordinate() + 1, now)
+            self.in_crd.pop()
+        if kind == DONE:
+            raise SimulationError(f"cycle {now}, {self.name}: D on in_val within a fiber of in_crd")
+        if kind != STOP:
+            self._combine(self.in_val.value() if kind == DATA else 0.0, kind == DATA and level == INTEGER)
+        self.in_val.pop()
+        if kind != STOP:
+            return self.busy(now + 1)
+        self.open = False
+        return self._close(level, now)
+
+    def _check(self, kind: int, level: int, now: int) -> None:
+        """The values must have this token, or end with the coordinates."""
+        if kind != self.in_val.control() or level != self.in_val.coordinate():
+            crd = text(self.in_crd.control(), self.in_crd.coordinate(), 0.0, CRD)
+            val = text(self.in_val.control(), self.in_val.coordinate(), self.in_val.value(), VAL)
+            raise SimulationError(f"cycle {now}, {self.name}: {val} on in_val does not fit {crd} on in_crd")

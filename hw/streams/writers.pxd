@@ -32,8 +32,10 @@ cdef class FiberWriter(Writer):
 
 cdef class CompressedWriter(FiberWriter):
     cdef readonly Growing fibers
+    cdef readonly Growing stops
     cdef public Channel in_crd
 
+    cpdef int take(self, long kind) except -1
     cpdef int end_fiber(self, bint empty) except -1
 
 cdef class BitVectorWriter(FiberWriter):

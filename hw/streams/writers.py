@@ -154,6 +154,13 @@ class CompressedWriter(FiberWriter):
         super().__init__(name, room, quirks)
         self.fibers = Growing(room)
         self.fibers.append(0)
+        self.stops = Growing(room)
+
+    def take(self, kind: int) -> None:
+        """Store an element, or the end of a fiber or of lists of them."""
+        if kind == STOP:
+            self.stops.append(self.level.count)
+        FiberWriter.take(self, kind)
 
     def end_fiber(self, empty: bool) -> None:
         """Store where the fiber ends."""
@@ -168,6 +175,11 @@ class CompressedWriter(FiberWriter):
     def segments(self) -> array[int]:
         """Where each fiber that has ended begins, and the end of the last."""
         return self.fibers.integers()
+
+    @property
+    def stopped_at(self) -> array[int]:
+        """Elements in front of each stop, also of those that end no fiber."""
+        return self.stops.integers()
 
 
 class BitVectorWriter(FiberWriter):

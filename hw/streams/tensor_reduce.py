@@ -1,0 +1,189 @@
+"""An accumulator of points of any number of coordinates."""
+
+from __future__ import annotations
+
+from hw.streams.block import StreamBlock
+from hw.streams.output import OutputStream
+from hw.streams.ports import output_stream
+from hw.streams.quirks import CLEAN
+from hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
+from sim import inline
+from sim.channel import Channel
+from sim.component import Input, Port
+from sim.errors import SimulationError
+
+
+class TensorReduce(StreamBlock):
+    """Adds up the values of points that have the same coordinates, and sends the sums as fibers, sorted.
+
+    Interface: points on ``in_crd[0]`` (outermost) and so on and on ``in_val``, without stops (a
+    ``StopDropper`` each in front); the sums leave as fibers on ``out_crd0`` and so on, and on ``out_val``
+    with the stops of the innermost. A value N counts as 0. The first ``kept`` coordinates come sorted: when
+    they change, what has been added up is complete and forgotten. The memory takes as many points as come;
+    what hardware holds has a limit.
+
+    Timing: a point is taken in a cycle in which all of its tokens are seen. Points wait while sums that are
+    complete leave: a cycle a sum, and one for the stops in front of it where a fiber has ended. At the end
+    come the last stops, then done.
+
+    Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, sums.
+
+    Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of any n. ``VectorReduce`` and ``MatrixReduce`` are
+    those of two coordinates that the public simulator has; this one has no quirks.
+
+    Args:
+        name: instance name.
+        ways: coordinates of a point, at least 1.
+        kept: of these that come sorted, from the outermost on; fewer than there are.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        ValueError: if there are not so many.
+        SimulationError: in the run, if the tokens are no point, or the sorted coordinates decrease.
+    """
+
+    COUNTERS = ("points", "elements")
+
+    in_crd: list[Channel]
+    in_val: Channel
+    out_val: OutputStream
+
+    def __init__(self, name: str, ways: int, kept: int = 0, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        if not 0 <= kept < ways:
+            raise ValueError(
+                f"{name}: {kept} of {ways} coordinates are sorted; it must be fewer than there are"
+            )
+        self.ways = ways
+        self.kept = kept
+        self.ports = self.own_ports()
+        self.sums: dict[tuple[int, ...], float] = {}
+        self.group: tuple[int, ...] = ()  # the sorted coordinates of the points taken last
+        self.complete: list[tuple[tuple[int, ...], float]] = []  # sums that are to be sent, the next one last
+        self.last: tuple[int, ...] = ()  # sent last
+        self.opens = True  # no stop is due in front of the next sum
+        self.ended = False  # done has been taken
+        self.closed = False  # and the last stops have been sent
+        self.points = 0
+        self.elements = 0
+
+    def own_ports(self) -> tuple[Port, ...]:
+        """The ports for so many coordinates."""
+        coordinates = (output_stream(f"out_crd{way}", CRD) for way in range(self.ways))
+        inputs = (Input("in_crd", CRD, array=True), Input("in_val", VAL))
+        return (*inputs, *coordinates, output_stream("out_val", VAL))
+
+    def declared_ports(self) -> tuple[Port, ...]:
+        """As many as there are coordinates."""
+        return self.ports
+
+    def elaborate(self) -> None:
+        """Fetch the streams.
+
+        Raises:
+            SimulationError: if coordinates are missing.
+        """
+        super().elaborate()
+        if len(self.in_crd) != self.ways:
+            raise SimulationError(
+                f"{self.name} takes {self.ways} coordinates, but has {len(self.in_crd)} in_crd"
+            )
+
+    def update(self, now: int) -> int:
+        """Take a point, and send what is next of a sum."""
+        missing = None if self.ended else self._missing()
+        if self.closed:
+            self.send_control(DONE, 0)
+            return self.finish(now)
+        sends = self._send()
+        if not self.ended and missing is None and not self.complete:
+            self._take(now)
+            return self.busy(now + 1)
+        return self.busy(now + 1) if sends or missing is None else self.wait_input(missing)
+
+    def _missing(self) -> Channel | None:
+        for channel in (*self.in_crd, self.in_val):
+            if not inline.channel(channel).can_pop():
+                return channel
+        return None
+
+    def _take(self, now: int) -> None:
+        """Take a point, or done."""
+        kind = self.in_val.control()
+        point = DATA if kind == EMPTY else kind
+        heads = [inline.channel(channel) for channel in self.in_crd]
+        if point == STOP or any(head.control() != point for head in heads):
+            self._refuse(now, "is no point")
+        if point == DONE:
+            self.ended = True
+            self._complete()
+        else:
+            self._add(
+                tuple([head.coordinate() for head in heads]),
+                self.in_val.value() if kind == DATA else 0.0,
+                now,
+            )
+        for head in (*heads, self.in_val):
+            head.pop()
+
+    def _add(self, coordinates: tuple[int, ...], value: float, now: int) -> None:
+        group = coordinates[: self.kept]
+        if group != self.group:
+            if group < self.group:
+                self._refuse(now, f"comes behind {self.group}, and its first {self.kept} must increase")
+            self._complete()
+            self.group = group
+        self.elements += coordinates not in self.sums
+        self.sums[coordinates] = self.sums.get(coordinates, 0.0) + value
+        self.points += 1
+
+    def _complete(self) -> None:
+        self.complete = sorted(self.sums.items(), reverse=True)
+        self.sums = {}
+
+    def _send(self) -> bool:
+        """Send the next token of a sum, or at the end of all; whether there was any."""
+        if self.complete:
+            coordinates, value = self.complete[-1]
+            first = self._changed(coordinates)
+            if not self.opens and first < self.ways - 1:
+                self._send_stops(first)
+                self.opens = True
+                return True
+            for way in range(first, self.ways):
+                self._stream(way).push(DATA, coordinates[way])
+            self.out_val.push(DATA, 0, value)
+            self.last, self.opens = coordinates, False
+            self.complete.pop()
+            return True
+        if self.ended:
+            self._close()
+        return self.ended
+
+    def _changed(self, coordinates: tuple[int, ...]) -> int:
+        """The outermost coordinate in which a sum differs from the one before."""
+        if not self.last:
+            return 0
+        return next(way for way in range(self.ways) if coordinates[way] != self.last[way])
+
+    def _send_stops(self, changed: int) -> None:
+        """The fibers within the coordinate that changes have ended."""
+        for way in range(changed + 1, self.ways):
+            self._stream(way).push(STOP, way - changed - 1)
+        self.out_val.push(STOP, self.ways - changed - 2)
+
+    def _close(self) -> None:
+        """Send the last stops."""
+        for way in range(self.ways):
+            self._stream(way).push(STOP, way)
+        self.out_val.push(STOP, self.ways - 1)
+        self.closed = True
+
+    def _stream(self, way: int) -> OutputStream:
+        stream: OutputStream = self.streams[way]
+        return stream
+
+    def _refuse(self, now: int, fault: str) -> None:
+        heads = [(inline.channel(channel), CRD) for channel in self.in_crd] + [(self.in_val, VAL)]
+        tokens = [f"{text(end.control(), end.coordinate(), end.value(), of)}" for end, of in heads]
+        raise SimulationError(f"cycle {now}, {self.name}: ({', '.join(tokens)}) {fault}")

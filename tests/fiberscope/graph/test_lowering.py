@@ -1,0 +1,42 @@
+"""What the compiler lowers, run on random tensors, against the same expression on dense arrays."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from streams.compiled import dense, results_of
+from streams.dense_evaluation import evaluated
+from streams.random_expressions import RandomExpression
+
+from fiberscope.errors import InputError
+from fiberscope.graph import graph_from_text, gv_text
+from fiberscope.graph.compiler.lower import lower
+
+FEW, MANY = 60, 10_000
+REFUSED = ("the sum over", "divides in a term", "no tensor on the right has")
+
+
+def outcome(seed):
+    """Whether a random expression is computed, or for what it is refused."""
+    drawn = RandomExpression(seed)
+    try:
+        graph = lower([drawn.assignment], drawn.formats, drawn.order)
+    except InputError as error:
+        return next(what for what in REFUSED if what in str(error))
+    assert graph_from_text(gv_text(graph)) == graph
+    found = dense(results_of(graph, drawn.operands)["X"])
+    wanted = evaluated([drawn.assignment], drawn.arrays, drawn.sizes)["X"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9, err_msg=f"{seed}: {drawn.assignment}")
+    return "right"
+
+
+def test_a_few_random_expressions() -> None:
+    counts = Counter(outcome(seed) for seed in range(FEW))
+    assert counts["right"] > 0.8 * FEW
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_ten_thousand_random_expressions(part) -> None:
+    counts = Counter(outcome(seed) for seed in range(FEW + part, FEW + MANY, 20))
+    assert counts["right"] > 0.8 * MANY / 20
