@@ -37,6 +37,7 @@ from fiberscope.commands.profile import profile
 from fiberscope.commands.report import report
 from fiberscope.commands.sage import sage
 from fiberscope.commands.sim import sim
+from fiberscope.commands.tile import tile
 from fiberscope.commands.wave import wave
 from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, FailedRunError, InputError
 from fiberscope.interrupts import terminations_interrupt
@@ -168,6 +169,7 @@ for _command in (
     page,
     diff,
     profile,
+    tile,
 ):
     app.command()(_command)
 app.command("list")(list_)

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fiberscope.errors import InputError
+from fiberscope.tiling.base import cut
 from fiberscope.tiling.kernel import Kernel
 from fiberscope.tiling.partials import level_counts
 from fiberscope.tiling.walk import Fetched, Overflow, walk
 from workloads.tensor import SparseTensor
-from workloads.tiles.tiling import tile
 
 __all__ = ["Measured", "OutputRule", "Written", "measure"]
 
-OutputRule = Literal["auto", "stationary", "streamed"]
+OutputRule = Literal["auto", "streamed", "stationary"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def measure(
         kernel: a product, with the order of its loops.
         tensors: operands by name, their ranks as the kernel is written; every entry counts as a nonzero.
         shape: sides of a tile by index.
-        output: ``stationary``, also ``auto``: a partial tile stays in its buffer while loops deeper than its
-            last index run; ``streamed``: it is written at each iteration.
+        output: ``streamed``: a partial result is written at each iteration; ``stationary``, which is ``auto``
+            too: it stays while loops inside of its own run.
         overflow: of inputs that may exceed their buffers, what happens then; none by default.
 
     Raises:
@@ -79,23 +79,20 @@ def measure(
     """
     if not kernel.is_product:
         raise InputError(f"{kernel}: only a product of tensors can be measured; measure its terms")
-    tiled = {
-        name: (ranks, tile(tensors[name], [shape[index] for index in ranks]))
-        for name, ranks in kernel.indices.items()
-        if name in kernel.inputs
-    }
-    fetched, iterations = walk(kernel.order, tiled, overflow)
+    tiled = cut(kernel, tensors, shape)
+    operands = {name: (kernel.indices[name], tiles) for name, tiles in tiled.items()}
+    fetched, iterations = walk(kernel.order, operands, overflow)
     return Measured(fetched, _written(kernel, tensors, shape, output), iterations)
 
 
 def _written(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Mapping[str, int], output: OutputRule
 ) -> Written:
-    outside = kernel.order if output == "streamed" else kernel.order[: kernel.depth(kernel.result)]
-    reduced = [index for index in outside if index in kernel.contracted]
+    loops = None if output == "streamed" else kernel.depth(kernel.result)
+    outside = [index for index in kernel.order[:loops] if index in kernel.contracted]
     operands = [(kernel.indices[name], tensors[name]) for name in kernel.inputs]
     ranks = kernel.indices[kernel.result]
-    counts = level_counts(operands, ranks, reduced, shape)
+    counts = level_counts(operands, ranks, outside, shape)
     visits, nonzeros = counts[0], counts[-1]
     words = 2 * sum(counts[1:]) + (len(ranks) + 1) * visits if ranks else visits  # csf_words, over all visits
     return Written(visits, words, nonzeros)

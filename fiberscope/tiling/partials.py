@@ -1,9 +1,8 @@
 """The partial output tiles that a tiled kernel writes, counted exactly from the operands' nonzeros.
 
-At each visit the tiles of all operands are multiplied. What is written is known by the coordinates of the
-output and by those of the tiles of reduced indices whose loops are outside of the output's last; an output
-that stays while deeper loops run is written once. Distinct ones are counted by products of patterns, in
-scipy's compiled code.
+At each visit the tiles of all operands are multiplied. A nonzero that is written is known by its coordinates
+and by the tiles of the summed indices at whose every tile a partial result is written. Distinct ones are
+counted by products of patterns, in scipy's compiled code.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def level_counts(
     Args:
         operands: each with the indices of its ranks.
         output: indices of the output as it is stored.
-        outside: reduced indices whose loops are outside of the output's last.
+        outside: summed indices at whose every tile a partial result is written.
         shape: sides of a tile by index.
     """
     points = [dict(zip(indices, tensor.coordinates, strict=True)) for indices, tensor in operands]

@@ -110,9 +110,8 @@ def test_the_meter_counts_what_an_enumeration_of_all_leaves_does(case, monkeypat
     tensors = {name: _drawn(generator, kernel.indices[name], extents, density) for name in kernel.inputs}
     found = measure(kernel, tensors, shape, output=rule)
     entries = {name: (kernel.indices[name], _entries(tensor)) for name, tensor in tensors.items()}
-    plain = leaves.moved(
-        kernel.order, entries, kernel.indices[kernel.result], extents, shape, stationary=rule == "stationary"
-    )
+    output = kernel.indices[kernel.result]
+    plain = leaves.moved(kernel.order, entries, output, extents, shape, streamed=rule == "streamed")
     assert _counts(found) == plain
 
 

@@ -33,13 +33,14 @@ def moved(
     extents: Point,
     shape: Point,
     *,
-    stationary: bool = True,
+    streamed: bool = False,
 ) -> dict[str, object]:
     """By operand and for the output ``O``: fetches or visits, words, nonzeros; and iterations."""
     grid = [range(-(-extents[index] // shape[index])) for index in order]
     leaves = 0
     fetched: dict[str, dict[tuple[int, ...], list[tuple[int, ...]]]] = {name: {} for name in inputs}
     partials: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+    deep = len(order) if streamed else 1 + max(map(order.index, output))
     for place in product(*grid):
         point = dict(zip(order, place, strict=True))
         tiles = {name: _tile(point, *operand, shape) for name, operand in inputs.items()}
@@ -48,7 +49,6 @@ def moved(
         leaves += 1
         for name, (indices, _entries) in inputs.items():
             fetched[name][place[: 1 + max(map(order.index, indices))]] = tiles[name]
-        deep = 1 + max(map(order.index, output)) if stationary else len(order)
         found = set(_outputs(inputs, tiles, output, extents))
         if found:
             partials.setdefault(place[:deep], set()).update(found)

@@ -1,0 +1,144 @@
+"""``fiberscope tile``: tiles for a tensor kernel, chosen from statistics of its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.completion import complete_matrix
+from fiberscope.commands.options import Exact, Json, Markdown
+from fiberscope.errors import InputError
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+
+if TYPE_CHECKING:
+    from fiberscope.tiling.kernel import Kernel
+    from fiberscope.tiling.plan import Plan
+    from fiberscope.tiling.statistics import Statistics
+
+__all__ = ["tile"]
+
+_Operands = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="A [B]...",
+        help="The operands from left to right: files, names, generators; B is A again if left out.",
+        autocompletion=complete_matrix,
+    ),
+]
+_Kernel = Annotated[str, typer.Option(help="What is computed: sums and products of tensors.")]
+_Order = Annotated[str, typer.Option(help="The loops over tiles, the outermost first.")]
+_Buffer = Annotated[str, typer.Option(metavar="SIZE", help="Buffer of each operand.")]
+_Capacity = Annotated[
+    int | None, typer.Option(metavar="WORDS", help="The same in words of 4 bytes, exactly.")
+]
+_Transpose = Annotated[bool, typer.Option("--transpose-b", help="B is A transposed.")]
+_Compare = Annotated[
+    str, typer.Option(metavar="METHOD,...", help="Besides conservative: prescient, tailors, drt.")
+]
+_Measure = Annotated[bool, typer.Option("--measure", help="Count what the tiles of each method move.")]
+_Scan = Annotated[bool, typer.Option("--scan", help="Try every side of square tiles instead of halving.")]
+_Swiftiles = Annotated[bool, typer.Option("--swiftiles", help="Let tailors guess its side from a sample.")]
+_Microtile = Annotated[int, typer.Option(min=1, help="Side of drt's microtiles.")]
+_Panel = Annotated[int, typer.Option(min=1, help="Columns of microtiles of drt's panel.")]
+_Statistics = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Take the statistics from an earlier --json.")
+]
+_Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw candidates and tiles into a .png or .svg file.")
+]
+_Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="An option of the prediction or search; repeatable."),
+]
+
+
+def tile(
+    operands: _Operands,
+    kernel: _Kernel = "C[i,j]=A[i,k]*B[k,j]",
+    order: _Order = "ikj",
+    buffer: _Buffer = "128KiB",
+    capacity: _Capacity = None,
+    transpose_b: _Transpose = False,
+    compare: _Compare = "",
+    measure: _Measure = False,
+    scan: _Scan = False,
+    swiftiles: _Swiftiles = False,
+    microtile: _Microtile = 32,
+    panel: _Panel = 128,
+    statistics: _Statistics = None,
+    settings: _Settings = None,
+    plot: _Plot = None,
+    json: Json = None,
+    markdown: Markdown = False,
+    exact: Exact = False,
+) -> None:
+    """Choose tiles from statistics of the tensors (D2T2), so that little moves and every tile fits.
+
+    Traffic is predicted in words of 4 bytes; with --measure the outer loops are walked with the real tiles.
+
+    \b
+    Examples:
+      fiberscope tile wiki-Vote --transpose-b --compare prescient,tailors,drt --measure
+      fiberscope tile wiki-Vote --order ijk --buffer 64KiB --json out.json
+      fiberscope tile wiki-Vote --transpose-b --set model=counted --set grow=contracted --plot out.svg
+    """
+    from accelerators.configuration import parse_settings, validated
+    from fiberscope.tiling.kernel import Kernel
+    from fiberscope.tiling.operands import load_operands
+    from fiberscope.tiling.options import Options
+    from fiberscope.tiling.plan import Methods, plan
+
+    check_outputs({"--json": json, "--plot": plot}, {**_files(operands), "--statistics": statistics})
+    asked = Kernel.read(kernel, order)
+    options = validated(Options, parse_settings(settings or []), "tile")
+    names = [name for name in compare.split(",") if name]
+    methods = Methods(names, scan, swiftiles, microtile, panel)
+    words = _words(asked, buffer, capacity)
+    tensors = load_operands(asked, operands, transpose_b=transpose_b, exact=exact)
+    known = None if statistics is None else _known(statistics, asked)
+    _deliver(plan(asked, tensors, words, options, methods, known), measure, json, plot, markdown)
+
+
+def _files(operands: list[str]) -> dict[str, Path | None]:
+    from workloads import file_of
+
+    return {f"operand {number}": file_of(name) for number, name in enumerate(operands, start=1)}
+
+
+def _words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
+    """Words that a buffer holds of an operand."""
+    from accelerators.quantities import SIZE
+    from fiberscope.tiling.base import capacity_of
+
+    if capacity is not None:
+        return capacity
+    try:
+        return capacity_of(kernel, SIZE.parse(buffer))
+    except ValueError as error:
+        raise InputError(f"--buffer {buffer}: {error}") from error
+
+
+def _known(path: Path, kernel: Kernel) -> Mapping[str, Statistics]:
+    """The statistics that an earlier run wrote, of every operand."""
+    from fiberscope.tiling.report import read_statistics
+
+    return read_statistics(path, kernel)
+
+
+def _deliver(made: Plan, measure: bool, json: Path | None, plot: Path | None, markdown: bool) -> None:
+    """Write what was asked for, then show it."""
+    from fiberscope.commands.output import show
+    from fiberscope.report.pictures import save_figure
+    from fiberscope.tiling.pictures import drawing
+    from fiberscope.tiling.report import document, tables, why
+
+    if json is not None:
+        write_json(json, document(made, measured=measure))
+    if plot is not None:
+        save_figure(lambda: drawing(made), plot)
+    if json != STANDARD_OUTPUT:
+        show(tables(made, measured=measure), markdown=markdown)
+        print(f"\n{why(made)}")
