@@ -66,7 +66,7 @@ def study_data(store: Store, title: str = "", most: int = MOST_RUNS) -> dict[str
         "columns": columns,
         "telling": [column["name"] for column in columns if column.pop("telling")],
         **_families([row["families"] for row in large]),
-        "settings": _settings(runs["accelerator"], [row["config"] for row in large]),
+        "settings": _settings(runs["accelerator"].fillna(""), [row["config"] for row in large]),
     }
 
 
@@ -140,8 +140,9 @@ def _columns(
 def _column(
     runs: pd.DataFrame, name: str, role: str, label: str, *, telling: bool = False, **more: str
 ) -> Column | None:
-    """A column with its values; None where no run has one. What differs among the runs tells them apart."""
-    if name not in runs or (role == "measure" and runs[name].isna().all()):
+    """A column with its values; None where no run has one, but for those
+    that are always shown. What differs among the runs tells them apart."""
+    if name not in runs or (name not in SHOWN and role == "measure" and runs[name].isna().all()):
         return None
     values = runs[name]
     differs = telling and values.nunique(dropna=role == "identity") > 1
@@ -163,10 +164,15 @@ def _short(value: float | None) -> float | None:
 
 def _coded(values: Sequence[object]) -> dict[str, Any]:
     """Words by their number in a list of them; -1 where there is none."""
-    texts = [None if value is None else str(value) for value in values]
+    texts = [None if value is None else _text(value) for value in values]
     words = sorted({text for text in texts if text is not None})
     number = {word: at for at, word in enumerate(words)}
     return {"words": words, "codes": [-1 if text is None else number[text] for text in texts]}
+
+
+def _text(value: object) -> str:
+    """As a setting on a command line has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _families(texts: Sequence[str | None]) -> dict[str, Any]:

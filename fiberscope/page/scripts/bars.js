@@ -15,7 +15,7 @@ const Bars = (() => {
     return Plot.plot({
       width, height: 52 + 22 * bars.length, marginLeft, marginTop: 6, marginRight: 24, marginBottom: 42, style: Chart.style,
       ariaLabel: "Where the cycles went, a bar each",
-      x: { domain: [0, 1], tickFormat: "%", ticks: 5, label: "share of the cycles", labelAnchor: "right" },
+      x: { domain: [0, 1], tickFormat: "%", ticks: width - marginLeft < 260 ? 2 : 5, label: "share of the cycles", labelAnchor: "right" },
       y: { domain: bars.map((bar) => bar.key), tickFormat: (key) => labels.get(key), label: null, tickSize: 0, padding: 0.2 },
       marks: [Plot.barX(pieces, {
         x: "share", y: "key", fill: (piece) => STATES[piece.state][1], stroke: "var(--ground)", strokeWidth: 0.7, insetLeft: 0.5, order: null,

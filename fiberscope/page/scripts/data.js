@@ -21,7 +21,7 @@ const Data = (() => {
 
   /* Every setting of a run: what most runs of its accelerator have, and where it differs. */
   function settings(run) {
-    const common = carried.settings.common[run.accelerator] ?? {};
+    const common = carried.settings.common[run.accelerator ?? ""] ?? {};
     return { ...common, ...carried.settings.own[run.at] };
   }
 

@@ -18,8 +18,8 @@ const ByParameter = (() => {
       width, height: 330, marginLeft: 74, marginBottom: 44, style: Chart.style, ariaLabel: title, x: across, y: up,
       marks: [
         ...Chart.axes([x, across], [y, up]),
-        Plot.lineY(middle, { x: "x", y: "y", z: (each) => each.group.name, stroke: (each) => each.group.colour, strokeWidth: 2, ariaHidden: "true" }),
         ...Points.dots(groups, x, y),
+        ...[["var(--ground)", 5], [(each) => each.group.colour, 2.5]].map(([stroke, strokeWidth]) => Plot.lineY(middle, { x: "x", y: "y", z: (each) => each.group.name, stroke, strokeWidth, ariaHidden: "true", pointerEvents: "none" })),
       ],
     });
     const readout = Points.bind(svg, groups, title, prefix);

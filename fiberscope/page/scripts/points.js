@@ -1,11 +1,14 @@
 /* Points that are runs: clicked, or reached by the keyboard as one list (arrows, Home, End, Enter). */
 const Points = (() => {
+  const MANY = 300;  // points, from which on they are small
+
   const mark = (runs, column) => runs.map((run) => `${Data.name(run)}: ${column.map((each) => `${each.label} ${Format.value(run[each.name], each.unit)}`).join(", ")}`);
 
   /* The dots of every group, as a list of marks for Plot. */
   function dots(groups, x, y, faded = () => false) {
+    const r = d3.sum(groups, (group) => group.runs.length) > MANY ? 3.5 : 5;
     return groups.map((group) => Plot.dot(group.runs, {
-      x: x.name, y: y.name, r: 5, symbol: group.shape, fill: group.colour, stroke: group.colour,
+      x: x.name, y: y.name, r, symbol: group.shape, fill: group.colour, stroke: group.colour,
       fillOpacity: (run) => (faded(run) ? 0 : 0.75), strokeOpacity: (run) => (faded(run) ? 0.55 : 1),
       ariaLabel: (run) => mark([run], [x, y])[0], className: "dots",
     }));

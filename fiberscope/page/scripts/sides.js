@@ -14,7 +14,7 @@ const Sides = (() => {
   const measured = (pair) => Data.measures.filter((column) => pair.some((run) => run[column.name] !== null))
     .map((column) => [column.label, ...pair.map((run) => Format.value(run[column.name], column.unit)), ratio(column, pair)]);
 
-  const heads = (pair) => ["", ...pair.map((run) => ({ text: `run ${run.number}`, number: true })), { text: "second / first", number: true }];
+  const heads = (what, pair) => [what, ...pair.map((run) => ({ text: `run ${run.number}`, number: true })), { text: "second / first", number: true }];
 
   function bars(run, width) {
     const families = Data.families(run).map((family) => ({ key: family.name, label: family.name, shares: family.shares }));
@@ -31,8 +31,8 @@ const Sides = (() => {
     return [
       pickers,
       element("div", { class: "pair" }, pair.map((run) => bars(run, across))), Bars.legend(),
-      element("div", { class: "wide" }, differing.length ? plainTable("What they were given that differs", heads(pair).slice(0, 3), differing) : "They were given the same."),
-      element("div", { class: "wide" }, plainTable("What was measured", heads(pair), measured(pair))),
+      element("div", { class: "wide" }, differing.length ? plainTable("What they were given that differs", heads("setting", pair).slice(0, 3), differing) : "They were given the same."),
+      element("div", { class: "wide" }, plainTable("What was measured", heads("measure", pair), measured(pair))),
     ];
   }
 

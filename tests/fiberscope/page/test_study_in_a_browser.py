@@ -11,6 +11,8 @@ pytest.importorskip("duckdb", reason="the extra 'sweep' is not installed")
 from studies import BYTES, EVIL, PES, SIZES, cycles, study, traffic
 
 from fiberscope.page import page, study_data
+from fiberscope.store import Store
+from fiberscope.store.columns import encoded
 
 Open = Callable[..., Any]
 SHOWN = "#count"
@@ -188,6 +190,42 @@ def test_a_link_with_nonsense_shows_the_page_all_the_same(opened: Open, file: Pa
     )
     assert tab.get_by_role("tab").count() == len(CHARTS)
     assert len(rows(tab)) == 36
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"status": "refused", "reason": "no"},
+        {"status": "done"},
+        {
+            "status": "done",
+            "accelerator": "mine",
+            "workload": "w",
+            "cycles": 0,
+            "seconds": 0.0,
+            "traffic_bytes": 0,
+        },
+        {
+            "status": "done",
+            "accelerator": "mine",
+            "workload": "",
+            "cycles": 5,
+            "families": "{}",
+            "config": "{}",
+        },
+    ],
+    ids=["refused", "nothing known", "nothing done", "little known"],
+)
+def test_a_study_of_one_odd_run_has_every_view(opened: Open, tmp_path: Path, row: dict[str, Any]) -> None:
+    made = Store(tmp_path / "study", make=True)
+    made.add("d", encoded({"digest": "d", **row}, {"quick": True}))
+    (tmp_path / "odd.html").write_text(page(study_data(made), "odd"), encoding="utf-8")
+    tab = opened(tmp_path / "odd.html")
+    for chart in CHARTS:
+        tab.get_by_role("tab", name=chart).click()
+    tab.locator(".runs tbody tr").click()
+    assert tab.inner_text("aside h2") == "Run 1"
+    assert len(rows(tab)) == 1
 
 
 def test_all_of_it_by_keyboard(opened: Open, file: Path) -> None:
