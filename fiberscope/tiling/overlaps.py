@@ -80,13 +80,13 @@ def _by_spectra(
     if not len(many):
         return np.zeros((len(weights), extent))
     length = 1 << (2 * extent - 1).bit_length()  # twice the extent, or the ends would meet
-    power = np.zeros((len(weights), length // 2 + 1))
+    power = np.zeros((len(weights), length + 2))  # of real and imaginary parts in turn
     step = max(1, _AT_ONCE // length)
     for begin in range(0, len(many), step):
         sets = many[begin : begin + step]
-        spectra = np.fft.rfft(_rows(members, starts, sets, extent), length)
-        power += weights[:, sets] @ (spectra.real**2 + spectra.imag**2)
-    return np.fft.irfft(power, length)[:, :extent]
+        parts = np.fft.rfft(_rows(members, starts, sets, extent), length).view(np.float64)
+        power += np.einsum("rs,sp->rp", weights[:, sets], np.square(parts, out=parts))
+    return np.fft.irfft(power[:, ::2] + power[:, 1::2], length)[:, :extent]
 
 
 def _rows(members: Integers, starts: Integers, sets: Integers, extent: int) -> Numbers:
