@@ -15,6 +15,7 @@ from fiberscope.errors import InputError
 from fiberscope.tiling.base import Shape, base_shape
 from fiberscope.tiling.counted import Counted
 from fiberscope.tiling.fit import Fitter
+from fiberscope.tiling.joint import Joint
 from fiberscope.tiling.kernel import Kernel
 from fiberscope.tiling.known import collect_all
 from fiberscope.tiling.options import DEFAULTS, Options
@@ -92,6 +93,10 @@ class _Search:
         return Fitter(self.kernel, self.tensors, self.capacity, self.metric)
 
     @cached_property
+    def joint(self) -> Joint:
+        return Joint(self.kernel, self.tensors, self.known, self.base, self.options)
+
+    @cached_property
     def counted(self) -> Counted:
         return Counted(self.kernel, self.tensors, self.known, self.options)
 
@@ -120,7 +125,9 @@ class _Search:
 
     def _candidate(self, shape: Shape, factor: float | None = None) -> Candidate:
         iterations = iterations_of(self.kernel, self.known, shape)
-        if self.options.model != "counted":
+        if self.options.model == "joint":
+            return Candidate(shape, self.joint.predict(shape), iterations, factor)
+        if self.options.model == "printed":
             return Candidate(shape, predict(self.kernel, self.known, shape, self.options), iterations, factor)
         fullest = self.counted.fullest(shape)
         prediction = self.counted.predict(shape)

@@ -34,7 +34,8 @@ class Options(BaseModel):
         base: how the base tile follows from the capacity, or its edge.
         metric: of the size of tiles.
         search: over RF, or over a grid of shapes (with ``model: counted``).
-        sample: the share of tiles that Corrs are collected from, and of leaves that ``joint`` multiplies.
+        sample: the share of tiles that Corrs are collected from.
+        leaves: the share of the first operand's tiles whose products ``joint`` multiplies.
         seed: by which samples are drawn.
     """
 
@@ -56,6 +57,7 @@ class Options(BaseModel):
     metric: str = "words"
     search: Literal["rf", "grid"] = "rf"
     sample: float = Field(default=1.0, gt=0.0, le=1.0)
+    leaves: float = Field(default=0.01, gt=0.0, le=1.0)
     seed: int = Field(default=0, ge=0)
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from workloads.canonical import CsrArray, Integers
 from workloads.tensor import SparseTensor
 
-__all__ = ["level_counts"]
+__all__ = ["Points", "join", "level_counts"]
 
 PRODUCTS = 1 << 24  # of patterns that are multiplied at once
 MOST = 1 << 62  # that one number tells apart
@@ -41,7 +41,7 @@ def level_counts(
         shape: sides of a tile by index.
     """
     points = [dict(zip(indices, tensor.coordinates, strict=True)) for indices, tensor in operands]
-    left, right = reduce(_join, points[:-1], _POINT), points[-1]
+    left, right = reduce(join, points[:-1], _POINT), points[-1]
     tiles = {index: shape[index] for index in (*output, *outside)}
     steps = [tiles | dict.fromkeys(output[:depth], 1) for depth in range(len(output) + 1)]
     return [_distinct(left, right, each) for each in steps]
@@ -54,7 +54,7 @@ def _count(points: Points) -> int:
     return len(next(iter(points.values())))
 
 
-def _join(left: Points, right: Points) -> Points:
+def join(left: Points, right: Points) -> Points:
     """All pairs of points that agree where they have the same indices."""
     ours, theirs, many = _meeting(left, right)
     order = np.argsort(theirs, kind="stable")

@@ -163,11 +163,22 @@ VARIANTS = [
 
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 def test_every_scheme_fits(variant):
-    """100 cases a variant, 500 in all."""
+    check_fits(variant, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", range(len(VARIANTS)))
+def test_every_scheme_of_many_fits(variant):
+    """500 cases in all."""
+    check_fits(variant, 100)
+
+
+def check_fits(variant, cases):
+    """Every tile of every scheme, cut anew, fits."""
     options = Options(**VARIANTS[variant])
     metric = METRICS[options.metric]
     generator = np.random.default_rng(variant)
-    for _case in range(100):
+    for _case in range(cases):
         tensors, capacity = random_problem(generator)
         kernel = kernel_of(order="".join(generator.permutation(list("ikj"))))
         scheme = optimise(kernel, tensors, capacity, options)
