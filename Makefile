@@ -52,13 +52,20 @@ OWN      = $(VENV)/bin/fiberscope rtl bench '$(BENCH)' --block '$(BLOCK)' --dut 
     $(foreach setting,$(SET),--set '$(setting)') -o '$(OUT)/bench-$(BLOCK)'
 BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
 
+# make rtl: a line of index notation, how its tensors are stored, the order of its loops, and perhaps its tensors
+# (TENSORS="B=a.mtx c=ones"); small ones are drawn otherwise.
+EXPR    ?=
+FORMAT  ?=
+ORDER   ?=
+TENSORS ?=
+
 # What the engine is compiled from: every file of C types and the Python file beside it.
 TYPED_ROOMS := sim hw accelerators converters workloads fiberscope
 TYPED    := $(shell find $(TYPED_ROOMS) -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 READY    := $(VENV)/built $(VENV)/installed
 
-.PHONY: help sim convert converted model wave which cosim whole test test-all mutants check lint types docs bench release clean
+.PHONY: help sim convert converted model wave which cosim rtl asked whole test test-all mutants check lint types docs bench release clean
 .NOTPARALLEL:
 
 help: ## Show the targets.
@@ -101,6 +108,14 @@ wave: which $(READY) ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 
 cosim: $(if $(BENCH),unwatched,$(if $(ACC)$(MTX),whole,unwatched)) $(READY) $(VENV)/dev $(VENV)/rtl ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE= LOCKSTEP=1 VCD=1] [BENCH= DUT= MTX=].
 	@$(if $(BENCH),$(OWN),$(if $(ACC)$(MTX),$(LOOP),$(BENCHES)))
+
+rtl: asked $(READY) $(VENV)/rtl ## From an expression to Verilog that has run: EXPR= [FORMAT= ORDER= TENSORS= SET= SIM=].
+	@$(VENV)/bin/fiberscope graph rtl '$(EXPR)' $(foreach tensor,$(TENSORS),'$(tensor)') $(if $(FORMAT),--format '$(FORMAT)') \
+	    $(if $(ORDER),--order '$(ORDER)') $(foreach setting,$(SET),--set '$(setting)') --sim '$(SIM)' -o '$(OUT)/graph'
+
+asked:
+	@test -n '$(EXPR)' || { \
+	    echo 'make: say which expression, as in make rtl EXPR="x(i) = B(i,j) * c(j)" FORMAT=x:s,B:ss,c:s' >&2; exit 2; }
 
 whole:
 	@test -n '$(ACC)' && test -n '$(BLOCK)' && test -n '$(MTX)' || { \

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fiberscope.commands.delivery import delivering
+from fiberscope.commands.graph_compile import compile_, gallery
+from fiberscope.commands.graph_source import (
+    Formats,
+    Order,
+    Source,
+    Tensors,
+    file_of_graph,
+    graph_of,
+    named_graph,
+    tensors_by_name,
+)
+from fiberscope.commands.graph_verilog import export, rtl
 from fiberscope.commands.options import Config, Exact, Json, Quiet, Settings
 from fiberscope.commands.recorded import (
     Vcd,
@@ -20,21 +31,16 @@ from fiberscope.commands.recorded import (
     recorded,
 )
 from fiberscope.commands.sim import CycleLimit, Histograms, ended
-from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
-from fiberscope.rtl.options import Folder
+
+if TYPE_CHECKING:
+    from fiberscope.report.document import Report
 
 __all__ = ["graph"]
 
 graph = typer.Typer(rich_markup_mode=None)
 
 _File = Annotated[Path, typer.Argument(metavar="FILE.gv", help="The graph, as SAM's compiler writes them.")]
-_Tensors = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[NAME=TENSOR]...", help="An operand: a file, a folder, a name, a generator, ones, a number."
-    ),
-]
 _Streams = Annotated[bool, typer.Option("--streams", help="Show the tokens of every stream too.")]
 _Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="The picture; <graph>.svg by default.")
@@ -47,7 +53,6 @@ _Graph = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="The graph; <graph>_optimised.gv by default."),
 ]
-_ValueBits = Annotated[int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Of every value.")]
 
 
 @graph.callback()
@@ -64,8 +69,10 @@ def _graph() -> None:
 @graph.command()
 def run(
     context: typer.Context,
-    file: _File,
-    tensors: _Tensors = None,
+    source: Source,
+    tensors: Tensors = None,
+    formats: Formats = None,
+    order: Order = "",
     settings: Settings = None,
     config: Config = None,
     json: Json = None,
@@ -86,20 +93,18 @@ def run(
     \b
     Examples:
       fiberscope graph run examples/graphs/fig14_identity.gv B=wiki-Vote --json out.json
-      fiberscope graph run examples/graphs/fig12_ikj.gv B=a.mtx C=b.mtx --set timing=sam
       fiberscope graph run examples/graphs/fig11_locate.gv B=a.mtx C=ones:shape=40x10 D=ones --vcd out.vcd
+      fiberscope graph run "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:d" B=wiki-Vote c=ones
     """
     from accelerators.configuration import parse_settings
-    from fiberscope.commands.output import show
     from fiberscope.commands.progress import watched
     from fiberscope.graph.run import run as run_graph
-    from fiberscope.graph.streams import streams_table
 
-    given, waveform = _by_name(tensors or []), recorded(context)
+    given, waveform = tensors_by_name(tensors), recorded(context)
     _check_files(context, given)
     with delivering(json, quiet, vcd) as deliver, watched(quiet) as tell:
         report = run_graph(
-            file,
+            graph_of(source, formats, order),
             given,
             parse_settings(settings or []),
             config,
@@ -110,7 +115,7 @@ def run(
             progress=tell,
         )
     deliver(report)
-    show([streams_table(report)] if streams and json != STANDARD_OUTPUT else [], markdown=False)
+    _show_streams(report if streams and json != STANDARD_OUTPUT else None)
     return ended(report, energy=False)
 
 
@@ -141,58 +146,22 @@ def check(file: _File) -> None:
 
 
 @graph.command()
-def draw(file: _File, output: _Output = None) -> None:
+def draw(source: Source, formats: Formats = None, order: Order = "", output: _Output = None) -> None:
     """Draw a graph as SVG, its streams by kind.
 
     \b
     Examples:
       fiberscope graph draw examples/graphs/fig12_ikj.gv -o ikj.svg
+      fiberscope graph draw "x(i) = b(i) + c(i)" --format "x:s,b:s,c:s" -o sum.svg
     """
     from fiberscope.graph.draw import svg_text
-    from fiberscope.graph.read import read_gv
     from fiberscope.report.files import write_text
 
-    path = output or Path(f"{file.stem}.svg")
-    check_outputs({"the picture": path}, {"the graph": file})
-    write_text(path, svg_text(read_gv(file), file.stem))
+    name, made = named_graph(source, formats, order)
+    path = output or Path(f"{name}.svg")
+    check_outputs({"the picture": path}, {"the graph": file_of_graph(source)})
+    write_text(path, svg_text(made, name))
     print(f"Picture: {path}")
-
-
-@graph.command()
-def export(
-    file: _File,
-    tensors: _Tensors = None,
-    settings: Settings = None,
-    config: Config = None,
-    exact: Exact = False,
-    value_bits: _ValueBits = 32,
-    output: Folder = Path("build"),
-) -> None:
-    """Write a graph as Verilog, with memories as large as its tensors, and the words that fill them.
-
-    The folder gets GRAPH.v, one module without dependencies, and GRAPH_words.csv, a line for each word that
-    goes into a memory through its port: port, control, address, word. Values are whole numbers in two's
-    complement.
-
-    \b
-    Examples:
-      fiberscope graph export examples/graphs/spmv.gv B=sam-random:shape=12x9,sparsity=0.6 c=ones -o build/
-    """
-    from accelerators.configuration import parse_settings
-    from fiberscope.graph.run import configured, prepare
-    from fiberscope.graph.verilog import machine_of, module_name, verilog_of
-    from fiberscope.report.files import make_folder, write_text
-
-    parameters = configured(parse_settings(settings or []), config)
-    machine = machine_of(prepare(file, _by_name(tensors or []), exact=exact), parameters)
-    made = verilog_of(machine, module_name(file.stem), value_bits)
-    make_folder(output)
-    for path, text in (
-        (output / f"{file.stem}.v", made.text),
-        (output / f"{file.stem}_words.csv", made.words),
-    ):
-        write_text(path, text)
-        print(f"Written: {path}")
 
 
 @graph.command()
@@ -227,7 +196,14 @@ def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) ->
 
 
 @graph.command()
-def cost(file: _File, tensors: _Tensors = None, exact: Exact = False, streams: _Streams = False) -> None:
+def cost(
+    source: Source,
+    tensors: Tensors = None,
+    formats: Formats = None,
+    order: Order = "",
+    exact: Exact = False,
+    streams: _Streams = False,
+) -> None:
     """Estimate the tokens and the cycles of a graph from statistics of its tensors, without a run: a guess.
 
     \b
@@ -239,29 +215,17 @@ def cost(file: _File, tensors: _Tensors = None, exact: Exact = False, streams: _
     from fiberscope.graph.cost.line import cost_line, cost_table
     from fiberscope.graph.run import prepare
 
-    found = estimated(ready := prepare(file, _by_name(tensors or []), exact=exact))
+    ready = prepare(graph_of(source, formats, order), tensors_by_name(tensors), exact=exact)
+    found = estimated(ready)
     print(cost_line(ready.graph, found))
     show([cost_table(ready.graph, found)] if streams else [], markdown=False)
 
 
-_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.+)", re.DOTALL)
+def _show_streams(report: Report | None) -> None:
+    from fiberscope.commands.output import show
+    from fiberscope.graph.streams import streams_table
 
-
-def _by_name(words: list[str]) -> dict[str, str]:
-    """Operands by name.
-
-    Raises:
-        InputError: one without a name, or a name that is given twice.
-    """
-    given: dict[str, str] = {}
-    for word in words:
-        match = _NAMED.fullmatch(word)
-        if match is None:
-            raise InputError(f"{word} names no tensor; write NAME=TENSOR, as in B=wiki-Vote")
-        if match["name"] in given:
-            raise InputError(f"{match['name']} is given twice; leave one out")
-        given[match["name"]] = match["tensor"]
-    return given
+    show([streams_table(report)] if report else [], markdown=False)
 
 
 def _check_files(context: typer.Context, given: dict[str, str]) -> None:
@@ -271,7 +235,7 @@ def _check_files(context: typer.Context, given: dict[str, str]) -> None:
     options = context.params
     vcd = options["vcd"]
     outputs = {"the report": options["json"], **(files_of(vcd) if vcd else {})}
-    inputs = {"the graph": options["file"], "the file of --config": options["config"]}
+    inputs = {"the graph": file_of_graph(options["source"]), "the file of --config": options["config"]}
     check_outputs(outputs, {**inputs, **_files(given)})
 
 
@@ -284,3 +248,9 @@ def _files(given: dict[str, str]) -> dict[str, Path | None]:
         f"the tensor {name}": None if is_published(text) or text == "ones" else file_of(text)
         for name, text in given.items()
     }
+
+
+graph.command("compile")(compile_)
+graph.command()(export)
+graph.command()(rtl)
+graph.command()(gallery)

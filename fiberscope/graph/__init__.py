@@ -6,9 +6,22 @@ print(run("examples/graphs/fig12_ikj.gv", {"B": "wiki-Vote", "C": "wiki-Vote"}).
 """
 
 from fiberscope.graph.check import check
+from fiberscope.graph.compiler.compile import Compiled, compile_expression
 from fiberscope.graph.netlist import Graph, Node, Stream
 from fiberscope.graph.read import graph_from_text, read_gv
 from fiberscope.graph.run import run
 from fiberscope.graph.write import gv_text, write_gv
 
-__all__ = ["Graph", "Node", "Stream", "check", "graph_from_text", "gv_text", "read_gv", "run", "write_gv"]
+__all__ = [
+    "Compiled",
+    "Graph",
+    "Node",
+    "Stream",
+    "check",
+    "compile_expression",
+    "graph_from_text",
+    "gv_text",
+    "read_gv",
+    "run",
+    "write_gv",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from fiberscope.errors import InputError
 from fiberscope.graph.blocks import input_port, output_port
@@ -12,6 +13,7 @@ from fiberscope.graph.machine import GraphMachine
 from fiberscope.graph.netlist import Node
 from fiberscope.graph.run import Prepared
 from fiberscope.graph.settings import GraphParameters
+from fiberscope.report.files import write_text
 from hw.rtl.kit.interface import Token
 from hw.rtl.kit.wrapper import Composition, Part, hierarchical
 from hw.rtl.streams import dropper, joiner, repeater, scanner, values, writer
@@ -28,7 +30,7 @@ from hw.streams.repeater import Repeater, RepeatSignalGenerator
 from hw.streams.tokens import CRD
 from hw.streams.writers import CompressedWriter, ValuesWriter
 
-__all__ = ["VALUE_BITS", "GraphVerilog", "machine_of", "module_name", "verilog_of"]
+__all__ = ["VALUE_BITS", "GraphVerilog", "machine_of", "module_name", "verilog_of", "write_verilog"]
 
 VALUE_BITS = 32
 WRITTEN = 1 << 16  # the most words that a writer's memory has
@@ -121,6 +123,14 @@ def verilog_of(machine: GraphMachine, module: str, value_bits: int = VALUE_BITS)
     ]
     composition = netlist(module, parts, readers, roots, machine.parameters.capacity)
     return GraphVerilog(composition, loads, names, roots)
+
+
+def write_verilog(made: GraphVerilog, name: str, folder: Path) -> tuple[Path, Path]:
+    """Write a module and the words that fill its memories; gives both files."""
+    files = folder / f"{name}.v", folder / f"{name}_words.csv"
+    for file, text in zip(files, (made.text, made.words), strict=True):
+        write_text(file, text)
+    return files
 
 
 def _plain(block: StreamBlock) -> str:

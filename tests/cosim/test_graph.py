@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
-from graph_transcript import of_machine, of_module
 
+from fiberscope import cli
 from fiberscope.graph.run import configured, prepare
-from fiberscope.graph.verilog import machine_of, verilog_of
+from fiberscope.graph.transcript import of_machine, of_module
+from fiberscope.graph.verilog import VALUE_BITS, machine_of, verilog_of
 from hw.rtl.tools.hdl import Bench, HdlError, find, run
 from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 
@@ -44,10 +45,12 @@ def test_a_graph_in_icarus_is_its_event_model(name, depth, simulator, tmp_path):
         "tensors": OPERANDS[name],
         "settings": settings,
         "module": name,
+        "value_bits": VALUE_BITS,
         "tokens": tokens,
     }
     interface = graph.composition.without_status().interface()
-    bench = Bench((tmp_path / f"{name}.v",), name, (interface,), "graph_bench", order, tmp_path / "bench")
+    folder = tmp_path / "bench"
+    bench = Bench((tmp_path / f"{name}.v",), name, (interface,), "fiberscope.graph.bench", order, folder)
     assert tokens > 300
     assert run(bench, simulator) == 1
 
@@ -68,3 +71,38 @@ def test_a_graph_in_verilator_is_its_event_model(name, depth, tmp_path):
     found, _stored = of_module(graph, VerilatedBackend(module), machine.kernel.cycle + 20)
     assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
     assert len(found) == len(machine.channel_of) + len(graph.roots)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "formats"),
+    [
+        ("x(i) = B(i,j) * c(j)", "x:s,B:ss,c:s"),
+        ("X(i,j) = B(i,j) * C(i,k) * D(j,k)", "X:ss,B:ss,C:ss,D:ss"),
+        ("X(i,j) = B(i,j,k) * c(k)", "X:ss,B:sss,c:s"),
+        ("X(i,j) = (B(i,j) + C(i,j)) * D(i,j)", "X:ss,B:ss,C:ss,D:ss"),
+    ],
+)
+def test_a_line_becomes_verilog_that_runs_as_its_event_model(text, formats, tmp_path, capsys):
+    require_tools()
+    assert cli.run(["graph", "rtl", text, "--format", formats, "-o", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "in icarus as in the event simulation" in said
+    assert "all blocks" in said
+    assert (tmp_path / "graph.v").is_file()
+
+
+@pytest.mark.slow
+def test_planted_a_token_that_never_came_is_found(tmp_path, capsys, monkeypatch):
+    require_tools()
+    monkeypatch.setattr("fiberscope.graph.cosim.of_machine", lambda machine: {"mul.in_val_0": []})
+    line = ["x(i) = b(i) * c(i)", "--format", "x:s,b:s,c:s"]
+    assert cli.run(["graph", "rtl", *line, "-o", str(tmp_path), "--no-area"]) == 3
+    assert "1 of 1 tests of fiberscope.graph.bench failed" in capsys.readouterr().err
+
+
+def require_tools():
+    try:
+        find("icarus"), find("verilator")
+    except HdlError as error:
+        pytest.skip(str(error))

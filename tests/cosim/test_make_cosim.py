@@ -1,4 +1,4 @@
-"""What ``make cosim`` runs."""
+"""What ``make cosim`` and ``make rtl`` run."""
 
 import os
 import subprocess
@@ -68,6 +68,19 @@ def test_make_cosim_passes_everything_on(arguments, command):
     said = make("-n", "cosim", *arguments)
     assert said.returncode == 0
     assert command in " ".join(said.stdout.replace("\\\n", " ").split())
+
+
+def test_make_rtl_passes_everything_on_and_says_what_is_missing():
+    said = make(
+        "-n", "rtl", "EXPR=x(i) = b(i)", "FORMAT=x:s", "ORDER=i", "TENSORS=b=ones:shape=3", "SET=depth=2"
+    )
+    command = (
+        "graph rtl 'x(i) = b(i)' 'b=ones:shape=3' --format 'x:s' --order 'i' --set 'depth=2' --sim 'icarus'"
+    )
+    assert command in " ".join(said.stdout.replace("\\\n", " ").split())
+    refused = make("rtl")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("make: say which expression")
 
 
 def slow(*values):

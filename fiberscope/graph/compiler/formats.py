@@ -33,10 +33,10 @@ def parse_formats(texts: Iterable[str]) -> dict[str, Format]:
         InputError: one cannot be read, is of a level that has no blocks, or is given twice.
     """
     found: dict[str, Format] = {}
-    for entry in (entry for text in texts for entry in _BETWEEN.split(text)):
+    for entry in (" ".join(entry.split()) for text in texts for entry in _BETWEEN.split(text)):
         name, stored = _parse(entry)
         if name in found:
-            raise InputError(f"format {entry.strip()}: {name} has one already; leave one out")
+            raise InputError(f"format {entry}: {name} has one already; leave one out")
         found[name] = stored
     return found
 
@@ -44,13 +44,11 @@ def parse_formats(texts: Iterable[str]) -> dict[str, Format]:
 def _parse(entry: str) -> tuple[str, Format]:
     match = _ENTRY.fullmatch(entry)
     if match is None:
-        raise InputError(
-            f"format {entry.strip()!r}: write TENSOR:LETTERS or TENSOR:LETTERS:ORDER, as in C:ss:10"
-        )
+        raise InputError(f"format {entry!r}: write TENSOR:LETTERS or TENSOR:LETTERS:ORDER, as in C:ss:10")
     name, letters, order = match.groups()
     for letter in letters:
-        _check_letter(entry.strip(), letter)
-    return name, Format(letters, _order(entry.strip(), letters, order))
+        _check_letter(entry, letter)
+    return name, Format(letters, _order(entry, letters, order))
 
 
 def _check_letter(entry: str, letter: str) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from fiberscope.graph.compiler.sums import variables_of
 from fiberscope.graph.expression import Access, Assignment, Expression, Operation, Sum
 from fiberscope.graph.netlist import Format
 
 __all__ = ["Notation", "TensorPath", "paths_of"]
+
+INDENT = "  "
 
 
 @dataclass(frozen=True)
@@ -56,14 +59,12 @@ class Notation:
         result: what is written; its scope are its own variables.
         expression: what it is, each sum in its place.
         operands: the paths of the expression's accesses, from left to right.
-        located: of operands, by number, the variables whose level is not scanned but looked up.
     """
 
     order: tuple[str, ...]
     result: TensorPath
     expression: Expression
     operands: tuple[TensorPath, ...]
-    located: frozenset[tuple[int, str]] = frozenset()
 
     @property
     def assignment(self) -> Assignment:
@@ -75,9 +76,41 @@ class Notation:
         """By tensor, the result first."""
         return {path.tensor: path.format for path in (self.result, *self.operands)}
 
-    def carriers(self, variable: str) -> list[TensorPath]:
-        """The operands that have a variable."""
-        return [path for path in self.operands if variable in path.access.variables]
+    def __str__(self) -> str:
+        """As a nest of loops; a sum that is one term among others is a temporary's."""
+        taken = {path.tensor for path in (self.result, *self.operands)} | set(self.order)
+        names = (name for number in count(1) if (name := f"t{number}") not in taken)
+        formats = ", ".join(f"{name}={stored}" for name, stored in self.formats.items())
+        return "\n".join(
+            [*_nest(str(self.result.access), self.expression, self.order, names), f"with {formats}"]
+        )
+
+
+def _nest(target: str, expression: Expression, loops: tuple[str, ...], names: Iterator[str]) -> Iterator[str]:
+    """The lines of a statement with the loops that are still to be opened around it."""
+    body = expression.operand if isinstance(expression, Sum) else expression
+    sums: dict[str, Sum] = {}
+    written = _named(body, sums, names)
+    own = [variable for variable in loops if variable in variables_of(body)]
+    for depth, variable in enumerate(own):
+        yield f"{INDENT * depth}forall {variable}"
+    within = INDENT * len(own)
+    yield f"{within}{target} {'+=' if isinstance(expression, Sum) else '='} {written}"
+    inside = tuple(variable for variable in loops if variable not in own)
+    for name, one in sums.items():
+        yield f"{within}where"
+        yield from (f"{within}{INDENT}{line}" for line in _nest(name, one, inside, names))
+
+
+def _named(expression: Expression, sums: dict[str, Sum], names: Iterator[str]) -> Expression:
+    """An expression with temporaries in the place of its sums, which are found under their names."""
+    if isinstance(expression, Sum):
+        name = next(names)
+        sums[name] = expression
+        return Access(name, ())
+    if isinstance(expression, Operation):
+        return Operation(expression.function, tuple(_named(one, sums, names) for one in expression.operands))
+    return expression
 
 
 def paths_of(

@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("pyrtl")
 
-from graph_transcript import of_machine, of_module
 
 from fiberscope import cli
 from fiberscope.errors import InputError
 from fiberscope.graph.run import configured, prepare
+from fiberscope.graph.transcript import of_machine, of_module
 from fiberscope.graph.verilog import machine_of, verilog_of
 from hw.rtl.kit.backend import PyrtlBackend
 from hw.rtl.kit.twin import build

@@ -1,9 +1,16 @@
 """The rows of the table of the Sparse Abstract Machine, counted by its rules."""
 
+from itertools import permutations
+
 import pytest
 
+from fiberscope.errors import InputError
+from fiberscope.graph.compiler.compile import compile_expression
 from fiberscope.graph.compiler.counts import primitive_counts
 from fiberscope.graph.compiler.front import notation_of_text
+from fiberscope.graph.compiler.kernels import KERNELS
+from fiberscope.graph.compiler.language import parse
+from fiberscope.graph.compiler.sums import accesses
 
 COLUMNS = ("scan", "repeat", "intersect", "union", "alu", "reduce", "drop", "write", "array")
 TABLE = [  # Table 1 of the paper, row by row, with the formats and the order that it is of
@@ -47,3 +54,52 @@ def test_the_rules_give_the_published_table(text, formats, order, counts):
 def test_what_is_joined_in_several_ways_has_a_joiner_for_each(text, intersections, unions):
     counts = primitive_counts(notation_of_text(text))
     assert (counts["intersect"], counts["union"]) == (intersections, unions)
+
+
+BLOCKS = {  # of a graph, by the column of the table that counts them
+    "scan": ("fiberlookup",),
+    "repeat": ("repeat",),
+    "intersect": ("intersect",),
+    "union": ("union",),
+    "alu": ("mul", "add"),
+    "write": ("fiberwrite",),
+    "array": ("arrayvals",),
+}
+
+
+def stored_for(text, order):
+    """Formats of all tensors, compressed, in which this order goes through them."""
+    assignment = parse(text)
+    formats = {}
+    for access in (assignment.result, *accesses(assignment.expression)):
+        levels = sorted(range(len(access.variables)), key=lambda d, a=access: order.index(a.variables[d]))
+        formats[access.tensor] = f"{access.tensor}:{'s' * len(levels)}:{''.join(map(str, levels))}"
+    return [stored.removesuffix(":") for stored in formats.values() if "s" in stored]
+
+
+CASES = [
+    pytest.param(kernel, order, id=f"{kernel.name}-{''.join(order)}")
+    for kernel in KERNELS
+    for order in permutations(notation_of_text(kernel.text, [kernel.formats]).order)
+]
+
+
+@pytest.mark.parametrize(("kernel", "order"), CASES)
+def test_the_graph_has_what_the_rules_count_in_every_order(kernel, order):
+    """All but reducers and droppers, for the reasons that the page gives."""
+    formats = stored_for(kernel.text, order)
+    if kernel.name in ("Residual", "MatTransMul") and order == ("j", "i"):
+        with pytest.raises(InputError, match="the sum over j is one term among others"):
+            compile_expression(kernel.text, formats, order)
+        return
+    compiled = compile_expression(kernel.text, formats, order)
+    blocks, counts = compiled.graph.counts(), compiled.counts
+    found = {column: sum(blocks[type] for type in types) for column, types in BLOCKS.items()}
+    assert found == {column: counts[column] for column in BLOCKS}
+    accumulators = blocks["spaccumulator"] + blocks["accumulate"]
+    summed = [v for v in order if v not in compiled.notations[0].result.variables]
+    innermost = tuple(summed) == order[len(order) - len(summed) :]
+    assert blocks["reduce"] == counts["reduce"] if innermost else accumulators == 1
+    assert blocks["crddrop"] <= counts["drop"]
+    if innermost and not counts["union"]:
+        assert blocks["crddrop"] == counts["drop"]

@@ -1,23 +1,28 @@
-"""A cocotb test, run by ``test_graph.py``: a graph's module, token by token its event model."""
+"""The cocotb test that runs in an HDL simulator with a graph as Verilog; see ``fiberscope.graph.cosim``."""
+
+from __future__ import annotations
+
+from typing import Any
 
 import cocotb
 from cocotb.task import bridge
-from graph_transcript import of_machine, of_module
 
 from fiberscope.graph.run import configured, prepare
+from fiberscope.graph.transcript import of_machine, of_module
 from fiberscope.graph.verilog import machine_of, verilog_of
 from hw.rtl.tools.cocotb_backend import CocotbBackend
 from hw.rtl.tools.hdl import read_order
 
 
 @cocotb.test()
-async def the_module_is_the_graph(dut):
+async def the_module_is_the_graph(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
+    """Fails where a stream of the module is not that of the event model, token by token."""
     order = read_order()
     machine = machine_of(prepare(order["graph"], order["tensors"]), configured(order["settings"]))
-    graph = verilog_of(machine, order["module"])
+    graph = verilog_of(machine, order["module"], order["value_bits"])
     expected = of_machine(machine)
 
-    def run():
+    def run() -> Any:  # noqa: ANN401  (of cocotb's thread)
         backend = CocotbBackend(dut, graph.composition.without_status().interface(), within=dut)
         return of_module(graph, backend, machine.kernel.cycle + 20)
 

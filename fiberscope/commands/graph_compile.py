@@ -1,0 +1,113 @@
+"""``fiberscope graph compile``: a line of index notation as a graph of stream blocks."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.graph_source import Formats, Order, compiled
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+
+if TYPE_CHECKING:
+    from fiberscope.graph.compiler.compile import Compiled
+
+__all__ = ["compile_", "gallery"]
+
+
+class _Shown(StrEnum):
+    """What ``--show`` shows."""
+
+    CIN = "cin"
+    GRAPH = "graph"
+
+
+_Expression = Annotated[str, typer.Argument(metavar="EXPRESSION", help="X(i,j) = B(i,k) * C(k,j).")]
+_Reorder = Annotated[
+    str, typer.Option(metavar="k,j", help="Loops that follow one another so, in each other's places.")
+]
+_Factor = Annotated[bool, typer.Option("--factor", help="A statement of its own for each sum in a term.")]
+_Locate = Annotated[bool, typer.Option("--locate", help="Ask dense levels, not walk them: a rewrite.")]
+_Optimise = Annotated[str, typer.Option(metavar="NAME,...", help="Rewrites (see 'graph optimise'), or all.")]
+_Split = Annotated[str, typer.Option(metavar="i,N", help="Refused: tensors are stored in tiles instead.")]
+_Parallelize = Annotated[str, typer.Option(metavar="i", help="Refused: a graph has each block once.")]
+_Show = Annotated[
+    list[_Shown] | None,
+    typer.Option("--show", help="cin is the loop nest (concrete index notation), graph each block."),
+]
+_Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE.gv", help="The graph.")]
+_Json = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Order and counts; - to the terminal.")
+]
+
+
+def compile_(
+    expression: _Expression,
+    formats: Formats = None,
+    order: Order = "",
+    reorder: _Reorder = "",
+    factor: _Factor = False,
+    locate: _Locate = False,
+    optimise: _Optimise = "",
+    split: _Split = "",
+    parallelize: _Parallelize = "",
+    shown: _Show = None,
+    output: _Output = None,
+    json: _Json = None,
+) -> None:
+    """Compile tensor index notation into a graph.
+
+    What the left side lacks is summed over, term by term. Primitives are counted as in Table 1 of the Sparse
+    Abstract Machine; blocks are those of the graph.
+
+    \b
+    Examples:
+      fiberscope graph compile "X(i,j) = B(i,k) * C(k,j)" --format "X:ss,B:ss,C:ss" --order i,k,j -o ikj.gv
+      fiberscope graph compile "x(i) = b(i) - C(i,j) * d(j)" --format "x:s,b:s,C:ss,d:s" --show cin
+    """
+    from fiberscope.graph.compiler.schedule import refuse_parallel, refuse_split
+    from fiberscope.graph.write import write_gv
+
+    check_outputs({"the graph": output, "the file of --json": json}, {})
+    if split:
+        refuse_split(split)
+    if parallelize:
+        refuse_parallel(parallelize)
+    names = ",".join([*["locate"] * locate, *[optimise] * bool(optimise)])
+    made = compiled(expression, formats, order, reorder=reorder, factor=factor, optimise=names)
+    if output is not None:
+        write_gv(made.graph, output)
+    if json is not None:
+        write_json(json, made.document())
+    if STANDARD_OUTPUT not in (json, output):
+        print("\n".join(_summary(made, shown or [], output)))
+
+
+def _summary(made: Compiled, shown: list[_Shown], output: Path | None) -> list[str]:
+    lines: list[str] = []
+    if _Shown.CIN in shown:
+        lines += map(str, made.notations)
+    if _Shown.GRAPH in shown:
+        lines += map(str, made.graph.nodes.values())
+        lines += [f"{s.source}.{s.output} -> {s.target}.{s.input}" for s in made.graph.streams]
+    lines += [f"Order: {','.join(made.order) or 'no loops'}", f"Primitives: {_listed(made.counts)}"]
+    lines.append(f"Blocks: {_listed(dict(sorted(made.graph.counts().items())))}")
+    return [*lines, f"Written: {output}"] if output is not None else lines
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
+
+
+def gallery(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of the pages.")]) -> None:
+    """Write the page of the twelve expressions of SAM's Table 1, compiled, drawn and run, with its pictures.
+
+    \b
+    Examples:
+      fiberscope graph gallery docs
+    """
+    from fiberscope.graph.gallery import write_gallery
+
+    print("\n".join(f"Written: {path}" for path in write_gallery(folder)))

@@ -1,0 +1,131 @@
+"""What the commands of ``fiberscope graph`` take: a graph or an expression, and tensors."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.errors import InputError
+
+if TYPE_CHECKING:
+    from fiberscope.graph.compiler.compile import Compiled
+    from fiberscope.graph.netlist import Graph
+
+__all__ = [
+    "Formats",
+    "Order",
+    "Source",
+    "Tensors",
+    "compiled",
+    "file_of_graph",
+    "graph_of",
+    "named_graph",
+    "tensors_by_name",
+]
+
+Source = Annotated[
+    str,
+    typer.Argument(metavar="FILE.gv|EXPRESSION", help="A graph, or X(i,j) = B(i,k) * C(k,j) to be compiled."),
+]
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        metavar="NAME:LETTERS[:LEVELS],...",
+        help="How tensors are stored: s compressed, d dense; with C:ss:10 columns first. Dense without it; "
+        "repeatable.",
+    ),
+]
+Order = Annotated[
+    str,
+    typer.Option("--order", metavar="i,k,j", help="All loops, outermost first; else as the formats ask."),
+]
+Tensors = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME=TENSOR]...", help="An operand: a file, a folder, a name, a generator, ones, a number."
+    ),
+]
+
+
+def file_of_graph(source: str) -> Path | None:
+    """The file that a graph is read from; None if it is compiled."""
+    path = Path(source)
+    return None if "=" in source and not path.is_file() else path
+
+
+def graph_of(source: str, formats: list[str] | None, order: str) -> Graph | Path:
+    """A graph that was compiled, or the file of one.
+
+    Raises:
+        InputError: it cannot be compiled, or a file comes with what is said of an expression.
+    """
+    path = file_of_graph(source)
+    if path is None:
+        return compiled(source, formats, order).graph
+    if formats or order:
+        raise InputError(f"{path}: --format and --order are of an expression; a graph says its own")
+    return path
+
+
+def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str, Graph]:
+    """A graph and what its files are called: as its own one, or ``graph`` if it is compiled.
+
+    Raises:
+        InputError: as of ``graph_of``, or it cannot be read.
+    """
+    from fiberscope.graph.netlist import Graph
+    from fiberscope.graph.read import read_gv
+
+    made, file = graph_of(source, formats, order), file_of_graph(source)
+    return "graph" if file is None else file.stem, made if isinstance(made, Graph) else read_gv(made)
+
+
+def compiled(
+    expression: str,
+    formats: list[str] | None,
+    order: str,
+    *,
+    reorder: str = "",
+    factor: bool = False,
+    optimise: str = "",
+) -> Compiled:
+    """What options say, compiled.
+
+    Raises:
+        InputError: something of it cannot be.
+    """
+    from fiberscope.graph.compiler.compile import compile_expression
+    from fiberscope.graph.compiler.schedule import parse_variables
+
+    return compile_expression(
+        expression,
+        formats or [],
+        parse_variables(order, "--order") if order else (),
+        reorder=parse_variables(reorder, "--reorder") if reorder else (),
+        factor=factor,
+        optimise=optimise,
+    )
+
+
+_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.+)", re.DOTALL)
+
+
+def tensors_by_name(words: list[str] | None) -> dict[str, str]:
+    """Operands by name.
+
+    Raises:
+        InputError: one without a name, or a name that is given twice.
+    """
+    given: dict[str, str] = {}
+    for word in words or []:
+        match = _NAMED.fullmatch(word)
+        if match is None:
+            raise InputError(f"{word} names no tensor; write NAME=TENSOR, as in B=wiki-Vote")
+        if match["name"] in given:
+            raise InputError(f"{match['name']} is given twice; leave one out")
+        given[match["name"]] = match["tensor"]
+    return given

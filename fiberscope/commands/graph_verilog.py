@@ -1,0 +1,104 @@
+"""``fiberscope graph export`` and ``fiberscope graph rtl``: graphs as Verilog, written, and run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fiberscope.commands.graph_source import Formats, Order, Source, Tensors, named_graph, tensors_by_name
+from fiberscope.commands.options import Config, Exact, Settings
+from fiberscope.errors import MACHINE_WRONG, InputError
+from fiberscope.rtl.options import Folder, Simulator
+
+__all__ = ["export", "rtl"]
+
+_ValueBits = Annotated[int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Of every value.")]
+_Area = Annotated[bool, typer.Option("--area/--no-area", help="Measure each block by Yosys.")]
+
+
+def export(
+    source: Source,
+    tensors: Tensors = None,
+    formats: Formats = None,
+    order: Order = "",
+    settings: Settings = None,
+    config: Config = None,
+    exact: Exact = False,
+    value_bits: _ValueBits = 32,
+    output: Folder = Path("build"),
+) -> None:
+    """Write a graph as Verilog, with memories as large as its tensors, and the words that fill them.
+
+    The folder gets GRAPH.v, one module without dependencies, and GRAPH_words.csv, a line for each word that
+    goes into a memory through its port: port, control, address, word. Values are whole numbers in two's
+    complement.
+
+    \b
+    Examples:
+      fiberscope graph export examples/graphs/spmv.gv B=sam-random:shape=12x9,sparsity=0.6 c=ones -o build/
+    """
+    from accelerators.configuration import parse_settings
+    from fiberscope.graph.run import configured, prepare
+    from fiberscope.graph.verilog import machine_of, module_name, verilog_of, write_verilog
+    from fiberscope.report.files import make_folder
+
+    parameters = configured(parse_settings(settings or []), config)
+    name, graph = named_graph(source, formats, order)
+    machine = machine_of(prepare(graph, tensors_by_name(tensors), exact=exact), parameters)
+    made = verilog_of(machine, module_name(name), value_bits)
+    make_folder(output)
+    for path in write_verilog(made, name, output):
+        print(f"Written: {path}")
+
+
+def rtl(
+    source: Source,
+    tensors: Tensors = None,
+    formats: Formats = None,
+    order: Order = "",
+    settings: Settings = None,
+    value_bits: _ValueBits = 32,
+    simulator: Simulator = "icarus",
+    area: _Area = True,
+    output: Folder = Path("build/graph"),
+) -> int:
+    """Make Verilog of a graph, lint it, run it in an HDL simulator with its tensors' memories, measure it.
+
+    In the simulator each stream's tokens must be taken in the cycles in which the event simulation takes
+    them. Without tensors small ones of whole numbers are drawn. The folder gets the graph, the module and
+    the words that fill its memories.
+
+    \b
+    Examples:
+      fiberscope graph rtl "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:s" --no-area
+    """
+    from accelerators.configuration import parse_settings
+    from fiberscope.commands.output import show
+    from fiberscope.rtl.choice import in_one_line, known
+
+    name, graph = named_graph(source, formats, order)
+    known()
+    from fiberscope.graph.cosim import area_table, cosimulated
+    from fiberscope.graph.drawn import drawn
+    from hw.rtl.tools.simulator import FailedBenchError, HdlError
+
+    given = tensors_by_name(tensors) or drawn(graph)
+    asked = parse_settings(settings or [])
+    try:
+        done = cosimulated(
+            name, graph, given, asked, value_bits=value_bits, simulator=simulator, folder=output
+        )
+        tables = [area_table(done.verilog)] if area else []
+    except FailedBenchError as failed:
+        print(failed, file=sys.stderr)
+        return MACHINE_WRONG
+    except HdlError as error:
+        raise in_one_line(InputError(str(error))) from error
+    for path in done.files:
+        print(f"Written: {path}")
+    print(f"{done.tokens:,} tokens in {done.cycles:,} cycles, in {simulator} as in the event simulation")
+    show(tables, markdown=False)
+    return 0

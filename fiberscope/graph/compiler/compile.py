@@ -1,0 +1,86 @@
+"""From a text to a graph: ``compile_expression("X(i,j) = B(i,k) * C(k,j)", ["X:ss,B:ss,C:ss"])``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fiberscope.graph.compiler.counts import primitive_counts
+from fiberscope.graph.compiler.formats import parse_formats
+from fiberscope.graph.compiler.front import notation_of
+from fiberscope.graph.compiler.language import parse
+from fiberscope.graph.compiler.lower import lower
+from fiberscope.graph.compiler.notation import Notation
+from fiberscope.graph.draw import svg_text
+from fiberscope.graph.netlist import Graph
+from fiberscope.graph.rewrites import rewrites_named, rewritten
+
+__all__ = ["Compiled", "compile_expression"]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What was made of a text.
+
+    Args:
+        order: of all loops, outermost first.
+        notations: a loop nest for each statement: one, or several that run one after the other.
+        graph: of them.
+    """
+
+    order: tuple[str, ...]
+    notations: tuple[Notation, ...]
+    graph: Graph
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Primitives by the rules of SAM's table, whatever rewrites have made of the graph."""
+        in_all = Counter[str]()
+        for notation in self.notations:
+            in_all.update(primitive_counts(notation))
+        return dict(in_all)
+
+    def _repr_svg_(self) -> str:
+        """Its picture, where a notebook shows it."""
+        return svg_text(self.graph, "graph")
+
+    def document(self) -> dict[str, object]:
+        """As plain data; ``blocks`` are those of the graph by type."""
+        return {
+            "statements": [str(notation.assignment) for notation in self.notations],
+            "formats": {name: str(stored) for name, stored in self.graph.formats.items()},
+            "order": list(self.order),
+            "counts": self.counts,
+            "blocks": dict(sorted(self.graph.counts().items())),
+        }
+
+
+def compile_expression(
+    text: str,
+    formats: Iterable[str] = (),
+    order: Sequence[str] = (),
+    *,
+    reorder: Sequence[str] = (),
+    factor: bool = False,
+    optimise: str = "",
+) -> Compiled:
+    """Compile an expression into a graph.
+
+    Args:
+        text: an assignment in index notation.
+        formats: ``B:ss,C:ss:10``; a tensor without one is dense.
+        order: all loops, outermost first; without it that of the formats.
+        reorder: loops that take each other's places in that order, to follow one another as they do here.
+        factor: make each sum that is one term among others a statement of its own.
+        optimise: names of rewrites with commas between them, or ``all``.
+
+    Raises:
+        InputError: something of it cannot be; one line that says what would be right.
+    """
+    assignment, stored = parse(text), parse_formats(formats)
+    notations = [notation_of(assignment, stored, order, reorder)]
+    loops = notations[0].order
+    tensors = {name: one for notation in notations for name, one in notation.formats.items()}
+    graph = lower([notation.assignment for notation in notations], tensors, loops)
+    return Compiled(loops, tuple(notations), rewritten(graph, rewrites_named(optimise) if optimise else []))

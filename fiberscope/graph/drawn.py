@@ -1,0 +1,20 @@
+"""Tensors for a graph that nobody gave any: small, of whole numbers, the same every time."""
+
+from __future__ import annotations
+
+from fiberscope.graph.check import operands_of
+from fiberscope.graph.netlist import Graph
+from fiberscope.graph.operands import format_of_operand
+
+__all__ = ["drawn"]
+
+SCALAR = "3"
+
+
+def drawn(graph: Graph, size: int = 8) -> dict[str, str]:
+    """For each operand a tensor of this size in each dimension, half of it zeros, as commands name it."""
+    given = {}
+    for seed, name in enumerate(operands_of(graph)):
+        shape = "x".join([str(size)] * len(format_of_operand(graph, name).order))
+        given[name] = f"sam-random:shape={shape},sparsity=0.5,seed={seed}" if shape else SCALAR
+    return given

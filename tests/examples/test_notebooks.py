@@ -1,0 +1,39 @@
+"""Every cell of every notebook runs, in order, in one namespace; none is stored with outputs."""
+
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("pyrtl")  # cells export Verilog
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "examples").glob("*.ipynb"))
+
+
+def run_cells(notebook, name):
+    """Run the cells of code; a traceback names the cell."""
+    namespace = {"__name__": "__notebook__"}
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code":
+            exec(compile(cell.source, f"{name}, cell {number}", "exec"), namespace)
+    return namespace
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
+def test_the_cells_run(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert not any(cell.get("outputs") for cell in notebook.cells)
+    namespace = run_cells(notebook, path.name)
+    assert namespace["product"]._repr_svg_().startswith("<svg")
+
+
+def test_a_planted_fault_in_a_cell_is_found():
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("first = 1 / 0")])
+    with pytest.raises(ZeroDivisionError):
+        run_cells(notebook, "planted")
+
+
+def test_there_is_a_notebook():
+    assert [path.name for path in NOTEBOOKS] == ["compiler_tour.ipynb"]
