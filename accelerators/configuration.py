@@ -12,13 +12,14 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
-from accelerators.errors import ConfigurationError
+from accelerators.errors import ConfigurationError, ConflictError
 from accelerators.quantities import Bytes, BytesPerSecond, Hertz, Picoseconds
 from accelerators.yaml_layer import Entry, read_scalar, read_yaml
 from workloads.errors import nearest
@@ -28,6 +29,7 @@ __all__ = [
     "BytesPerSecond",
     "Configuration",
     "ConfigurationError",
+    "ConflictError",
     "Hertz",
     "Parameter",
     "Picoseconds",
@@ -113,12 +115,20 @@ def layers(
     Raises:
         ConfigurationError: a file that cannot be read.
     """
-    entries = read_yaml(shipped, f"{name}/{shipped.name}")
+    entries = dict(
+        _shipped(shipped, f"{name}/{shipped.name}", shipped.stat().st_mtime_ns if shipped.is_file() else 0)
+    )
     if file is not None:
         entries |= read_yaml(Path(file))
     for key, value in (settings or {}).items():
         entries[key] = value if isinstance(value, Entry) else Entry(value, "settings")
     return entries
+
+
+@lru_cache(maxsize=64)
+def _shipped(path: Path, name: str, _written: int) -> dict[str, Entry]:
+    """A machine's own file, read once: a sweep asks for it at every point."""
+    return read_yaml(path, name)
 
 
 def validated(model: type[AnyModel], entries: Mapping[str, Entry], name: str) -> AnyModel:
@@ -136,7 +146,7 @@ def validated(model: type[AnyModel], entries: Mapping[str, Entry], name: str) ->
     try:
         return model.model_validate(_nested(entries))
     except ValidationError as error:
-        raise ConfigurationError(_explain(error, entries, name)) from error
+        raise _refusal(error, entries, name) from error
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Entry]:
@@ -215,7 +225,7 @@ def _nested(entries: Mapping[str, Entry]) -> dict[str, Any]:
     return tree
 
 
-def _explain(error: ValidationError, entries: Mapping[str, Entry], name: str) -> str:
+def _refusal(error: ValidationError, entries: Mapping[str, Entry], name: str) -> ConfigurationError:
     """The first fault, in one line: where, which key, what was given, what would be right.
 
     A fault of several values at once comes from a validator of ours, whose message names the keys.
@@ -226,10 +236,10 @@ def _explain(error: ValidationError, entries: Mapping[str, Entry], name: str) ->
     message = message.replace("Input should be", "it should be", 1)
     entry = _entry_of(key, entries)
     if entry is not None:
-        return f"{entry.origin}: {key} is {_shown(fault['input'])}; {message}"
+        return ConfigurationError(f"{entry.origin}: {key} is {_shown(fault['input'])}; {message}")
     if fault["type"] == "missing":
-        return f"{name}: {key} is missing; its config.yaml should give every parameter"
-    return f"{name}: {message}"
+        return ConfigurationError(f"{name}: {key} is missing; its config.yaml should give every parameter")
+    return ConflictError(f"{name}: {message}")
 
 
 def _entry_of(key: str, entries: Mapping[str, Entry]) -> Entry | None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fiberscope.report.document import Report
     from fiberscope.study.ablate import ablate
     from fiberscope.study.compare import compare
+    from fiberscope.sweeps.api import sweep
     from fiberscope.teaal.api import model
     from workloads import WorkloadError
 
@@ -48,6 +49,7 @@ __all__ = [
     "density_sweep",
     "model",
     "simulate",
+    "sweep",
 ]
 
 _HOMES = {
@@ -66,6 +68,7 @@ _HOMES = {
     "compare": "fiberscope.study.compare",
     "model": "fiberscope.teaal.api",
     "simulate": "fiberscope.api",
+    "sweep": "fiberscope.sweeps.api",
 }
 
 

@@ -1,8 +1,8 @@
 """The command ``fiberscope``: registers the commands, and makes of what they raise a line and an exit code.
 
 Exit codes: 0; 2 for bad input, with one line that says what would be right; 3 when the simulated machine
-went wrong; 130 when interrupted, be it by Ctrl-C or by a signal that ends processes. Everything heavy is
-imported inside the commands, so that ``--help`` answers at once.
+went wrong; 4 for a sweep some of whose points failed; 130 when interrupted, be it by Ctrl-C or by a signal
+that ends processes. Everything heavy is imported inside the commands, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ from fiberscope.commands.page import page
 from fiberscope.commands.plot import plot
 from fiberscope.commands.profile import profile
 from fiberscope.commands.report import report
+from fiberscope.commands.results import results
 from fiberscope.commands.sage import sage
 from fiberscope.commands.sim import sim
 from fiberscope.commands.tile import tile
+from fiberscope.commands.sweep import sweep
 from fiberscope.commands.wave import wave
 from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, FailedRunError, InputError
 from fiberscope.interrupts import terminations_interrupt
@@ -78,8 +80,14 @@ def main() -> NoReturn:
 def _settle() -> None:
     """Spare the process of one command some percent of its time; before numpy is imported."""
     gc.set_threshold(YOUNG_OBJECTS)
-    atexit.register(gc.freeze)  # what is left at the end goes with the process, unsearched
+    atexit.register(_leave)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would spin without work
+
+
+def _leave() -> None:
+    """Have what is left go with the process, unsearched; DuckDB would take it for leaks, and say so."""
+    if "duckdb" not in sys.modules:
+        gc.freeze()
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -170,6 +178,8 @@ for _command in (
     diff,
     profile,
     tile,
+    sweep,
+    results,
 ):
     app.command()(_command)
 app.command("list")(list_)

@@ -11,6 +11,7 @@ __all__ = [
     "BAD_INPUT",
     "INTERRUPTED",
     "MACHINE_WRONG",
+    "POINTS_FAILED",
     "DeadlockedRunError",
     "FailedRunError",
     "InputError",
@@ -20,6 +21,7 @@ __all__ = [
 
 BAD_INPUT = 2
 MACHINE_WRONG = 3
+POINTS_FAILED = 4  # of a sweep; each has its row
 INTERRUPTED = 130
 
 

@@ -14,7 +14,7 @@ from workloads.errors import WorkloadError, nearest
 from workloads.graphs import rmat_graph
 from workloads.surrogate import like
 
-__all__ = ["Size", "Spec", "full_text", "generate", "is_spec", "parsed"]
+__all__ = ["Size", "Spec", "described", "full_text", "generate", "is_spec", "parsed"]
 
 Size = Annotated[int, Field(ge=1, le=2**28)]
 _Count = Annotated[int, Field(ge=0, le=2**31)]
@@ -124,17 +124,30 @@ def generate(text: str) -> tuple[CsrArray, str]:
     """The matrix a specification describes, and the specification in full, defaults included.
 
     Raises:
+        WorkloadError: as ``described``.
+    """
+    name, spec = _read(text)
+    return _GENERATORS[name].build(**spec.model_dump()), full_text(name, spec)
+
+
+def described(text: str) -> str:
+    """A specification in full, defaults included; the matrix follows from it and is not drawn.
+
+    Raises:
         WorkloadError: an unknown generator or key (naming the nearest), a wrong type, a value out of
             range.
     """
+    return full_text(*_read(text))
+
+
+def _read(text: str) -> tuple[str, Spec]:
+    """The name of a generator, and what it takes."""
     name = text.partition(":")[0].strip().lower()
     if name == "gemm":
         raise WorkloadError("gemm draws both operands; it stands alone", where=text)
     if name not in _GENERATORS:
         raise WorkloadError(f"no generator {name!r}", where=text, fix=nearest(name, _GENERATORS))
-    model, build = _GENERATORS[name]
-    spec = parsed(text, model)
-    return build(**spec.model_dump()), full_text(name, spec)
+    return name, parsed(text, _GENERATORS[name].model)
 
 
 def parsed(text: str, model: type[AnySpec]) -> AnySpec:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from fiberscope.analytic.evaluate import Evaluated, evaluate_many
 from fiberscope.analytic.inputs import Case, read_case
-from fiberscope.analytic.machines import is_machine, machine_case
+from fiberscope.analytic.machines import check_machine, is_machine, machine_case
 from fiberscope.analytic.report import report
 from fiberscope.errors import InputError
 from fiberscope.report.collect import Timing
 from fiberscope.report.document import Report
 
-__all__ = ["analyze", "analyzed", "evaluated"]
+__all__ = ["analyze", "analyzed", "check", "evaluated"]
 
 
 def analyze(*paths: str | Path, settings: Mapping[str, object] | None = None) -> Report:
@@ -42,6 +42,18 @@ def analyzed(
     found = evaluated(case)
     ended = time.perf_counter()
     return report(case, found, Timing(ended - began, ended - started)), found
+
+
+def check(paths: Sequence[str | Path], settings: Mapping[str, object] | None = None) -> None:
+    """Refuse what could not be analyzed whatever the operands; the arguments are those of ``analyze``.
+
+    Raises:
+        ConfigurationError, InputError: as ``analyze``.
+    """
+    if is_machine(paths):
+        check_machine(str(paths[0]), settings)
+    else:
+        read_case(paths, settings)
 
 
 def _case(paths: Sequence[str | Path], settings: Mapping[str, object] | None) -> Case:

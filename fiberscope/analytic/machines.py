@@ -37,10 +37,25 @@ from fiberscope.teaal.specification import Component, Configuration, Specificati
 from fiberscope.teaal.specification import RankFormat as StoredRank
 from workloads.fibertree import FiberTree
 
-__all__ = ["is_machine", "machine_case"]
+__all__ = ["check_machine", "is_machine", "machine_case"]
 
 _UNBOUNDED: Mapping[str, int] = defaultdict(lambda: UNBOUNDED)  # shapes, before operands are known
 _WORD = 64  # bits: of a value, in every specification that ships
+
+
+def check_machine(
+    name: str, settings: Mapping[str, object] | None = None
+) -> tuple[Options, dict[str, object]]:
+    """The options of the model, and the other settings; what can be refused without operands is.
+
+    Raises:
+        ConfigurationError, InputError: as ``machine_case``.
+    """
+    given = {"joint": "exact", **(settings or {})}
+    own = {key: value for key, value in given.items() if key.replace(".", "_") in Options.model_fields}
+    others = {key: given[key] for key in given.keys() - own.keys()}
+    _check(specified(name, others))
+    return read_options(own), others
 
 
 def machine_case(name: str, operands: Sequence[str], settings: Mapping[str, object] | None = None) -> Case:
@@ -55,11 +70,7 @@ def machine_case(name: str, operands: Sequence[str], settings: Mapping[str, obje
         ConfigurationError, WorkloadError, InputError: as ``fiberscope.model``; or the specification says what
             is no loop nest with levels.
     """
-    given = {"joint": "exact", **(settings or {})}
-    own = {key: value for key, value in given.items() if key.replace(".", "_") in Options.model_fields}
-    others = {key: given[key] for key in given.keys() - own.keys()}
-    _check(specified(name, others))
-    options = read_options(own)
+    options, others = check_machine(name, settings)
     ready = prepare(name, *operands, settings=others)
     trees = ready.trees
     nest = nest_of(ready.specification, _shapes(trees))

@@ -1,0 +1,122 @@
+"""``fiberscope results``: what a store has, asked for, sorted and exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.extra import sweeping
+from fiberscope.errors import InputError
+from fiberscope.report.files import check_outputs, write_json, write_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from fiberscope.store import Store
+
+__all__ = ["results"]
+
+MOST_ROWS = 40  # in a terminal
+
+_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The store that a sweep wrote.")]
+_Where = Annotated[
+    str | None, typer.Option(metavar="SQL", help="Which rows, as in \"pe_count > 16 AND status = 'done'\".")
+]
+_Sort = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="By which column, as in 'cycles DESC'; repeatable.")
+]
+_Columns = Annotated[str | None, typer.Option(metavar="A,B,...", help="Which columns, or SQL of them.")]
+_Sql = Annotated[str | None, typer.Option(metavar="SQL", help="A whole query of DuckDB; the table is runs.")]
+_Csv = Annotated[Path | None, typer.Option(metavar="FILE", help="Write rows as CSV; - to the terminal.")]
+_Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write rows as JSON; - to the terminal.")]
+
+
+def results(
+    folder: _Folder,
+    where: _Where = None,
+    sort: _Sort = None,
+    columns: _Columns = None,
+    sql: _Sql = None,
+    csv: _Csv = None,
+    json: _Json = None,
+) -> None:
+    """Show the results of sweeps: a row a finished point, the columns that tell most; in files all.
+
+    \b
+    Examples:
+      fiberscope results study --where "pe_count > 16" --sort cycles
+      fiberscope results study --csv -
+      fiberscope results study --columns workload,pe_count,cycles/seconds
+      fiberscope results study --sql "SELECT workload, min(cycles) FROM runs GROUP BY ALL"
+    """
+    if sql is not None and (where or sort or columns):
+        raise InputError("--sql is a whole query; put --where, --sort and --columns into it")
+    check_outputs({"--csv": csv, "--json": json}, {})
+    with sweeping():
+        from fiberscope.store import Store
+
+        store = Store(folder)
+        whole = csv is not None or json is not None
+        asked = columns or ("* EXCLUDE (report)" if whole else _telling(store))
+        order = [f"ORDER BY {', '.join(sort)}"] if sort else []
+        limit = [f"WHERE {where}"] if where else []
+        found = store.table(sql or " ".join([f"SELECT {asked} FROM runs", *limit, *order]))
+        if csv is not None:
+            write_text(csv, _as_csv(found))
+    if json is not None:
+        write_json(json, found.to_pylist())
+    if not whole:
+        _show(found)
+
+
+def _telling(store: Store) -> str:
+    """The columns that tell most: what was run with which parameters, and what came of it."""
+    parameters = [f'"{name}"' for name in store.parameters()]
+    return ", ".join(
+        [
+            "accelerator",
+            "workload",
+            *parameters,
+            "status",
+            "cycles",
+            "traffic_bytes",
+            "wall_seconds",
+            "reason",
+        ]
+    )
+
+
+def _as_csv(found: pa.Table) -> str:
+    import pyarrow as pa
+    from pyarrow.csv import write_csv
+
+    sink = pa.BufferOutputStream()
+    write_csv(found, sink)
+    return str(sink.getvalue().to_pybytes(), "utf-8")
+
+
+def _show(found: pa.Table) -> None:
+    from rich.text import Text
+
+    from fiberscope.commands.output import lay
+    from fiberscope.report.table import ruled
+
+    rows = found.slice(0, MOST_ROWS).to_pylist()
+    numbers = [field.name for field in found.schema if field.type not in ("string", "bool")]
+    table = ruled(*found.column_names, numbers=numbers)
+    for row in rows:
+        table.add_row(*(Text(_text(value)) for value in row.values()))
+    lay(table)
+    rest = found.num_rows - len(rows)
+    if rest > 0:
+        print(f"and {rest:,} more; --csv FILE has all of them")
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool | str):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

@@ -1,0 +1,147 @@
+"""``fiberscope sweep``: many runs, on all cores or on a cluster, into a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
+from fiberscope.commands.extra import sweeping
+from fiberscope.commands.options import Config, Exact, Settings
+from fiberscope.errors import POINTS_FAILED, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fiberscope.sweeps.api import Swept
+
+__all__ = ["Memory", "Pbs", "Scheduler", "Silent", "Slurm", "Timeout", "Workers", "sweep"]
+
+STORE = "sweep"
+MOST_SHOWN = 10  # failures
+
+_Swept = Annotated[
+    str,
+    typer.Argument(
+        metavar="ACCELERATOR|STUDY.yaml",
+        help="What runs, or a file that says all of it.",
+        autocompletion=complete_accelerator,
+    ),
+]
+_Workloads = Annotated[
+    list[str] | None,
+    typer.Argument(help="Of each run one: A, 'A B', or 'NAME=TENSOR ...'.", autocompletion=complete_matrix),
+]
+_Grid = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=V1,V2,...", help="Values of a parameter; repeatable.", autocompletion=complete_setting
+    ),
+]
+_Command = Annotated[
+    str | None,
+    typer.Option(help="Whose runs they are: sim (by default), model, analyze, convert or graph."),
+]
+_Store = Annotated[Path | None, typer.Option(metavar="DIR", help=f"For the results; {STORE}/ by default.")]
+_Retry = Annotated[bool, typer.Option("--retry", help="Run points again that failed.")]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="tcp://...", help="A Dask scheduler whose workers are to run.")
+]
+Slurm = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Run in Slurm jobs; YAML, as dask_jobqueue takes it.")
+]
+Pbs = Annotated[Path | None, typer.Option(metavar="FILE", help="Run in PBS jobs; likewise.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Of this computer; one a core by default.")]
+Timeout = Annotated[float | None, typer.Option(metavar="S", help="Seconds that a point may take.")]
+Memory = Annotated[str | None, typer.Option(metavar="BYTES", help="What a point may take, as in 2GiB.")]
+Silent = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+
+
+def sweep(
+    swept: _Swept,
+    workloads: _Workloads = None,
+    grid: _Grid = None,
+    settings: Settings = None,
+    config: Config = None,
+    command: _Command = None,
+    store: _Store = None,
+    scheduler: Scheduler = None,
+    slurm: Slurm = None,
+    pbs: Pbs = None,
+    workers: Workers = None,
+    timeout: Timeout = None,
+    memory: Memory = None,
+    exact: Exact = False,
+    retry: _Retry = False,
+    quiet: Silent = False,
+) -> int:
+    """Run every combination of machines, workloads and parameters; what a store has already is not run again.
+
+    A point that fails has its row too, with the reason, and the sweep goes on; the exit code is 4 then.
+
+    \b
+    Examples:
+      fiberscope sweep study.yaml --store study
+      fiberscope sweep gamma wiki-Vote email-Enron --grid pe.count=8,16,32 --grid fibercache.size=1536KiB,3MiB
+      fiberscope sweep gamma wiki-Vote --command model --grid fibercache.size=1MiB,2MiB,3MiB
+      fiberscope sweep "csr csc" wiki-Vote --command convert --grid problem.bits=8,16,32
+    """
+    with sweeping():
+        from fiberscope.store import Store
+        from fiberscope.sweeps.api import made_study, run_study
+        from fiberscope.sweeps.clusters import Where
+
+        given = {
+            "command": command,
+            "config": None if config is None else str(config),
+            "exact": exact or None,
+            "grid": _grid(grid or []),
+            "settings": _settings(settings or []),
+            "timeout": timeout,
+            "memory": memory,
+            "store": None if store is None else str(store),
+        }
+        study = made_study(swept, workloads or [], {key: value for key, value in given.items() if value})
+        folder = Path(study.store or STORE)
+        where = Where(scheduler, slurm, pbs, workers)
+        done = run_study(study, Store(folder, make=True), where, retry=retry, quiet=quiet)
+    if not quiet:
+        _tell(done, folder)
+    return POINTS_FAILED if done.failed else 0
+
+
+def _settings(given: Sequence[str]) -> dict[str, object]:
+    from accelerators.configuration import parse_settings
+
+    return {key: entry.value for key, entry in parse_settings(given).items()}
+
+
+def _grid(given: Sequence[str]) -> dict[str, list[object]]:
+    """Values by parameter.
+
+    Raises:
+        InputError: one without values, or that is given twice.
+    """
+    from accelerators.yaml_layer import read_scalar
+
+    read: dict[str, list[object]] = {}
+    for text in given:
+        key, _, values = text.partition("=")
+        if not key.strip() or not values:
+            raise InputError(f"--grid {text}: write it as KEY=V1,V2,..., for example pe.count=8,16,32")
+        if key.strip() in read:
+            raise InputError(f"--grid {key.strip()} is given twice; write all values in one")
+        read[key.strip()] = [read_scalar(value.strip()) for value in values.split(",")]
+    return read
+
+
+def _tell(done: Swept, folder: Path) -> None:
+    """How many points ended how, the first of those that failed, and where the rows are."""
+    counts = [f"{count:,} {status}" for status, count in sorted(done.statuses.items())]
+    had = [f"{done.had:,} in the store before"] if done.had else []
+    print(f"{len(done.digests):,} points: {', '.join([*counts, *had])}")
+    for line in done.failures(MOST_SHOWN):
+        print(f"  {line}")
+    print(f"Results: {folder} (look at them: fiberscope results {folder})")

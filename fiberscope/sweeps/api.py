@@ -1,0 +1,197 @@
+"""Sweeps from Python: ``fiberscope.sweep("gamma", ["wiki-Vote"], grid={"pe.count": [8, 16, 32, 64]})``."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.store import Store
+from fiberscope.sweeps.clusters import Where, connected
+from fiberscope.sweeps.ending import DONE, ended
+from fiberscope.sweeps.engine import execute, threads
+from fiberscope.sweeps.plan import REFUSED, Task, planned
+from fiberscope.sweeps.progress import Progress, shown
+from fiberscope.sweeps.runner import Limits
+from fiberscope.sweeps.study import Study, read_study, study_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Swept", "is_study", "limits_of", "made_study", "run_study", "sweep"]
+
+
+def sweep(
+    accelerator: str | Path | list[str],
+    workloads: str | Sequence[str] = (),
+    *,
+    store: str | Path | None = None,
+    scheduler: str | None = None,
+    slurm: str | Path | None = None,
+    pbs: str | Path | None = None,
+    workers: int | None = None,
+    retry: bool = False,
+    quiet: bool = False,
+    **study: object,
+) -> pd.DataFrame:
+    """Run all points of a study that its store does not have, on all cores or on a cluster.
+
+    Args:
+        accelerator: its name, or several; or the path of a study (``study.yaml``).
+        workloads: of each run one, as ``simulate`` takes names: A, or ``"A B"``, or ``"NAME=TENSOR ..."``.
+        store: the folder of the results; without one they are in what is returned alone.
+        scheduler: the address of a Dask scheduler whose workers are to run.
+        slurm, pbs: the YAML file of a batch system's jobs.
+        workers: on this computer, a core each by default.
+        retry: run points again that failed.
+        quiet: no progress.
+        study: keys of a study: ``command``, ``settings``, ``config``, ``exact``, ``grid``, ``points``,
+            ``sample``, ``timeout`` in seconds, ``memory`` in bytes; beside a file they take its keys' places.
+
+    Returns:
+        A row a point, in their order, with all columns of a store but the report.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be.
+    """
+    where = Where(scheduler, _path(slurm), _path(pbs), workers)
+    made = made_study(accelerator, workloads, {**study, **({"store": str(store)} if store else {})})
+    with _folder(made.store) as folder:
+        swept = run_study(made, Store(folder, make=True), where, retry=retry, quiet=quiet)
+        return swept.frame()
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
+def made_study(
+    accelerator: str | Path | list[str], workloads: str | Sequence[str], keys: Mapping[str, Any]
+) -> Study:
+    """The study of a file with keys in the place of its own, or of keys alone.
+
+    Raises:
+        ConfigurationError, InputError: as of ``sweep``.
+    """
+    given = dict(keys)
+    if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
+        given = {**read_study(Path(accelerator)).model_dump(exclude_unset=True, by_alias=True), **given}
+    else:
+        given["accelerator"] = accelerator if isinstance(accelerator, list) else str(accelerator)
+    if workloads:
+        given["workloads"] = workloads if isinstance(workloads, str) else list(workloads)
+    return study_of(given)
+
+
+def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
+    """Whether it names the file of a study, and not what a command runs."""
+    return str(accelerator).endswith((".yaml", ".yml")) and "command" not in keys
+
+
+@contextmanager
+def _folder(given: str | None) -> Iterator[Path]:
+    """The folder that was given, or one that goes again."""
+    if given is not None:
+        yield Path(given)
+        return
+    with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
+        yield Path(folder)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What became of a sweep.
+
+    Args:
+        store: that has the rows.
+        digests: of its points.
+        had: how many of them the store had before.
+        statuses: of the others, how often each.
+    """
+
+    store: Store
+    digests: Sequence[str]
+    had: int
+    statuses: Mapping[str, int]
+
+    @property
+    def failed(self) -> int:
+        """Points that were run now and not done."""
+        return sum(self.statuses.values()) - self.statuses.get(DONE, 0)
+
+    def failures(self, most: int) -> list[str]:
+        """A line for each of the first of its points that failed, now or before."""
+        told = "accelerator, workload, settings, status, reason"
+        rows = self.store.table(f"SELECT digest, {told} FROM runs WHERE status <> '{DONE}'").to_pylist()
+        ours = [row for row in rows if row["digest"] in set(self.digests)]
+        lines = [f"{_given(row)}: {row['status']}: {row['reason']}" for row in ours[:most]]
+        return lines + ([f"and {len(ours) - most:,} more"] if len(ours) > most else [])
+
+    def frame(self) -> pd.DataFrame:
+        """The rows of its points, in their order, with all columns but the report."""
+        rows = self.store.frame().set_index("digest")
+        return rows.loc[list(self.digests)].reset_index()
+
+
+def _given(row: Mapping[str, str]) -> str:
+    settings = " ".join(f"{key}={value}" for key, value in json.loads(row["settings"]).items())
+    return " ".join(filter(None, (row["accelerator"], row["workload"], settings)))
+
+
+def run_study(study: Study, store: Store, where: Where, *, retry: bool = False, quiet: bool = False) -> Swept:
+    """Run the points of a study that a store does not have.
+
+    Args:
+        study: the points, and what each may take.
+        store: for the rows.
+        where: it is run.
+        retry: run those of its points again that failed.
+        quiet: show no progress.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: as of ``sweep``.
+    """
+    tasks = planned(study.sweep())
+    if retry:
+        store.forget(_failures(store, tasks))
+    have = store.digests()
+    new = [task for task in tasks if task.digest not in have]
+    progress = Progress(new)
+    with shown(progress, quiet):
+        _keep_refused(new, store, progress)
+        run([task for task in new if not task.refused], store, where, limits_of(study), progress)
+    return Swept(store, [task.digest for task in tasks], len(tasks) - len(new), progress.statuses)
+
+
+def limits_of(study: Study) -> Limits:
+    """What a point of a study may take."""
+    return Limits(study.timeout, study.memory)
+
+
+def run(tasks: Sequence[Task], store: Store, where: Where, limits: Limits, progress: Progress) -> None:
+    """Run tasks; what comes of them is in the parts of the store then, even if interrupted."""
+    if not tasks:
+        return
+    try:
+        with connected(where) as client:
+            progress.workers = threads(client)
+            execute(client, iter(tasks), store, limits, progress)
+    finally:
+        store.gather()
+
+
+def _keep_refused(tasks: Iterable[Task], store: Store, progress: Progress) -> None:
+    """Give those their rows that there is nothing to run of."""
+    for task in (task for task in tasks if task.refused):
+        outcome = ended(asdict(task), REFUSED, task.row["reason"])
+        store.add(task.digest, outcome.content)
+        progress.ended(task, outcome)
+
+
+def _failures(store: Store, tasks: Iterable[Task]) -> set[str]:
+    rows = store.table(f"SELECT digest FROM runs WHERE status <> '{DONE}'").to_pylist()
+    return {row["digest"] for row in rows} & {task.digest for task in tasks}

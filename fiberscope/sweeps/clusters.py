@@ -1,0 +1,139 @@
+"""Where a sweep runs: on this computer, at a Dask scheduler that is there, or in jobs of a batch system."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dask
+import yaml
+from distributed import Client, LocalCluster
+
+from accelerators.yaml_layer import read_text, refusing
+from fiberscope.errors import InputError
+
+__all__ = ["Where", "connected"]
+
+PATIENCE = "30s"
+DEATHS = 10  # workers that a point may be on when they die, before it is taken for the cause
+LAST_SECONDS = 3.0
+_OPTIONS = (
+    "--nthreads",
+    "1",
+    "--memory-limit",
+    "0",
+    "--no-dashboard",
+    "--preload-nanny",
+    "fiberscope.sweeps.leash",
+)
+QUIET = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": DEATHS}
+
+
+@dataclass(frozen=True)
+class Where:
+    """One of these, or else this computer.
+
+    Args:
+        scheduler: the address of one.
+        slurm, pbs: a YAML file of what ``dask_jobqueue``'s cluster of that name takes; ``jobs`` is how many.
+        workers: on this computer; a core each by default.
+    """
+
+    scheduler: str | None = None
+    slurm: Path | None = None
+    pbs: Path | None = None
+    workers: int | None = None
+
+
+@contextmanager
+def connected(where: Where) -> Iterator[Client]:
+    """A client of the workers, who are there; those that were started for it go with it.
+
+    Raises:
+        InputError: nobody answers, or the file is not as it should be.
+    """
+    with dask.config.set(QUIET):
+        if where.scheduler is not None:
+            opened = _there(where.scheduler)
+        elif where.slurm is not None or where.pbs is not None:
+            opened = _jobs(where)
+        else:
+            opened = _here(where.workers or len(os.sched_getaffinity(0)))
+        with opened as client:
+            yield client
+
+
+@contextmanager
+def _there(address: str) -> Iterator[Client]:
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{address}: no Dask scheduler answers ({' '.join(str(error).split())})") from error
+    with client:
+        yield client
+
+
+@contextmanager
+def _here(workers: int) -> Iterator[Client]:
+    """Workers as a cluster has them, started by Dask's command: no script needs a guard of ``__main__``."""
+    with (
+        LocalCluster(n_workers=0, processes=True, dashboard_address=None) as cluster,
+        _started(cluster.scheduler_address, workers),
+        Client(cluster) as client,
+    ):
+        client.wait_for_workers(workers, timeout=PATIENCE)
+        yield client
+
+
+@contextmanager
+def _started(address: str, workers: int) -> Iterator[None]:
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *_OPTIONS]
+    process = subprocess.Popen(
+        [*command, "--nworkers", str(workers)],
+        env={**os.environ, "DASK_LOGGING__DISTRIBUTED": "critical"},
+        start_new_session=True,  # Ctrl-C is for the sweep
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(LAST_SECONDS)
+        except subprocess.TimeoutExpired:  # points are running
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def _jobs(where: Where) -> Iterator[Client]:
+    import dask_jobqueue  # noqa: PLC0415  (only here)
+
+    kind, file = ("SLURMCluster", where.slurm) if where.slurm else ("PBSCluster", where.pbs)
+    assert file is not None
+    options = _options(file)
+    jobs = options.pop("jobs", 1)
+    try:
+        cluster = getattr(dask_jobqueue, kind)(**options)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{file}: {' '.join(str(error).split())}") from error
+    with cluster, Client(cluster) as client:
+        cluster.scale(jobs=jobs)
+        client.wait_for_workers(1)
+        yield client
+
+
+def _options(file: Path) -> dict[str, Any]:
+    text = read_text(file, str(file))
+    with refusing(str(file)):
+        options = yaml.safe_load(text)
+    if not isinstance(options, dict):
+        raise InputError(f"{file}: expected options of the cluster as 'key: value', as in 'memory: 4GB'")
+    return options

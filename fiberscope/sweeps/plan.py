@@ -1,0 +1,115 @@
+"""What is to be run: points with their digests and the part of their rows that is known beforehand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from accelerators.errors import ConflictError
+from fiberscope import __version__
+from fiberscope.errors import InputError
+from fiberscope.sweeps.commands import command_of
+from fiberscope.sweeps.content import digest_of, digest_of_file, size_of
+from fiberscope.sweeps.point import Point, operands
+
+__all__ = ["REFUSED", "Task", "planned"]
+
+REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A point that can be run, or that is refused already.
+
+    Args:
+        point: what is run.
+        row: columns that are known before it runs; ``status`` where it is not run at all.
+        parameters: those that were given, by dotted key, as they are used.
+        size: of its operands, about, in nonzeros.
+    """
+
+    point: Point
+    row: dict[str, Any]
+    parameters: dict[str, object]
+    size: float
+
+    @property
+    def digest(self) -> str:
+        """What it is found by in a store."""
+        return str(self.row["digest"])
+
+    @property
+    def refused(self) -> bool:
+        """Whether there is nothing to run."""
+        return "status" in self.row
+
+
+def planned(points: Iterable[Point]) -> list[Task]:
+    """The tasks of points, each once.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be. One
+            whose values are at odds with one another is a task that is refused.
+    """
+    tasks: dict[str, Task] = {}
+    for point in points:
+        task = _task(point)
+        tasks.setdefault(task.digest, task)
+    return list(tasks.values())
+
+
+def _task(point: Point) -> Task:
+    command = command_of(point)
+    content, size = _content(point.workload, point.exact)
+    settled: dict[str, object] = dict(point.settings)
+    failed = {}
+    try:
+        settled = command.settle(point)
+    except ConflictError as error:
+        failed = {"status": REFUSED, "reason": " ".join(str(error).split())}
+    config = json.dumps(settled, default=str, sort_keys=True)
+    given = (point.command, point.accelerator, _design(point), config, content, __version__)
+    row = {
+        "digest": _digest(json.dumps(given)),
+        "command": point.command,
+        "accelerator": point.accelerator,
+        "workload": point.workload,
+        "version": __version__,
+        "workload_digest": _digest(json.dumps(content)),
+        "config_digest": _digest(config),
+        "config": config,
+        "settings": json.dumps(dict(point.settings), default=str),
+        **failed,
+    }
+    return Task(point, row, {key: settled[key] for key in point.settings}, size)
+
+
+@lru_cache(maxsize=4096)
+def _content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
+    """The digests of a workload's operands, their names before them, and their size."""
+    plain, named = operands(workload)
+    digests = (
+        *(digest_of(operand, exact) for operand in plain),
+        *(f"{name}={digest_of(operand, exact)}" for name, operand in named.items()),
+    )
+    return digests, sum(map(size_of, (*plain, *named.values())))
+
+
+def _design(point: Point) -> list[str]:
+    """The digests of the files that what runs is written in."""
+    try:
+        words = shlex.split(point.accelerator)
+    except ValueError as error:
+        raise InputError(f"{point.accelerator}: {str(error).lower()}") from error
+    files = [Path(word) for word in (*words, *filter(None, [point.config])) if Path(word).is_file()]
+    return [digest_of_file(file) for file in files]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

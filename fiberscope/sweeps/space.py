@@ -1,0 +1,106 @@
+"""Points in a space of parameters: grids, lists, and samples of ranges."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from scipy.stats import qmc
+
+from accelerators.quantities import SIZE
+
+__all__ = ["Grid", "Range", "Sample", "combined"]
+
+Settings = Mapping[str, Any]
+Grid = Mapping[str, Sequence[Any]]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+def _in_bytes(value: object) -> object:
+    return SIZE.parse(value) if isinstance(value, str) else value
+
+
+Number = Annotated[int | float, BeforeValidator(_in_bytes)]
+
+
+class Range(_Part):
+    """From a number to another, both included; whole ones if both are. Sizes may have units.
+
+    ``step`` is between those that are drawn; ``scale: log`` draws small ones as often as large ones.
+    """
+
+    low: Number = Field(alias="from")
+    high: Number = Field(alias="to")
+    step: Number | None = None
+    scale: Literal["linear", "log"] = "linear"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Range:
+        if self.low > self.high:
+            raise ValueError(f"from {self.low} to {self.high} there is nothing")
+        if self.scale == "log" and self.low <= 0:
+            raise ValueError("a log scale begins above 0")
+        if self.step is not None and self.step <= 0:
+            raise ValueError("a step is above 0")
+        return self
+
+    @property
+    def whole(self) -> bool:
+        """Whether its numbers are whole."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def at(self, share: float) -> int | float:
+        """The number at a share of the range, from 0 to 1."""
+        step = self.step or (1 if self.whole else 0)
+        high = self.high + (step if step else 0)  # the last one is as wide as the others
+        if self.scale == "log":
+            found = math.exp(math.log(self.low) + share * (math.log(high) - math.log(self.low)))
+        else:
+            found = self.low + share * (high - self.low)
+        if step:
+            found = self.low + math.floor((found - self.low) / step) * step
+        found = min(max(found, self.low), self.high)  # e to a logarithm may lie just below
+        return int(found) if self.whole else found
+
+
+Span = Range | list[Any]  # or one of these
+
+
+class Sample(_Part):
+    """Points drawn of a space; ``latin_hypercube`` puts one into each of as many parts of each range."""
+
+    count: int = Field(ge=1, le=1_000_000)
+    over: dict[str, Span] = Field(min_length=1)
+    method: Literal["random", "latin_hypercube"] = "latin_hypercube"
+    seed: int = Field(default=0, ge=0)
+
+    def points(self) -> Iterator[dict[str, Any]]:
+        """The settings of each."""
+        generator = np.random.default_rng(self.seed)
+        if self.method == "random":
+            shares = generator.random((self.count, len(self.over)))
+        else:
+            shares = qmc.LatinHypercube(d=len(self.over), rng=generator).random(self.count)
+        for row in shares:
+            yield {
+                key: _at(span, float(share))
+                for (key, span), share in zip(self.over.items(), row, strict=True)
+            }
+
+
+def _at(span: Span, share: float) -> Any:  # noqa: ANN401  (a parameter's value)
+    return span.at(share) if isinstance(span, Range) else span[int(share * len(span))]
+
+
+def combined(grid: Grid, lists: Sequence[Sequence[Settings]]) -> Iterator[dict[str, Any]]:
+    """Each combination of a grid with each point of each list."""
+    crossed = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    for parts in itertools.product(crossed, *lists):
+        yield {key: value for part in parts for key, value in part.items()}

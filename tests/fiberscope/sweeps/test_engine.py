@@ -1,0 +1,213 @@
+"""Sweeps on a real scheduler with two worker processes: what is run, what fails, what kills leave."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import psutil
+import pytest
+
+import fiberscope
+from fiberscope.errors import InputError
+from fiberscope.store import Store
+from fiberscope.store.columns import decoded
+
+ROOT = Path(__file__).parents[3]
+SLOW = "uniform:rows=60,cols=60,nonzeros=600"  # the toy, in Python, takes some tenths of a second
+
+
+def test_a_sweep_gives_what_single_runs_give(scheduler: str, small: str, tmp_path: Path) -> None:
+    frame = fiberscope.sweep(
+        "gamma",
+        [small, f"{small},seed=1"],
+        grid={"pe.count": [4, 8]},
+        store=tmp_path / "s",
+        scheduler=scheduler,
+        quiet=True,
+    )
+    assert list(frame["pe_count"]) == [4, 8, 4, 8]
+    assert list(frame["workload"]) == [small, small, f"{small},seed=1", f"{small},seed=1"]
+    single = fiberscope.simulate("gamma", small, pe__count=8)
+    assert frame["cycles"][1] == single.cycles
+    kept = Store(tmp_path / "s").reports([frame["digest"][1]])[frame["digest"][1]]
+    assert kept.model_copy(update={"host": single.host}) == single
+
+
+def test_every_command_that_ends_in_a_report_can_be_swept(scheduler: str, tmp_path: Path) -> None:
+    small = "uniform:rows=20,cols=20,nonzeros=60"
+    for command, accelerator, workload, fidelity in (
+        ("sim", "extensor", small, "event"),
+        ("model", "gamma", small, "trace"),
+        ("analyze", "matmul", "", "analytical"),
+        ("convert", "csr csc", small, "event"),
+        ("graph", str(ROOT / "examples" / "graphs" / "fig14_identity.gv"), f"B={small}", "event"),
+    ):
+        frame = fiberscope.sweep(
+            accelerator, workload, command=command, store=tmp_path, scheduler=scheduler, quiet=True
+        )
+        assert (frame["status"][0], frame["reason"][0]) == ("done", "")
+        assert (frame["command"][0], frame["fidelity"][0]) == (command, fidelity)
+        assert frame["cycles"][0] > 0
+    assert len(Store(tmp_path).frame()) == 5
+
+
+def test_a_point_in_the_store_is_not_run_again(scheduler: str, small: str, tmp_path: Path) -> None:
+    def swept(**given: Any) -> pd.DataFrame:
+        return fiberscope.sweep("gamma", small, store=tmp_path, scheduler=scheduler, quiet=True, **given)
+
+    first = swept(grid={"pe.count": [4, 8]})
+    second = swept(grid={"pe.count": [8, 16], "fibercache.ways": [16]})
+    assert first["wall_seconds"][1] == second["wall_seconds"][0]
+    assert list(second["fibercache_ways"]) == [16, 16]  # also of the one that was not given it
+    assert len(pd.read_parquet(tmp_path)) == 3
+
+
+def test_failures_are_rows_and_the_sweep_goes_on(scheduler: str, toy: str, tmp_path: Path) -> None:
+    points: list[dict[str, object]] = [
+        {"fault": "deadlock"},
+        {"fault": "wrong"},
+        {"lane.count": 7},
+        {"lane.pause": 3},
+    ]
+    frame = fiberscope.sweep(
+        toy,
+        "uniform:rows=9,cols=9,nonzeros=20",
+        points=points,
+        store=tmp_path,
+        scheduler=scheduler,
+        quiet=True,
+    )
+    assert list(frame["status"]) == ["deadlock", "wrong", "refused", "done"]
+    assert "waits for a token at in" in frame["reason"][0]
+    assert "the machine's product is wrong" in frame["reason"][1]
+    assert "does not divide into lane.count (7)" in frame["reason"][2]
+    assert all("\n" not in reason for reason in frame["reason"])
+    assert frame["cycles"][0] > 0  # it has its report
+    again = fiberscope.sweep(
+        toy,
+        "uniform:rows=9,cols=9,nonzeros=20",
+        points=points,
+        store=tmp_path,
+        scheduler=scheduler,
+        quiet=True,
+        retry=True,
+    )
+    assert again["wall_seconds"][0] != frame["wall_seconds"][0]
+    assert again["wall_seconds"][3] == frame["wall_seconds"][3]
+
+
+def test_a_point_that_takes_too_long_or_too_much_has_its_row(
+    scheduler: str, toy: str, tmp_path: Path
+) -> None:
+    large = "uniform:rows=2000,cols=2000,nonzeros=200000"
+    limits = ({"timeout": 0.3}, {"memory": 20_000_000})
+    for number, (limit, status, reason) in enumerate(
+        zip(
+            limits,
+            ("timeout", "memory"),
+            ("took more than 0.3 s", "took more than 20,000,000 bytes"),
+            strict=True,
+        )
+    ):
+        given = {"scheduler": scheduler, "quiet": True, **limit}
+        frame = fiberscope.sweep("gamma", f"{large},seed={number}", store=tmp_path, **given)
+        assert frame["status"][0] == status
+        assert frame["reason"][0].startswith(reason)
+
+
+def test_a_point_that_brings_its_process_down_costs_itself(scheduler: str, tmp_path: Path, toy: str) -> None:
+    mine = tmp_path / "mine.py"
+    (tmp_path / "config.yaml").write_text((Path(toy).parent / "config.yaml").read_text())
+    mine.write_text(Path(toy).read_text().replace("signal.SIGINT", "signal.SIGKILL"))
+    frame = fiberscope.sweep(
+        str(mine),
+        "uniform:rows=9,cols=9,nonzeros=20",
+        grid={"fault": ["interrupt", "none"]},
+        store=tmp_path / "s",
+        scheduler=scheduler,
+        quiet=True,
+    )
+    assert list(frame["status"]) == ["crashed", "done"]
+    assert frame["reason"][0] == "its process ended by signal 9"
+
+
+def test_no_scheduler_is_a_line(monkeypatch: pytest.MonkeyPatch, small: str) -> None:
+    monkeypatch.setattr("fiberscope.sweeps.clusters.PATIENCE", "1s")
+    with pytest.raises(InputError, match=r"tcp://127.0.0.1:1: no Dask scheduler answers"):
+        fiberscope.sweep("gamma", small, scheduler="tcp://127.0.0.1:1", quiet=True)
+
+
+def finished(folder: Path) -> dict[str, bytes]:
+    """The rows that have arrived, by name."""
+    return {file.name: file.read_bytes() for file in (folder / "_arrived").glob("*.parquet")}
+
+
+def swept_until_killed(command: list[str], seconds: float) -> None:
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=ROOT)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def kill_workers(client: Any, chance: random.Random, kills: int, over: threading.Event) -> None:
+    """Kill one of the workers now and then."""
+    for _ in range(kills):
+        if over.wait(chance.uniform(0.3, 2.5)):
+            return
+        pids = [one for one in client.run(os.getpid).values() if psutil.pid_exists(one)]
+        os.kill(chance.choice(pids), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("sweeps", "workers"),
+    [(1, 3), pytest.param(10, 10, marks=pytest.mark.slow), pytest.param(50, 50, marks=pytest.mark.slow)],
+)
+def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_sweeps_are_killed(
+    client: Any, scheduler: str, toy: str, tmp_path: Path, sweeps: int, workers: int
+) -> None:
+    chance, store = random.Random(sweeps), tmp_path / "s"
+    pauses = list(range(1, 1 + 6 * (sweeps + workers)))
+    study = tmp_path / "study.yaml"
+    study.write_text(json.dumps({"accelerator": toy, "workloads": SLOW, "grid": {"lane.pause": pauses}}))
+    command = [sys.executable, "-m", "fiberscope", "sweep", str(study), "--store", str(store), "--quiet"]
+    seen: dict[str, bytes] = {}
+    for _ in range(sweeps):
+        swept_until_killed([*command, "--scheduler", scheduler], chance.uniform(3, 8))
+        seen |= finished(store)
+    over = threading.Event()
+    killer = threading.Thread(target=kill_workers, args=(client, chance, workers, over))
+    killer.start()
+    frame = fiberscope.sweep(study, store=store, scheduler=scheduler, quiet=True)
+    over.set()
+    killer.join()
+    assert list(frame["status"]) == ["done"] * len(pauses)
+    assert list(frame["lane_pause"]) == pauses
+    assert sorted(pd.read_parquet(store)["digest"]) == sorted(frame["digest"])
+    walls = frame.set_index("digest")["wall_seconds"]
+    for name, content in seen.items():
+        assert walls[name.removesuffix(".parquet")] == decoded(content)["wall_seconds"]  # not run again
+
+
+def test_two_sweeps_share_a_store(scheduler: str, small: str, tmp_path: Path) -> None:
+    swept = [
+        threading.Thread(
+            target=fiberscope.sweep,
+            args=("gamma", small),
+            kwargs={"grid": {"pe.count": counts}, "store": tmp_path, "scheduler": scheduler, "quiet": True},
+        )
+        for counts in ([1, 2, 3, 4], [3, 4, 5, 6])
+    ]
+    for one in swept:
+        one.start()
+    for one in swept:
+        one.join()
+    assert sorted(pd.read_parquet(tmp_path)["pe_count"]) == [1, 2, 3, 4, 5, 6]

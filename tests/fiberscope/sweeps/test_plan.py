@@ -1,0 +1,142 @@
+"""What a point is found by: what it is of, however it is written."""
+
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from accelerators import ConfigurationError
+from fiberscope.errors import InputError
+from fiberscope.sweeps.plan import Task, planned
+from fiberscope.sweeps.point import Point
+from fiberscope.sweeps.study import read_study
+from workloads import WorkloadError
+
+MATRIX = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 2 {}\n"
+SMALL = "uniform:rows=20,cols=20,nonzeros=60"
+
+
+def task(workload: str = SMALL, accelerator: str = "gamma", **settings: object) -> Task:
+    return planned([Point("sim", accelerator, workload, settings)])[0]
+
+
+def test_a_default_that_is_written_out_is_the_default() -> None:
+    assert task().digest == task(**{"pe.count": 32}).digest == task(**{"fibercache.size": "3 MiB"}).digest
+    assert task().digest != task(**{"pe.count": 31}).digest
+    assert task(**{"fibercache.size": "3MiB"}).parameters == {"fibercache.size": 3 << 20}
+
+
+def test_a_generator_is_what_it_draws_and_seeds_differ() -> None:
+    assert task().digest == task(f"{SMALL},seed=0").digest != task(f"{SMALL},seed=1").digest
+
+
+def test_a_file_is_its_content(tmp_path: Path) -> None:
+    one, same, other = (tmp_path / name for name in ("a.mtx", "b.mtx", "c.mtx"))
+    for file, value in ((one, 1), (same, 1), (other, 2)):
+        file.write_text(MATRIX.format(value))
+    assert task(str(one)).digest == task(str(same)).digest != task(str(other)).digest
+
+
+def test_another_version_is_another_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = task().digest
+    monkeypatch.setattr("fiberscope.sweeps.plan.__version__", "99")
+    assert task().digest != before
+
+
+def test_a_machine_of_ones_own_is_its_file(tmp_path: Path, toy: str) -> None:
+    mine = tmp_path / "mine.py"
+    for name in ("config.yaml",):
+        (tmp_path / name).write_text((Path(toy).parent / name).read_text())
+    mine.write_text(Path(toy).read_text())
+    before = task(accelerator=str(mine)).digest
+    mine.write_text(Path(toy).read_text() + "\n# changed\n")
+    assert task(accelerator=str(mine)).digest != before
+
+
+def test_the_same_point_twice_is_run_once() -> None:
+    assert len(planned([Point("sim", "gamma", SMALL, {"pe.count": count}) for count in (8, 32, 8)])) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("sim", "gamma", SMALL, {"pe.cuont": 3}), "settings: gamma has no parameter pe.cuont; did you mean"),
+        (("sim", "gamma", SMALL, {"pe.count": 0}), "settings: pe.count is 0; it should be greater than or"),
+        (("sim", "gama", SMALL, {}), "no accelerator is called gama; did you mean gamma or"),
+        (("sim", "gamma", "wiki-Vot", {}), "'wiki-Vot' is no file, no generator, not in the registry"),
+        (
+            ("sim", "gamma", "unifrom:rows=3", {}),
+            "unifrom:rows=3: no generator 'unifrom'; did you mean uniform?",
+        ),
+        (("sim", "gamma", "none/a.mtx", {}), "none/a.mtx: no such file or directory"),
+        (("sim", "gamma", "", {}), "gamma needs a workload to run on, as in wiki-Vote"),
+        (("smi", "gamma", SMALL, {}), "no command smi ends in a report; did you mean sim?"),
+        (("convert", "csr", SMALL, {}), "csr: a conversion has two formats, as in 'csr csc'"),
+        (("sim", "gamma", "'a", {}), "'a: no closing quotation; quote names with blanks"),
+        (
+            ("graph", "none.gv", "B=2", {"depht": 3}),
+            "settings: graph has no parameter depht; did you mean depth?",
+        ),
+        (("model", "gamma", SMALL, {"semantics": "x"}), "settings: semantics is x; it should be"),
+        (("analyze", "matmul", "", {"mode": "x"}), "--set mode=x: it should be 'exact' or"),
+    ],
+)
+def test_what_can_never_be_is_refused_before_anything_runs(
+    given: tuple[str, str, str, dict], message: str
+) -> None:
+    with pytest.raises((ConfigurationError, InputError, WorkloadError)) as raised:
+        planned([Point(*given)])
+    assert str(raised.value).startswith(message)
+
+
+def test_values_at_odds_are_a_point_that_is_refused(toy: str) -> None:
+    refused = task(accelerator=toy, **{"lane.count": 7})
+    assert refused.refused
+    assert "does not divide into lane.count (7)" in refused.row["reason"]
+
+
+STUDY = """accelerator: gamma
+workloads: [a, b]
+settings: {memory.channels: 8}
+grid: {pe.count: [8, 16]}
+points:
+  - {fibercache.size: 1MiB}
+  - {fibercache.size: 2MiB}
+sample: {count: 3, over: {pe.radix: {from: 2, to: 64}}}
+timeout: 3
+memory: 1GiB
+"""
+
+
+def test_a_study_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(STUDY)
+    study = read_study(file)
+    points = list(study.sweep())
+    assert len(points) == 2 * 2 * 2 * 3
+    assert points[0].settings.keys() == {"memory.channels", "pe.count", "fibercache.size", "pe.radix"}
+    assert (study.timeout, study.memory) == (3, 1 << 30)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("grid:", "girds:", "study.yaml:4:1: there is no girds; did you mean grid?"),
+        ("[8, 16]", "8", "study.yaml:4:18: grid.pe.count is 8; it should be a valid list"),
+        ("to: 64", "to: 1", "sample.over.pe.radix"),
+        ("accelerator: gamma\n", "", "study.yaml: accelerator is missing"),
+        ("timeout: 3", "timeout: 0", "study.yaml:9:10: timeout is 0; it should be greater than 0"),
+        ("[a, b]", "[a, b", "study.yaml:3:"),
+    ],
+)
+def test_a_fault_of_a_study_costs_a_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(STUDY.replace(old, new))
+    with pytest.raises(ConfigurationError) as raised:
+        read_study(file)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_function_is_public_though_a_package_has_nearly_its_name() -> None:
+    assert callable(fiberscope.sweep)

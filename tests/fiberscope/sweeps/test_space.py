@@ -1,0 +1,78 @@
+"""Points in a space: all of a grid, and samples that are where they should be."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from fiberscope.sweeps.space import Range, Sample, combined
+
+SHARES = st.floats(0, 1, exclude_max=True)
+WHOLE = st.integers(1, 10**6)
+
+
+def spanned(**keys: object) -> Range:
+    return Range.model_validate(keys)
+
+
+def test_a_grid_is_combined_each_with_each_and_with_lists() -> None:
+    lists = [[{"c": 1}, {"c": 2}], [{"d": 5}]]
+    points = list(combined({"a": [1, 2], "b": ["x"]}, lists))
+    assert points == [{"a": a, "b": "x", "c": c, "d": 5} for a in (1, 2) for c in (1, 2)]
+    assert list(combined({}, [])) == [{}]
+
+
+@given(WHOLE, WHOLE, st.integers(1, 1000), st.sampled_from(["linear", "log"]), SHARES, SHARES)
+def test_a_range_is_kept_to_in_steps_and_in_order(
+    low: int, more: int, step: int, scale: str, one: float, other: float
+) -> None:
+    span = spanned(**{"from": low, "to": low + more, "step": step, "scale": scale})
+    first, second = span.at(min(one, other)), span.at(max(one, other))
+    assert low <= first <= second <= low + more
+    assert isinstance(first, int)
+    assert (first - low) % step == 0 or first == low + more
+
+
+def test_every_number_of_a_range_is_drawn() -> None:
+    span = spanned(**{"from": 2, "to": 5})
+    assert [span.at(share / 8) for share in range(8)] == [2, 2, 3, 3, 4, 4, 5, 5]
+
+
+def test_a_log_scale_draws_small_ones_as_often() -> None:
+    span = spanned(**{"from": 1.0, "to": 10000.0, "scale": "log"})
+    assert math.isclose(span.at(0.5), 100.0)
+
+
+def test_sizes_have_units() -> None:
+    span = spanned(**{"from": "64KiB", "to": "3MiB", "step": "64KiB"})
+    assert {span.at(share / 100) % 65536 for share in range(100)} == {0}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"from": 3, "to": 1}, "from 3 to 1 there is nothing"),
+        ({"from": 0, "to": 1, "scale": "log"}, "a log scale begins above 0"),
+        ({"from": 0, "to": 1, "step": 0}, "a step is above 0"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused(keys: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        spanned(**keys)
+
+
+@given(st.integers(1, 40), st.integers(0, 5))
+def test_a_latin_hypercube_has_a_point_in_each_part_of_each_range(count: int, seed: int) -> None:
+    sample = Sample(count=count, seed=seed, over={"a": spanned(**{"from": 0, "to": count - 1}), "b": [1, 2]})
+    points = list(sample.points())
+    assert sorted(point["a"] for point in points) == list(range(count))
+    assert abs(sum(point["b"] == 1 for point in points) - count / 2) <= 1
+    assert points == list(sample.points())
+
+
+def test_a_random_sample_is_its_seeds() -> None:
+    over = {"a": spanned(**{"from": 0, "to": 10**9})}
+    drawn = [list(Sample(count=5, over=over, method="random", seed=seed).points()) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
