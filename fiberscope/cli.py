@@ -38,8 +38,8 @@ from fiberscope.commands.report import report
 from fiberscope.commands.results import results
 from fiberscope.commands.sage import sage
 from fiberscope.commands.sim import sim
-from fiberscope.commands.tile import tile
 from fiberscope.commands.sweep import sweep
+from fiberscope.commands.tile import tile
 from fiberscope.commands.wave import wave
 from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, FailedRunError, InputError
 from fiberscope.interrupts import terminations_interrupt
