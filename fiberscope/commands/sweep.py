@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,9 +13,10 @@ from fiberscope.commands.options import Config, Exact, Settings
 from fiberscope.errors import POINTS_FAILED, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fiberscope.sweeps.api import Swept
+    from fiberscope.sweeps.study import Study
 
 __all__ = ["Memory", "Pbs", "Scheduler", "Silent", "Slurm", "Timeout", "Workers", "sweep"]
 
@@ -60,6 +61,7 @@ Silent = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no 
 
 
 def sweep(
+    context: typer.Context,
     swept: _Swept,
     workloads: _Workloads = None,
     grid: _Grid = None,
@@ -90,26 +92,28 @@ def sweep(
     """
     with sweeping():
         from fiberscope.store import Store
-        from fiberscope.sweeps.api import made_study, run_study
+        from fiberscope.sweeps.api import run_study
         from fiberscope.sweeps.clusters import Where
 
-        given = {
-            "command": command,
-            "config": None if config is None else str(config),
-            "exact": exact or None,
-            "grid": _grid(grid or []),
-            "settings": _settings(settings or []),
-            "timeout": timeout,
-            "memory": memory,
-            "store": None if store is None else str(store),
-        }
-        study = made_study(swept, workloads or [], {key: value for key, value in given.items() if value})
+        study = _study(context.params)
         folder = Path(study.store or STORE)
         where = Where(scheduler, slurm, pbs, workers)
         done = run_study(study, Store(folder, make=True), where, retry=retry, quiet=quiet)
-    if not quiet:
-        _tell(done, folder)
+        if not quiet:
+            _tell(done, folder)
     return POINTS_FAILED if done.failed else 0
+
+
+def _study(given: Mapping[str, Any]) -> Study:
+    """The study that the options are, or of the file with the options in the place of its keys."""
+    from fiberscope.sweeps.api import made_study
+
+    keys = {name: given[name] for name in ("command", "exact", "timeout", "memory")}
+    keys |= {name: given[name] and str(given[name]) for name in ("config", "store")}
+    keys |= {"grid": _grid(given["grid"] or []), "settings": _settings(given["settings"] or [])}
+    return made_study(
+        given["swept"], given["workloads"] or [], {key: value for key, value in keys.items() if value}
+    )
 
 
 def _settings(given: Sequence[str]) -> dict[str, object]:
