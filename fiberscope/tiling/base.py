@@ -12,9 +12,10 @@ from fiberscope.errors import InputError
 from fiberscope.tiling.kernel import Kernel
 from workloads.tensor import SparseTensor
 from workloads.tiles.metrics import METRICS, WORD_BYTES, Metric
+from workloads.tiles.packed import Packed, pack
 from workloads.tiles.tiling import Tiled, tile
 
-__all__ = ["Base", "Shape", "base_shape", "capacity_of", "cut", "cut_one", "dense"]
+__all__ = ["Base", "Shape", "base_shape", "capacity_of", "cut", "cut_one", "dense", "pack_all", "pack_one"]
 
 Shape: TypeAlias = Mapping[str, int]  # the extent of a tile for each index, in the order of the loops
 Base: TypeAlias = Literal["largest", "values_only", "power_of_two"]
@@ -78,6 +79,19 @@ def cut(kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape) -> di
 def cut_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape) -> Tiled:
     """One operand in tiles, as ``cut``."""
     return tile(tensor, [shape[index] for index in kernel.indices[name]])
+
+
+def pack_all(
+    kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape, base: Shape
+) -> dict[str, Packed]:
+    """Each operand in tiles that are sets of whole base tiles; arguments as ``cut``."""
+    return {name: pack_one(kernel, name, tensors[name], shape, base) for name in kernel.inputs}
+
+
+def pack_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, base: Shape) -> Packed:
+    """One operand in tiles of a shape, each a set of whole base tiles."""
+    factors = [-(-shape[index] // base[index]) for index in kernel.indices[name]]
+    return pack(cut_one(kernel, name, tensor, base), factors)
 
 
 def dense(metric: Metric, shape: tuple[int, ...]) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from fiberscope.tiling.base import Shape, cut
+from fiberscope.tiling.base import Shape, cut_one, pack_one
 from fiberscope.tiling.kernel import Kernel
 from fiberscope.tiling.reorder import grown
+from workloads.canonical import Integers
 from workloads.tensor import SparseTensor
 from workloads.tiles.metrics import Metric
 
@@ -24,22 +25,45 @@ class Fitter:
         tensors: by name.
         capacity: of the buffer of each operand, in the metric's unit.
         metric: of sizes.
+        packed: the shape of base tiles that others are packed of, in words; they are cut anew without it.
     """
 
     def __init__(
-        self, kernel: Kernel, tensors: Mapping[str, SparseTensor], capacity: int, metric: Metric
+        self,
+        kernel: Kernel,
+        tensors: Mapping[str, SparseTensor],
+        capacity: int,
+        metric: Metric,
+        packed: Shape | None = None,
     ) -> None:
         self.kernel, self.capacity = kernel, capacity
-        self._tensors, self._metric = tensors, metric
+        self._tensors, self._metric, self._packed = tensors, metric, packed
         self._known: dict[tuple[int, ...], int] = {}
 
     def fullest(self, shape: Shape) -> int:
         """What the fullest tile of any operand takes of a buffer."""
         key = tuple(shape[index] for index in self.kernel.order)
         if key not in self._known:
-            tiled = cut(self.kernel, self._tensors, shape).values()
-            self._known[key] = max(int(one.held(self._metric).max(initial=0)) for one in tiled)
+            held = [self._held(name, shape) for name in self.kernel.inputs]
+            self._known[key] = max(int(one.max(initial=0)) for one in held)
         return self._known[key]
+
+    def _held(self, name: str, shape: Shape) -> Integers:
+        tensor = self._tensors[name]
+        if self._packed is None:
+            return cut_one(self.kernel, name, tensor, shape).held(self._metric)
+        return pack_one(self.kernel, name, tensor, shape, self._packed).words
+
+    def rounded(self, sizes: Mapping[str, float], extents: Mapping[str, int]) -> dict[str, int]:
+        """A shape cut to the extents, and down to whole numbers, or whole base tiles if these are packed."""
+        units = dict.fromkeys(sizes, 1) if self._packed is None else self._packed
+        whole = {
+            index: max(1, math.floor(size / units[index])) * units[index] for index, size in sizes.items()
+        }
+        return {
+            index: extents[index] if sizes[index] >= extents[index] else min(extents[index], size)
+            for index, size in whole.items()
+        }
 
     def fits(self, shape: Shape) -> bool:
         """Whether every tile fits."""
@@ -65,7 +89,7 @@ class Fitter:
                 return None
             by = math.sqrt(factor) if every else factor
             sizes = {index: size * by if index in growing else size for index, size in shape.items()}
-            found = {index: max(1, min(extents[index], math.floor(size))) for index, size in sizes.items()}
+            found = self.rounded(sizes, extents)
             if self.fits(found):
                 return found, factor
             factor *= self.capacity / self.fullest(found)

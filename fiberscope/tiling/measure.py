@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fiberscope.errors import InputError
-from fiberscope.tiling.base import cut
+from fiberscope.tiling.base import cut, pack_all
 from fiberscope.tiling.kernel import Kernel
 from fiberscope.tiling.partials import level_counts
 from fiberscope.tiling.walk import Fetched, Overflow, walk
 from workloads.tensor import SparseTensor
+from workloads.tiles.packed import Packed
+from workloads.tiles.tiling import Tiled
 
 __all__ = ["Measured", "OutputRule", "Written", "measure"]
 
@@ -63,6 +65,7 @@ def measure(
     *,
     output: OutputRule = "auto",
     overflow: Overflow | None = None,
+    base: Mapping[str, int] | None = None,
 ) -> Measured:
     """Walk the outer loops with the real tiles, and count.
 
@@ -73,13 +76,16 @@ def measure(
         output: ``streamed``: a partial result is written at each iteration; ``stationary``, which is ``auto``
             too: it stays while loops inside of its own run.
         overflow: of inputs that may exceed their buffers, what happens then; none by default.
+        base: of inputs whose tiles are packed, the shape of the tiles in them; all are cut anew by default.
 
     Raises:
         InputError: the kernel is no single product.
     """
     if not kernel.is_product:
         raise InputError(f"{kernel}: only a product of tensors can be measured; measure its terms")
-    tiled = cut(kernel, tensors, shape)
+    tiled: Mapping[str, Tiled | Packed] = (
+        cut(kernel, tensors, shape) if base is None else pack_all(kernel, tensors, shape, base)
+    )
     operands = {name: (kernel.indices[name], tiles) for name, tiles in tiled.items()}
     fetched, iterations = walk(kernel.order, operands, overflow)
     return Measured(fetched, _written(kernel, tensors, shape, output), iterations)

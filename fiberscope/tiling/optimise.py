@@ -49,7 +49,8 @@ def optimise(
         capacity: of the buffer of each operand, in the metric's unit.
         options: readings, model, and kind of search.
         known: statistics of the operands' base tiling, collected if left out.
-        judge: measures a shape; if given, a scheme that moves more than the base tiling is not returned.
+        judge: measures a shape whose tiles are cut anew; if given, a scheme that moves more than the base
+            tiling is not returned.
 
     Raises:
         InputError: no tile fits the capacity, or the operands do not match.
@@ -90,7 +91,11 @@ class _Search:
 
     @cached_property
     def fitter(self) -> Fitter:
-        return Fitter(self.kernel, self.tensors, self.capacity, self.metric)
+        return Fitter(self.kernel, self.tensors, self.capacity, self.metric, self.packed)
+
+    @property
+    def packed(self) -> Shape | None:
+        return self.base if self.options.tiles == "packed" else None
 
     @cached_property
     def joint(self) -> Joint:
@@ -135,10 +140,10 @@ class _Search:
 
     def _sized(self, factor: float, shape: Shape, candidates: tuple[Candidate, ...]) -> Scheme:
         tile_factor = self.capacity / max(1, self._most_held(shape))
-        every = self.options.size == "all"
+        every, shape = self.options.size == "all", self.fitter.rounded(shape, self.extents)
         plain = real_shape(self.kernel, self.edge, factor)
         found = self.fitter.enlarged(plain, tile_factor, self.extents, every)
-        scheme = Scheme("d2t2", shape, 0, True, factor, 1.0, candidates)
+        scheme = Scheme("d2t2", shape, 0, True, factor, 1.0, candidates, self.packed)
         if found is not None:
             scheme = replace(scheme, shape=found[0], tf=found[1])
         elif not self.fitter.fits(shape):

@@ -31,6 +31,7 @@ class Options(BaseModel):
         size: whether TileFactor enlarges the indices of the result or all of them.
         max_tile: whether TileFactor starts from the fullest tile of the base tiling or of the chosen shape.
         grow: whether summed indices may grow once all others are as large as the tensor.
+        tiles: whether the tensors are cut anew or base tiles are packed, of which shapes are then multiples.
         base: how the base tile follows from the capacity, or its edge.
         metric: of the size of tiles.
         search: over RF, or over a grid of shapes (with ``model: counted``).
@@ -53,6 +54,7 @@ class Options(BaseModel):
     size: Literal["grown", "all"] = "grown"
     max_tile: Literal["base", "reshaped"] = "base"
     grow: Literal["none", "contracted"] = "none"
+    tiles: Literal["cut", "packed"] = "cut"
     base: Base | int = "largest"
     metric: str = "words"
     search: Literal["rf", "grid"] = "rf"

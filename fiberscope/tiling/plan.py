@@ -89,7 +89,10 @@ class Plan:
     @cached_property
     def measured(self) -> Mapping[str, Measured]:
         """What the tiles of each method move, DRT's apart."""
-        return {name: self._measured(scheme.shape, scheme.fullest) for name, scheme in self.schemes.items()}
+        return {
+            name: self._measured(scheme.shape, scheme.fullest, scheme.packed)
+            for name, scheme in self.schemes.items()
+        }
 
     @cached_property
     def measured_candidates(self) -> Sequence[Measured]:
@@ -105,10 +108,12 @@ class Plan:
         """Of the sizes of tiles."""
         return metric_called(self.options.metric)
 
-    def _measured(self, shape: Shape, fullest: int = 0) -> Measured:
+    def _measured(self, shape: Shape, fullest: int = 0, packed: Shape | None = None) -> Measured:
         stays = self.capacity - self.capacity // STREAMS
         overflow = Overflow(self.capacity, stays) if fullest > self.capacity else None
-        return measure(self.kernel, self.tensors, shape, output=self.options.output, overflow=overflow)
+        return measure(
+            self.kernel, self.tensors, shape, output=self.options.output, overflow=overflow, base=packed
+        )
 
 
 def plan(

@@ -72,6 +72,7 @@ class Scheme:
         rf: the reorder factor that was chosen.
         tf: the tile factor that was left after verification; 1 where none was applied.
         candidates: all that were compared.
+        packed: the shape of the base tiles that these are packed of; None where tensors are cut anew.
         fallback: why this is not what the search chose at first; empty if it is.
     """
 
@@ -82,4 +83,5 @@ class Scheme:
     rf: float | None = None
     tf: float = 1.0
     candidates: tuple[Candidate, ...] = field(default=())
+    packed: Shape | None = None
     fallback: str = ""

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from workloads.canonical import Integers
+from workloads.tiles.packed import Packed
 from workloads.tiles.tiling import Tiled
 
 __all__ = ["Fetched", "Overflow", "walk"]
@@ -54,7 +55,7 @@ class Fetched:
 
 def walk(
     order: Sequence[str],
-    operands: Mapping[str, tuple[Sequence[str], Tiled]],
+    operands: Mapping[str, tuple[Sequence[str], Tiled | Packed]],
     overflow: Overflow | None = None,
 ) -> tuple[dict[str, Fetched], int]:
     """What each operand's buffer fetches, and the iterations that reach a tile of every operand.
@@ -82,7 +83,7 @@ class _Tree:
         tiled: the tiles.
     """
 
-    def __init__(self, indices: Sequence[str], ranks: Sequence[str], tiled: Tiled) -> None:
+    def __init__(self, indices: Sequence[str], ranks: Sequence[str], tiled: Tiled | Packed) -> None:
         self.indices = tuple(indices)
         columns = [tiled.ids[ranks.index(index)] for index in indices]
         order = np.lexsort(columns[::-1])

@@ -7,7 +7,7 @@ import pytest
 from tiling import examples
 
 from fiberscope.errors import InputError
-from fiberscope.tiling.base import base_shape, capacity_of, cut
+from fiberscope.tiling.base import base_shape, capacity_of, cut, pack_one
 from fiberscope.tiling.fit import Fitter
 from fiberscope.tiling.kernel import Kernel
 from fiberscope.tiling.known import collect_all
@@ -239,3 +239,29 @@ def test_extents_below_the_edge_are_taken_whole(extents):
     scheme = optimise(kernel_of(), tensors, 33_027)
     assert scheme.fullest == 7
     assert measure(kernel_of(), tensors, scheme.shape).total == 21
+
+
+def test_packed_tiles_are_whole_base_tiles_and_fit():
+    generator = np.random.default_rng(5)
+    for _case in range(30):
+        tensors, capacity = random_problem(generator)
+        kernel = kernel_of()
+        scheme = optimise(kernel, tensors, capacity, Options(tiles="packed"))
+        base = scheme.candidates[0].shape
+        assert scheme.packed == base
+        for index, size in scheme.shape.items():
+            (name, *_others) = kernel.carriers(index)
+            extent = tensors[name].shape[kernel.indices[name].index(index)]
+            assert size == extent or size % base[index] == 0
+        packs = [pack_one(kernel, name, tensors[name], scheme.shape, base) for name in kernel.inputs]
+        assert max(int(one.words.max(initial=0)) for one in packs) == scheme.fullest <= capacity
+
+
+def test_packed_tiles_move_what_they_hold():
+    kernel, tensors, base = kernel_of(), examples.squared(), dict.fromkeys("ikj", 4)
+    whole = dict.fromkeys("ikj", 16)
+    found = measure(kernel, tensors, whole, base=base)
+    tree = 10 + 2 * 4 + 3  # positions and rows of the ten base tiles
+    assert found.inputs["A"].words == 148 + tree
+    assert found.inputs["B"].words == 142 + tree
+    assert found.output == measure(kernel, tensors, whole).output

@@ -1,0 +1,61 @@
+"""Tiles made of tiles: base tiles packed under one more pair of levels, without cutting the tensor anew.
+
+Source: D2T2 (MICRO 2025), Section 6, "without retiling"; the words of the added levels are those of a tree
+whose leaves are the base tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workloads.canonical import Integers
+from workloads.tensor import SparseTensor
+from workloads.tiles.metrics import csf_words
+from workloads.tiles.tiling import Tiled, tile
+
+__all__ = ["Packed", "pack"]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """The nonempty packed tiles, in the order of their places.
+
+    Args:
+        ids: for each rank the outer coordinate of each.
+        words: of its base tiles, and of the tree whose leaves they are.
+        nonzeros: of each.
+    """
+
+    ids: tuple[Integers, ...]
+    words: Integers
+    nonzeros: Integers
+
+
+def pack(tiled: Tiled, factors: Sequence[int]) -> Packed:
+    """Pack base tiles; one alone stays as it is.
+
+    Args:
+        tiled: the base tiles.
+        factors: for each rank how many base tiles one packed tile is long.
+    """
+    if max(factors, default=1) == 1:
+        return Packed(tiled.ids, tiled.words, tiled.nonzeros)
+    ones = np.ones(len(tiled))
+    above = tile(SparseTensor(tiled.grid, tiled.ids, ones), factors)
+    place = np.zeros(len(tiled), np.int64)
+    for ids, size, tiles in zip(tiled.ids, above.shape, above.grid, strict=True):
+        place = place * tiles + ids // size
+    which = np.searchsorted(above.tiles, place)
+    tree = csf_words(above.nonzeros, sum(above.fibers, start=np.zeros(len(above), np.int64)), tiled.ranks)
+    return Packed(
+        above.ids,
+        words=tree - above.nonzeros + _sums(which, tiled.words, len(above)),
+        nonzeros=_sums(which, tiled.nonzeros, len(above)),
+    )
+
+
+def _sums(which: Integers, numbers: Integers, many: int) -> Integers:
+    return np.bincount(which, numbers, many).astype(np.int64)
