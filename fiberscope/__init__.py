@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from accelerators import ConfigurationError
     from fiberscope.analytic.api import analyze
     from fiberscope.analytic.sweep import density_sweep
-    from fiberscope.api import Waveform, simulate
+    from fiberscope.api import StateFiles, Waveform, simulate
     from fiberscope.errors import (
         DeadlockedRunError,
         FailedRunError,
@@ -38,6 +38,7 @@ __all__ = [
     "FailedRunError",
     "InputError",
     "Report",
+    "StateFiles",
     "UnwrittenFileError",
     "VerificationError",
     "Waveform",
@@ -60,6 +61,7 @@ _HOMES = {
     "Report": "fiberscope.report.document",
     "UnwrittenFileError": "fiberscope.errors",
     "VerificationError": "fiberscope.errors",
+    "StateFiles": "fiberscope.api",
     "Waveform": "fiberscope.api",
     "WorkloadError": "workloads",
     "ablate": "fiberscope.study.ablate",

@@ -17,12 +17,13 @@ from fiberscope.problem import configure
 from fiberscope.report.document import Report
 from fiberscope.report.files import check_outputs
 from fiberscope.solve import Course, Progress
+from fiberscope.states.files import StateFiles
 from fiberscope.waveform import Waveform, files_of
 from sim import Component
 from workloads import file_of
 from workloads.text import STANDARD_INPUT
 
-__all__ = ["Progress", "Waveform", "simulate"]
+__all__ = ["Progress", "StateFiles", "Waveform", "simulate"]
 
 _UNCHECKED = ("a", "b", "parameters")  # here, but where they are read
 
@@ -38,6 +39,7 @@ def simulate(
     cycle_limit: int | None = None,
     waveform: Waveform | str | Path | None = None,
     memory_trace: str | Path | None = None,
+    timeline: StateFiles | str | Path | None = None,
     parts: Mapping[str, Callable[..., Component]] | None = None,
     histograms: bool = False,
     fidelity: str = EVENT,
@@ -49,14 +51,14 @@ def simulate(
     Args:
         accelerator: its name, or a descriptor of one's own.
         a: a scipy sparse matrix, a workload, or what ``workloads.load`` takes: a name or a path.
-        b: the second operand; of A times B A itself by default.
-        settings: parameters by dotted key, as in ``{"pe.count": 64, "fibercache.size": "6 MiB"}``; those of
-            the problem begin with ``problem.``.
+        b: the second operand; A itself by default.
+        settings: parameters by dotted key, ``{"pe.count": 64}``; the problem's begin with ``problem.``.
         config: a YAML file of parameters, below the settings and above the accelerator's own.
         exact: refuse a surrogate for a matrix that cannot be had.
         cycle_limit: stop here, with a report marked incomplete.
         waveform: write a VCD file, whole or as the ``Waveform`` says.
         memory_trace: write the requests that memory gets, for ``fiberscope memory replay``.
+        timeline: write what components did over time, as JSON or as the ``StateFiles`` says.
         parts: blocks of one's own, by the name of the one of ``Accelerator.parts`` as which they are made.
         histograms: report how full the channels of each kind were.
         fidelity: which of the accelerator's models runs, ``event`` by default.
@@ -72,10 +74,9 @@ def simulate(
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     formats, given = formats_of(kind, given)
     configured, maker = configure(kind, config, given)
-    recorded, traced = _recordings(waveform, memory_trace)
-    course = Course(fidelity, cycle_limit, recorded, traced, histograms, parts or {}, progress or _nobody)
-    check_course(kind, course)
-    _check_files(recorded, traced, a, b, config)
+    wave, traced, states = _recordings(waveform, memory_trace, timeline)
+    course = Course(fidelity, cycle_limit, wave, traced, histograms, parts or {}, progress or _nobody, states)
+    _check(kind, course, a, b, config)
     return solve_converted(kind, configured, maker.load(a, b, exact, course.tell), course, formats)
 
 
@@ -84,25 +85,29 @@ def _nobody(_stage: str, _done: int, _total: int) -> None:
 
 
 def _recordings(
-    waveform: Waveform | str | Path | None, memory_trace: str | Path | None
-) -> tuple[Waveform | None, Path | None]:
+    waveform: Waveform | str | Path | None,
+    memory_trace: str | Path | None,
+    timeline: StateFiles | str | Path | None,
+) -> tuple[Waveform | None, Path | None, StateFiles | None]:
     """What is to be written of the run, names as what they stand for."""
     recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
     if recorded is not None:
         check_types(vars(recorded), of="waveform.")
         recorded = replace(recorded, path=Path(recorded.path))
-    return recorded, None if memory_trace is None else Path(memory_trace)
+    states = StateFiles(Path(timeline)) if isinstance(timeline, str | Path) else timeline
+    return recorded, None if memory_trace is None else Path(memory_trace), states
 
 
-def _check_files(
-    waveform: Waveform | None, traced: Path | None, a: object, b: object, config: str | Path | None
-) -> None:
-    """Refuse an output that cannot be written, or that would overwrite what the run is made of."""
+def _check(kind: Accelerator[Any], course: Course, a: object, b: object, config: str | Path | None) -> None:
+    """Refuse what the accelerator has not, and outputs that cannot be or would overwrite an input."""
+    check_course(kind, course)
     operands = {"the matrix A": a, "the matrix B": b}
     inputs = {
         what: file_of(given) if isinstance(given, str | Path) else None for what, given in operands.items()
     }
     if list(inputs.values()).count(Path(STANDARD_INPUT)) > 1:
         raise InputError("-: standard input can be A or B, not both")
-    outputs = {"the memory trace": traced, **(files_of(waveform.path) if waveform else {})}
+    outputs = {"the memory trace": course.memory_trace}
+    outputs |= files_of(course.waveform.path) if course.waveform else {}
+    outputs |= course.states.outputs if course.states else {}
     check_outputs(outputs, {**inputs, "the config": Path(config) if config else None})

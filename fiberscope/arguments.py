@@ -11,6 +11,7 @@ from accelerators.configuration import leaf_keys
 from accelerators.machine import EVENT, Accelerator
 from fiberscope.errors import InputError
 from fiberscope.solve import Course
+from fiberscope.states.files import StateFiles
 from fiberscope.waveform import Waveform
 from workloads.errors import nearest
 
@@ -73,6 +74,10 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "cycle_limit": (_is_cycle, "a whole number of cycles from 1 on"),
     "waveform": (lambda value: isinstance(value, Waveform | str | Path), "a path or a fiberscope.Waveform"),
     "memory_trace": (lambda value: isinstance(value, str | Path), "the path of a file to write"),
+    "timeline": (
+        lambda value: isinstance(value, StateFiles | str | Path),
+        "a path or a fiberscope.StateFiles",
+    ),
     "parts": (_are_parts, 'a dict of classes by the name of the part, as in {"merger": MyMerger}'),
     "histograms": (_is_truth, "True or False"),
     "fidelity": (lambda value: isinstance(value, str), f'the name of a model, as in "{EVENT}"'),
@@ -140,6 +145,7 @@ def check_course(kind: Accelerator[Any], course: Course) -> None:
         "cycle_limit": course.cycle_limit,
         "waveform": course.waveform,
         "memory_trace": course.memory_trace,
+        "timeline": course.states,
         "histograms": course.histograms,
         "parts": course.parts,
     }

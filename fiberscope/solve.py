@@ -18,6 +18,7 @@ from fiberscope.report import collect, timeline
 from fiberscope.report.collect import Checked, Timing
 from fiberscope.report.document import Report
 from fiberscope.report.timeline import Watch
+from fiberscope.states.files import StateFiles
 from fiberscope.waveform import Waveform, recording
 from sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from workloads import Problem
@@ -41,6 +42,7 @@ class Course:
     histograms: bool
     parts: Mapping[str, Callable[..., Component]]
     tell: Progress
+    states: StateFiles | None = None
 
 
 def solve(kind: Accelerator[Any], configured: Configuration, problem: Problem, course: Course) -> Report:
@@ -104,7 +106,7 @@ def _complete(kind: Accelerator[Any], machine: Machine) -> None:
 
 @dataclass(frozen=True)
 class _Ended:
-    """How a simulation ended; ``unwritten`` says why its waveform or memory trace is not there."""
+    """How a simulation ended; ``unwritten`` says why a file that was asked for of it is not there."""
 
     run: Run
     deadlock: DeadlockError | None
@@ -118,12 +120,16 @@ def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
 
     deadlock = None
     kernel, unwritten = machine.kernel, None
+    states = course.states.watch(kernel) if course.states else None
+    lookers: list[timeline.Looker] = [watch, *([states] if states else [])]
     with recording(kernel, course.waveform) as recorded, tracing(kernel, course.memory_trace) as kept:
         try:
-            run = timeline.run(machine, watch, course.cycle_limit, progress)
+            run = timeline.run(machine, lookers, course.cycle_limit, progress)
         except DeadlockError as error:
             run, deadlock = _standstill(kernel), error
         unwritten = kept()
+    if course.states and states:
+        unwritten = unwritten or course.states.write(states)
     return _Ended(run, deadlock, recorded.fault or unwritten)
 
 

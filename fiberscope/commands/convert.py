@@ -9,7 +9,18 @@ import typer
 
 from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import Config, Exact, Json, Matrix, Quiet, Settings
-from fiberscope.commands.recorded import Vcd, VcdCycles, VcdPlain, VcdScope, VcdTrigger, VcdWindow
+from fiberscope.commands.recorded import (
+    Perfetto,
+    Timeline,
+    TimelineWindow,
+    Vcd,
+    VcdCycles,
+    VcdPlain,
+    VcdScope,
+    VcdTrigger,
+    VcdWindow,
+    states_recorded,
+)
 from fiberscope.commands.sim import CycleLimit, Energy, Histograms, MemoryTrace, checked_outputs, ended
 from fiberscope.commands.waveform_size import sized
 
@@ -35,6 +46,9 @@ def convert(
     vcd_trigger: VcdTrigger = None,
     vcd_cycles: VcdCycles = None,
     vcd_plain: VcdPlain = False,
+    timeline: Timeline = None,
+    perfetto: Perfetto = None,
+    timeline_window: TimelineWindow = None,
     memory_trace: MemoryTrace = None,
     exact: Exact = False,
     histograms: Histograms = False,
@@ -56,17 +70,12 @@ def convert(
     from fiberscope.commands.progress import watched
 
     recipe(source, target)  # refused before anything is read
-    waveform = checked_outputs(context)
-    asked = {"problem.source": source.lower(), "problem.target": target.lower(), "problem.bits": bits}
-    run = partial(simulate, MINT, matrix, config=config, exact=exact, histograms=histograms)
-    given = {**parse_settings(settings or []), **asked}
-    with delivering(json, quiet, vcd) as deliver, watched(quiet) as tell:
-        report = run(
-            settings=given,
-            cycle_limit=cycle_limit,
-            waveform=waveform,
-            memory_trace=memory_trace,
-            progress=sized(tell, waveform),
-        )
+    waveform, states = checked_outputs(context), states_recorded(context)
+    wanted = {"problem.source": source.lower(), "problem.target": target.lower(), "problem.bits": bits}
+    asked = partial(simulate, MINT, matrix, config=config, exact=exact, histograms=histograms)
+    run = partial(asked, memory_trace=memory_trace, cycle_limit=cycle_limit)
+    given = {**parse_settings(settings or []), **wanted}
+    with delivering(json, quiet, vcd, states) as deliver, watched(quiet) as tell:
+        report = run(settings=given, waveform=waveform, timeline=states, progress=sized(tell, waveform))
     deliver(report)
     return ended(report, energy)

@@ -14,25 +14,30 @@ from fiberscope.report.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from fiberscope.report.document import Report
+    from fiberscope.states.files import StateFiles
 
 __all__ = ["delivering"]
 
 
 @contextmanager
-def delivering(json: Path | None, quiet: bool, vcd: Path | None = None) -> Iterator[Callable[[Report], None]]:
+def delivering(
+    json: Path | None, quiet: bool, vcd: Path | None = None, states: StateFiles | None = None
+) -> Iterator[Callable[[Report], None]]:
     """What delivers a report; that of a machine that goes wrong is delivered here."""
-    deliver = partial(_deliver, json=json, vcd=vcd, quiet=quiet)
+    deliver = partial(_deliver, json=json, vcd=vcd, states=states, quiet=quiet)
     try:
         yield deliver
     except UnwrittenFileError as unwritten:
-        deliver(unwritten.report, vcd=None)
+        deliver(unwritten.report, vcd=None, states=None)
         raise
     except FailedRunError as failed:
         deliver(failed.report)
         raise
 
 
-def _deliver(report: Report, json: Path | None, vcd: Path | None, quiet: bool) -> None:
+def _deliver(
+    report: Report, json: Path | None, vcd: Path | None, states: StateFiles | None, quiet: bool
+) -> None:
     """Write the report first, so that no terminal can lose it; show it even where it could not be written."""
     quiet = quiet or json == STANDARD_OUTPUT
     try:
@@ -46,6 +51,10 @@ def _deliver(report: Report, json: Path | None, vcd: Path | None, quiet: bool) -
         print(f"Report: {json}")
     if vcd is not None:
         print(f"Waveform: {vcd} (open it: fiberscope wave {vcd})")
+    if states is not None and states.timeline is not None:
+        print(f"Timeline: {states.timeline}")
+    if states is not None and states.perfetto is not None:
+        print(f"Trace: {states.perfetto} (open it in ui.perfetto.dev)")
 
 
 def _tell(report: Report, quiet: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,9 @@ from fiberscope.commands.graph_source import (
 from fiberscope.commands.graph_verilog import export, rtl
 from fiberscope.commands.options import Config, Exact, Json, Quiet, Settings
 from fiberscope.commands.recorded import (
+    Perfetto,
+    Timeline,
+    TimelineWindow,
     Vcd,
     VcdCycles,
     VcdPlain,
@@ -29,6 +33,7 @@ from fiberscope.commands.recorded import (
     VcdTrigger,
     VcdWindow,
     recorded,
+    states_recorded,
 )
 from fiberscope.commands.sim import CycleLimit, Histograms, ended
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
@@ -82,6 +87,9 @@ def run(
     vcd_trigger: VcdTrigger = None,
     vcd_cycles: VcdCycles = None,
     vcd_plain: VcdPlain = False,
+    timeline: Timeline = None,
+    perfetto: Perfetto = None,
+    timeline_window: TimelineWindow = None,
     exact: Exact = False,
     histograms: Histograms = False,
     streams: _Streams = False,
@@ -100,20 +108,13 @@ def run(
     from fiberscope.commands.progress import watched
     from fiberscope.graph.run import run as run_graph
 
-    given, waveform = tensors_by_name(tensors), recorded(context)
+    given, waveform, states = tensors_by_name(tensors), recorded(context), states_recorded(context)
     _check_files(context, given)
-    with delivering(json, quiet, vcd) as deliver, watched(quiet) as tell:
-        report = run_graph(
-            graph_of(source, formats, order),
-            given,
-            parse_settings(settings or []),
-            config,
-            exact=exact,
-            cycle_limit=cycle_limit,
-            waveform=waveform,
-            histograms=histograms,
-            progress=tell,
-        )
+    chosen = parse_settings(settings or [])
+    with delivering(json, quiet, vcd, states) as deliver, watched(quiet) as tell:
+        asked = partial(run_graph, graph_of(source, formats, order), given, chosen, config, exact=exact)
+        asked = partial(asked, histograms=histograms, cycle_limit=cycle_limit)
+        report = asked(waveform=waveform, states=states, progress=tell)
     deliver(report)
     _show_streams(report if streams and json != STANDARD_OUTPUT else None)
     return ended(report, energy=False)
@@ -235,6 +236,7 @@ def _check_files(context: typer.Context, given: dict[str, str]) -> None:
     options = context.params
     vcd = options["vcd"]
     outputs = {"the report": options["json"], **(files_of(vcd) if vcd else {})}
+    outputs |= {"the timeline": options["timeline"], "the trace for Perfetto": options["perfetto"]}
     inputs = {"the graph": file_of_graph(options["source"]), "the file of --config": options["config"]}
     check_outputs(outputs, {**inputs, **_files(given)})
 

@@ -10,9 +10,22 @@ import typer
 from fiberscope.errors import InputError
 
 if TYPE_CHECKING:
+    from fiberscope.states.files import StateFiles
     from fiberscope.waveform import Waveform
 
-__all__ = ["Vcd", "VcdCycles", "VcdPlain", "VcdScope", "VcdTrigger", "VcdWindow", "recorded"]
+__all__ = [
+    "Perfetto",
+    "Timeline",
+    "TimelineWindow",
+    "Vcd",
+    "VcdCycles",
+    "VcdPlain",
+    "VcdScope",
+    "VcdTrigger",
+    "VcdWindow",
+    "recorded",
+    "states_recorded",
+]
 
 Vcd = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write a waveform here; as FST if it ends in .fst.")
@@ -35,6 +48,17 @@ VcdPlain = Annotated[
     bool, typer.Option("--vcd-plain", help="No colours in the waveform, for viewers other than GTKWave.")
 ]
 
+Timeline = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write what every part did over time here, for 'fiberscope page'."),
+]
+Perfetto = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the same here, for the Perfetto viewer.")
+]
+TimelineWindow = Annotated[
+    str | None, typer.Option(metavar="START:END", help="Cycles in both of these, the end excluded.")
+]
+
 
 def recorded(context: typer.Context) -> Waveform | None:
     """The waveform that a command is asked for by these options, its parameters of the same names.
@@ -52,7 +76,7 @@ def recorded(context: typer.Context) -> Waveform | None:
         return None
     return Waveform(
         given["vcd"],
-        _window(given["vcd_window"]),
+        _window("--vcd-window", given["vcd_window"]),
         given["vcd_scope"] or (),
         given["vcd_trigger"],
         given["vcd_cycles"],
@@ -60,10 +84,23 @@ def recorded(context: typer.Context) -> Waveform | None:
     )
 
 
-def _window(text: str | None) -> tuple[int, int] | None:
+def states_recorded(context: typer.Context) -> StateFiles | None:
+    """The files of states over time that a command is asked for, its parameters of the same names.
+
+    Raises:
+        InputError: there is no file for a window, the window is none, or a library is missing.
+    """
+    from fiberscope.states.files import state_files
+
+    given = context.params
+    window = _window("--timeline-window", given["timeline_window"])
+    return state_files(given["timeline"], given["perfetto"], window)
+
+
+def _window(option: str, text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     start, _, end = text.partition(":")
     if not (start.isdecimal() and end.isdecimal() and int(start) < int(end)):
-        raise InputError(f"--vcd-window {text}: write it as START:END in cycles, for example 1000:5000")
+        raise InputError(f"{option} {text}: write it as START:END in cycles, for example 1000:5000")
     return int(start), int(end)

@@ -22,6 +22,9 @@ from fiberscope.commands.options import (
     matrices,
 )
 from fiberscope.commands.recorded import (
+    Perfetto,
+    Timeline,
+    TimelineWindow,
     Vcd,
     VcdCycles,
     VcdPlain,
@@ -29,6 +32,7 @@ from fiberscope.commands.recorded import (
     VcdTrigger,
     VcdWindow,
     recorded,
+    states_recorded,
 )
 from fiberscope.commands.waveform_size import sized
 from fiberscope.errors import INTERRUPTED
@@ -70,6 +74,9 @@ def sim(
     vcd_trigger: VcdTrigger = None,
     vcd_cycles: VcdCycles = None,
     vcd_plain: VcdPlain = False,
+    timeline: Timeline = None,
+    perfetto: Perfetto = None,
+    timeline_window: TimelineWindow = None,
     memory_trace: MemoryTrace = None,
     exact: Exact = False,
     histograms: Histograms = False,
@@ -92,17 +99,12 @@ def sim(
     from fiberscope.commands.progress import watched
     from fiberscope.parts import parse_parts
 
-    waveform = checked_outputs(context)
-    run = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
-    with delivering(json, quiet, vcd) as deliver, watched(quiet) as tell:
-        report = run(
-            settings=parse_settings(settings or []),
-            parts=parse_parts(part or []),
-            cycle_limit=cycle_limit,
-            waveform=waveform,
-            memory_trace=memory_trace,
-            progress=sized(tell, waveform),
-        )
+    waveform, states = checked_outputs(context), states_recorded(context)
+    asked = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
+    run = partial(asked, memory_trace=memory_trace, cycle_limit=cycle_limit, parts=parse_parts(part or []))
+    with delivering(json, quiet, vcd, states) as deliver, watched(quiet) as tell:
+        given = parse_settings(settings or [])
+        report = run(settings=given, waveform=waveform, timeline=states, progress=sized(tell, waveform))
     deliver(report)
     return ended(report, energy)
 
@@ -127,6 +129,7 @@ def checked_outputs(context: typer.Context) -> Waveform | None:
     vcd = given["vcd"]
     outputs = {"the report": given["json"], "the memory trace": given["memory_trace"]}
     outputs |= files_of(vcd) if vcd else {}
+    outputs |= {"the timeline": given["timeline"], "the trace for Perfetto": given["perfetto"]}
     check_outputs(
         outputs, {**matrices(given["matrix"], given.get("b")), "the file of --config": given["config"]}
     )

@@ -25,6 +25,7 @@ from fiberscope.report import timeline
 from fiberscope.report.collect import Timing
 from fiberscope.report.document import Report
 from fiberscope.report.timeline import Watch
+from fiberscope.states.files import StateFiles
 from fiberscope.waveform import Waveform, recording
 from sim import BuildError, DeadlockError, Run, SimulationError
 from workloads.verification import Comparison
@@ -46,6 +47,7 @@ class Course:
     waveform: Waveform | None = None
     histograms: bool = False
     tell: Progress = _nobody
+    states: StateFiles | None = None
 
 
 def run(
@@ -58,6 +60,7 @@ def run(
     cycle_limit: int | None = None,
     waveform: Waveform | None = None,
     histograms: bool = False,
+    states: StateFiles | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Run a graph on tensors, verify what it writes and report.
@@ -72,6 +75,7 @@ def run(
         cycle_limit: stop here, with a report marked incomplete.
         waveform: to write; of a graph of several phases that of the last one.
         histograms: report how full the channels were.
+        states: files of what the blocks did over time; of a graph of several phases in the last one.
         progress: called now and then with stage, work done and work in all.
 
     Raises:
@@ -79,7 +83,7 @@ def run(
         VerificationError, DeadlockedRunError: it went wrong; they have the report.
     """
     parameters = configured(settings or {}, config)
-    course = Course(cycle_limit, waveform, histograms, progress or _nobody)
+    course = Course(cycle_limit, waveform, histograms, progress or _nobody, states)
     ready = prepare(graph, tensors, exact=exact, progress=course.tell)
     return _Runs(ready, parameters, course).report()
 
@@ -187,15 +191,20 @@ class _Runs:
         self.machines.append(machine)
         last = phase == self.ready.graph.phases[-1]
         self.watch = Watch(machine, histograms=self.course.histograms)
+        files = self.course.states
+        states = files.watch(machine.kernel) if files else None
+        lookers: list[timeline.Looker] = [self.watch, *([states] if states else [])]
         with recording(machine.kernel, self.course.waveform if last else None) as recorded:
             try:
-                ended = timeline.run(machine, self.watch, self.course.cycle_limit, self._progress(machine))
+                ended = timeline.run(machine, lookers, self.course.cycle_limit, self._progress(machine))
             except DeadlockError as error:
                 self.deadlock = f"{error}\n{advice(machine, self._unbounded(phase), self._deeper(phase))}"
                 ended = Run(False, "deadlock", machine.kernel.cycle, machine.kernel.end, 0.0)
             except SimulationError as error:
                 raise InputError(f"{self.ready.name}: {error}{_noted(error)}") from error
         self.unwritten = recorded.fault
+        if files and states and (last or not ended.complete):
+            self.unwritten = self.unwritten or files.write(states)
         return ended
 
     def _built(self, phase: int, parameters: GraphParameters | None = None) -> GraphMachine:

@@ -7,9 +7,9 @@ running, has a bounded size, and a longer run is looked at less often.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from accelerators.machine import Machine
 from fiberscope.report.document import Occupancy, Timeline
@@ -17,27 +17,44 @@ from sim import Run
 from sim.interrupt import on_interrupt
 from sim.names import family_name
 
-__all__ = ["Watch", "run"]
+__all__ = ["Looker", "Watch", "run", "with_room"]
 
 FIRST_INTERVAL = 512  # cycles
 MOST_INTERVALS = 256
 
 Sample = tuple[int, int, int]  # bytes read, bytes written, work done; since the start
+Seen = TypeVar("Seen")
 
 
-def run(machine: Machine, watch: Watch, cycle_limit: int | None, progress: Callable[[int], None]) -> Run:
+class Looker(Protocol):
+    """Who looks at a machine now and then while it runs."""
+
+    def next_look(self) -> int:
+        """The cycle of the first clock in which to look next."""
+
+    def look(self, cycle: int) -> None:
+        """All up to this cycle, for which it asked, has been run."""
+
+
+def run(
+    machine: Machine, lookers: Sequence[Looker], cycle_limit: int | None, progress: Callable[[int], None]
+) -> Run:
     """Run the machine as ``kernel.run`` does, watched.
 
     Raises:
-        DeadlockError: as ``kernel.run`` does; the watch has seen all up to then.
+        DeadlockError: as ``kernel.run`` does; all up to then has been seen.
     """
     kernel = machine.kernel
     with on_interrupt(kernel.interrupt):  # between two looks too
         while True:
-            ended = kernel.run(cycle_limit=watch.next_look(cycle_limit), progress=progress)
+            cycle = min(looker.next_look() for looker in lookers)
+            limit = cycle if cycle_limit is None else min(cycle, cycle_limit)
+            ended = kernel.run(cycle_limit=limit, progress=progress)
             if ended.reason != "cycle limit" or ended.cycles == cycle_limit:
                 return ended
-            watch.look(ended.cycles)
+            for looker in lookers:
+                if looker.next_look() == cycle:
+                    looker.look(cycle)
 
 
 class Watch:
@@ -59,15 +76,14 @@ class Watch:
         self._occupancies: dict[str, dict[int, int]] = {}
         self._seen = 0  # cycles
 
-    def next_look(self, cycle_limit: int | None) -> int:
-        """The cycle in which to look next, or the limit if that is earlier."""
-        samples, interval = _with_room(self._samples, self._interval)
-        cycle = interval * (len(samples) + 1)
-        return cycle if cycle_limit is None else min(cycle, cycle_limit)
+    def next_look(self) -> int:
+        """The cycle in which to look next."""
+        samples, interval = with_room(self._samples, self._interval, MOST_INTERVALS)
+        return interval * (len(samples) + 1)
 
     def look(self, cycle: int) -> None:
         """All up to this cycle has been run."""
-        self._samples, self._interval = _with_room(self._samples, self._interval)
+        self._samples, self._interval = with_room(self._samples, self._interval, MOST_INTERVALS)
         self._samples.append(self._sample())
         self._look_at_channels(cycle)
 
@@ -94,7 +110,7 @@ class Watch:
         """
         samples, interval = self._samples[: -(-cycles // self._interval)], self._interval
         if cycles > interval * len(samples):
-            samples, interval = _with_room(samples, interval)
+            samples, interval = with_room(samples, interval, MOST_INTERVALS)
             samples = [*samples, self._sample()]
         read, written, work = (_steps([sample[part] for sample in samples]) for part in range(3))
         counts: Any = {self._machine.work: work}
@@ -111,12 +127,12 @@ class Watch:
         return families
 
 
-def _with_room(samples: list[Sample], interval: int) -> tuple[list[Sample], int]:
-    """Samples and their interval: every two as one, twice as long, where there is no room for one more.
+def with_room(samples: list[Seen], interval: int, most: int) -> tuple[list[Seen], int]:
+    """Samples since the start and their interval: every two as one where there is no room for one more.
 
     That is not done before there is one more, which a run that has just ended may not have.
     """
-    return (samples, interval) if len(samples) < MOST_INTERVALS else (samples[1::2], 2 * interval)
+    return (samples, interval) if len(samples) < most else (samples[1::2], 2 * interval)
 
 
 def _steps(counts: list[int]) -> list[int]:

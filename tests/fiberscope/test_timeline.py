@@ -29,7 +29,7 @@ def watched_gamma(cycle_limit=None, **kernel_options):
     matrix = load(MATRIX).matrix
     machine = kind.models["event"](parameters, matrix, matrix, kernel=Kernel(**kernel_options))
     watch = Watch(machine, histograms=True)
-    run = timeline.run(machine, watch, cycle_limit, lambda _cycle: None)
+    run = timeline.run(machine, [watch], cycle_limit, lambda _cycle: None)
     return machine, run, watch
 
 
@@ -115,7 +115,7 @@ def watched_drain(work, drain):
         kernel=kernel, traffic=dict, operations=lambda: {"multiply": part.done}, work="multiply"
     )
     watch = Watch(machine)
-    run = timeline.run(machine, watch, None, lambda _cycle: None)
+    run = timeline.run(machine, [watch], None, lambda _cycle: None)
     assert (run.cycles, kernel.cycle) == (work, work + drain)
     return watch.timeline(run.cycles)
 

@@ -1,0 +1,1 @@
+"""What the components of a run did over time, and for whom they waited: as a document, and for Perfetto."""

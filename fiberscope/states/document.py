@@ -1,0 +1,95 @@
+"""The document of a machine's states over time; ``--timeline FILE`` writes it as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fiberscope.errors import InputError
+from fiberscope.report.files import write_text
+
+__all__ = ["ComponentStates", "Domain", "QueueFill", "StateTimeline"]
+
+SCHEMA: Final = "fiberscope-timeline-1"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Domain(_Part):
+    """A clock: its frequency in Hz as an exact fraction, and the base ticks of the kernel in its cycle."""
+
+    hertz: str
+    base_ticks: int
+
+
+class QueueFill(_Part):
+    """Tokens in the channels at an input port at the end of each interval; a capacity of null is no bound."""
+
+    capacity: int | None
+    tokens: list[int]
+
+
+class ComponentStates(_Part):
+    """One component: in each interval, how many cycles of its own clock it spent in each state.
+
+    The states are ``busy``, ``idle``, ``wait:port`` (a token is missing there) and ``full:port`` (there is no
+    space); one in which it never was is left out. ``waits_for`` has the components at the other end.
+    """
+
+    clock: str
+    states: dict[str, list[int]]
+    waits_for: dict[str, tuple[str, ...]] = {}
+    queues: dict[str, QueueFill] = {}
+
+
+class StateTimeline(_Part):
+    """What every component did over time, from cycle ``start`` of the first clock up to ``end``.
+
+    It is told by intervals of ``interval`` cycles, the last of which may be shorter. Cycles within an
+    interval are counted exactly; in which order a component spent them is not known, so that with an interval
+    of 1 everything is. The cycles of a component add up to the report's, if it is of the whole run.
+    """
+
+    schema_name: Literal["fiberscope-timeline-1"] = Field(
+        default=SCHEMA, validation_alias="schema", serialization_alias="schema"
+    )
+    start: int
+    end: int
+    interval: int
+    clocks: dict[str, Domain]
+    components: dict[str, ComponentStates]
+
+    @property
+    def intervals(self) -> int:
+        """How many there are."""
+        return -(-(self.end - self.start) // self.interval)
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return self.model_dump_json(by_alias=True, exclude_defaults=False) + "\n"
+
+    @classmethod
+    def read(cls, path: str | Path) -> StateTimeline:
+        """One written earlier.
+
+        Raises:
+            InputError: the file cannot be read or is no such document.
+        """
+        try:
+            return cls.model_validate_json(Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"{path}: cannot read the timeline: {error.strerror}") from error
+        except ValueError as error:
+            raise InputError(f"{path}: not a timeline of the schema {SCHEMA}") from error
+
+    def write(self, path: str | Path) -> None:
+        """Write it at once: a reader sees the old file or the new one, never a part.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        write_text(Path(path), self.to_json())

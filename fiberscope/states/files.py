@@ -1,0 +1,84 @@
+"""The files that a run's states over time are written to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fiberscope.errors import InputError
+from fiberscope.report.files import STANDARD_OUTPUT, write_bytes
+from fiberscope.states.perfetto import require_perfetto, trace_of
+from fiberscope.states.watch import StateWatch, Window
+from sim import Kernel
+
+__all__ = ["StateFiles", "state_files"]
+
+
+@dataclass(frozen=True)
+class StateFiles:
+    """Where to write what the components of a run did over time.
+
+    Args:
+        timeline: a JSON document, see ``fiberscope.states.document``.
+        perfetto: a trace for the Perfetto viewer.
+        window: the first cycle and the one it ends before; the whole run by default.
+
+    Raises:
+        InputError: there is a window and no file, the window holds no cycle, or a library is missing.
+    """
+
+    timeline: Path | None = None
+    perfetto: Path | None = None
+    window: Window | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be before anything is run."""
+        if STANDARD_OUTPUT in (self.timeline, self.perfetto):
+            raise InputError("-: a timeline goes to a file; give it a name")
+        if self.window is not None:
+            start, end = self.window
+            if self.timeline is None and self.perfetto is None:
+                raise InputError("a timeline's window needs a timeline: --timeline FILE or --perfetto FILE")
+            if not 0 <= start < end:
+                raise InputError(
+                    f"the timeline's window {start}:{end} holds no cycle: 0 <= start < end is needed"
+                )
+        if self.perfetto is not None:
+            require_perfetto()
+
+    @property
+    def outputs(self) -> dict[str, Path | None]:
+        """The files, by what they are called in a message."""
+        return {"the timeline": self.timeline, "the trace for Perfetto": self.perfetto}
+
+    def watch(self, kernel: Kernel) -> StateWatch:
+        """What looks at a built machine."""
+        return StateWatch(kernel, self.window)
+
+    def write(self, watch: StateWatch) -> str | None:
+        """Write what was seen; gives the reason why a file could not be written, None if all is well.
+
+        A full disk costs the file and not the run, whose report is worth more.
+        """
+        states = watch.states()
+        try:
+            if self.timeline is not None:
+                states.write(self.timeline)
+            if self.perfetto is not None:
+                write_bytes(self.perfetto, trace_of(states))
+        except InputError as error:
+            return str(error)
+        return None
+
+
+def state_files(
+    timeline: str | Path | None, perfetto: str | Path | None, window: Window | None
+) -> StateFiles | None:
+    """The files of a run, None if none is asked for.
+
+    Raises:
+        InputError: as of ``StateFiles``.
+    """
+    if timeline is None and perfetto is None and window is None:
+        return None
+    return StateFiles(Path(timeline) if timeline else None, Path(perfetto) if perfetto else None, window)

@@ -1,0 +1,177 @@
+"""Looks at all components of a running machine now and then, and tells what they did in between.
+
+Nothing is asked of the components while they run: the engine keeps the account of their cycles anyway, and it
+is read at the end of each interval. So what is told of an interval is exact, and a run that is not watched
+costs nothing. The first intervals are of one cycle; whenever there are ``MOST_INTERVALS``, every two
+become one, twice as long.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.report.timeline import with_room
+from fiberscope.states.document import ComponentStates, Domain, QueueFill, StateTimeline
+from fiberscope.states.seats import Seat, seats_of
+from sim import Kernel
+from sim.constants import FAR
+from sim.ledger import Ledger
+
+__all__ = ["LARGEST_BYTES", "MOST_INTERVALS", "StateWatch"]
+
+MOST_INTERVALS = 1024
+LARGEST_BYTES = 4_500_000  # of the document: intervals are made longer until it is no larger
+
+Counts = npt.NDArray[np.int64]
+Window = tuple[int, int]
+
+
+class StateWatch:
+    """What is seen of a machine's states.
+
+    Args:
+        kernel: built.
+        window: cycles of the first clock, ``[start, end)``; all by default.
+    """
+
+    def __init__(self, kernel: Kernel, window: Window | None = None) -> None:
+        self._kernel = kernel
+        self._start, self._end = window or (0, FAR)
+        self._interval = 1
+        self._seats = seats_of(kernel)
+        self._columns = _Columns(self._seats)
+        self._base: array[int] | None = None  # the account at the start
+        self._rows: list[array[int]] = []  # the account at the end of each interval
+        self._last: array[int] | None = None  # the account at the end of the window
+        if self._start == 0:
+            self._base = self._columns.row()
+
+    def next_look(self) -> int:
+        """The cycle of the first clock in which to look next."""
+        if self._base is None:
+            return self._start
+        if self._last is not None:
+            return FAR
+        rows, interval = with_room(self._rows, self._interval, MOST_INTERVALS)
+        return min(self._start + interval * (len(rows) + 1), self._end)
+
+    def look(self, cycle: int) -> None:
+        """All up to this cycle has been run."""
+        row = self._columns.read(cycle * self._kernel.clocks[0].period)
+        if self._base is None:
+            self._base = row
+        elif cycle == self._end:
+            self._last = row
+        else:
+            self._rows, self._interval = with_room(self._rows, self._interval, MOST_INTERVALS)
+            self._rows.append(row)
+
+    def states(self) -> StateTimeline:
+        """What was seen, of a run that has ended.
+
+        A machine may be looked at beyond its end, while RTL in it is clocked on until it is surely empty.
+        """
+        kernel = self._kernel
+        end = max(self._start, min(self._end, kernel.length(kernel.clocks[0])))
+        last = self._last if self._last is not None else self._columns.read(kernel.end)
+        base = self._base if self._base is not None else last
+        whole = max(0, -(-(end - self._start) // self._interval) - 1)
+        accounts = [base, *self._rows[:whole], last] if end > self._start else [base]
+        cycles, tokens = self._columns.divided(np.array(accounts))
+        interval = self._interval
+        while self._columns.bytes(cycles, tokens) > LARGEST_BYTES and len(cycles) > 1:
+            cycles, tokens, interval = _paired(cycles), _every_second(tokens), 2 * interval
+        components = dict(self._columns.told(cycles, tokens))
+        return StateTimeline(
+            start=self._start, end=end, interval=interval, clocks=_clocks(kernel), components=components
+        )
+
+
+class _Columns:
+    """Which column of an account is which state, and behind these which queue."""
+
+    def __init__(self, seats: Sequence[Seat]) -> None:
+        self._seats = seats
+        named = ((seat.component.name, label) for seat in seats for label in seat.labels)
+        self.states = list(dict.fromkeys(named))
+        self.queues = {
+            (seat.component.name, port): queue for seat in seats for port, queue in seat.queues.items()
+        }
+        place = {key: column for column, key in enumerate(self.states)}
+        accounts = [[place[seat.component.name, label] for label in seat.labels] for seat in seats]
+        channels = [
+            (len(place) + column, channel)
+            for column, queue in enumerate(self.queues.values())
+            for channel in queue.channels
+        ]
+        self._ledger = Ledger(
+            [seat.component for seat in seats],
+            accounts,
+            [channel for _column, channel in channels],
+            [column for column, _channel in channels],
+        )
+
+    def row(self) -> array[int]:
+        """An empty account."""
+        return array("q", [0]) * (len(self.states) + len(self.queues))
+
+    def read(self, time: int) -> array[int]:
+        """The account at this base tick."""
+        row = self.row()
+        self._ledger.read(row, time)
+        return row
+
+    def divided(self, table: Counts) -> tuple[Counts, Counts]:
+        """Accounts one after the other as the cycles between them, and the tokens at each but the first."""
+        states = len(self.states)
+        return np.diff(table[:, :states], axis=0), table[1:, states:]
+
+    def bytes(self, cycles: Counts, tokens: Counts) -> int:
+        """How large they are in a document; a state that is never taken is left out of it."""
+        names = sum(len(name) + len(label) for name, label in (*self.states, *self.queues))
+        return names + _digits(cycles[:, cycles.any(axis=0)]) + _digits(tokens)
+
+    def told(self, cycles: Counts, tokens: Counts) -> Iterator[tuple[str, ComponentStates]]:
+        """The components with what they did."""
+        held = dict(zip(self.queues, tokens.T.tolist(), strict=True))
+        columns = zip(self.states, cycles.T.tolist(), strict=True)
+        spent = {key: column for key, column in columns if any(column)}
+        for seat in self._seats:
+            name, clock = seat.component.name, seat.component.clock
+            labels = [label for label in dict.fromkeys(seat.labels) if (name, label) in spent]
+            yield (
+                name,
+                ComponentStates(
+                    clock=clock.name if clock else "",
+                    states={label: spent[name, label] for label in labels},
+                    waits_for={label: seat.waits_for[label] for label in labels if label in seat.waits_for},
+                    queues={
+                        port: QueueFill(capacity=queue.capacity, tokens=held[name, port])
+                        for port, queue in seat.queues.items()
+                    },
+                ),
+            )
+
+
+def _digits(numbers: Counts) -> int:
+    """Letters of all numbers with a comma behind each; none is below 0."""
+    most = int(numbers.max(initial=0))
+    return 2 * numbers.size + sum(int((numbers >= 10**power).sum()) for power in range(1, len(str(most))))
+
+
+def _paired(cycles: Counts) -> Counts:
+    """Every two rows as one, the last by itself where their number is odd."""
+    return np.add.reduceat(cycles, range(0, len(cycles), 2), axis=0)
+
+
+def _every_second(tokens: Counts) -> Counts:
+    """Of every two rows the second, and the last where their number is odd."""
+    return np.concatenate([tokens[1::2], tokens[len(tokens) - len(tokens) % 2 :]])
+
+
+def _clocks(kernel: Kernel) -> dict[str, Domain]:
+    return {clock.name: Domain(hertz=str(clock.hertz), base_ticks=clock.period) for clock in kernel.clocks}

@@ -1,0 +1,275 @@
+"""States over time: their sums are the report's, for any intervals, window and way of running."""
+
+import json
+import random
+from itertools import accumulate
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from accelerators import configuration, find
+from fiberscope.graph.run import run as run_graph
+from fiberscope.report import timeline
+from fiberscope.states import watch as watching
+from fiberscope.states.document import StateTimeline
+from fiberscope.states.files import StateFiles
+from fiberscope.states.watch import StateWatch
+from sim import ANY, Component, Input, Kernel, Output
+from workloads import load
+
+MATRIX = "uniform:rows=40,cols=40,nonzeros=300,seed=3"
+SETTINGS = {"pe.count": 4, "pe.radix": 4, "fibercache.banks": 4, "fibercache.size": "8 KiB"}
+LARGE = ("outerspace", "sigma", "graphicionado", "weight_stationary")
+KINDS = {"busy": "busy", "idle": "idle", "wait": "input_stall", "full": "output_stall"}
+
+
+def summed(states):
+    """Cycles of each component by what a report calls them, over all intervals."""
+    found = {}
+    for name, one in states.components.items():
+        totals = dict.fromkeys(KINDS.values(), 0)
+        for state, cycles in one.states.items():
+            totals[KINDS[state.partition(":")[0]]] += sum(cycles)
+        found[name] = totals
+    return found
+
+
+def told(report):
+    return {
+        name: {kind: getattr(one, kind) for kind in KINDS.values()} for name, one in report.components.items()
+    }
+
+
+def by_port(report):
+    """Stalls of a report by component and port, those of an array together."""
+    found = {}
+    for name, one in report.components.items():
+        for word, ports in (("wait", one.input_stall_by_port), ("full", one.output_stall_by_port)):
+            for port, cycles in ports.items():
+                key = (name, f"{word}:{port.partition('[')[0]}")
+                found[key] = found.get(key, 0) + cycles
+    return found
+
+
+@pytest.mark.parametrize(
+    "machine",
+    ["gamma", "extensor", "toy", *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)],
+)
+def test_the_sums_over_time_are_the_accounting_of_the_report(machine, toy, tmp_path):
+    file = tmp_path / "states.json"
+    report = fiberscope.simulate(machine, MATRIX, timeline=file)
+    states = StateTimeline.read(file)
+    assert (states.start, states.end) == (0, report.cycles)
+    assert summed(states) == told(report)
+    for one in states.components.values():
+        assert {len(cycles) for cycles in one.states.values()} <= {states.intervals}
+        assert {len(queue.tokens) for queue in one.queues.values()} <= {states.intervals}
+    ports = {}
+    for name, one in states.components.items():
+        for state, cycles in one.states.items():
+            if ":" in state:
+                key = (name, state.partition("[")[0])
+                ports[key] = ports.get(key, 0) + sum(cycles)
+                assert one.waits_for[state]
+    assert ports == by_port(report)
+
+
+def test_watching_changes_nothing_of_the_report(tmp_path):
+    watched = fiberscope.simulate("gamma", MATRIX, settings=SETTINGS, timeline=tmp_path / "states.json")
+    alone = fiberscope.simulate("gamma", MATRIX, settings=SETTINGS)
+    assert watched.model_copy(update={"host": alone.host}) == alone
+
+
+def seen(window=None, **kernel_options):
+    """Gamma's states, of a small run."""
+    kind = find("gamma")
+    parameters = configuration.load(kind.configuration, kind.shipped, name="gamma", settings=SETTINGS)
+    matrix = load(MATRIX).matrix
+    machine = kind.models["event"](parameters, matrix, matrix, kernel=Kernel(**kernel_options))
+    watch = StateWatch(machine.kernel, window)
+    timeline.run(machine, [watch], None, lambda _cycle: None)
+    return watch.states()
+
+
+@pytest.mark.parametrize("way", [{"sleep": False}, {"order_seed": 5}], ids=["never asleep", "shuffled"])
+def test_it_does_not_depend_on_how_the_machine_runs(way):
+    assert seen(**way) == seen()
+
+
+def test_longer_intervals_are_the_shorter_ones_together(monkeypatch):
+    monkeypatch.setattr(watching, "MOST_INTERVALS", 1 << 20)
+    fine = seen()
+    assert fine.interval == 1
+    for one in fine.components.values():
+        assert {sum(spent) for spent in zip(*one.states.values(), strict=True)} <= {0, 1, 2}
+    monkeypatch.setattr(watching, "MOST_INTERVALS", 50)
+    coarse = seen()
+    assert coarse.intervals <= 50 < fine.intervals
+    for name, one in coarse.components.items():
+        exact = fine.components[name]
+        for state, cycles in one.states.items():
+            sums = [0, *accumulate(exact.states[state])]
+            ends = [min(fine.end, (number + 1) * coarse.interval) for number in range(coarse.intervals)]
+            assert list(accumulate(cycles)) == [sums[end] for end in ends]
+        for port, queue in one.queues.items():
+            assert queue.tokens == [exact.queues[port].tokens[end - 1] for end in ends]
+
+
+@pytest.mark.parametrize("window", [(0, 100), (300, 700), (301, 302), (1000, 10**9), (10**8, 10**9)])
+def test_a_window_is_cut_out_of_the_whole(window, monkeypatch):
+    monkeypatch.setattr(watching, "MOST_INTERVALS", 1 << 20)
+    whole, part = seen(), seen(window)
+    start, end = window
+    assert (part.start, part.end) == (start, max(start, min(end, whole.end)))
+    for name, one in part.components.items():
+        cut = {
+            state: cycles[start:end]
+            for state, cycles in whole.components[name].states.items()
+            if any(cycles[start:end])
+        }
+        assert one.states == cut
+        assert {port: queue.tokens for port, queue in one.queues.items()} == {
+            port: queue.tokens[start:end] for port, queue in whole.components[name].queues.items()
+        }
+
+
+class Restless(Component):
+    """Changes its state at random, and is never done before a million cycles."""
+
+    PORTS = (Input("in", ANY), Output("out", ANY))
+    LAST = 1_000_000
+
+    def __init__(self, name, seed):
+        super().__init__(name)
+        self.random = random.Random(seed)
+
+    def tick(self, now):
+        if now >= self.LAST:
+            return self.idle()
+        self.wake_at(min(self.LAST, now + self.random.randrange(1, 8000)))
+        choices = (self.idle, lambda: self.wait_input(self.source), lambda: self.wait_output(self.sink))
+        self.random.choice(choices)()
+        return -1
+
+    def elaborate(self):
+        self.source, self.sink = self.channel("in"), self.channel("out")
+
+
+def test_a_million_cycles_of_200_components_stay_below_five_megabytes():
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    ring = [kernel.add(Restless(f"ring.part{number:03d}", number)) for number in range(200)]
+    for before, after in zip(ring, [*ring[1:], ring[0]], strict=True):
+        kernel.connect(before, "out", after, "in", capacity=1)
+    kernel.build()
+    watch = StateWatch(kernel)
+    machine = type("Machine", (), {"kernel": kernel})()
+    timeline.run(machine, [watch], Restless.LAST, lambda _cycle: None)
+    states = watch.states()
+    size = len(states.to_json())
+    assert states.end == Restless.LAST
+    assert 1_000_000 < size < 5_000_000
+    assert states.intervals > 300
+    assert all(sum(map(sum, one.states.values())) == Restless.LAST for one in states.components.values())
+
+
+def test_intervals_grow_until_the_document_is_small_enough(monkeypatch):
+    large = seen()
+    monkeypatch.setattr(watching, "LARGEST_BYTES", 100_000)
+    small = seen()
+    assert len(large.to_json()) > 100_000
+    assert len(small.to_json()) < 120_000  # names and braces are not counted to the letter
+    assert small.interval > large.interval
+    assert summed(small) == summed(large)
+
+
+def test_a_graph_tells_its_blocks(tmp_path):
+    file = tmp_path / "states.json"
+    tensors = {"B": "uniform:rows=12,cols=9,nonzeros=40", "c": "ones"}
+    report = run_graph("examples/graphs/spmv.gv", tensors, states=StateFiles(file))
+    states = StateTimeline.read(file)
+    assert summed(states) == told(report)
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"), [("deadlock", fiberscope.DeadlockedRunError), ("wrong", fiberscope.VerificationError)]
+)
+def test_a_run_that_goes_wrong_leaves_its_timeline(fault, error, toy, tmp_path):
+    file = tmp_path / "states.json"
+    with pytest.raises(error) as raised:
+        fiberscope.simulate(toy, MATRIX, settings={"fault": fault}, timeline=file)
+    assert summed(StateTimeline.read(file)) == told(raised.value.report)
+
+
+def test_an_incomplete_run_has_all_up_to_its_limit(tmp_path):
+    file = tmp_path / "states.json"
+    report = fiberscope.simulate("gamma", MATRIX, settings=SETTINGS, cycle_limit=555, timeline=file)
+    states = StateTimeline.read(file)
+    assert states.end == 555
+    assert summed(states) == told(report)
+
+
+def test_a_run_of_no_cycle_has_no_interval(toy, tmp_path):
+    import numpy as np
+    from scipy import sparse
+
+    file = tmp_path / "states.json"
+    fiberscope.simulate(
+        toy, sparse.csr_array(np.zeros((4, 4))), timeline=StateFiles(file, tmp_path / "trace")
+    )
+    states = StateTimeline.read(file)
+    assert (states.intervals, states.end) == (0, 0)
+
+
+def simulated(given):
+    """A run with a file, or with the arguments of ``StateFiles``."""
+    files = StateFiles(*given) if isinstance(given, tuple) else given
+    fiberscope.simulate("gamma", MATRIX, timeline=files)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((Path("-"),), "-: a timeline goes to a file; give it a name"),
+        ((Path("a.json"), None, (9, 3)), "the timeline's window 9:3 holds no cycle"),
+        ((None, None, (1, 3)), "a timeline's window needs a timeline"),
+        (7, "timeline=7: it should be a path or a fiberscope.StateFiles"),
+        ("none/a.json", "none/a.json: there is no folder none"),
+        ((Path("a"), Path("a")), "a: cannot be both the timeline and the trace for Perfetto"),
+    ],
+)
+def test_what_cannot_be_is_refused(given, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(fiberscope.InputError, match=message):
+        simulated(given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_library_is_named(monkeypatch, toy, tmp_path):
+    monkeypatch.setattr("fiberscope.states.perfetto.find_spec", lambda _name: None)
+    with pytest.raises(fiberscope.InputError, match=r"pip install 'fiberscope\[perfetto\]'"):
+        fiberscope.simulate(toy, MATRIX, timeline=StateFiles(perfetto=tmp_path / "trace"))
+
+
+def test_a_file_that_cannot_be_written_costs_no_report(toy, tmp_path):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+
+    def remove(stage, _done, _total):
+        if stage == "simulating" and folder.exists():
+            folder.rmdir()
+
+    with pytest.raises(fiberscope.UnwrittenFileError, match="cannot write it") as raised:
+        fiberscope.simulate(toy, MATRIX, timeline=folder / "states.json", progress=remove)
+    assert raised.value.report.complete
+
+
+@pytest.mark.parametrize("text", ["", "{}", json.dumps({"schema": "fiberscope-report-1"})])
+def test_another_document_is_refused(text, tmp_path):
+    file = tmp_path / "states.json"
+    file.write_text(text)
+    with pytest.raises(fiberscope.InputError, match="not a timeline of the schema fiberscope-timeline-1"):
+        StateTimeline.read(file)
+    with pytest.raises(fiberscope.InputError, match="cannot read the timeline"):
+        StateTimeline.read(tmp_path / "none")
