@@ -37,6 +37,7 @@ from fiberscope.commands.profile import profile
 from fiberscope.commands.report import report
 from fiberscope.commands.results import results
 from fiberscope.commands.sage import sage
+from fiberscope.commands.search import search
 from fiberscope.commands.sim import sim
 from fiberscope.commands.sweep import sweep
 from fiberscope.commands.tile import tile
@@ -180,6 +181,7 @@ for _command in (
     tile,
     sweep,
     results,
+    search,
 ):
     app.command()(_command)
 app.command("list")(list_)

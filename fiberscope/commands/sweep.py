@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fiberscope.sweeps.api import Swept
     from fiberscope.sweeps.study import Study
 
-__all__ = ["Memory", "Pbs", "Scheduler", "Silent", "Slurm", "Timeout", "Workers", "sweep"]
+__all__ = ["Memory", "Pbs", "Scheduler", "Silent", "Slurm", "Timeout", "Workers", "settings_of", "sweep"]
 
 STORE = "sweep"
 MOST_SHOWN = 10  # failures
@@ -110,13 +110,14 @@ def _study(given: Mapping[str, Any]) -> Study:
 
     keys = {name: given[name] for name in ("command", "exact", "timeout", "memory")}
     keys |= {name: given[name] and str(given[name]) for name in ("config", "store")}
-    keys |= {"grid": _grid(given["grid"] or []), "settings": _settings(given["settings"] or [])}
+    keys |= {"grid": _grid(given["grid"] or []), "settings": settings_of(given["settings"] or [])}
     return made_study(
         given["swept"], given["workloads"] or [], {key: value for key, value in keys.items() if value}
     )
 
 
-def _settings(given: Sequence[str]) -> dict[str, object]:
+def settings_of(given: Sequence[str]) -> dict[str, object]:
+    """Settings of a command line by dotted key."""
     from accelerators.configuration import parse_settings
 
     return {key: entry.value for key, entry in parse_settings(given).items()}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from scipy.stats import qmc
 
 from accelerators.quantities import SIZE
@@ -70,7 +70,20 @@ class Range(_Part):
         return int(found) if self.whole else found
 
 
-Span = Range | list[Any]  # or one of these
+def _form(value: object) -> str | None:
+    if isinstance(value, list):
+        return "list"
+    return "range" if isinstance(value, dict | Range) else None
+
+
+Span = Annotated[  # a range, or one of a list
+    Annotated[Range, Tag("range")] | Annotated[list[Any], Tag("list"), Field(min_length=1)],
+    Discriminator(
+        _form,
+        custom_error_type="span",
+        custom_error_message="it should be a list, or a range as in {from: 1, to: 9}",
+    ),
+]
 
 
 class Sample(_Part):

@@ -1,0 +1,121 @@
+"""``fiberscope search``: the best points of a space, by one measure or by several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.extra import sweeping
+from fiberscope.commands.options import Accelerator, Config, Exact, Settings
+from fiberscope.commands.sweep import (
+    Memory,
+    Pbs,
+    Scheduler,
+    Silent,
+    Slurm,
+    Timeout,
+    Workers,
+    settings_of,
+)
+from fiberscope.errors import InputError
+
+if TYPE_CHECKING:
+    from fiberscope.sweeps.search import Search
+
+__all__ = ["search"]
+
+STORE = Path("search")
+
+_Workload = Annotated[str, typer.Argument(help="A, 'A B', or 'NAME=TENSOR ...'.")]
+_Over = Annotated[
+    Path,
+    typer.Option(metavar="FILE", help="YAML: by parameter a list, or {from: 1, to: 9}, step, scale: log."),
+]
+_Least = Annotated[
+    list[str] | None, typer.Option("--minimise", metavar="MEASURE", help="A column, or SQL; repeatable.")
+]
+_Most = Annotated[
+    list[str] | None, typer.Option("--maximise", metavar="MEASURE", help="Likewise, to be large.")
+]
+_Points = Annotated[int, typer.Option(min=1, help="To run, with those that the store has.")]
+_Seed = Annotated[int, typer.Option(min=0, help="Of what is suggested.")]
+_Command = Annotated[str, typer.Option(help="Whose runs they are, as of 'fiberscope sweep'.")]
+_Store = Annotated[Path, typer.Option(metavar="DIR", help="For the results.")]
+
+
+def search(
+    accelerator: Accelerator,
+    workload: _Workload,
+    over: _Over,
+    minimise: _Least = None,
+    maximise: _Most = None,
+    points: _Points = 100,
+    seed: _Seed = 0,
+    settings: Settings = None,
+    config: Config = None,
+    command: _Command = "sim",
+    store: _Store = STORE,
+    scheduler: Scheduler = None,
+    slurm: Slurm = None,
+    pbs: Pbs = None,
+    workers: Workers = None,
+    timeout: Timeout = None,
+    memory: Memory = None,
+    exact: Exact = False,
+    quiet: Silent = False,
+) -> None:
+    """Search a space for the points that measure least; told to again, it goes on where it was ended.
+
+    \b
+    Examples:
+      fiberscope search gamma wiki-Vote --minimise cycles --minimise fibercache_size --over search.yaml
+      fiberscope search gamma wiki-Vote --minimise "cycles * pe_count" --over search.yaml --points 200
+    """
+    with sweeping():
+        from fiberscope.store import Store
+        from fiberscope.sweeps.clusters import Where
+        from fiberscope.sweeps.point import Point
+        from fiberscope.sweeps.runner import Limits
+        from fiberscope.sweeps.search import Goal, Search, read_space
+
+        goals = [*map(Goal, minimise or []), *(Goal(measure, largest=True) for measure in maximise or [])]
+        if not goals:
+            raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
+        given = settings_of(settings or [])
+        point = Point(command, accelerator, workload, given, str(config) if config else None, exact)
+        found = Search(point, read_space(over), goals, Store(store, make=True), points, seed)
+        found.run(Where(scheduler, slurm, pbs, workers), Limits(timeout, _bytes(memory)), quiet)
+    if not quiet:
+        _show(found)
+        print(f"Results: {store} (look at them: fiberscope results {store})")
+
+
+def _bytes(given: str | None) -> int | None:
+    """Bytes of a text with a unit.
+
+    Raises:
+        InputError: none.
+    """
+    from accelerators.quantities import SIZE
+
+    try:
+        return None if given is None else SIZE.parse(given)
+    except ValueError as error:
+        raise InputError(f"--memory {given}: {error}") from error
+
+
+def _show(found: Search) -> None:
+    """The front."""
+    from rich.text import Text
+
+    from fiberscope.commands.output import lay
+    from fiberscope.report.table import ruled
+
+    measures = [goal.measure for goal in found.goals]
+    table = ruled(*found.distributions, *measures, numbers=measures)
+    for values, measured in found.best():
+        told = [str(values[key]) for key in found.distributions]
+        table.add_row(*map(Text, [*told, *(f"{one:,.6g}" for one in measured)]))
+    lay(table)

@@ -1,0 +1,229 @@
+"""The search for the best points by some measures, by optuna; what it has learnt is in the store alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+import optuna
+import pyarrow as pa
+import pyarrow.parquet as pq
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import FrozenTrial, Trial, TrialState
+from pydantic import RootModel
+
+from accelerators.yaml_layer import compose, read_text, refusing
+from fiberscope.errors import InputError
+from fiberscope.store import Store
+from fiberscope.sweeps.clusters import Where, connected
+from fiberscope.sweeps.ending import DONE, Outcome
+from fiberscope.sweeps.engine import execute, threads
+from fiberscope.sweeps.plan import Task, planned
+from fiberscope.sweeps.point import Point
+from fiberscope.sweeps.progress import Progress, shown
+from fiberscope.sweeps.runner import Limits
+from fiberscope.sweeps.space import Range, Span
+from fiberscope.teaal.document import Document
+from fiberscope.teaal.schema import checked
+
+__all__ = ["Goal", "Search", "read_space"]
+
+IN_VAIN = 100  # suggestions in a row that were run before
+NO_AREA = (
+    "area: no area of a whole machine is known, only gates of blocks (fiberscope rtl area); any column of "
+    "the store is a measure, or SQL of several, as in 'fibercache_size + 65536 * pe_count'"
+)
+
+
+class _Space(RootModel[dict[str, Span]]):
+    """Spans by parameter."""
+
+
+def read_space(path: Path) -> dict[str, Span]:
+    """The spans of a file, by parameter.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is not as it should be; with line and column.
+    """
+    text = read_text(path, str(path))
+    with refusing(str(path)):
+        document = Document.of(compose(text), str(path), lambda text, _complain: text)
+    return checked(_Space, document).root
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A measure, a column of the store or SQL of several, that is to be small, or large."""
+
+    measure: str
+    largest: bool = False
+
+    @property
+    def direction(self) -> Literal["minimize", "maximize"]:
+        """As optuna has it."""
+        return "maximize" if self.largest else "minimize"
+
+
+class Search:
+    """A search for the best points of a space.
+
+    Args:
+        point: what is the same for all points.
+        space: what is not, by parameter.
+        goals: of the search, one or several.
+        store: for the results; those it has of this search count, so that it goes on where it was ended.
+        points: to be run, those that were before among them.
+        seed: of what is suggested.
+
+    Raises:
+        InputError: a goal or a space that cannot be searched by.
+    """
+
+    def __init__(
+        self,
+        point: Point,
+        space: Mapping[str, Span],
+        goals: Sequence[Goal],
+        store: Store,
+        points: int,
+        seed: int = 0,
+    ) -> None:
+        if any(goal.measure == "area" for goal in goals):
+            raise InputError(NO_AREA)
+        self.point, self.goals, self.store, self.points = point, goals, store, points
+        self.distributions = {key: _distribution(key, span) for key, span in space.items()}
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self._study = optuna.create_study(
+            directions=[goal.direction for goal in goals],
+            sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
+        )
+        self._known: dict[str, list[float] | None] = {}  # of digests; None of those that failed
+        self._asked: dict[str, Trial] = {}
+        self._remember()
+
+    def run(self, where: Where, limits: Limits, quiet: bool = False) -> None:
+        """Run points until there are as many as wanted, or nothing new is suggested."""
+        left = self.points - len(self._known)
+        if left <= 0:
+            return
+        first = planned([self.point])  # a mistake is told before anything starts
+        self._progress = Progress(first * left)
+        try:
+            with connected(where) as client, shown(self._progress, quiet):
+                self._progress.workers = threads(client)
+                execute(client, self._suggested(left), self.store, limits, self)
+        finally:
+            self.store.gather()
+
+    def best(self) -> list[tuple[dict[str, Any], list[float]]]:
+        """The points that no other one beats in all measures: what they are and what they measure."""
+        front = self._study.best_trials
+        unique = {json.dumps(trial.params, sort_keys=True): (trial.params, trial.values) for trial in front}
+        return sorted(unique.values(), key=lambda found: found[1])
+
+    def began(self, task: Task) -> None:
+        """As ``engine.Watcher``."""
+        self._progress.began(task)
+
+    def ended(self, task: Task, outcome: Outcome) -> None:
+        """As ``engine.Watcher``: optuna learns of it."""
+        self._progress.ended(task, outcome)
+        values = self._values(pq.read_table(pa.BufferReader(outcome.content)))[0]
+        self._tell(self._asked.pop(task.digest), values)
+        self._known[task.digest] = values
+
+    def _suggested(self, count: int) -> Iterator[Task]:
+        """Tasks that have not been run, as optuna suggests them."""
+        for _ in range(count):
+            for _ in range(IN_VAIN):
+                trial = self._study.ask(self.distributions)
+                task = self._task(trial.params)
+                if task.digest not in self._known and task.digest not in self._asked:
+                    self._asked[task.digest] = trial
+                    yield task
+                    break
+                self._tell(trial, self._known.get(task.digest))
+            else:
+                return
+
+    def _task(self, values: Mapping[str, object]) -> Task:
+        return planned([replace(self.point, settings={**self.point.settings, **values})])[0]
+
+    def _tell(self, trial: Trial, values: list[float] | None) -> None:
+        if values is None:
+            self._study.tell(trial, state=TrialState.FAIL)
+        else:
+            self._study.tell(trial, values)
+
+    def _remember(self) -> None:
+        """Learn what the store has of this search."""
+        names = ("command", "accelerator", "workload")
+        ours = " AND ".join(f"{name} = '{_quoted(getattr(self.point, name))}'" for name in names)
+        rows = self.store.table(f"SELECT * EXCLUDE (report) FROM runs WHERE {ours}")
+        values = self._values(rows) if len(rows) else []
+        for row, measured in zip(rows.to_pylist(), values, strict=True):
+            trial = self._trial(json.loads(row["settings"]), measured)
+            if trial is not None:
+                self._known[row["digest"]] = measured
+                self._study.add_trial(trial)
+
+    def _trial(self, settings: dict[str, Any], values: list[float] | None) -> FrozenTrial | None:
+        """The trial that a row is, if it is of this search."""
+        base = {key: value for key, value in settings.items() if key not in self.distributions}
+        if base != dict(self.point.settings) or len(settings) != len(base) + len(self.distributions):
+            return None
+        try:
+            return optuna.trial.create_trial(
+                params={key: settings[key] for key in self.distributions},
+                distributions=self.distributions,
+                values=values,
+                state=TrialState.FAIL if values is None else TrialState.COMPLETE,
+            )
+        except ValueError:  # outside of the space, as it is now
+            return None
+
+    def _values(self, rows: pa.Table) -> list[list[float] | None]:
+        """What rows measure; nothing where they failed or have no such number.
+
+        Raises:
+            InputError: a measure that is none.
+        """
+        asked = ", ".join(f"CAST({goal.measure} AS DOUBLE)" for goal in self.goals)
+        with duckdb.connect(":memory:") as connection:
+            connection.register("runs", rows)
+            try:
+                found = connection.execute(f"SELECT status, {asked} FROM runs").fetchall()
+            except duckdb.Error as error:
+                message = " ".join(str(error).split("\n\n")[0].split())
+                raise InputError(f"no measures of a run: {asked}: {message}") from error
+        return [list(values) if status == DONE and None not in values else None for status, *values in found]
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def _distribution(key: str, span: Span) -> BaseDistribution:
+    """As optuna has it.
+
+    Raises:
+        InputError: a range that optuna does not know.
+    """
+    if not isinstance(span, Range):
+        return CategoricalDistribution(span)
+    log, step = span.scale == "log", span.step
+    if log and step is not None:
+        raise InputError(f"{key}: a search takes a log scale or a step, not both; a list has any numbers")
+    if not span.whole:
+        return FloatDistribution(span.low, span.high, log=log, step=step)
+    low, high, by = int(span.low), int(span.high), int(step or 1)
+    return IntDistribution(low, low + (high - low) // by * by, log=log, step=by)
