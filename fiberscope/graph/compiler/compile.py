@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from fiberscope.graph.check import check
 from fiberscope.graph.compiler.counts import primitive_counts
 from fiberscope.graph.compiler.formats import parse_formats
 from fiberscope.graph.compiler.front import notation_of
@@ -83,4 +84,6 @@ def compile_expression(
     loops = notations[0].order
     tensors = {name: one for notation in notations for name, one in notation.formats.items()}
     graph = lower([notation.assignment for notation in notations], tensors, loops)
-    return Compiled(loops, tuple(notations), rewritten(graph, rewrites_named(optimise) if optimise else []))
+    graph = rewritten(graph, rewrites_named(optimise) if optimise else [])
+    check(graph)
+    return Compiled(loops, tuple(notations), graph)

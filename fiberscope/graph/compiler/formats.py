@@ -10,8 +10,9 @@ from fiberscope.graph.netlist import Format
 
 __all__ = ["dense", "parse_formats"]
 
-LETTERS = {"d": "dense", "s": "compressed", "b": "bit vectors"}
-WITHOUT_BLOCKS = {  # levels of TACO that no scanner reads
+LETTERS = {"d": "dense", "s": "compressed"}
+NOT_LOWERED = {  # levels of TACO that no scanner reads, and one of graphs that are written by hand
+    "b": "bit vectors",
     "u": "compressed without an order",
     "z": "singleton",
     "c": "compressed with coordinates that repeat",
@@ -52,16 +53,10 @@ def _parse(entry: str) -> tuple[str, Format]:
 
 
 def _check_letter(entry: str, letter: str) -> None:
-    if letter in WITHOUT_BLOCKS:
-        raise InputError(
-            f"format {entry}: {letter} is {WITHOUT_BLOCKS[letter]}, for which there are no blocks; {_known()}"
-        )
     if letter not in LETTERS:
-        raise InputError(f"format {entry}: {letter} is no level; {_known()}")
-
-
-def _known() -> str:
-    return ", ".join(f"{letter} is {what}" for letter, what in LETTERS.items())
+        what = f"{NOT_LOWERED[letter]}, and not lowered" if letter in NOT_LOWERED else "no level"
+        known = ", ".join(f"{known} is {level}" for known, level in LETTERS.items())
+        raise InputError(f"format {entry}: {letter} is {what}; {known}")
 
 
 def _order(entry: str, letters: str, order: str | None) -> tuple[int, ...]:
