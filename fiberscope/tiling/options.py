@@ -12,7 +12,7 @@ __all__ = ["DEFAULTS", "Options"]
 
 
 class Options(BaseModel):
-    """How traffic is predicted and tiles are searched for; docs/d2t2.md says where each choice comes from.
+    """How traffic is predicted and tiles are searched for; docs/d2t2_models.md tells of each choice.
 
     Args:
         model: the paper's (``printed``); one that counts what A and B share (``counted``); the paper's with
