@@ -65,7 +65,7 @@ TYPED    := $(shell find $(TYPED_ROOMS) -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 READY    := $(VENV)/built $(VENV)/installed
 
-.PHONY: help sim convert converted model wave which cosim rtl asked whole test test-all mutants check lint types docs bench release clean
+.PHONY: help sim convert converted model wave which study cosim rtl asked whole test test-all mutants check lint types docs bench release clean
 .NOTPARALLEL:
 
 help: ## Show the targets.
@@ -98,6 +98,11 @@ model: which $(READY) ## Model ACC= on MTX= [B= SET=] by its specification: coun
 	@mkdir -p $(OUT)
 	@$(VENV)/bin/fiberscope model '$(ACC)' '$(MTX)' $(if $(B),'$(B)') $(foreach setting,$(SET),--set '$(setting)') \
 	    $(if $(EXACT),--exact) --json '$(OUT)/$(NAME)-model.json'
+
+study: $(READY) $(VENV)/sweep ## Run a worked study, Gamma's FiberCache and radix over five matrices, and make its page.
+	@mkdir -p $(OUT)
+	@$(VENV)/bin/fiberscope sweep examples/studies/gamma_fibercache.yaml --store $(OUT)/study
+	@$(VENV)/bin/fiberscope page $(OUT)/study -o $(OUT)/study.html
 
 which:
 	@test -n '$(ACC)' && test -n '$(MTX)' || { \
@@ -214,7 +219,7 @@ $(VENV)/installed: $(VENV)/compiler pyproject.toml | $(VENV)/built
 	@$(PIP) --no-build-isolation --editable . || $(OFFLINE)
 	@touch $@
 
-$(VENV)/dev $(VENV)/docs $(VENV)/release: $(VENV)/created pyproject.toml
+$(VENV)/dev $(VENV)/docs $(VENV)/release $(VENV)/sweep: $(VENV)/created pyproject.toml
 	@echo 'Installing what $(@F) needs ...'
 	@$(PIP) $(call NEEDS,project optional-dependencies $(@F)) || $(OFFLINE)
 	@touch $@

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,15 @@ _OPTIONS = (
     "--preload-nanny",
     "fiberscope.sweeps.leash",
 )
-QUIET = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": DEATHS}
+CONFIGURATION = {  # of Dask; what it looks after many times a second costs more than short points bear
+    "logging.distributed": "critical",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.scheduler.allowed-failures": DEATHS,
+    "distributed.scheduler.work-stealing-interval": "1s",
+    "distributed.worker.profile.enabled": False,
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ def connected(where: Where) -> Iterator[Client]:
     Raises:
         InputError: nobody answers, or the file is not as it should be.
     """
-    with dask.config.set(QUIET):
+    with dask.config.set(CONFIGURATION):
         if where.scheduler is not None:
             opened = _there(where.scheduler)
         elif where.slurm is not None or where.pbs is not None:
@@ -83,7 +91,7 @@ def _there(address: str) -> Iterator[Client]:
 def _here(workers: int) -> Iterator[Client]:
     """Workers as a cluster has them, started by Dask's command: no script needs a guard of ``__main__``."""
     with (
-        LocalCluster(n_workers=0, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=0, processes=True, dashboard_address="127.0.0.1:0") as cluster,
         _started(cluster.scheduler_address, workers),
         Client(cluster) as client,
     ):
@@ -96,7 +104,7 @@ def _started(address: str, workers: int) -> Iterator[None]:
     command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *_OPTIONS]
     process = subprocess.Popen(
         [*command, "--nworkers", str(workers)],
-        env={**os.environ, "DASK_LOGGING__DISTRIBUTED": "critical"},
+        env={**os.environ, **_as_environment(CONFIGURATION)},
         start_new_session=True,  # Ctrl-C is for the sweep
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -110,6 +118,14 @@ def _started(address: str, workers: int) -> Iterator[None]:
         except subprocess.TimeoutExpired:  # points are running
             process.kill()
             process.wait()
+
+
+def _as_environment(configuration: Mapping[str, object]) -> dict[str, str]:
+    """As Dask reads it there."""
+    return {
+        f"DASK_{key.upper().replace('-', '_').replace('.', '__')}": str(value)
+        for key, value in configuration.items()
+    }
 
 
 @contextmanager

@@ -1,0 +1,104 @@
+"""What a sweep costs beside the runs that it is of: ``python benchmarks/sweeps.py``.
+
+The same short runs are made twice, one after the other in one process, and as a sweep; in processor time.
+``--rows`` asks a store of so many rows instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from dataclasses import asdict
+
+import psutil  # comes with distributed
+
+from fiberscope.api import simulate
+from fiberscope.store import Store
+from fiberscope.store.columns import decoded, encoded
+from fiberscope.sweeps.clusters import Where, connected
+from fiberscope.sweeps.engine import execute
+from fiberscope.sweeps.outcome import outcome
+from fiberscope.sweeps.plan import Task, planned
+from fiberscope.sweeps.point import Point
+from fiberscope.sweeps.progress import Progress
+from fiberscope.sweeps.runner import Limits
+
+MATRIX = "uniform:rows=150,cols=150,nonzeros={},seed={}"
+
+
+def tasks(count: int, nonzeros: int) -> list[Task]:
+    """Points that differ in the seed of their matrix."""
+    settings = {"pe.count": 4, "memory.channels": 4}
+    return planned(Point("sim", "gamma", MATRIX.format(nonzeros, seed), settings) for seed in range(count))
+
+
+def alone(given: list[Task]) -> float:
+    """Processor seconds of the runs alone, in this process."""
+    outcome(asdict(given[0]), None)  # imports
+    began = time.process_time()
+    for task in given:
+        simulate("gamma", task.point.workload, settings=dict(task.point.settings))
+    return time.process_time() - began
+
+
+def spent() -> float:
+    """Processor seconds so far, of this process and of all that it started."""
+    here = psutil.Process()
+    times = [process.cpu_times() for process in (here, *here.children(recursive=True))]
+    return sum(float(each.user + each.system) for each in times)
+
+
+def sweep(count: int, nonzeros: int) -> None:
+    """Both ways, and the difference."""
+    began = time.process_time()
+    given = tasks(count, nonzeros)
+    planning = time.process_time() - began
+    single = alone(given[: max(50, count // 5)]) / max(50, count // 5)
+    print(f"a run alone: {1e3 * single:.2f} ms; planning {1e3 * planning / count:.2f} ms a point")
+    with tempfile.TemporaryDirectory() as folder, connected(Where(workers=2)) as client:
+        store = Store(folder, make=True)
+        execute(client, iter(tasks(4, nonzeros + 1)), store, Limits(), Progress(given))  # imports
+        before, began = spent(), time.perf_counter()
+        execute(client, iter(given), store, Limits(), Progress(given))
+        store.gather()
+        seconds, wall = spent() - before + planning, time.perf_counter() - began
+        print(f"in a sweep: {1e3 * seconds / count:.2f} ms a point, {wall:.1f} s on the clock")
+        print(f"overhead {1e3 * (seconds / count - single):.2f} ms a point")
+        print(f"simulation is {single * count / seconds:.1%}")
+
+
+def query(rows: int) -> None:
+    """A store of so many rows, and what questions take."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Store(folder, make=True)
+        task = tasks(1, 300)[0]
+        came = outcome(asdict(task), None)
+        row = decoded(came.content)
+        row = {name: value for name, value in row.items() if name not in ("pe_count", "memory_channels")}
+        row["report"] = json.dumps({"cycles": row["cycles"]})
+        for number in range(rows):
+            row |= {"digest": f"{number:064x}", "cycles": number % 9973}
+            made.add(f"{number:064x}", encoded(row, {"pe.count": number % 64}))
+        made.gather()
+        for sql in (
+            "SELECT workload, pe_count, cycles FROM runs WHERE pe_count > 16 ORDER BY cycles LIMIT 40",
+            "SELECT workload, pe_count, min(cycles), avg(traffic_bytes) FROM runs GROUP BY ALL",
+        ):
+            began = time.perf_counter(), time.process_time()
+            found = made.table(sql)
+            wall, processor = time.perf_counter() - began[0], time.process_time() - began[1]
+            print(f"{len(found)} of {rows:,} rows, {wall:.3f} s, {processor:.3f} s of processor time: {sql}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--points", type=int, default=1000)
+    parser.add_argument("--nonzeros", type=int, default=700, help="of a matrix: how long a run is")
+    parser.add_argument("--rows", type=int, help="ask a store of so many rows")
+    given = parser.parse_args()
+    if given.rows:
+        query(given.rows)
+    else:
+        sweep(given.points, given.nonzeros)

@@ -1,0 +1,26 @@
+"""The core has nothing to do with the extra: it imports none of it, and says in a line what is missing."""
+
+import subprocess
+import sys
+
+LIBRARIES = ["dask", "dask_jobqueue", "distributed", "duckdb", "optuna", "pandas", "pyarrow"]
+
+RUN = f"""
+import sys
+for name in {LIBRARIES}:
+    sys.modules[name] = None  # as if it were not installed
+import fiberscope, fiberscope.cli
+report = fiberscope.simulate("gamma", "uniform:rows=9,cols=9,nonzeros=20", pe__count=2)
+assert report.verification.passed
+sys.exit(fiberscope.cli.run(sys.argv[1].split()))
+"""
+
+
+def test_the_core_runs_without_the_extra_and_its_commands_name_it() -> None:
+    for command in ("results x", "sweep gamma wiki-Vote", "search gamma a --over x --minimise cycles"):
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, command], capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.endswith("is not installed, which sweeps need: pip install 'fiberscope[sweep]'\n")
+        assert done.stderr.count("\n") == 1
