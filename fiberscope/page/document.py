@@ -26,6 +26,7 @@ SCRIPTS: Final = (
     "view.js",
     "data.js",
     "filter.js",
+    "scale.js",
     "chart.js",
     "points.js",
     "bars.js",
@@ -36,6 +37,7 @@ SCRIPTS: Final = (
     "sides.js",
     "detail.js",
     "table.js",
+    "tabs.js",
     "study.js",
     "main.js",
 )

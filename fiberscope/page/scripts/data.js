@@ -3,7 +3,10 @@ const Data = (() => {
   const carried = JSON.parse(document.getElementById("data").textContent);
   if (carried.kind !== "study") return carried;
 
-  for (const column of carried.columns) column.values = column.words ? column.codes.map((code) => (code < 0 ? null : column.words[code])) : column.values;
+  for (const column of carried.columns)
+    column.values = column.words
+      ? column.codes.map((code) => (code < 0 ? null : column.words[code]))
+      : column.values;
   const runs = carried.numbers.map((number, at) => {
     const run = { number, at, id: carried.ids[at] };
     for (const column of carried.columns) run[column.name] = column.values[at];
@@ -15,7 +18,9 @@ const Data = (() => {
   /* How a run's components spent their cycles, by family: shares of `states`, from 0 to 1. */
   function families(run) {
     return carried.families[run.at].map(([name, count, ...shares]) => ({
-      name: carried.family_names[name], count, shares: shares.map((share) => share / 10000),
+      name: carried.family_names[name],
+      count,
+      shares: shares.map((share) => share / 10000),
     }));
   }
 
@@ -25,18 +30,42 @@ const Data = (() => {
     return { ...common, ...carried.settings.own[run.at] };
   }
 
-  /* What tells a run from the others, in words. */
+  /* What tells a run from the others, in words: its parameters first. */
+  const telling = d3.sort(carried.telling.map(column), (each) => Number(each.role !== "parameter"));
+
   function name(run) {
-    const told = d3.sort(carried.telling, (each) => Number(column(each).role !== "parameter")).map((each) => [column(each), run[each]]).filter(([, value]) => value !== null && value !== "");
-    return told.map(([which, value]) => (which.role === "parameter" ? `${which.label} ${Format.value(value, which.unit)}` : value)).join(", ") || `run ${run.number}`;
+    const told = telling.filter((each) => ![null, ""].includes(run[each.name]));
+    const words = told.map((each) => {
+      const value = Format.value(run[each.name], each.unit);
+      return each.role === "parameter" ? `${each.label} ${value}` : value;
+    });
+    return words.join(", ") || `run ${run.number}`;
   }
 
+  const values = (runs, { name }) => runs.map((run) => run[name]);
   const numeric = (which) => which.type === "number";
   const measures = carried.columns.filter((each) => each.role === "measure");
   const parameters = carried.columns.filter((each) => each.role === "parameter");
   const identities = carried.columns.filter((each) => each.role === "identity");
   const done = (run) => run.status === "done";
-  const unitOf = (key) => carried.columns.find((each) => each.role === "parameter" && each.label === key)?.unit ?? "";
+  const unitOf = (key) =>
+    carried.columns.find((each) => each.role === "parameter" && each.label === key)?.unit ?? "";
   const own = (run) => carried.settings.own[run.at];
-  return { ...carried, own, unitOf, runs, column, byId, families, settings, name, numeric, measures, parameters, identities, done };
+  return {
+    ...carried,
+    own,
+    unitOf,
+    runs,
+    column,
+    byId,
+    families,
+    settings,
+    name,
+    numeric,
+    values,
+    measures,
+    parameters,
+    identities,
+    done,
+  };
 })();

@@ -1,33 +1,60 @@
 /* The run that is looked at: how it ended, what held it back, its measures and every setting. */
 const Detail = (() => {
   function measures(run) {
-    const known = Data.measures.filter((column) => run[column.name] !== null && run[column.name] !== "" && Data.numeric(column));
-    return element("dl", {}, known.flatMap((column) => [element("dt", {}, column.label), element("dd", {}, Format.value(run[column.name], column.unit))]));
+    const known = Data.measures.filter(
+      (column) => run[column.name] !== null && run[column.name] !== "" && Data.numeric(column),
+    );
+    return element(
+      "dl",
+      {},
+      known.flatMap((column) => [
+        element("dt", {}, column.label),
+        element("dd", {}, Format.value(run[column.name], column.unit)),
+      ]),
+    );
   }
 
   function settings(run) {
-    const all = Object.entries(Data.settings(run)), own = new Set(Object.keys(Data.own(run)));
-    if (!all.length) return null;
-    return element("details", { open: View.get("settings") === "open", toggle: (event) => { if (event.target.open !== (View.get("settings") === "open")) View.set({ settings: event.target.open ? "open" : "" }); } },
-      element("summary", { id: "settings" }, `All ${all.length} settings`),
-      plainTable("", ["setting", "value"], all.map(([key, value]) => [own.has(key) ? `${key} *` : key, Format.value(value, Data.unitOf(key))])));
+    const all = Object.entries(Data.settings(run));
+    const own = Data.own(run);
+    const rows = all.map(([key, value]) => [
+      key in own ? `${key} *` : key,
+      Format.value(value, Data.unitOf(key)),
+    ]);
+    const caption = `* is not what most runs of ${run.accelerator} have`;
+    return all.length
+      ? openable("settings", `All ${all.length} settings`, plainTable(caption, ["setting", "value"], rows))
+      : null;
   }
 
-  function bars(run) {
-    const families = Data.families(run).map((family) => ({ key: family.name, label: family.count > 1 ? `${family.name} x${family.count}` : family.name, shares: family.shares }));
-    return families.length ? Chart.frame("Where its cycles went", Bars.draw(families, 350, 190), "", () => Bars.table(families, "components"), Bars.legend()) : null;
+  function actions(run) {
+    const second = View.get("other") === run.id;
+    const take = () => View.set({ other: second ? "" : run.id });
+    return element(
+      "div",
+      { class: "controls" },
+      button("as-second", "Take as the second run", take, { "aria-pressed": String(second) }),
+      button("close-run", "Close", () => View.set({ run: "" })),
+    );
   }
+
+  const ending = (run) =>
+    Data.done(run)
+      ? element("p", {}, run.bottleneck || "")
+      : element("p", { class: "failed" }, `${run.status}: ${run.reason}`);
+
+  const NOBODY = "Choose a run in a chart or in the table to see its settings and what held it back.";
 
   function show(run) {
-    if (!run) return [element("h2", {}, "A run"), element("p", { class: "soft" }, "Choose a run in a chart or in the table to see its settings and what held it back.")];
+    if (!run) return [element("h2", {}, "A run"), element("p", { class: "soft" }, NOBODY)];
     return [
       element("h2", {}, `Run ${run.number}`),
       element("p", {}, Data.name(run)),
-      Data.done(run) ? element("p", {}, run.bottleneck || "") : element("p", { class: "failed" }, `${run.status}: ${run.reason}`),
-      element("div", { class: "controls" },
-        element("button", { type: "button", id: "as-second", "aria-pressed": String(View.get("other") === run.id), click: () => View.set({ other: View.get("other") === run.id ? "" : run.id }) }, "Take as the second run"),
-        element("button", { type: "button", id: "close-run", click: () => View.set({ run: "" }) }, "Close")),
-      bars(run), measures(run), settings(run),
+      ending(run),
+      actions(run),
+      Data.done(run) ? Bars.ofRun(run, "Where its cycles went", 350, Bars.legend()) : null,
+      measures(run),
+      settings(run),
     ];
   }
 

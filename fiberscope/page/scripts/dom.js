@@ -3,7 +3,8 @@ function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") made.addEventListener(name, value);
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value === true ? "" : value);
+    else if (value !== false && value !== null && value !== undefined)
+      made.setAttribute(name, value === true ? "" : value);
   }
   made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return made;
@@ -11,7 +12,8 @@ function element(tag, attributes = {}, ...children) {
 
 /* Draws anew what stands in `place`, and leaves the keyboard's focus where it was. */
 function redraw(place, ...children) {
-  const focused = document.activeElement && place.contains(document.activeElement) ? document.activeElement.id : "";
+  const focused =
+    document.activeElement && place.contains(document.activeElement) ? document.activeElement.id : "";
   place.replaceChildren(...children.flat(Infinity).filter(Boolean));
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
@@ -19,17 +21,40 @@ function redraw(place, ...children) {
 /* A choice of columns (or of words), kept in the link under `key`. */
 function chooser(label, key, options, chosen) {
   const select = element("select", { id: `choose-${key}`, change: () => View.set({ [key]: select.value }) });
-  for (const [value, text] of options) select.append(element("option", { value, selected: value === chosen }, text));
+  for (const [value, text] of options)
+    select.append(element("option", { value, selected: value === chosen }, text));
   return element("label", {}, label, select);
 }
 
-/* A plain table: `heads` are words, or words with { number: true }; a cell is text or an element. */
+/* A plain table: `heads` are words, or { text, number: true }; the first cell of a row names it. */
 function plainTable(caption, heads, rows) {
-  const side = (head) => (head.number ? "number" : null);
   const told = heads.map((head) => (typeof head === "string" ? { text: head } : head));
-  return element("table", { class: "plain" },
+  const cell = (text, at) => {
+    const side = { class: told[at].number ? "number" : null };
+    return at === 0 ? element("th", { scope: "row", ...side }, text) : element("td", side, text);
+  };
+  const head = ({ text, number }) => element("th", { scope: "col", class: number ? "number" : null }, text);
+  return element(
+    "table",
+    { class: "plain" },
     caption ? element("caption", {}, caption) : null,
-    element("thead", {}, element("tr", {}, told.map((head) => element("th", { scope: "col", class: side(head) }, head.text)))),
-    element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell, at) =>
-      at === 0 ? element("th", { scope: "row", class: side(told[at]) }, cell) : element("td", { class: side(told[at]) }, cell))))));
+    element("thead", {}, element("tr", {}, told.map(head))),
+    element(
+      "tbody",
+      {},
+      rows.map((row) => element("tr", {}, row.map(cell))),
+    ),
+  );
+}
+
+/* A button; `more` are further attributes. */
+function button(id, text, click, more = {}) {
+  return element("button", { type: "button", id, click, ...more }, text);
+}
+
+/* What opens and closes, and whether it is open is kept in the link under `key`. */
+function openable(key, title, ...children) {
+  const open = View.get(key) === "open";
+  const toggle = ({ target }) => target.open !== open && View.set({ [key]: target.open ? "open" : "" });
+  return element("details", { open, toggle }, element("summary", { id: `open-${key}` }, title), children);
 }

@@ -15,16 +15,21 @@ const Format = (() => {
   const bytes = (number) => scaled(number, ["B", "KiB", "MiB", "GiB", "TiB"], 1024);
 
   function time(seconds) {
-    for (const [unit, size] of [["s", 1], ["ms", 1e-3], ["us", 1e-6]]) if (seconds >= size) return `${few.format(seconds / size)} ${unit}`;
+    for (const [unit, size] of [
+      ["s", 1],
+      ["ms", 1e-3],
+      ["us", 1e-6],
+    ])
+      if (seconds >= size) return `${few.format(seconds / size)} ${unit}`;
     return `${few.format(seconds * 1e9)} ns`;
   }
 
   const BY_UNIT = {
-    "bytes": bytes,
+    bytes: bytes,
     "bytes/s": (number) => `${bytes(number)}/s`,
-    "s": time,
-    "share": (number) => `${few.format(100 * number)}%`,
-    "Hz": (number) => scaled(number, ["Hz", "kHz", "MHz", "GHz"], 1000),
+    s: time,
+    share: (number) => `${few.format(100 * number)}%`,
+    Hz: (number) => scaled(number, ["Hz", "kHz", "MHz", "GHz"], 1000),
     "ops/s": (number) => scaled(number, ["ops/s", "K ops/s", "M ops/s", "G ops/s", "T ops/s"], 1000),
   };
 
@@ -36,7 +41,12 @@ const Format = (() => {
   }
 
   /* For an axis, where room is short. */
-  const tick = (unit) => (number) => (BY_UNIT[unit] ? BY_UNIT[unit](number) : typeof number === "number" && Math.abs(number) >= 1e4 ? d3.format("~s")(number) : value(number));
+  const tick = (unit) => (number) =>
+    BY_UNIT[unit]
+      ? BY_UNIT[unit](number)
+      : typeof number === "number" && Math.abs(number) >= 1e4
+        ? d3.format("~s")(number)
+        : value(number);
 
   return { value, tick };
 })();

@@ -1,17 +1,22 @@
 /* The roofline: operations a second over operations a byte of traffic, under what memory and workers could do. */
 const Roofline = (() => {
-  const X = { name: "intensity", label: "operations a byte of traffic", unit: "", type: "number", role: "measure" };
-  const Y = { name: "operations_per_second", label: "operations a second", unit: "ops/s", type: "number", role: "measure" };
-  const BANDWIDTH = "memory_peak_bytes_per_second", WORKERS = "workers_peak_per_second";
+  const number = (name, label, unit) => ({ name, label, unit, type: "number", role: "measure" });
+  const X = number("intensity", "operations a byte of traffic", "");
+  const Y = number("operations_per_second", "operations a second", "ops/s");
+  const BANDWIDTH = "memory_peak_bytes_per_second";
+  const WORKERS = "workers_peak_per_second";
   const MOST_ROOFS = 6;
 
   const known = (run) => run[X.name] > 0 && run[Y.name] > 0;
 
-  const once = (roofs) => [...new Map(roofs.map((roof) => [roof.map((peak) => peak && peak.toPrecision(2)).join(), roof])).values()];
+  const once = (roofs) => [
+    ...new Map(roofs.map((roof) => [roof.map((peak) => peak && peak.toPrecision(2)).join(), roof])).values(),
+  ];
 
   /* The roofs over these runs, each once; of too many only the slopes, and all of the run that is looked at. */
   function roofs(runs) {
-    const under = runs.filter((run) => run[BANDWIDTH]), pair = (run) => [run[BANDWIDTH], run[WORKERS] ?? null];
+    const under = runs.filter((run) => run[BANDWIDTH]);
+    const pair = (run) => [run[BANDWIDTH], run[WORKERS] ?? null];
     const all = once(under.map(pair));
     if (all.length <= MOST_ROOFS) return { over: all, hidden: 0 };
     const chosen = under.filter((run) => run.id === View.get("run")).map(pair);
@@ -23,36 +28,62 @@ const Roofline = (() => {
 
   function outline(roof, [least, most]) {
     const ridge = roof[1] ? roof[1] / roof[0] : most;
-    return [least, ...(ridge > least && ridge < most ? [ridge] : []), most].map((intensity) => ({ intensity, height: height(intensity, roof) }));
+    return [least, ...(ridge > least && ridge < most ? [ridge] : []), most].map((intensity) => ({
+      intensity,
+      height: height(intensity, roof),
+    }));
+  }
+
+  function roofLine(points) {
+    const look = { stroke: "var(--soft)", strokeWidth: 2, ariaHidden: "true" };
+    return Plot.line(points, { x: "intensity", y: "height", ...look });
   }
 
   function show(runs, width) {
     const shown = runs.filter(known);
-    if (!shown.length) return Chart.nothing("Roofline", "No run that is shown has both operations and traffic.");
+    if (!shown.length)
+      return Chart.nothing("Roofline", "No run that is shown has both operations and traffic.");
     const groups = Chart.groups(Study.groupBy(), shown);
     const { over, hidden } = roofs(shown);
-    const [low, high] = d3.extent(shown, (run) => run[X.name]), across = [low / 2, high * 2];
+    const [low, high] = d3.extent(shown, (run) => run[X.name]);
+    const across = [low / 2, high * 2];
     const lines = over.map((roof) => outline(roof, across));
-    const x = Chart.scale(X, across, { logarithm: "always" }), y = Chart.scale(Y, [...shown.map((run) => run[Y.name]), ...lines.flat().map((point) => point.height)], { logarithm: "always" });
-    const svg = Plot.plot({
-      width: Chart.width(width), height: 440, marginLeft: 90, marginBottom: 44, style: Chart.style, ariaLabel: "Roofline", x, y,
-      marks: [
-        ...Chart.axes([X, x], [Y, y]),
-        ...lines.map((line) => Plot.line(line, { x: "intensity", y: "height", stroke: "var(--soft)", strokeWidth: 2, ariaHidden: "true" })),
-        ...Points.dots(groups, X, Y),
-      ],
-    });
+    const reached = [...shown.map((run) => run[Y.name]), ...lines.flat().map((point) => point.height)];
+    const x = Scale.of(X, across, true);
+    const y = Scale.of(Y, reached, true);
+    const svg = Chart.plot(
+      "Roofline",
+      Chart.width(width),
+      440,
+      [X, x],
+      [Y, y],
+      [...lines.map(roofLine), ...Points.dots(groups, X, Y)],
+    );
     const readout = Points.bind(svg, groups, "Roofline", "roof");
-    const rows = () => plainTable("Roofline", ["run", ...[X.label, Y.label, "roof there", "reached"].map((text) => ({ text, number: true }))], shown.map((run) => {
+    return [
+      element("div", { class: "controls" }, Study.groupChooser()),
+      Chart.frame("Roofline", svg, caption(hidden), () => table(shown), Chart.legend(groups), readout),
+    ];
+  }
+
+  function table(runs) {
+    const numbers = [X.label, Y.label, "roof there", "reached"].map((text) => ({ text, number: true }));
+    const row = (run) => {
       const roof = run[BANDWIDTH] ? height(run[X.name], [run[BANDWIDTH], run[WORKERS] ?? null]) : null;
-      return [`${run.number}: ${Data.name(run)}`, Format.value(run[X.name]), Format.value(run[Y.name], Y.unit), Format.value(roof, Y.unit), roof ? Format.value(run[Y.name] / roof, "share") : ""];
-    }));
-    return [element("div", { class: "controls" }, Study.groupChooser()), Chart.frame("Roofline", svg, caption(hidden), rows, Chart.legend(groups), readout)];
+      const reached = roof ? Format.value(run[Y.name] / roof, "share") : "";
+      const told = [Format.value(run[X.name]), Format.value(run[Y.name], Y.unit), Format.value(roof, Y.unit)];
+      return [`${run.number}: ${Data.name(run)}`, ...told, reached];
+    };
+    return plainTable("Roofline", ["run", ...numbers], runs.map(row));
   }
 
   function caption(hidden) {
-    const fewer = hidden ? ` The runs have ${hidden} more flat parts, too many to draw: look at a run to see its own.` : "";
-    return `Operations are multiplications, or what else is the work. The slope is the memory's peak bandwidth; the flat part is what the workers would do at this run's rate if they were never without work.${fewer}`;
+    const fewer = ` The runs have ${hidden} more flat parts, too many to draw: look at a run to see its own.`;
+    return (
+      "Operations are multiplications; of a run that has none, those that it did most of. " +
+      "The slope is the memory's peak bandwidth; the flat part is what the workers would do " +
+      `at the run's rate if they were never without work.${hidden ? fewer : ""}`
+    );
   }
 
   return { show };

@@ -1,39 +1,72 @@
 /* Two runs side by side. */
 const Sides = (() => {
-  function ratio(column, [first, second]) {
-    if (!Data.numeric(column) || typeof first[column.name] !== "number" || !first[column.name] || typeof second[column.name] !== "number") return "";
-    return `x ${Format.value(second[column.name] / first[column.name])}`;
+  function ratio(column, pair) {
+    const [first, second] = pair.map((run) => run[column.name]);
+    const known = Data.numeric(column) && first && second !== null;
+    return known ? `x ${Format.value(second / first)}` : "";
   }
 
   function differences(pair) {
-    const [first, second] = pair.map((run) => ({ ...Object.fromEntries(Data.identities.map((column) => [column.label, run[column.name]])), ...Data.settings(run) }));
-    return [...new Set([...Object.keys(first), ...Object.keys(second)])].filter((key) => first[key] !== second[key])
+    const [first, second] = pair.map((run) => ({
+      ...Object.fromEntries(Data.identities.map((column) => [column.label, run[column.name]])),
+      ...Data.settings(run),
+    }));
+    return [...new Set([...Object.keys(first), ...Object.keys(second)])]
+      .filter((key) => first[key] !== second[key])
       .map((key) => [key, ...[first, second].map((each) => Format.value(each[key] ?? "", Data.unitOf(key)))]);
   }
 
-  const measured = (pair) => Data.measures.filter((column) => pair.some((run) => run[column.name] !== null))
-    .map((column) => [column.label, ...pair.map((run) => Format.value(run[column.name], column.unit)), ratio(column, pair)]);
+  const measured = (pair) =>
+    Data.measures
+      .filter((column) => pair.some((run) => run[column.name] !== null))
+      .map((column) => [
+        column.label,
+        ...pair.map((run) => Format.value(run[column.name], column.unit)),
+        ratio(column, pair),
+      ]);
 
-  const heads = (what, pair) => [what, ...pair.map((run) => ({ text: `run ${run.number}`, number: true })), { text: "second / first", number: true }];
+  const heads = (what, pair) => [
+    what,
+    ...pair.map((run) => ({ text: `run ${run.number}`, number: true })),
+    { text: "second / first", number: true },
+  ];
 
-  function bars(run, width) {
-    const families = Data.families(run).map((family) => ({ key: family.name, label: family.name, shares: family.shares }));
-    if (!families.length) return Chart.nothing(`Run ${run.number}`, run.reason || "It counts no cycles of components.");
-    return Chart.frame(`Run ${run.number}: where the cycles went`, Bars.draw(families, Chart.width(width), 190), run.bottleneck, () => Bars.table(families, "components"));
+  function picker(label, key, runs) {
+    const options = pickable(runs, key).map((run) => [run.id, `${run.number}: ${Data.name(run)}`]);
+    return chooser(label, key, [["", "choose a run"], ...options], View.get(key));
+  }
+
+  const HELP =
+    "Choose two runs here, or in the table below: a run's number looks at it, " +
+    "its button 2nd takes it as the second run.";
+
+  function beside(pair, width) {
+    const across = Chart.width(width > 880 ? (width - 16) / 2 : width);
+    return element(
+      "div",
+      { class: "pair" },
+      pair.map((run) => {
+        const title = `Run ${run.number}: where the cycles went`;
+        return Bars.ofRun(run, title, across, element("p", {}, run.bottleneck ?? ""));
+      }),
+    );
+  }
+
+  function tables(pair) {
+    const differing = differences(pair);
+    const title = differing.length ? "What they were given that differs" : "They were given the same";
+    return [
+      plainTable(title, heads("setting", pair).slice(0, 3), differing),
+      plainTable("What was measured", heads("measure", pair), measured(pair)),
+    ].map((table) => element("div", { class: "wide" }, table));
   }
 
   function show(runs, width) {
     const pair = ["run", "other"].map((key) => Data.byId.get(View.get(key))).filter(Boolean);
-    const pickers = element("div", { class: "controls" }, [["First run", "run"], ["Second run", "other"]].map(([label, key]) =>
-      chooser(label, key, [["", "choose a run"], ...pickable(runs, key).map((run) => [run.id, `${run.number}: ${Data.name(run)}`])], View.get(key))));
-    if (pair.length < 2) return [pickers, element("p", { class: "soft" }, "Choose two runs here, or in the table below: a run's number looks at it, its button “2nd” takes it as the second run.")];
-    const across = width > 880 ? (width - 16) / 2 : width, differing = differences(pair);
-    return [
-      pickers,
-      element("div", { class: "pair" }, pair.map((run) => bars(run, across))), Bars.legend(),
-      element("div", { class: "wide" }, differing.length ? plainTable("What they were given that differs", heads("setting", pair).slice(0, 3), differing) : "They were given the same."),
-      element("div", { class: "wide" }, plainTable("What was measured", heads("measure", pair), measured(pair))),
-    ];
+    const pickers = [picker("First run", "run", runs), picker("Second run", "other", runs)];
+    const controls = element("div", { class: "controls" }, pickers);
+    if (pair.length < 2) return [controls, element("p", { class: "soft" }, HELP)];
+    return [controls, Bars.legend(), beside(pair, width), ...tables(pair)];
   }
 
   /* Those that the filter leaves, and the one that is chosen even if the filter hides it. */

@@ -293,6 +293,7 @@ def test_every_view_is_accessible(opened: Open, file: Path, scheme: str) -> None
     assert {view: found for view in views if (found := inaccessible(tab, view))} == {}
 
 
+@pytest.mark.slow
 def test_planted_what_is_not_accessible_is_found(opened: Open, file: Path) -> None:
     tab = opened(file)
     tab.evaluate("document.body.append(element('button'))")
