@@ -87,5 +87,5 @@ const Bars = (() => {
     return Chart.frame(title, draw(bars, width, MARGIN), "", () => table(bars, "components"), ...more);
   }
 
-  return { legend, draw, table, ofRun };
+  return { STATES, legend, draw, table, ofRun };
 })();

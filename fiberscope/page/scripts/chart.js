@@ -65,5 +65,5 @@ const Chart = (() => {
 
   const columnsOf = (columns) => columns.map((column) => [column.name, column.label]);
 
-  return { width, style, plot, groups, legend, frame, nothing, columnsOf };
+  return { SERIES, width, style, plot, groups, legend, asTable, frame, nothing, columnsOf };
 })();

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from fiberscope.page.chosen import carried
 from fiberscope.store import Store
 
 MOST_BYTES = 3_000_000  # of a page with 1,000 runs
+MOST_SECONDS = 10  # of the processor, for a store with 1e5 rows
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +85,15 @@ def test_a_thousand_runs_are_a_small_file(tmp_path: Path) -> None:
     made = study_data(study(tmp_path, runs=1000))
     assert len(made["ids"]) == len(set(made["ids"])) == 1000
     assert len(page(made, "t").encode()) < MOST_BYTES
+
+
+@pytest.mark.slow
+def test_a_page_of_a_large_store_is_made_quickly(tmp_path: Path) -> None:
+    made = study(tmp_path, runs=100_000)
+    began = time.process_time()
+    text = page(study_data(made), "t")
+    assert time.process_time() - began < MOST_SECONDS
+    assert len(text.encode()) < MOST_BYTES
 
 
 def test_no_name_ends_the_element_that_holds_it(data: dict[str, Any]) -> None:
