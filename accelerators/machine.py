@@ -17,7 +17,17 @@ from sim.names import family_name
 from workloads import Problem, Spgemm
 from workloads.errors import nearest
 
-__all__ = ["EVENT", "Accelerator", "Estimate", "Iteration", "Machine", "MemoryUse", "Model", "Traffic"]
+__all__ = [
+    "EVENT",
+    "Accelerator",
+    "Estimate",
+    "Iteration",
+    "Machine",
+    "MemoryUse",
+    "Model",
+    "TileRoom",
+    "Traffic",
+]
 
 EVENT = "event"  # the fidelity of components in a kernel, which every machine has
 
@@ -124,6 +134,25 @@ class Estimate(Model, Protocol):
 
 
 @dataclass(frozen=True)
+class TileRoom:
+    """The tiles that a machine is to be given, chosen for its operands.
+
+    Args:
+        kernel: what is computed, its operands in the order of ``Problem.given()``.
+        order: of the loops over tiles.
+        tiling: the method that chooses.
+        microtile: of how many coordinates each side of a tile is a multiple.
+        words: that a tile of each operand may take.
+    """
+
+    kernel: str
+    order: str
+    tiling: str
+    microtile: int
+    words: int
+
+
+@dataclass(frozen=True)
 class Accelerator(Generic[AnyConfiguration]):
     """The descriptor of an accelerator.
 
@@ -149,6 +178,9 @@ class Accelerator(Generic[AnyConfiguration]):
             that on the bottleneck where no part is near its peak.
         symbols: of the parameters and ``Problem.given()``, values for symbols to which the machine's
             ``spec.yaml`` gives none, and what is to be told of them, in a few words each.
+        tile_room: of the parameters, the tiles to be chosen for the operands before it is built; None if it
+            needs none.
+        tiled: of the parameters and a shape in microtiles by index, the parameters with these tiles.
         reads: the compression format in which it reads each operand from memory, where a converter can stand
             in front of it.
         iterations: of a model that has run, its iterations that have ended, if its algorithm has such.
@@ -170,6 +202,8 @@ class Accelerator(Generic[AnyConfiguration]):
         {},
         (),
     )
+    tile_room: Callable[[Any], TileRoom | None] = lambda _parameters: None
+    tiled: Callable[[Any, Mapping[str, int]], Any] = lambda parameters, _shape: parameters
     reads: Mapping[str, str] = field(default_factory=dict)
     iterations: Callable[[Any], Sequence[Iteration]] = lambda _model: ()
 

@@ -19,6 +19,7 @@ from fiberscope.report.collect import Checked, Timing
 from fiberscope.report.document import Report
 from fiberscope.report.timeline import Watch
 from fiberscope.states.files import StateFiles
+from fiberscope.tiling.machines import with_tiles
 from fiberscope.waveform import Waveform, recording
 from sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from workloads import Problem
@@ -82,7 +83,8 @@ def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, 
     """The model, its kernel built; parameters that only the engine finds at odds are the user's to mend."""
     parts = {"parts": checked(course.parts)} if course.parts else {}
     try:
-        model = kind.models[course.fidelity](configured, *problem.given(), **parts)
+        tiled = with_tiles(kind, configured, problem.given())
+        model = kind.models[course.fidelity](tiled, *problem.given(), **parts)
         if course.fidelity == EVENT:
             _complete(kind, cast(Machine, model))
     except BuildError:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from accelerators.extensor.configuration import ExTensorConfiguration
 from accelerators.extensor.machine import ExTensor
-from accelerators.extensor.tiles import symbols
+from accelerators.extensor.tiles import symbols, tile_room, tiled
 from accelerators.machine import Accelerator
 
 __all__ = ["ACCELERATOR", "ExTensor", "ExTensorConfiguration"]
@@ -21,5 +21,7 @@ ACCELERATOR = Accelerator(
     chosen=ExTensor.chosen,
     explained=ExTensor.explained,
     symbols=symbols,
+    tile_room=tile_room,
+    tiled=tiled,
     reads={"A": "csr", "B": "csr"},
 )

@@ -11,6 +11,8 @@ from accelerators.configuration import Bytes, Configuration
 from accelerators.extensor.layout import HALVES, SPARE_SLOTS
 from workloads.fibertree_format import RankFormat
 
+PUBLISHED = "published"  # the tiling that this machine chooses by itself
+
 
 class ProcessingElements(Configuration):
     """Number and make of the processing elements."""
@@ -87,6 +89,7 @@ class ExTensorConfiguration(CompositionParameters):
     intersection: Literal["skip", "two_finger"]
     pe: ProcessingElements
     llb: LastLevelBuffer
+    tiling: Literal["published", "conservative", "prescient", "d2t2", "d2t2-counted"]
     tile: Tile
     network: ElementNetwork
     stream: Stream
@@ -98,6 +101,8 @@ class ExTensorConfiguration(CompositionParameters):
         chosen = (self.tile.m, self.tile.k, self.tile.n)
         if any(chosen) and not all(chosen):
             raise ValueError(f"tile.m, tile.k, tile.n are {chosen}; give all three, or 0 for all three")
+        if all(chosen) and self.tiling != PUBLISHED:
+            raise ValueError(f"tiling {self.tiling} chooses the shape; leave tile.m, tile.k, tile.n at 0")
         return self
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import yaml
 
 from accelerators.errors import ConfigurationError
-from accelerators.extensor.configuration import ExTensorConfiguration, Tile
+from accelerators.extensor.configuration import PUBLISHED, ExTensorConfiguration, Tile
 from accelerators.extensor.operand import TILES, TiledOperand, tiled_a, tiled_b
+from accelerators.machine import TileRoom
 from workloads.canonical import CsrArray, Integers
 from workloads.fibertree import FiberTree
 
@@ -24,7 +25,8 @@ class Tiling:
     """A and B cut into tiles that fit the machine.
 
     The tiles' shape is the configuration's. Where that leaves it open, it is the published one of this
-    matrix, else ``STANDARD``; of either, M is halved (then the longer of N and K) until the tiles fit.
+    matrix, else ``STANDARD``; of either, and of one that a tiling chose for these operands (``tiled``), M is
+    halved (then the longer of N and K) until the tiles fit.
 
     ``choice`` says the shape and where it is from; it is empty if the configuration gives it.
 
@@ -40,13 +42,12 @@ class Tiling:
         self.parameters = parameters
         self.matrices = (a, b)
         self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
-        given = (parameters.tile.m, parameters.tile.k, parameters.tile.n)
-        self.shape, origin = (given, "") if all(given) else _known(a, b)
+        self.shape, origin = _first(parameters, a, b)
         wanted = self.shape
         self._cut()
         self._check_microtiles()
         excess = self._excess()
-        while excess and not all(given) and self.shape != (1, 1, 1):
+        while excess and origin and self.shape != (1, 1, 1):
             self.shape = _halved(self.shape)
             self._cut()
             excess = self._excess()
@@ -154,6 +155,39 @@ def published(a: CsrArray, b: CsrArray) -> tuple[Shape, str] | None:
         if all(matrix.shape[0] == row["rows"] and matrix.nnz == row["nonzeros"] for matrix in (a, b)):
             return (row["m"], row["k"], row["n"]), row["matrix"]
     return None
+
+
+def tile_room(parameters: ExTensorConfiguration) -> TileRoom | None:
+    """What a tile of each operand may take, an equal part of the last-level buffer; None for published tiles.
+
+    A word is half an element, as in trees of compressed fibers, where an element takes two.
+    """
+    if parameters.tiling == PUBLISHED:
+        return None
+    part = parameters.llb.size // (len("ABZ") * parameters.llb.halves)
+    words = part * 2 // (parameters.format.element // 8)
+    return TileRoom("Z[m,n] = A[m,k] * B[k,n]", "nkm", parameters.tiling, parameters.pe.tile, words)
+
+
+def tiled(parameters: ExTensorConfiguration, microtiles: Mapping[str, int]) -> ExTensorConfiguration:
+    """The parameters with the shape that their tiling has chosen for the operands, in microtiles."""
+    return parameters.model_copy(update={"tile": Tile(**microtiles)})
+
+
+def _first(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
+    """The shape to begin with, and where it is from; nowhere, if it is to be taken as it is.
+
+    Raises:
+        ConfigurationError: a tiling that this machine does not choose has chosen nothing.
+    """
+    given = (parameters.tile.m, parameters.tile.k, parameters.tile.n)
+    if parameters.tiling == PUBLISHED:
+        return (given, "") if all(given) else _known(a, b)
+    if not all(given):
+        raise ConfigurationError(
+            f"extensor: tiling {parameters.tiling} is chosen before the machine is built; give its shape"
+        )
+    return given, f"chosen by {parameters.tiling}"
 
 
 def _known(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:

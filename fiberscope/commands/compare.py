@@ -50,7 +50,8 @@ def compare(
     Runs the published matrices with the options of the published runs, with both models of memory; of a
     machine with several designs, all of them side by side. ``sage`` compares the predictor of formats,
     ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 14 of its paper; ``mint``
-    counts the gates of the variants of the format converter, by Yosys.
+    counts the gates of the variants of the format converter, by Yosys; ``tiles`` puts ways to tile side by
+    side, by traffic and on ExTensor.
 
     \b
     Examples:
@@ -61,6 +62,7 @@ def compare(
       fiberscope compare sage
       fiberscope compare sparseloop
       fiberscope compare sam 12 14
+      fiberscope compare tiles wiki-Vote
     """
     from accelerators.configuration import parse_settings
     from fiberscope.parts import parse_parts
@@ -130,6 +132,18 @@ def _sam(_name: str, figures: Sequence[str], _options: Mapping[str, Any]) -> tup
     runs, claims = experiments(figures, tell)
     rows = [asdict(run) for run in runs] + [asdict(claim) for claim in claims]
     return rows, experiment_tables(runs, claims)
+
+
+def _tiles(_name: str, matrices: Sequence[str], _options: Mapping[str, Any]) -> tuple[object, list[Table]]:
+    """Ways to tile, by the meter and on ExTensor."""
+    from fiberscope.commands.tile_tables import tile_tables
+    from fiberscope.study import tiles
+
+    moved = list(tiles.words(matrices or tiles.MATRICES, tell))
+    runs = list(tiles.ran(matrices or tiles.MATRICES, tell))
+    return {"words": [asdict(one) for one in moved], "runs": [asdict(one) for one in runs]}, tile_tables(
+        moved, runs
+    )
 
 
 def _mint(_name: str, cases: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
@@ -246,4 +260,5 @@ STUDIES: Final[Mapping[str, Study]] = {
     "sage": _sage,
     "sam": _sam,
     "sparseloop": _sparseloop,
+    "tiles": _tiles,
 }

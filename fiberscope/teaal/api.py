@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from accelerators.configuration import ConfigurationError, validated
+from accelerators.configuration import Configuration, ConfigurationError, validated
+from accelerators.machine import Accelerator
 from accelerators.yaml_layer import Entry
 from fiberscope.errors import VerificationError
 from fiberscope.problem import SECTION, ProblemMaker
@@ -26,6 +27,7 @@ from fiberscope.teaal.options import Options
 from fiberscope.teaal.report import Modelled, Solved, report
 from fiberscope.teaal.spacetime import Stamps, Watcher
 from fiberscope.teaal.specification import Specification
+from fiberscope.tiling.machines import with_tiles
 from workloads import Problem
 from workloads.canonical import CsrArray, canonical
 from workloads.fibertree import FiberTree
@@ -177,7 +179,7 @@ def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:
     """A machine's specification with the inputs of a problem; what the machine chooses follows from that."""
     assert drafted.machine is not None  # that solves the problem
     kind, configuration = drafted.machine
-    symbols, chosen = kind.symbols(configuration, *problem.given()) if drafted.missing else ({}, ())
+    symbols, chosen = _symbols(kind, configuration, problem.given()) if drafted.missing else ({}, ())
     return Prepared(drafted.with_symbols(symbols), inputs_of(problem), options, chosen, problem)
 
 
@@ -229,7 +231,14 @@ def _chosen(drafted: Draft, operands: Mapping[str, Given]) -> tuple[Mapping[str,
     assert drafted.machine is not None  # else all symbols have values
     kind, configuration = drafted.machine
     a, b = (_factor(operands[name], drafted, left=name == "A") for name in ("A", "B"))
-    return kind.symbols(configuration, a, b)
+    return _symbols(kind, configuration, (a, b))
+
+
+def _symbols(
+    kind: Accelerator[Any], configuration: Configuration, given: Sequence[CsrArray]
+) -> tuple[Mapping[str, float], tuple[str, ...]]:
+    """What the machine chooses, its tiles chosen before that where it asks for it."""
+    return kind.symbols(with_tiles(kind, configuration, given), *given)
 
 
 def _factor(given: Given, drafted: Draft, *, left: bool) -> CsrArray:

@@ -123,10 +123,18 @@ class _Search:
 
     def _by_reordering(self) -> Scheme:
         shapes = reorderings(self.kernel, self.edge, self.extents, self.options.rf_below_one)
-        candidates = [self._candidate(shape, factor) for factor, shape in shapes]
+        candidates = [
+            self._candidate(shape, factor) for factor, shape in shapes if factor == 1 or self._whole(shape)
+        ]
         best = _least(candidates)
         assert best.rf is not None
         return self._sized(best.rf, best.shape, tuple(candidates))
+
+    def _whole(self, shape: Shape) -> bool:
+        """Whether no summed index is cut too finely."""
+        return all(
+            shape[index] >= min(self.options.least, self.extents[index]) for index in self.kernel.contracted
+        )
 
     def _candidate(self, shape: Shape, factor: float | None = None) -> Candidate:
         iterations = iterations_of(self.kernel, self.known, shape)

@@ -33,6 +33,7 @@ class Options(BaseModel):
         grow: whether summed indices may grow once all others are as large as the tensor.
         tiles: whether the tensors are cut anew or base tiles are packed, of which shapes are then multiples.
         base: how the base tile follows from the capacity, or its edge.
+        least: the edge below which no summed index is cut: that of a machine's microtile.
         metric: of the size of tiles.
         search: over RF, or over a grid of shapes (with ``model: counted``).
         sample: the share of tiles that Corrs are collected from.
@@ -56,6 +57,7 @@ class Options(BaseModel):
     grow: Literal["none", "contracted"] = "none"
     tiles: Literal["cut", "packed"] = "cut"
     base: Base | int = "largest"
+    least: int = Field(default=1, ge=1)
     metric: str = "words"
     search: Literal["rf", "grid"] = "rf"
     sample: float = Field(default=1.0, gt=0.0, le=1.0)

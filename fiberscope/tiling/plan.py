@@ -40,6 +40,7 @@ class Methods:
         swiftiles: let Tailors guess its side from a sample of tiles.
         microtile: side of DRT's.
         panel: columns of microtiles of DRT's panel.
+        step: of which sides of squares are multiples.
     """
 
     compare: Sequence[str] = ()
@@ -47,6 +48,7 @@ class Methods:
     swiftiles: bool = False
     microtile: int = MICROTILE
     panel: int = PANEL
+    step: int = 1
 
     def check(self) -> None:
         """Refuse a method that there is not.
@@ -150,16 +152,13 @@ def plan(
     if not all(tensor.nonzeros for tensor in tensors.values()):
         names = [name for name in METHODS if name in {"conservative", "d2t2", *methods.compare} - {"drt"}]
         return made({name: Scheme(name, extents, 0, True) for name in names}, dynamic)
-    squares = _squares(
-        Squares(kernel, tensors, capacity, metric_called(options.metric)), max(base.values()), methods
-    )
-    judge = (
-        (lambda shape: measure(kernel, tensors, shape, output=options.output).total)
-        if kernel.is_product
-        else None
-    )
-    chosen = optimise(kernel, tensors, capacity, options, statistics, judge)
-    return made({**squares, "d2t2": chosen}, dynamic)
+    squares = Squares(kernel, tensors, capacity, metric_called(options.metric), methods.step)
+
+    def judge(shape: Shape) -> float:
+        return measure(kernel, tensors, shape, output=options.output).total
+
+    chosen = optimise(kernel, tensors, capacity, options, statistics, judge if kernel.is_product else None)
+    return made({**_squares(squares, max(base.values()), methods), "d2t2": chosen}, dynamic)
 
 
 def _squares(squares: Squares, least: int, methods: Methods) -> dict[str, Scheme]:

@@ -51,12 +51,14 @@ class Squares:
         tensors: by name, ranks as the kernel writes them.
         capacity: of each operand's buffer, in the metric's unit.
         metric: of tiles.
+        step: of which sides that are searched are multiples.
     """
 
     kernel: Kernel
     tensors: Mapping[str, SparseTensor]
     capacity: int
     metric: Metric
+    step: int = 1
 
     @property
     def extents(self) -> dict[str, int]:
@@ -89,15 +91,15 @@ class Squares:
         return self._largest(least, lambda one: one.overflowing <= overflowing, scan)
 
     def _largest(self, least: int, accepts: _Accepts, scan: bool) -> Square:
-        search = self._scanned if scan else self._halved
-        return search(least, max(least, *self.extents.values()), accepts)
+        low, high = (-(-side // self.step) for side in (least, max(least, *self.extents.values())))
+        return self._scanned(low, high, accepts) if scan else self._halved(low, high, accepts)
 
     def _halved(self, low: int, high: int, accepts: _Accepts) -> Square:
-        """By halving; the largest that was tried and accepted."""
-        best = self.of(self.held(low), low)
+        """By halving, in steps; the largest that was tried and accepted."""
+        best = self._tried(low)
         while low < high:
             middle = (low + high + 1) // 2
-            found = self.of(self.held(middle), middle)
+            found = self._tried(middle)
             if accepts(found):
                 low, best = middle, found
             else:
@@ -106,12 +108,17 @@ class Squares:
 
     def _scanned(self, low: int, high: int, accepts: _Accepts) -> Square:
         """By trying all; what cannot be accepted even with a single fiber a tile is not cut."""
-        for side in range(high, low, -1):
+        for steps in range(high, low, -1):
+            side = steps * self.step
             if accepts(self.of(self._at_least(side), side)):
-                found = self.of(self.held(side), side)
+                found = self._tried(steps)
                 if accepts(found):
                     return found
-        return self.of(self.held(low), low)
+        return self._tried(low)
+
+    def _tried(self, steps: int) -> Square:
+        side = steps * self.step
+        return self.of(self.held(side), side)
 
     def _at_least(self, side: int) -> list[Integers]:
         """What the nonempty tiles of each input take at least, by their nonzeros."""
