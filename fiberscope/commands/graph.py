@@ -10,6 +10,7 @@ import typer
 
 from fiberscope.commands.delivery import delivering
 from fiberscope.commands.graph_compile import compile_, gallery
+from fiberscope.commands.graph_orders import cascade, orders
 from fiberscope.commands.graph_source import (
     Formats,
     Order,
@@ -56,7 +57,7 @@ _Rewrites = Annotated[
 ]
 _Graph = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="The graph; <graph>_optimised.gv by default."),
+    typer.Option("--output", "-o", metavar="FILE.gv", help="The graph; named after its source by default."),
 ]
 
 
@@ -112,7 +113,9 @@ def run(
     _check_files(context, given)
     chosen = parse_settings(settings or [])
     with delivering(json, quiet, vcd, states) as deliver, watched(quiet) as tell:
-        asked = partial(run_graph, graph_of(source, formats, order), given, chosen, config, exact=exact)
+        asked = partial(
+            run_graph, graph_of(source, formats, order, given), given, chosen, config, exact=exact
+        )
         asked = partial(asked, histograms=histograms, cycle_limit=cycle_limit)
         report = asked(waveform=waveform, states=states, progress=tell)
     deliver(report)
@@ -216,7 +219,8 @@ def cost(
     from fiberscope.graph.cost.line import cost_line, cost_table
     from fiberscope.graph.run import prepare
 
-    ready = prepare(graph_of(source, formats, order), tensors_by_name(tensors), exact=exact)
+    given = tensors_by_name(tensors)
+    ready = prepare(graph_of(source, formats, order, given), given, exact=exact)
     found = estimated(ready)
     print(cost_line(ready.graph, found))
     show([cost_table(ready.graph, found)] if streams else [], markdown=False)
@@ -256,3 +260,5 @@ graph.command("compile")(compile_)
 graph.command()(export)
 graph.command()(rtl)
 graph.command()(gallery)
+graph.command()(orders)
+graph.command()(cascade)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.graph_source import Formats, Order, compiled
+from fiberscope.commands.graph_source import AUTO, Formats, Order, Tensors, chosen, compiled, tensors_by_name
+from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _Json = Annotated[
 
 def compile_(
     expression: _Expression,
+    tensors: Tensors = None,
     formats: Formats = None,
     order: Order = "",
     reorder: _Reorder = "",
@@ -62,6 +64,8 @@ def compile_(
     What the left side lacks is summed over, term by term. Primitives are counted as in Table 1 of the Sparse
     Abstract Machine; blocks are those of the graph.
 
+    Tensors are for --order auto, which guesses the order that takes the fewest cycles from their statistics.
+
     \b
     Examples:
       fiberscope graph compile "X(i,j) = B(i,k) * C(k,j)" --format "X:ss,B:ss,C:ss" --order i,k,j -o ikj.gv
@@ -76,6 +80,10 @@ def compile_(
     if parallelize:
         refuse_parallel(parallelize)
     names = ",".join([*["locate"] * locate, *[optimise] * bool(optimise)])
+    given = tensors_by_name(tensors)
+    if given and order != AUTO:
+        raise InputError("tensors are of --order auto alone, which goes by their statistics; leave them out")
+    formats, order = chosen(expression, formats, order, given)
     made = compiled(expression, formats, order, reorder=reorder, factor=factor, optimise=names)
     if output is not None:
         write_gv(made.graph, output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
     from fiberscope.graph.netlist import Graph
 
 __all__ = [
+    "AUTO",
     "Formats",
     "Order",
     "Source",
     "Tensors",
+    "chosen",
     "compiled",
     "file_of_graph",
     "graph_of",
@@ -26,6 +29,7 @@ __all__ = [
     "tensors_by_name",
 ]
 
+AUTO = "auto"
 Source = Annotated[
     str,
     typer.Argument(metavar="FILE.gv|EXPRESSION", help="A graph, or X(i,j) = B(i,k) * C(k,j) to be compiled."),
@@ -41,7 +45,9 @@ Formats = Annotated[
 ]
 Order = Annotated[
     str,
-    typer.Option("--order", metavar="i,k,j", help="All loops, outermost first; else as the formats ask."),
+    typer.Option(
+        "--order", metavar="i,k,j", help="All loops, outermost first; else as the formats ask; auto: a guess."
+    ),
 ]
 Tensors = Annotated[
     list[str] | None,
@@ -57,15 +63,17 @@ def file_of_graph(source: str) -> Path | None:
     return None if "=" in source and not path.is_file() else path
 
 
-def graph_of(source: str, formats: list[str] | None, order: str) -> Graph | Path:
-    """A graph that was compiled, or the file of one.
+def graph_of(
+    source: str, formats: list[str] | None, order: str, given: Mapping[str, object] | None = None
+) -> Graph | Path:
+    """A graph that was compiled, or the file of one; ``given`` are the operands, for the order ``auto``.
 
     Raises:
         InputError: it cannot be compiled, or a file comes with what is said of an expression.
     """
     path = file_of_graph(source)
     if path is None:
-        return compiled(source, formats, order).graph
+        return compiled(source, *chosen(source, formats, order, given)).graph
     if formats or order:
         raise InputError(f"{path}: --format and --order are of an expression; a graph says its own")
     return path
@@ -82,6 +90,24 @@ def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str
 
     made, file = graph_of(source, formats, order), file_of_graph(source)
     return "graph" if file is None else file.stem, made if isinstance(made, Graph) else read_gv(made)
+
+
+def chosen(
+    expression: str, formats: list[str] | None, order: str, given: Mapping[str, object] | None
+) -> tuple[list[str] | None, str]:
+    """Formats and the order; ``auto`` becomes the one that is expected to take the fewest cycles.
+
+    Raises:
+        InputError: ``auto`` without operands.
+    """
+    if order != AUTO:
+        return formats, order
+    if not given:
+        raise InputError("--order auto goes by statistics of the tensors; give them, as in B=wiki-Vote")
+    from fiberscope.graph.compiler.choice import candidates_of_text
+
+    best = candidates_of_text(expression, formats or [], given)[0]
+    return best.format_texts, ",".join(best.order)
 
 
 def compiled(

@@ -92,6 +92,8 @@ def _operation(expression: Operation, operands: list[Points], sizes: Mapping[str
     left, right = operands
     if name == "mul":
         return _joined(left, right, sizes, np.multiply)
+    if name == "take":
+        return _joined(left, right, sizes, lambda _one, other: other)
     if name == "div":
         return _joined(left, right, sizes, np.divide)
     if name == "max":

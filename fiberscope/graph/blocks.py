@@ -203,7 +203,7 @@ _MAKERS: Mapping[str, Callable[[str, Node, Context], StreamBlock]] = {
     "repsiggen": _plain(RepeatSignalGenerator),
     "intersect": _joining(Intersect),
     "union": _joining(Union),
-    **dict.fromkeys(("mul", "add", "max", "div", *BINARY), _alu),
+    **dict.fromkeys(("mul", "add", "max", "div", "take", *BINARY), _alu),
     **dict.fromkeys(("exp", "fp_exp", "sqrt", "neg", "abs"), _unary),
     "reduce": _reduce,
     "crddrop": _dropper,

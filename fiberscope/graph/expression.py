@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 UNARY = ("exp", "sqrt", "neg", "abs")
-BINARY = ("mul", "add", "sub", "max", "div")
+BINARY = ("mul", "add", "sub", "max", "div", "take")
 ACCUMULATORS = ("spaccumulator", "accumulate")
 THROUGH = {"stopdrop": "in", "emptystopdrop": "in", "bitvector": "crd", "chunk": "bv"}
 

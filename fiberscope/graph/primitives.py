@@ -103,8 +103,8 @@ PRIMITIVES: Mapping[str, Primitive] = {
         "green3",
     ),
     "locate": Primitive(
-        (Port("crd", (CRD,)), Port("ref", (REF,)), Port("base", (REF, CRD), optional=True)),
-        (Port("crd", (CRD,)), Port("ref", (REF,)), Port("located", (REF,))),
+        (Port("crd", (CRD,)), Port("ref", (REF, CRD)), Port("base", (REF, CRD), optional=True)),
+        (Port("crd", (CRD,)), Port("located", (REF,))),
         {"index": None, "tensor": None, "mode": None},
         "Locate {index}: {tensor}{mode}",
         "green4",
@@ -138,7 +138,10 @@ PRIMITIVES: Mapping[str, Primitive] = {
         "purple",
     ),
     "union": Primitive(_PAIR_IN, _PAIR_OUT, {"index": None}, "union {index}", "purple"),
-    **{name: _alu() for name in ("mul", "add", "fp_mul", "fp_add", "max", "fp_max", "smax", "div", "fp_div")},
+    **{
+        name: _alu()
+        for name in ("mul", "add", "fp_mul", "fp_add", "max", "fp_max", "smax", "div", "fp_div", "take")
+    },
     **{name: _unary() for name in ("exp", "fp_exp", "sqrt", "neg", "abs")},
     "reduce": Primitive(
         (Port("val", (VAL,)), Port("crd", (CRD,), optional=True)),

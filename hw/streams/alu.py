@@ -15,7 +15,9 @@ from sim.component import Input
 from sim.errors import SimulationError
 from sim.names import nearest
 
-MULTIPLY, ADD, SUBTRACT, DIVIDE, MAXIMUM, MINIMUM, EXP, SIN, COS, SQRT, ABSOLUTE, NEGATE, SQUARE = range(13)
+MULTIPLY, ADD, SUBTRACT, DIVIDE, MAXIMUM, MINIMUM, EXP, SIN, COS, SQRT, ABSOLUTE, NEGATE, SQUARE, TAKE = (
+    range(14)
+)
 
 BINARY = {
     "mul": MULTIPLY,
@@ -24,6 +26,7 @@ BINARY = {
     "div": DIVIDE,
     "max": MAXIMUM,
     "min": MINIMUM,
+    "take": TAKE,  # the second operand, where both are
 }
 UNARY = {
     "exp": EXP,
@@ -78,7 +81,7 @@ class Arithmetic(StreamBlock):
             return other if other < one else one
         if code == DIVIDE:
             return one / other if other != 0.0 else _over_zero(one, other)
-        return _function(code, one)
+        return other if code == TAKE else _function(code, one)
 
 
 def _over_zero(one: float, zero: float) -> float:
@@ -120,7 +123,7 @@ class Alu(Arithmetic):
 
     Args:
         name: instance name.
-        operation: ``"mul"``, ``"add"``, ``"sub"``, ``"div"``, ``"max"`` or ``"min"``.
+        operation: ``"mul"``, ``"add"``, ``"sub"``, ``"div"``, ``"max"``, ``"min"`` or ``"take"``, the second.
         negate: whether the first and the second operand change their sign before.
         quirks: see ``StreamBlock``.
 

@@ -21,10 +21,11 @@ MISSING = -1  # instead of a reference
 class Locator(StreamBlock):
     """Finds for each coordinate of one operand the reference that another has for it.
 
-    Interface: coordinates on ``in_crd`` with references on ``in_ref``, of one shape, and on ``in_base``, if
-    it is connected, for each of them the fiber of the level to look in, else its first. A coordinate that is
-    found leaves on ``out_crd``, with its reference on ``out_ref`` and the one found on ``out_ref2``. One that
-    is not found is dropped, or leaves N on all three if ``missing_empty``; so does N. Stops pass.
+    Interface: coordinates on ``in_crd`` with references, or any stream of their shape, on ``in_ref``, and on
+    ``in_base``, if it is connected, for each of them the fiber of the level to look in, else its first. A
+    coordinate that is found leaves on ``out_crd``, with its reference on ``out_ref`` and the one found on
+    ``out_ref2``. One that is not found is dropped, or leaves N on all three if ``missing_empty``; so does N.
+    Stops pass.
 
     Timing: a token a cycle, when all inputs show one; a search takes what the subclass says.
 
@@ -40,7 +41,7 @@ class Locator(StreamBlock):
 
     PORTS: ClassVar[tuple[Port, ...]] = (
         Input("in_crd", CRD),
-        Input("in_ref", REF),
+        Input("in_ref", ANY),
         Input("in_base", ANY, optional=True),
         output_stream("out_crd", CRD),
         output_stream("out_ref", REF),

@@ -18,6 +18,7 @@ FOLDED: Mapping[str, Callable[..., float]] = {
     "sub": lambda one, other: one - other,
     "mul": lambda one, other: one * other,
     "div": lambda one, other: one / other,
+    "take": lambda _one, other: other,
     "neg": lambda one: -one,
 }
 

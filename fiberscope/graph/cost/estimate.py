@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +18,14 @@ from fiberscope.graph.cost.expected import (
     thinned,
     united,
 )
-from fiberscope.graph.cost.statistics import TensorStatistics
-from fiberscope.graph.nests import Nests, drops_empty, in_order, nests_of
+from fiberscope.graph.cost.statistics import LevelStatistics, TensorStatistics
+from fiberscope.graph.nests import Nests, accumulated, drops_empty, in_order, nests_of
 from fiberscope.graph.netlist import Graph, Node
 
 __all__ = ["Estimate", "Inestimable", "estimate"]
+
+
+ACCUMULATORS = ("spaccumulator", "accumulate")
 
 
 class Inestimable(ValueError):  # noqa: N818 - what it says is about the graph, not an error of its user
@@ -36,12 +39,13 @@ class Estimate:
     Args:
         streams: by node and output.
         work: by node the tokens that it takes or makes, whichever are more: about its cycles.
-        depth: blocks on the longest path, each of which has a token for a cycle.
+        cycles: of all phases; a block ends at the soonest a cycle behind those that feed it, its work done,
+            and an accumulator that sends at the end has all of that before it. Nothing stalls.
     """
 
     streams: Mapping[tuple[str, str], Expected]
     work: Mapping[str, float]
-    depth: int
+    cycles: float
 
     @property
     def tokens(self) -> float:
@@ -53,39 +57,37 @@ class Estimate:
         """The block with the most work, which bounds the cycles from below."""
         return max(self.work, key=self.work.__getitem__)
 
-    @property
-    def cycles(self) -> float:
-        """Those of the busiest block and of the way to the end: about the graph's, if nothing stalls."""
-        return self.work[self.busiest] + self.depth
-
 
 def estimate(graph: Graph, statistics: Mapping[str, TensorStatistics]) -> Estimate:
     """Estimate the tokens of a graph.
 
     Args:
-        graph: checked, of one phase.
-        statistics: of its tensors, by name.
+        graph: checked.
+        statistics: of the tensors that it is given, by name; those of what a phase writes are estimated.
 
     Raises:
         Inestimable: it has blocks that are not known here.
     """
-    if len(graph.phases) > 1:
-        raise Inestimable("it runs in phases after one another")
     walk = _Walk(graph, statistics)
-    for node in in_order(graph):
-        walk.visit(node)
-    return Estimate(walk.streams, walk.work, max(walk.depth.values()))
+    cycles = 0.0
+    for phase in graph.phases:
+        nodes = [node for node in in_order(graph) if node.phase == phase]
+        for node in nodes:
+            walk.visit(node)
+        cycles += max(walk.ends[node.name] for node in nodes)
+        walk.take_results([node for node in nodes if node.type == "fiberwrite"])
+    return Estimate(walk.streams, walk.work, cycles)
 
 
 class _Walk:
     """Goes along the streams; a block's turn comes when all that feeds it has been seen."""
 
     def __init__(self, graph: Graph, statistics: Mapping[str, TensorStatistics]) -> None:
-        self._graph, self._statistics = graph, statistics
+        self._graph, self._statistics = graph, dict(statistics)
         self._nests: Nests = nests_of(graph)
         self.streams: dict[tuple[str, str], Expected] = {}
         self.work: dict[str, float] = {}
-        self.depth: dict[str, int] = {}
+        self.ends: dict[str, float] = {}
 
     def visit(self, node: Node) -> None:
         """Estimate what a block makes of what it is fed."""
@@ -94,10 +96,6 @@ class _Walk:
             for stream in self._graph.streams_into(node)
             if stream.input != "skip"
         }
-        before = (
-            self.depth[stream.source] for stream in self._graph.streams_into(node) if stream.input != "skip"
-        )
-        self.depth[node.name] = 1 + max(before, default=0)
         rule = getattr(self, f"_{node.type}", None)
         if rule is None and not any(name.startswith("val") for name in fed):
             raise Inestimable(f"{node} makes a stream that cannot be estimated")
@@ -105,10 +103,49 @@ class _Walk:
         self.streams.update({(node.name, output): one for output, one in made.items()})
         most = max(one.tokens for one in (*made.values(), *fed.values()))
         self.work[node.name] = max(most, self.work.get(node.name, 0.0))
+        self.ends[node.name] = max(
+            self.work[node.name], self._fed_until(node) + 1 + self._sent_behind(node, made)
+        )
+
+    def _fed_until(self, node: Node) -> float:
+        forward = (stream for stream in self._graph.streams_into(node) if stream.input != "skip")
+        return max((self.ends[stream.source] for stream in forward), default=0.0)
+
+    def _sent_behind(self, node: Node, made: Mapping[str, Expected]) -> float:
+        """Tokens that a block sends when all that it takes has come."""
+        return made["val"].tokens if node.type in ACCUMULATORS and _collects_all(node) else 0.0
+
+    def take_results(self, writers: Sequence[Node]) -> None:
+        """Have what was written read by the phases behind."""
+        for tensor in dict.fromkeys(node["tensor"] for node in writers):
+            form = self._graph.formats.get(tensor)
+            levels = {int(n["mode"]): n for n in writers if n["tensor"] == tensor and not n.writes_values}
+            if form is not None and sorted(levels) == sorted(form.order):
+                made = tuple(self._written(levels, form.order[: 1 + level]) for level in range(len(levels)))
+                self._statistics[tensor] = TensorStatistics(form, made)
+
+    def _written(self, writers: Mapping[int, Node], dimensions: Sequence[int]) -> LevelStatistics:
+        """The level of the last of these dimensions, from the stream of its coordinates."""
+        stream = self._graph.feeding(writers[dimensions[-1]], "crd")
+        assert stream is not None
+        crd = self.streams[stream.source, stream.output]
+        spread = {dimension: crd.spread[writers[dimension]["index"]] for dimension in dimensions}
+        return LevelStatistics(len(spread[dimensions[-1]]), crd.count, crd.filled, spread)
 
     def _fiberlookup(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        made = self._scanned(node, fed.get("ref", ROOT))
+        references = fed.get("ref", ROOT)
+        if node["format"] == "bitvector":
+            raise Inestimable(f"{node} makes words of bits, which are not estimated")
+        dense = node["format"] == "dense"
+        made = self._whole(node, references) if dense else self._scanned(node, references)
         return {"crd": made, "ref": made}
+
+    def _whole(self, node: Node, references: Expected) -> Expected:
+        """All coordinates for each of these references."""
+        size = self._statistics[node["tensor"]].level(int(node["mode"])).size
+        spread = {name: where * size for name, where in references.spread.items()}
+        spread[node["index"]] = np.full(size, references.count)
+        return Expected(references.count * size, spread, references, references.count, references.spread)
 
     def _scanned(self, node: Node, references: Expected) -> Expected:
         """The fibers of these references, by how full they are at the coordinates of outer loops."""
@@ -151,7 +188,7 @@ class _Walk:
         return None
 
     def _locate(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        return {"crd": fed["crd"], "ref": fed["ref"], "located": fed["crd"]}
+        return {"crd": fed["crd"], "located": fed["crd"]}
 
     def _repsiggen(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {"repsig": fed["crd"]}
@@ -202,22 +239,38 @@ class _Walk:
         return {"outer": fed["inner"], "inner": fed["inner"]}
 
     def _spaccumulator(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        values, outer, inner = fed["val"], node["in1"], node["in0"]
-        elements = min(distinct(values, outer, inner), values.count)
-        hit = 1 - np.exp(-values.spread[outer])
-        rows = min(float(hit.sum()), elements)
-        above = Expected(rows, {outer: hit}, ROOT, min(rows, 1.0))
-        spread = scaled({name: values.spread[name] for name in (outer, inner)}, elements)
-        made = Expected(elements, spread, above, rows, dict(above.spread))
-        overlap = node["order"] == "1"  # a row leaves while the next one comes
-        self.work[node.name] = max(values.count, made.tokens) if overlap else values.count + made.tokens
-        return {"crd_outer": above, "crd_inner": made, "val": made}
+        return self._accumulated(node, fed["val"], ("crd_outer", "crd_inner"), (node["in1"], node["in0"]))
+
+    def _accumulated(
+        self, node: Node, values: Expected, outputs: Sequence[str], names: Sequence[str]
+    ) -> dict[str, Expected]:
+        """The different coordinates of the points that come, level by level."""
+        made, level = {}, ROOT
+        for number, output in enumerate(outputs, start=1):
+            kept = names[:number]
+            count = min(distinct(values, kept), values.count)
+            spread = scaled({name: values.spread[name] for name in kept}, count)
+            level = Expected(count, spread, level, level.count, level.spread)
+            made[output] = level
+        taken, sent = values.count, level.tokens
+        self.work[node.name] = taken + sent if _collects_all(node) else max(taken, sent)
+        return {**made, "val": level}
+
+    def _accumulate(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        names = accumulated(node)
+        outputs = [f"crd[{number}]" for number in range(len(names))]
+        return self._accumulated(node, fed["val"], outputs, names)
 
     def _stopdrop(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {"out": Expected(fed["in"].count, fed["in"].spread)}
 
     def _fiberwrite(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {}
+
+
+def _collects_all(node: Node) -> bool:
+    """Whether an accumulator has no outer loop whose coordinates are complete before the end."""
+    return int(node["order"]) == len(accumulated(node))
 
 
 def _with_missing(references: Expected, points: Expected) -> Expected:

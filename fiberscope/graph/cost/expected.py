@@ -140,21 +140,25 @@ def thinned(before: Expected, count: float, spread: Spread, parent: Expected | N
     return Expected(count, spread, parent, filled, scaled(where, filled))
 
 
-def distinct(points: Expected, outer: str, inner: str) -> float:
-    """How many different pairs of coordinates the points of a stream have.
+def distinct(points: Expected, names: Sequence[str]) -> float:
+    """How many different coordinates, or tuples of them, the points of a stream have.
 
-    Where the inner one is the stream's last loop, no fiber has a coordinate twice; otherwise points may lie
-    anywhere.
+    No fiber has a coordinate of its own loop twice: each hits one as often as there are fibers. Over other
+    loops the points may lie anywhere.
     """
-    above = points.parent.points if points.parent else None
-    last = above is not None and outer in above.spread and inner not in above.spread
-    throws = above if above is not None and last else points
+    last = list(points.spread)[-1]
+    above = points.parent.points if points.parent and last in names else None
+    throws = points if above is None else above
+    inner = names[-1] if above is None else last
     if not throws.count:
         return 0.0
-    rows, row_counts = bucketed(throws.spread[outer])
-    columns, column_counts = bucketed(points.spread[inner] / throws.count)
-    missed = (1 - np.minimum(1, columns))[None, :] ** rows[:, None]
-    return float((np.outer(row_counts, column_counts) * (1 - missed)).sum())
+    hits, cells = np.ones(1), np.ones(1)
+    for name in (one for one in names if one != inner):
+        shares, sizes = bucketed(throws.spread[name] / throws.count)
+        hits, cells = np.outer(hits, shares).ravel(), np.outer(cells, sizes).ravel()
+    chances, sizes = bucketed(points.spread[inner] / throws.count)
+    missed = (1 - np.minimum(1, chances))[None, :] ** (hits * throws.count)[:, None]
+    return float((np.outer(cells, sizes) * (1 - missed)).sum())
 
 
 def bucketed(counts: Values) -> tuple[Values, Values]:

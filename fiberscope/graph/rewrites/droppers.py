@@ -79,7 +79,7 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
     if scanner["format"] not in FULL or scanner["tensor"] in {one["tensor"] for one in graph.writers}:
         return None
     output = fed_by(graph, scanner, "ref")
-    while output is not None and _passes_on(graph.nodes[output[0]], output[1]):
+    while output is not None and _passes_on(graph.nodes[output[0]]):
         node = graph.nodes[output[0]]
         output = fed_by(graph, node, output[1] if node.type == "intersect" else "ref")
     if output is None:
@@ -90,9 +90,9 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
     return output if stored and full else None
 
 
-def _passes_on(node: Node, output: str) -> bool:
+def _passes_on(node: Node) -> bool:
     """Whether references come out of a block as they went in."""
-    return node.type in ("repeat", "intersect") or (node.type == "locate" and output == "ref")
+    return node.type in ("repeat", "intersect")
 
 
 def _scanner_of(graph: Graph, output: Output) -> Node | None:

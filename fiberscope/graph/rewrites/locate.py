@@ -65,32 +65,23 @@ def _may_be_missing(graph: Graph, output: Output | None) -> bool:
 
 
 def _locate(graph: Graph, joiner: Node, number: int) -> None:
-    """Take one operand out of a joiner, and have its references located behind it."""
+    """Take one operand out of a joiner, and have its references located from what the others have.
+
+    The locator asks for every coordinate: what goes along with these in the place of a reference are the
+    coordinates themselves, since an operand's reference may be N.
+    """
     ways = ways_of(graph, joiner)
     scanner = graph.nodes[ways[number].crd[0]]
     own = {name: scanner[name] for name in ("index", "tensor", "mode")} | phase_of(scanner)
     left = [way for way in ways if way != ways[number]]
     locator = graph.add("locate", fresh(graph), **own)
-    _lead_through(graph, joiner, locator, ways, number)
-    crd, ref = (
-        (left[0].crd, left[0].ref)
-        if len(left) == 1
-        else (
-            (joiner.name, "crd"),
-            (joiner.name, f"ref[{ways.index(left[0])}]"),
-        )
-    )
-    feed(graph, crd, locator, "crd")
-    feed(graph, ref, locator, "ref")
+    outputs = {"crd": "crd", f"ref[{number}]": "located"}
+    redirect(graph, {(joiner.name, old): (locator.name, new) for old, new in outputs.items()})
+    crd = left[0].crd if len(left) == 1 else (joiner.name, "crd")
+    for port in ("crd", "ref"):
+        feed(graph, crd, locator, port)
     _feed_base(graph, scanner, locator, crd)
     with_ways(graph, joiner, left, {ways.index(way): new for new, way in enumerate(left)})
-
-
-def _lead_through(graph: Graph, joiner: Node, locator: Node, ways: list[Way], number: int) -> None:
-    """Have what read the joiner's coordinates and the located references read the locator."""
-    first = next(old for old, way in enumerate(ways) if way != ways[number])
-    outputs = {"crd": "crd", f"ref[{first}]": "ref", f"ref[{number}]": "located"}
-    redirect(graph, {(joiner.name, old): (locator.name, new) for old, new in outputs.items()})
 
 
 def _feed_base(graph: Graph, scanner: Node, locator: Node, crd: Output) -> None:

@@ -1,0 +1,50 @@
+"""Cascades of TeAAL as stream graphs, as the traces of their specifications, as the machines built by hand.
+
+    python benchmarks/cascades.py [MATRIX [MACHINE ...]]
+
+Without a matrix a random one that takes seconds. The graph has unbounded channels, once as it is lowered and
+once rewritten (``locate`` and ``dead-droppers``).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import fiberscope
+from fiberscope.graph import run
+from fiberscope.graph.compiler.cascades import additions_of, graph_of_cascade
+from fiberscope.graph.rewrites import rewritten
+from fiberscope.teaal.api import model, specified
+
+MACHINES = ("gamma", "outerspace", "extensor")
+RANDOM = "uniform:rows=200,cols=200,nonzeros=1200,seed=1"
+REWRITES = ("locate", "dead-droppers")
+
+
+def rows(name: str, matrix: str) -> list[str]:
+    """A table's rows of one machine: the counts and cycles of each way."""
+    graph = graph_of_cascade(specified(name, {})).graph
+    operands, unbounded = {"A": matrix, "B": matrix}, {"depth": 0}
+    found = []
+    for title, one in (("graph", graph), ("graph, rewritten", rewritten(graph, REWRITES))):
+        report = run(one, operands, unbounded)
+        found.append((title, report.operations["multiply"], additions_of(report), report.cycles))
+    for title, report in (("trace", model(name, matrix)), ("machine", fiberscope.simulate(name, matrix))):
+        counts = report.operations
+        found.append((title, counts["multiply"], counts.get("add", 0), report.cycles))
+    return [f"| {name} | {title} | {m:,} | {a:,} | {c:,} |" for title, m, a, c in found]
+
+
+def main(matrix: str = RANDOM, *machines: str) -> None:
+    """Print the table."""
+    print("| cascade | as | multiplies | additions | cycles |")
+    print("| --- | --- | --- | --- | --- |")
+    for name in machines or MACHINES:
+        print("\n".join(rows(name, matrix)), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

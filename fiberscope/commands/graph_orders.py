@@ -1,0 +1,66 @@
+"""``fiberscope graph orders`` and ``cascade``: loops in the order of least cost, or as a mapping says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fiberscope.commands.graph_source import Formats, Tensors, tensors_by_name
+from fiberscope.commands.options import Exact, Settings
+from fiberscope.report.files import check_outputs
+
+__all__ = ["cascade", "orders"]
+
+_Expression = Annotated[str, typer.Argument(metavar="EXPRESSION", help="X(i,j) = B(i,k) * C(k,j).")]
+_Specification = Annotated[
+    str, typer.Argument(metavar="SPECIFICATION", help="gamma, outerspace, extensor, or a YAML file.")
+]
+_Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE.gv", help="The graph; named after its source by default."),
+]
+
+
+def orders(
+    expression: _Expression, tensors: Tensors = None, formats: Formats = None, exact: Exact = False
+) -> None:
+    """Estimate every order of an expression's loops from statistics of its tensors: a guess, without a run.
+
+    Operands whose format says nothing of the order of their levels (C:ss, not C:ss:10) are stored as each
+    order asks. The first of the list is what --order auto takes.
+
+    \b
+    Examples:
+      fiberscope graph orders "x(i) = B(i,j) * c(j)" --format x:s,B:ss,c:s B=wiki-Vote c=ones
+    """
+    from fiberscope.commands.output import show
+    from fiberscope.graph.compiler.choice import candidates_of_text, candidates_table
+
+    found = candidates_of_text(expression, formats or [], tensors_by_name(tensors), exact=exact)
+    show([candidates_table(found)], markdown=False)
+    print(f"Choice: {','.join(found[0].order)} (a guess from statistics, not a run)")
+
+
+def cascade(specification: _Specification, settings: Settings = None, output: _Output = None) -> None:
+    """Make a graph of the Einsums of a machine's specification: a phase each, in the order of its loops.
+
+    \b
+    Examples:
+      fiberscope graph cascade gamma -o gamma.gv
+    """
+    from accelerators.configuration import parse_settings
+    from fiberscope.graph.compiler.cascades import graph_of_cascade
+    from fiberscope.graph.write import write_gv
+    from fiberscope.teaal.api import specified
+
+    path = output or Path(f"{Path(specification).stem}.gv")
+    check_outputs({"the graph": path}, {})
+    made = graph_of_cascade(specified(specification, parse_settings(settings or [])))
+    write_gv(made.graph, path)
+    for name, order in made.orders.items():
+        print(f"{name}: loops {','.join(order)}")
+    for sentence in made.left_out:
+        print(f"Left out: {sentence}")
+    print(f"Written: {path}")

@@ -1,0 +1,144 @@
+"""The choice of an order of loops: each one that is legal is lowered and estimated, and none is run.
+
+The estimate is one of statistics (``fiberscope.graph.cost``), so the choice is a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from fiberscope.errors import InputError
+from fiberscope.graph.compiler.front import notation_of, notation_of_text
+from fiberscope.graph.compiler.lower import lower
+from fiberscope.graph.compiler.orders import Orders
+from fiberscope.graph.compiler.sums import accesses
+from fiberscope.graph.cost import Estimate, Inestimable, TensorStatistics, estimate, statistics_of
+from fiberscope.graph.expression import Access, Assignment
+from fiberscope.graph.netlist import Format, Graph
+from fiberscope.graph.run import prepare
+from fiberscope.graph.storage import store
+from fiberscope.report.table import Table
+from workloads.tensor import SparseTensor
+
+__all__ = ["Candidate", "candidates", "candidates_of_text", "candidates_table"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One order of loops.
+
+    Args:
+        order: outermost first.
+        formats: of the tensors, as this order goes through them.
+        graph: that it gives.
+        expected: what that is estimated to cost.
+    """
+
+    order: tuple[str, ...]
+    formats: Mapping[str, Format]
+    graph: Graph
+    expected: Estimate
+
+    @property
+    def format_texts(self) -> list[str]:
+        """The formats as ``compile_expression`` takes them."""
+        return [
+            f"{name}:{stored.letters}" + (f":{','.join(map(str, stored.order))}" if stored.order else "")
+            for name, stored in self.formats.items()
+        ]
+
+
+def candidates(
+    assignment: Assignment,
+    formats: Mapping[str, Format],
+    tensors: Mapping[str, SparseTensor],
+    restored: Collection[str] = (),
+) -> list[Candidate]:
+    """All orders that can be taken, the one that is expected to take the fewest cycles first.
+
+    Args:
+        assignment: with or without its sums.
+        formats: of its tensors.
+        tensors: the operands, by name.
+        restored: operands that may be stored with their levels in another order, as the loops ask.
+
+    Raises:
+        InputError: no order has a graph and an estimate; with the reason of the last one.
+    """
+    known: dict[tuple[str, Format], TensorStatistics] = {}
+    found, reason = [], "it has no loops"
+    for order, stored in _orders(assignment, formats, restored):
+        try:
+            notation = notation_of(assignment, stored, order)
+            graph = lower([notation.assignment], notation.formats, order)
+            statistics = {name: _statistics(name, notation.formats[name], tensors, known) for name in tensors}
+            found.append(Candidate(order, notation.formats, graph, estimate(graph, statistics)))
+        except (InputError, Inestimable) as error:
+            reason = str(error)
+    if not found:
+        raise InputError(f"{assignment}: no order of its loops can be estimated: {reason}")
+    return sorted(found, key=lambda one: one.expected.cycles)
+
+
+def candidates_of_text(
+    text: str, formats: Iterable[str], given: Mapping[str, object], *, exact: bool = False
+) -> list[Candidate]:
+    """The same of an expression and operands as ``fiberscope.graph.run`` takes them.
+
+    Operands whose format says nothing of the order of their levels (``C:ss``) are stored as an order asks.
+
+    Raises:
+        InputError, WorkloadError: as of ``candidates``, or an operand cannot be had.
+    """
+    texts = list(formats)
+    notation = notation_of_text(text, texts)
+    ready = prepare(lower([notation.assignment], notation.formats, notation.order), given, exact=exact)
+    tensors = {name: operand.stored.entries() for name, operand in ready.operands.items()}
+    entries = (entry for one in texts for entry in one.split(","))
+    free = {entry.partition(":")[0].strip() for entry in entries if entry.count(":") == 1}
+    return candidates(notation.assignment, notation.formats, tensors, free & tensors.keys())
+
+
+def candidates_table(found: Sequence[Candidate]) -> Table:
+    """What each order is expected to cost."""
+    table = Table("Orders", ("order", "formats", "tokens", "cycles"))
+    for one in found:
+        formats = ",".join(f"{name}={stored}" for name, stored in one.formats.items())
+        costs = (one.expected.tokens, one.expected.cycles)
+        table.add(",".join(one.order), formats, *(f"{cost:,.0f}" for cost in costs))
+    return table
+
+
+def _orders(
+    assignment: Assignment, formats: Mapping[str, Format], restored: Collection[str]
+) -> Iterator[tuple[tuple[str, ...], Mapping[str, Format]]]:
+    """Orders of the loops, and how tensors are stored for each; some of them may turn out to be illegal."""
+    notation = notation_of(assignment, formats)
+    if not restored:
+        orders = Orders(notation.result, notation.operands, notation.expression)
+        yield from ((order, notation.formats) for order in orders.legal())
+        return
+    moved = [one for one in accesses(assignment.expression) if one.tensor in restored]
+    for order in permutations(notation.order):
+        followed = {one.tensor: _followed(one, notation.formats[one.tensor], order) for one in moved}
+        yield order, {**notation.formats, **followed}
+
+
+def _followed(access: Access, stored: Format, order: Sequence[str]) -> Format:
+    """A format whose levels follow an order; each dimension keeps its letter."""
+    letters = dict(zip(stored.order, stored.letters, strict=True))
+    levels = sorted(stored.order, key=lambda dimension: order.index(access.variables[dimension]))
+    return Format("".join(letters[dimension] for dimension in levels), tuple(levels))
+
+
+def _statistics(
+    name: str,
+    stored: Format,
+    tensors: Mapping[str, SparseTensor],
+    known: dict[tuple[str, Format], TensorStatistics],
+) -> TensorStatistics:
+    if (name, stored) not in known:
+        known[name, stored] = statistics_of(store(tensors[name], stored))
+    return known[name, stored]

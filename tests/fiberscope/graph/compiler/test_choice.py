@@ -1,0 +1,77 @@
+"""The choice of an order of loops, against runs of all of them."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fiberscope.errors import InputError
+from fiberscope.graph import run
+from fiberscope.graph.compiler.choice import candidates, candidates_of_text
+from fiberscope.graph.compiler.language import parse
+from fiberscope.graph.netlist import format_of
+from workloads.tensor import SparseTensor
+
+ROOT = Path(__file__).parents[4]
+PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
+SPARSE = {name: format_of("ss") for name in "XBC"}
+
+
+def drawn(*shape, density=0.1, seed=0):
+    draws = np.random.default_rng(seed)
+    columns = np.nonzero(draws.random(shape) < density)
+    return SparseTensor(shape, tuple(column.astype(np.int64) for column in columns), np.ones(len(columns[0])))
+
+
+def operands():
+    return {"B": drawn(40, 30), "C": drawn(30, 35, seed=1)}
+
+
+def test_without_other_formats_only_legal_orders_are_estimated():
+    found = candidates(parse(PRODUCT), SPARSE, operands())
+    assert [one.order for one in found] == [("i", "k", "j")]
+
+
+def test_each_order_is_stored_as_it_goes_and_computes_the_product():
+    found = candidates(parse(PRODUCT), SPARSE, operands(), "BC")
+    assert len(found) == 6
+    for one in found:
+        report = run(one.graph, operands(), {"depth": 0})
+        assert report.verification.passed
+        assert one.expected.cycles == pytest.approx(report.cycles, rel=0.1)
+
+
+def test_the_order_chosen_is_the_best_of_all_where_tensors_are_uniform():
+    found = candidates(parse(PRODUCT), SPARSE, operands(), "BC")
+    cycles = [run(one.graph, operands(), {"depth": 0}).cycles for one in found]
+    assert cycles[0] == min(cycles) < max(cycles) / 5
+
+
+def test_a_result_that_is_sorted_first_is_estimated_too():
+    found = candidates(parse(PRODUCT), {**SPARSE, "X": format_of("dd10")}, operands())
+    report = run(found[0].graph, operands(), {"depth": 0})
+    assert len(found[0].graph.phases) == 2
+    assert found[0].expected.cycles == pytest.approx(report.cycles, rel=0.1)
+
+
+def test_operands_come_as_a_run_takes_them():
+    given = {"B": "uniform:rows=20,cols=20,nonzeros=60", "C": np.eye(20)}
+    found = candidates_of_text(PRODUCT, ["X:ss,B:ss,C:ss"], given)
+    assert len(found) == 6
+    stored = candidates_of_text(PRODUCT, ["X:ss,B:ss:01,C:ss:10"], given)
+    assert {one.order for one in stored} == {("i", "j", "k"), ("j", "i", "k")}
+
+
+def test_what_has_no_estimate_is_refused_with_the_reason():
+    with pytest.raises(InputError, match="no order of its loops can be estimated"):
+        candidates(parse("X(i,j) = B(i,k) * C(k,j)"), {**SPARSE, "C": format_of("bs")}, operands())
+
+
+@pytest.mark.slow
+def test_the_table_of_the_page_is_what_all_orders_give(capsys):
+    spec = importlib.util.spec_from_file_location("orders", ROOT / "benchmarks" / "orders.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main()
+    assert capsys.readouterr().out.strip() in (ROOT / "docs" / "graph.md").read_text()
