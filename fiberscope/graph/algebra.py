@@ -48,12 +48,14 @@ class Points:
         return Points(columns, self.values[places], self.sizes[places])
 
 
-def evaluate(expression: Expression, tensors: Mapping[str, SparseTensor], sizes: Mapping[str, int]) -> Points:
+def evaluate(
+    expression: Expression, tensors: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
+) -> Points:
     """What an expression gives.
 
     Args:
         expression: any.
-        tensors: by name.
+        tensors: by name; of points the columns stand in the order of dimensions.
         sizes: of each variable.
 
     Raises:
@@ -72,12 +74,14 @@ def evaluate(expression: Expression, tensors: Mapping[str, SparseTensor], sizes:
     return _operation(expression, operands, sizes)
 
 
-def _accessed(variables: Sequence[str], tensor: SparseTensor) -> Points:
+def _accessed(variables: Sequence[str], tensor: SparseTensor | Points) -> Points:
+    if isinstance(tensor, Points):
+        return Points(dict(zip(variables, tensor.columns.values(), strict=True)), tensor.values, tensor.sizes)
     columns = dict(zip(variables, tensor.coordinates, strict=True))
     return Points(columns, tensor.values, np.abs(tensor.values))
 
 
-def _split(expression: Split, tensors: Mapping[str, SparseTensor]) -> Points:
+def _split(expression: Split, tensors: Mapping[str, SparseTensor | Points]) -> Points:
     whole = _accessed(expression.operand.variables, tensors[expression.operand.tensor])
     ((variable, column),) = whole.columns.items()
     outer, inner = np.divmod(column, expression.factor)

@@ -89,16 +89,12 @@ def carried(written: Written, values: Values) -> StoredTensor:
 
 
 def reference(
-    assignment: Assignment, tensors: Mapping[str, SparseTensor], sizes: Mapping[str, int]
-) -> tuple[Points, SparseTensor]:
-    """What a result should be, as points and as a tensor that later expressions read."""
+    assignment: Assignment, tensors: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
+) -> Points:
+    """What a result should be; its columns stand in the order of dimensions, for later expressions to read."""
     points = evaluate(assignment.expression, tensors, sizes)
-    variables = assignment.result.variables
-    shape = tuple(sizes[variable] for variable in variables)
-    columns = tuple(points.columns[variable] for variable in variables)
-    if not shape:
-        return points, SparseTensor((), (), points.values)
-    return points, SparseTensor.from_coordinates(shape, columns, points.values)
+    columns = {variable: points.columns[variable] for variable in assignment.result.variables}
+    return Points(columns, points.values, points.sizes)
 
 
 def compare(written: Written, result: Access, expected: Points, sizes: Mapping[str, int]) -> Comparison:

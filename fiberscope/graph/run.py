@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from accelerators.configuration import layers, validated
 from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
+from fiberscope.graph.algebra import Points
 from fiberscope.graph.check import check
 from fiberscope.graph.deadlock import advice
 from fiberscope.graph.expression import Assignment, Split, Unreadable, expressions_of
@@ -28,6 +29,7 @@ from fiberscope.report.timeline import Watch
 from fiberscope.states.files import StateFiles
 from fiberscope.waveform import Waveform, recording
 from sim import BuildError, DeadlockError, Run, SimulationError
+from workloads.tensor import SparseTensor
 from workloads.verification import Comparison
 
 __all__ = ["configured", "prepare", "run"]
@@ -169,7 +171,9 @@ class _Runs:
         """
         start = time.perf_counter()
         self._tensors = {name: operand.stored for name, operand in self.ready.operands.items()}
-        self._meant = {name: operand.stored.entries() for name, operand in self.ready.operands.items()}
+        self._meant: dict[str, SparseTensor | Points] = {
+            name: operand.stored.entries() for name, operand in self.ready.operands.items()
+        }
         ended = Run(True, "done", 0, 0, 0.0)
         simulating = 0.0
         for phase in self.ready.graph.phases:
@@ -230,7 +234,7 @@ class _Runs:
         for name, written in machine.result().items():
             assignment = next((one for one in self.ready.meant if one.result.tensor == name), None)
             if assignment is not None:
-                expected, self._meant[name] = reference(assignment, self._meant, self.ready.sizes)
+                expected = self._meant[name] = reference(assignment, self._meant, self.ready.sizes)
                 if written.values is not None:
                     self.comparisons[name] = compare(written, assignment.result, expected, self.ready.sizes)
             stored = self._stored(written, assignment)

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 
 from fiberscope.errors import InputError
 from fiberscope.graph.compiler.blocks import Blocks
+from fiberscope.graph.compiler.factor import new_name
 from fiberscope.graph.compiler.iteration import (
     Every,
     Join,
@@ -81,15 +82,11 @@ def _copied(
     result, format = statement.result, formats[statement.result.tensor]
     if "d" not in format.letters or not Result(result, format, _nest(term, result, order)).accumulates:
         return [(statement, order)]
-    name = _new_name(f"{result.tensor}_sums", formats)
+    name = new_name(formats)
     formats[name] = Format("s" * len(format.order), format.order)
     whole = Access(name, result.variables)
     levels = [result.variables[dimension] for dimension in format.order]
     return [(Assignment(whole, statement.expression), order), (Assignment(result, whole), levels)]
-
-
-def _new_name(name: str, formats: Mapping[str, Format]) -> str:
-    return name if name not in formats else _new_name(f"{name}_", formats)
 
 
 def _nest(term: Term, result: Access, order: Sequence[str]) -> tuple[str, ...]:

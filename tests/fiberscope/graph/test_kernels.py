@@ -1,0 +1,69 @@
+"""The expressions of SAM's Table 1 in all orders of loops, in drawn formats, against dense arrays."""
+
+import numpy as np
+import pytest
+from streams.compiled import dense, results_of
+from streams.dense_evaluation import evaluated
+from streams.kernels import KERNELS, Kernel, orders_of
+
+from fiberscope.errors import InputError
+from fiberscope.graph.compiler.factor import factored
+from fiberscope.graph.compiler.lower import lower
+
+SUM_OUTSIDE = {"Residual": "i", "MatTransMul": "i", "accumulate": "j"}  # beside their sum: what comes first
+
+
+def lowered(kernel, *, factor=False):
+    """Its graph; factored where it is asked for."""
+    if factor:
+        return lower(*factored(kernel.assignment, kernel.formats, kernel.order), kernel.order)
+    return lower([kernel.assignment], kernel.formats, kernel.order)
+
+
+def check(name, order, seed, *, factor=False, letters="sd", settings=None):
+    kernel = Kernel(name, order, seed, letters)
+    graph = lowered(kernel, factor=factor)
+    result = kernel.assignment.result.tensor
+    found = dense(results_of(graph, kernel.arrays, settings)[result])
+    wanted = evaluated([kernel.assignment], kernel.arrays, kernel.sizes)[result]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+def is_legal(name, order):
+    """Whether the order needs no temporary."""
+    return name not in SUM_OUTSIDE or order[0] == SUM_OUTSIDE[name]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_order(name) -> None:
+    orders = orders_of(name)
+    for place, order in enumerate(orders[:: max(1, len(orders) // 6)]):
+        check(name, order, place, factor=not is_legal(name, order))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_order_in_many_formats(name) -> None:
+    for order in orders_of(name):
+        for seed in range(30):
+            check(name, order, seed, factor=not is_legal(name, order))
+            check(name, order, seed, factor=True)
+
+
+@pytest.mark.parametrize("name", ["Residual", "MatTransMul"])
+def test_a_sum_around_its_sibling_needs_a_temporary(name) -> None:
+    with pytest.raises(
+        InputError, match="order j,i: the sum over j is one of several terms, so j must come behind i"
+    ):
+        lowered(Kernel(name, ("j", "i"), 0))
+
+
+def test_a_cascade_reduces_into_temporaries() -> None:
+    kernel = Kernel("SDDMM", ("i", "j", "k"), 0)
+    statements, formats = factored(kernel.assignment, kernel.formats, kernel.order)
+    assert [str(one) for one in statements] == [
+        "T1(i,j) = sum[k] (C(i,k) * D(j,k))",
+        "X(i,j) = B(i,j) * T1(i,j)",
+    ]
+    assert str(formats["T1"]) == "ss01"
+    assert lower(statements, formats, kernel.order).phases == [1, 2]
