@@ -29,7 +29,7 @@ _Expression = Annotated[str, typer.Argument(metavar="EXPRESSION", help="X(i,j) =
 _Reorder = Annotated[
     str, typer.Option(metavar="k,j", help="Loops that follow one another so, in each other's places.")
 ]
-_Factor = Annotated[bool, typer.Option("--factor", help="A statement of its own for each sum in a term.")]
+_Factor = Annotated[bool, typer.Option("--factor", help="A statement of its own for each sum over a part.")]
 _Locate = Annotated[bool, typer.Option("--locate", help="Ask dense levels, not walk them: a rewrite.")]
 _Optimise = Annotated[str, typer.Option(metavar="NAME,...", help="Rewrites (see 'graph optimise'), or all.")]
 _Split = Annotated[str, typer.Option(metavar="i,N", help="Refused: tensors are stored in tiles instead.")]

@@ -91,7 +91,7 @@ def carried(written: Written, values: Values) -> StoredTensor:
 def reference(
     assignment: Assignment, tensors: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
 ) -> Points:
-    """What a result should be; its columns stand in the order of dimensions, for later expressions to read."""
+    """What a result should be; its columns stand in the order of dimensions, for later expressions."""
     points = evaluate(assignment.expression, tensors, sizes)
     columns = {variable: points.columns[variable] for variable in assignment.result.variables}
     return Points(columns, points.values, points.sizes)

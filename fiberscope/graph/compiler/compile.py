@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fiberscope.graph.check import check
 from fiberscope.graph.compiler.counts import primitive_counts
 from fiberscope.graph.compiler.formats import parse_formats
-from fiberscope.graph.compiler.front import notation_of
+from fiberscope.graph.compiler.front import cascade_of, notation_of
 from fiberscope.graph.compiler.language import parse
 from fiberscope.graph.compiler.lower import lower
 from fiberscope.graph.compiler.notation import Notation
@@ -73,15 +73,18 @@ def compile_expression(
         formats: ``B:ss,C:ss:10``; a tensor without one is dense.
         order: all loops, outermost first; without it that of the formats.
         reorder: loops that take each other's places in that order, to follow one another as they do here.
-        factor: make each sum that is one term among others a statement of its own.
+        factor: make a statement of its own of each sum that is one term among others, or over few factors.
         optimise: names of rewrites with commas between them, or ``all``.
 
     Raises:
         InputError: something of it cannot be; one line that says what would be right.
     """
     assignment, stored = parse(text), parse_formats(formats)
-    notations = [notation_of(assignment, stored, order, reorder)]
-    loops = notations[0].order
+    if factor:
+        loops, notations = cascade_of(assignment, stored, order, reorder)
+    else:
+        notations = [notation_of(assignment, stored, order, reorder)]
+        loops = notations[0].order
     tensors = {name: one for notation in notations for name, one in notation.formats.items()}
     graph = lower([notation.assignment for notation in notations], tensors, loops)
     graph = rewritten(graph, rewrites_named(optimise) if optimise else [])

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fiberscope.graph.compiler.checks import check_assignment, complete_formats
+from fiberscope.graph.compiler.factor import factored
 from fiberscope.graph.compiler.formats import parse_formats
 from fiberscope.graph.compiler.language import parse
 from fiberscope.graph.compiler.notation import Notation, TensorPath, paths_of
 from fiberscope.graph.compiler.orders import Orders
 from fiberscope.graph.compiler.schedule import reordered
 from fiberscope.graph.compiler.sums import accesses, with_sums
-from fiberscope.graph.expression import Assignment
+from fiberscope.graph.expression import Assignment, Expression
 from fiberscope.graph.netlist import Format
 
-__all__ = ["notation_of", "notation_of_text"]
+__all__ = ["cascade_of", "notation_of", "notation_of_text"]
 
 Stored = Mapping[str, Format]
 
@@ -53,16 +54,41 @@ def notation_of(
     check_assignment(assignment)
     stored = complete_formats(assignment, formats or {})
     placed = Assignment(assignment.result, with_sums(assignment))
-    return _notation(placed, stored, _loops(placed, stored, order, reorder))
+    return _notation(placed, stored, _loops(placed, placed.expression, stored, order, reorder))
+
+
+def cascade_of(
+    assignment: Assignment,
+    formats: Stored | None = None,
+    order: Sequence[str] = (),
+    reorder: Sequence[str] = (),
+) -> tuple[tuple[str, ...], list[Notation]]:
+    """All loops, and the loop nests of the statements that an assignment is factored into, in their order.
+
+    The arguments are those of ``notation_of``; a sum may lie around what it is a term beside.
+
+    Raises:
+        InputError: as of ``notation_of_text``.
+    """
+    check_assignment(assignment)
+    stored = complete_formats(assignment, formats or {})
+    placed = Assignment(assignment.result, with_sums(assignment))
+    loops = _loops(placed, placed.result, stored, order, reorder)
+    statements, every = factored(placed, stored, loops)
+    return loops, [_notation(one, every, _own(one, loops)) for one in statements]
 
 
 def _loops(
-    assignment: Assignment, stored: Stored, order: Sequence[str], reorder: Sequence[str]
+    assignment: Assignment,
+    beside: Expression,
+    stored: Stored,
+    order: Sequence[str],
+    reorder: Sequence[str],
 ) -> tuple[str, ...]:
-    expression = assignment.expression
+    """The loops of an assignment; sums of ``beside`` that are terms of it lie inside those around them."""
     result = TensorPath(assignment.result, stored[assignment.result.tensor])
-    operands = [TensorPath(access, stored[access.tensor]) for access in accesses(expression)]
-    orders = Orders(result, operands, expression)
+    operands = [TensorPath(access, stored[access.tensor]) for access in accesses(assignment.expression)]
+    orders = Orders(result, operands, beside)
     loops = reordered(tuple(order) or orders.default(), reorder)
     orders.check(loops)
     return loops

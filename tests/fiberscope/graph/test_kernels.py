@@ -7,6 +7,7 @@ from streams.dense_evaluation import evaluated
 from streams.kernels import KERNELS, Kernel, orders_of
 
 from fiberscope.errors import InputError
+from fiberscope.graph import compile_expression, run
 from fiberscope.graph.compiler.factor import factored
 from fiberscope.graph.compiler.lower import lower
 
@@ -67,3 +68,13 @@ def test_a_cascade_reduces_into_temporaries() -> None:
     ]
     assert str(formats["T1"]) == "ss01"
     assert lower(statements, formats, kernel.order).phases == [1, 2]
+
+
+def test_factored_from_the_text() -> None:
+    made = compile_expression("x(i) = b(i) - C(i,j) * d(j)", ["x:s,b:s,C:ss:10,d:s"], ["j", "i"], factor=True)
+    assert made.order == ("j", "i")
+    assert [str(one.assignment) for one in made.notations] == [
+        "T1(i) = sum[j] (C(i,j) * d(j))",
+        "x(i) = b(i) - T1(i)",
+    ]
+    assert run(made.graph, {"b": np.ones(3), "C": np.eye(3), "d": np.ones(3)}).verification.passed

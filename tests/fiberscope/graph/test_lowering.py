@@ -35,6 +35,11 @@ def test_a_few_random_expressions() -> None:
     assert counts["right"] > 0.8 * FEW
 
 
+@pytest.mark.parametrize("seed", [4454, 6013])
+def test_rounding_of_a_cascade_is_measured_by_what_was_added_up(seed) -> None:
+    assert outcome(seed) == "right"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(20))
 def test_ten_thousand_random_expressions(part) -> None:

@@ -1,4 +1,4 @@
-"""The expressions of SAM's Table 1 and two more, in any order of loops and drawn formats, on drawn tensors."""
+"""The expressions of SAM's Table 1 and two more, in any order of loops and drawn formats, on tensors."""
 
 import random
 from itertools import permutations
