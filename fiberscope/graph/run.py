@@ -213,6 +213,7 @@ class _Runs:
 
     def _built(self, phase: int, parameters: GraphParameters | None = None) -> GraphMachine:
         ready = self.ready
+        self._check_read(phase)
         try:
             return GraphMachine(
                 parameters or self.parameters, ready.graph, self._tensors, ready.meant, ready.sizes, phase
@@ -221,6 +222,16 @@ class _Runs:
             raise
         except SimulationError as error:
             raise InputError(f"{ready.name}: {error}") from error
+
+    def _check_read(self, phase: int) -> None:
+        """Refuse to read what an earlier phase wrote without a place for each value."""
+        for name, stored in self.results.items():
+            read = (node for node in self.ready.graph.nodes.values() if node["tensor"] == name)
+            if stored is None and any(node.phase == phase for node in read):
+                raise InputError(
+                    f"{self.ready.name}: {name} has zeros whose coordinates were dropped, as the public "
+                    f"simulator has it (quirks 15, 16): phase {phase} cannot read it; run timing=machine"
+                )
 
     def _progress(self, machine: GraphMachine) -> Callable[[int], None]:
         def tell(cycle: int) -> None:

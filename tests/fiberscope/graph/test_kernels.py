@@ -78,3 +78,12 @@ def test_factored_from_the_text() -> None:
         "x(i) = b(i) - T1(i)",
     ]
     assert run(made.graph, {"b": np.ones(3), "C": np.eye(3), "d": np.ones(3)}).verification.passed
+
+
+def test_a_result_without_places_is_read_by_no_later_phase() -> None:
+    made = compile_expression("x(i) = b(i) - C(i,j) * d(j)", ["x:s,b:s,C:ss,d:s"], factor=True)
+    dropped_and_zero = np.array([[1.0, 0, 0], [0, 1, 1], [0, 0, 1]])
+    operands = {"b": np.ones(3), "C": dropped_and_zero, "d": np.array([0.0, 1, -1])}
+    assert run(made.graph, operands).verification.passed
+    with pytest.raises(InputError, match="phase 2 cannot read it; run timing=machine"):
+        run(made.graph, operands, {"timing": "sam"})
