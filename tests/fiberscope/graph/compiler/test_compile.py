@@ -4,6 +4,7 @@ import json
 import random
 import time
 
+import numpy as np
 import pytest
 
 from fiberscope import cli
@@ -11,6 +12,7 @@ from fiberscope.errors import InputError
 from fiberscope.graph.check import check
 from fiberscope.graph.compiler.compile import compile_expression
 from fiberscope.graph.expression import expressions_of
+from fiberscope.graph.run import run as run_graph
 
 PRODUCT, STORED = "X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss"
 MTTKRP = ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", "X:ss,B:sss,C:ss,D:ss")
@@ -73,6 +75,7 @@ def tried(seed):
             [formats] if formats else [],
             order.split(",") if order else [],
             optimise=draw.choice(("", "", "all", "locate")),
+            factor=draw.random() < 0.2,
         )
     except InputError as error:
         refusal = str(error)
@@ -107,6 +110,32 @@ def test_a_sum_in_a_term_is_a_temporary_of_the_loop_nest():
         "    forall j",
         "      t2 += C(i,j) * d(j)",
     ]
+
+
+def test_a_product_is_factored_into_a_cascade_that_computes_the_same():
+    text, formats = "X(i,j) = B(i,j) * C(i,k) * D(j,k)", ["X:ss,B:ss,C:ss,D:ss"]
+    cascade = compile_expression(text, formats, factor=True)
+    assert [str(one.assignment) for one in cascade.notations] == [
+        "T1(i,j) = sum[k] (C(i,k) * D(j,k))",
+        "X(i,j) = B(i,j) * T1(i,j)",
+    ]
+    assert cascade.counts["scan"] == 8
+    draw = np.random.default_rng(1)
+    operands = {name: draw.integers(0, 3, (4, 4)) for name in "BCD"}
+    fused = run_graph(compile_expression(text, formats).graph, operands)
+    factored = run_graph(cascade.graph, operands)
+    assert fused.verification.passed
+    assert factored.verification.passed
+
+
+def test_a_cascade_takes_orders_that_one_statement_does_not():
+    text, formats = "x(i) = b(i) - C(i,j) * d(j)", ["x:s,b:s,C:ss:10,d:s"]
+    with pytest.raises(InputError, match="--factor makes it a statement of its own"):
+        compile_expression(text, formats)
+    cascade = compile_expression(text, formats, factor=True)
+    assert cascade.order == ("j", "i")
+    operands = {"b": np.arange(3.0), "C": np.eye(3), "d": np.ones(3)}
+    assert run_graph(cascade.graph, operands).verification.passed
 
 
 @pytest.mark.parametrize(("text", "formats"), [(PRODUCT, STORED), MTTKRP])
