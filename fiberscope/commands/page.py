@@ -15,37 +15,54 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-_Results = Annotated[Path, typer.Argument(metavar="FOLDER", help="The results of a sweep.")]
+_Results = Annotated[
+    Path, typer.Argument(metavar="FOLDER|REPORT.json", help="The results of a sweep, or the report of a run.")
+]
+_Timeline = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Of a run: what its components did over time.")
+]
 _Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="An .html file; - for the terminal.")
 ]
 _Title = Annotated[str, typer.Option(metavar="TEXT", help="Of the page.")]
 
 
-def page(results: _Results, output: _Output = None, title: _Title = "") -> None:
-    """Make a page of results: one HTML file to filter, sort, draw and compare runs in, offline.
+def page(results: _Results, output: _Output = None, timeline: _Timeline = None, title: _Title = "") -> None:
+    """Make a page of results: one HTML file to filter, sort, draw and compare runs in, or to look at one.
 
-    Needs the extra sweep: pip install 'fiberscope[sweep]'.
+    That of a sweep needs the extra sweep: pip install 'fiberscope[sweep]'.
 
     \b
     Examples:
       fiberscope page study
       fiberscope page study -o study.html --title 'FiberCache sizes'
+      fiberscope page out.json -o run.html
     """
     from fiberscope.page.document import page
 
     target = output or results.resolve().with_suffix(".html")
-    check_outputs({"--output": target}, {})
-    data = _study(results, title)
+    inputs = {"the report": results, "the timeline": timeline}
+    check_outputs({"--output": target}, inputs)
+    if timeline is not None and results.is_dir():
+        raise InputError(f"--timeline {timeline}: is of one run, and {results} has the results of many")
+    data = _study(results, title) if results.is_dir() else _run(results, timeline, title)
     write_text(target, page(data, data["title"]))
     if target != STANDARD_OUTPUT:
         print(f"Page: {target} ({target.stat().st_size / 1e6:.1f} MB; open it in a browser)")
 
 
+def _run(file: Path, timeline: Path | None, title: str) -> dict[str, Any]:
+    """Of a report."""
+    from fiberscope.page.run import run_data
+    from fiberscope.report.document import Report
+    from fiberscope.states.document import StateTimeline
+
+    states = None if timeline is None else StateTimeline.read(timeline)
+    return run_data(Report.read(file), states, title)
+
+
 def _study(folder: Path, title: str) -> dict[str, Any]:
     """Of a store."""
-    if not folder.is_dir():
-        raise InputError(f"{folder}: is no folder; give that of a sweep's results")
     try:
         from fiberscope.page.study import study_data
         from fiberscope.store import Store

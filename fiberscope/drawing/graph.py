@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sim import Component, Kernel
 from sim.connect import End
 from sim.names import family_name
 
-__all__ = ["Box", "Bundle", "Graph", "graph_of"]
+__all__ = ["Box", "Bundle", "Graph", "box_names", "graph_of"]
 
 _DIRECTIONS = ("_requests", "_replies")  # two crossbars that are one network
 _ROOMS = {"hw.dram": "memory", "hw.network": "network", "hw": "block"}
@@ -45,7 +45,7 @@ class Graph:
 
 def graph_of(kernel: Kernel) -> Graph:
     """The graph of a machine's components and channels."""
-    names = _box_names(kernel)
+    names = box_names(family_name(component.name) for component in kernel.components)
     members = Counter(family_name(component.name) for component in kernel.components)
     boxes: dict[str, Box] = {}
     for component in kernel.components:
@@ -54,9 +54,9 @@ def graph_of(kernel: Kernel) -> Graph:
     return Graph(boxes, tuple(_bundles(kernel, names)))
 
 
-def _box_names(kernel: Kernel) -> dict[str, str]:
-    """The box of each family; the two directions of a network share one."""
-    families = list(dict.fromkeys(family_name(component.name) for component in kernel.components))
+def box_names(named: Iterable[str]) -> dict[str, str]:
+    """The box of each family of a machine; the two directions of a network share one."""
+    families = list(dict.fromkeys(named))
     shared = Counter(_undirected(family) for family in families)
     return {family: _undirected(family) if shared[_undirected(family)] > 1 else family for family in families}
 

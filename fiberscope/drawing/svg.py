@@ -26,13 +26,14 @@ STYLE = (
 )
 
 
-def svg(graph: Graph, layout: Layout, title: str) -> str:
+def svg(graph: Graph, layout: Layout, title: str, marks: Iterable[str] = ()) -> str:
     """The text of an SVG file.
 
     Args:
         graph: what is drawn.
         layout: where.
         title: for those who cannot see it.
+        marks: elements over the boxes.
     """
     left, right, bottom = layout.extent
     frames = list(_frames(graph, layout))
@@ -42,6 +43,7 @@ def svg(graph: Graph, layout: Layout, title: str) -> str:
         *(_frame(scope, place) for scope, place, _ in frames),
         *(_line(line) for line in layout.lines),
         *(_box(graph.boxes[name], place, name in framed) for name, place in layout.boxes.items()),
+        *marks,
         *_legend(graph, (left + right) / 2, bottom + MARGIN + FOOT / 2),
     ]
     return sheet((left - MARGIN, -MARGIN, width, height), title, parts)

@@ -18,7 +18,7 @@ __all__ = ["page"]
 
 # D3 first, since Plot draws with it.
 LIBRARY: Final = (("d3.min.js", "d3.LICENSE"), ("plot.umd.min.js", "plot.LICENSE"))
-STYLES: Final = ("colours.css", "layout.css", "parts.css")
+STYLES: Final = ("colours.css", "layout.css", "parts.css", "run.css")
 # In the order in which they use one another.
 SCRIPTS: Final = (
     "dom.js",
@@ -39,6 +39,9 @@ SCRIPTS: Final = (
     "table.js",
     "tabs.js",
     "study.js",
+    "spans.js",
+    "waits.js",
+    "run.js",
     "main.js",
 )
 POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"

@@ -13,7 +13,7 @@ from fiberscope.report.document import Memory, Operand, Report
 from fiberscope.report.families import Family, families
 from fiberscope.report.table import trimmed
 
-__all__ = ["as_html", "as_text", "show", "summary"]
+__all__ = ["as_html", "as_text", "show", "summary", "verified"]
 
 MOST_FAMILIES = 16
 WIDTH = 100  # columns where there is no terminal to ask
@@ -77,7 +77,7 @@ def summary(report: Report, *, width: int, ascii_only: bool = False) -> Renderab
     last = {
         "Converted": _converted(report),
         "Bottleneck": bottleneck,
-        "Verified": _verified(report),
+        "Verified": verified(report),
         "Host": _host(report),
     }
     parts.append(_lines(*last.items()))
@@ -116,7 +116,7 @@ def _notices(report: Report) -> list[RenderableType]:
         text = f"The run ended early ({report.ending}) at cycle {report.cycles:,}. Counts are up to there."
         boxes.append(Panel(Text(text), style="bold yellow", title="INCOMPLETE"))
     elif report.verification.passed is False:
-        boxes.append(Panel(Text(_verified(report)), style="bold red", title="WRONG RESULT"))
+        boxes.append(Panel(Text(verified(report)), style="bold red", title="WRONG RESULT"))
     return boxes
 
 
@@ -232,7 +232,8 @@ def _converted(report: Report) -> str:
     return f"{'; '.join(parts)}: {beside}, {without}"
 
 
-def _verified(report: Report) -> str:
+def verified(report: Report) -> str:
+    """How the answer compares with the reference, in a line."""
     check = report.verification
     if check.passed is None:
         return "not verified, as the run is incomplete" if not report.complete else "not verified"
