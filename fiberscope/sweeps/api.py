@@ -178,7 +178,7 @@ def run(tasks: Sequence[Task], store: Store, where: Where, limits: Limits, progr
         return
     try:
         with connected(where) as client:
-            progress.workers = threads(client)
+            progress.workers = max(1, threads(client))
             execute(client, iter(tasks), store, limits, progress)
     finally:
         store.gather()

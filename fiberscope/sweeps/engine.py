@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
@@ -17,6 +18,9 @@ from fiberscope.sweeps.plan import Task
 from fiberscope.sweeps.runner import Limits, run_task
 
 __all__ = ["Watcher", "execute", "threads"]
+
+
+LOOK_SECONDS = 5.0  # workers come and go
 
 
 class Watcher(Protocol):
@@ -48,14 +52,17 @@ def execute(client: Client, tasks: Iterator[Task], store: Store, limits: Limits,
         completed.add(future)
         watcher.began(task)
 
-    for task in islice(tasks, _ahead(client)):
+    ahead, looked = _ahead(client), time.monotonic()
+    for task in islice(tasks, ahead):
         give(task)
     for future in completed:
         task = at_work.pop(future)
         outcome = _outcome(future, task)
         store.add(task.digest, outcome.content)
         watcher.ended(task, outcome)
-        for following in islice(tasks, 1):
+        if time.monotonic() - looked > LOOK_SECONDS:
+            ahead, looked = _ahead(client), time.monotonic()
+        for following in islice(tasks, max(1, ahead - len(at_work))):
             give(following)
 
 
@@ -65,8 +72,8 @@ def threads(client: Client) -> int:
 
 
 def _ahead(client: Client) -> int:
-    """Twice the threads: no worker waits for the next task."""
-    return 2 * threads(client)
+    """Twice the threads, so that no worker waits for the next task; workers may be still to come."""
+    return max(2, 2 * threads(client))
 
 
 def _outcome(future: Future[Any], task: Task) -> Outcome:

@@ -58,21 +58,39 @@ def planned(points: Iterable[Point]) -> list[Task]:
             whose values are at odds with one another is a task that is refused.
     """
     tasks: dict[str, Task] = {}
+    settle = _Settling()
     for point in points:
-        task = _task(point)
+        task = _task(point, settle)
         tasks.setdefault(task.digest, task)
     return list(tasks.values())
 
 
-def _task(point: Point) -> Task:
-    command = command_of(point)
+class _Settling:
+    """Settles parameters, once for all workloads: a machine takes a millisecond to check its own."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[dict[str, object], str]] = {}
+
+    def __call__(self, point: Point, settings: str) -> tuple[dict[str, object], str]:
+        """The parameters of a point as they are used; or as given, and why they cannot be."""
+        own = point.workload if point.command == "analyze" else bool(point.workload)
+        key = json.dumps([point.command, point.accelerator, own, settings, point.config])
+        if key not in self._known:
+            self._known[key] = self._settled(point)
+        return self._known[key]
+
+    def _settled(self, point: Point) -> tuple[dict[str, object], str]:
+        try:
+            return command_of(point).settle(point), ""
+        except ConflictError as error:
+            return dict(point.settings), " ".join(str(error).split())
+
+
+def _task(point: Point, settle: _Settling) -> Task:
+    settings = json.dumps(dict(point.settings), default=str)
     content, size = _content(point.workload, point.exact)
-    settled: dict[str, object] = dict(point.settings)
-    failed = {}
-    try:
-        settled = command.settle(point)
-    except ConflictError as error:
-        failed = {"status": REFUSED, "reason": " ".join(str(error).split())}
+    settled, refusal = settle(point, settings)
+    failed = {"status": REFUSED, "reason": refusal} if refusal else {}
     config = json.dumps(settled, default=str, sort_keys=True)
     given = (point.command, point.accelerator, _design(point), config, content, __version__)
     row = {
@@ -84,7 +102,7 @@ def _task(point: Point) -> Task:
         "workload_digest": _digest(json.dumps(content)),
         "config_digest": _digest(config),
         "config": config,
-        "settings": json.dumps(dict(point.settings), default=str),
+        "settings": settings,
         **failed,
     }
     return Task(point, row, {key: settled[key] for key in point.settings}, size)

@@ -119,7 +119,7 @@ class Search:
         self._progress = Progress(first * left)
         try:
             with connected(where) as client, shown(self._progress, quiet):
-                self._progress.workers = threads(client)
+                self._progress.workers = max(1, threads(client))
                 execute(client, self._suggested(left), self.store, limits, self)
         finally:
             self.store.gather()

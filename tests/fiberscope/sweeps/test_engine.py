@@ -144,6 +144,15 @@ def test_no_scheduler_is_a_line(monkeypatch: pytest.MonkeyPatch, small: str) -> 
         fiberscope.sweep("gamma", small, scheduler="tcp://127.0.0.1:1", quiet=True)
 
 
+def test_points_wait_for_workers_that_are_still_to_come(
+    scheduler: str, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("engine", "api"):
+        monkeypatch.setattr(f"fiberscope.sweeps.{module}.threads", lambda _client: 0)
+    frame = fiberscope.sweep("gamma", small, grid={"pe.count": [1, 2, 3]}, scheduler=scheduler, quiet=True)
+    assert list(frame["status"]) == ["done"] * 3
+
+
 def finished(folder: Path) -> dict[str, bytes]:
     """The rows that have arrived, by name."""
     return {file.name: file.read_bytes() for file in (folder / "_arrived").glob("*.parquet")}
@@ -158,13 +167,15 @@ def swept_until_killed(command: list[str], seconds: float) -> None:
         process.wait()
 
 
-def kill_workers(client: Any, chance: random.Random, kills: int, over: threading.Event) -> None:
-    """Kill one of the workers now and then."""
-    for _ in range(kills):
-        if over.wait(chance.uniform(0.3, 2.5)):
-            return
+def kill_workers(
+    client: Any, chance: random.Random, kills: int, over: threading.Event, killed: list[int]
+) -> None:
+    """Kill one of the workers now and then, and note it."""
+    while not over.wait(chance.uniform(0.3, 2.5)) and len(killed) < kills:
         pids = [one for one in client.run(os.getpid).values() if psutil.pid_exists(one)]
-        os.kill(chance.choice(pids), signal.SIGKILL)
+        if pids:
+            os.kill(chance.choice(pids), signal.SIGKILL)
+            killed.append(len(pids))
 
 
 @pytest.mark.parametrize(
@@ -183,12 +194,13 @@ def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_swee
     for _ in range(sweeps):
         swept_until_killed([*command, "--scheduler", scheduler], chance.uniform(3, 8))
         seen |= finished(store)
-    over = threading.Event()
-    killer = threading.Thread(target=kill_workers, args=(client, chance, workers, over))
+    over, killed = threading.Event(), list[int]()
+    killer = threading.Thread(target=kill_workers, args=(client, chance, workers, over, killed))
     killer.start()
     frame = fiberscope.sweep(study, store=store, scheduler=scheduler, quiet=True)
     over.set()
     killer.join()
+    assert killed
     assert list(frame["status"]) == ["done"] * len(pauses)
     assert list(frame["lane_pause"]) == pauses
     assert sorted(pd.read_parquet(store)["digest"]) == sorted(frame["digest"])
