@@ -79,7 +79,8 @@ class Store:
         with self._lock:
             self._waiting = 0
             new = self._new()
-            self._append([_row(file) for file in new])
+            if new:
+                self._append([_row(file) for file in new])
             for file in new:
                 file.unlink(missing_ok=True)
             for file in self._arrived.glob(".*.tmp"):
