@@ -36,8 +36,8 @@ SMALL_LLB = "2 MiB"  # for the small matrices that are drawn
 
 
 def _blocks() -> Any:  # noqa: ANN401 - a matrix of scipy
-    """Dense blocks of 24 x 24 on the diagonal, as of finite elements."""
-    return sparse.kron(sparse.eye_array(160), np.ones((24, 24)), format="csr")
+    """Dense blocks of 16 x 16 on the diagonal, as of finite elements."""
+    return sparse.kron(sparse.eye_array(240), np.ones((16, 16)), format="csr")
 
 
 def _arrow() -> Any:  # noqa: ANN401 - a matrix of scipy
