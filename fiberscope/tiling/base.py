@@ -31,7 +31,7 @@ def capacity_of(kernel: Kernel, buffer: int) -> int:
     words = buffer // WORD_BYTES
     ranks = _most_ranks(kernel)
     edge = _largest_edge(lambda size: 2 * size**ranks <= words)
-    return max(words, dense(METRICS["words"], (edge,) * ranks) if edge else 0)
+    return max(words, dense(METRICS["words"], (edge,) * ranks)) if edge > 1 else words
 
 
 def base_shape(

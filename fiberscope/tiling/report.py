@@ -58,13 +58,30 @@ def why(plan: Plan) -> str:
         name: words - best.prediction.inputs[name] for name, words in candidates[0].prediction.inputs.items()
     }
     name = max(saved, key=saved.__getitem__)
-    grown = (
-        f"TileFactor makes tiles {chosen.tf:.3g} times as long" if chosen.tf > 1 else "no larger tiles fit"
-    )
+    grown = _grown(plan, best)
     if saved[name] <= 0:
         return f"Squares are predicted to move least; {grown}."
     before, now = (one.prediction.repeats[name] for one in (candidates[0], best))
     return f"{name} is fetched {now:.3g} times instead of {before:.3g}; {grown}."
+
+
+def _grown(plan: Plan, candidate: Candidate) -> str:
+    """What the rest of the buffer was spent on: tiles end at the tensors' extents, whatever TileFactor is."""
+    shape = plan.chosen.shape
+    ratio = max(shape[index] / candidate.shape[index] for index in shape)
+    if ratio > 1:
+        return f"TileFactor makes tiles {ratio:.3g} times as long"
+    return "the tiles are as long as the tensors" if _spans(plan) else "no larger tiles fit"
+
+
+def _spans(plan: Plan) -> bool:
+    """Whether the indices that grow have reached their extents."""
+    extents = plan.kernel.extents({name: one.extents for name, one in plan.statistics.items()})
+    return all(
+        plan.chosen.shape[index] == extent
+        for index, extent in extents.items()
+        if index not in plan.kernel.contracted
+    )
 
 
 def _of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidate:

@@ -109,6 +109,11 @@ def test_the_buffer_of_the_paper_holds_the_tile_of_the_paper():
     assert capacity_of(kernel_of(examples.TTM, "ijlk"), 131_072) == 32_768
 
 
+@pytest.mark.parametrize("words", [0, 2, 6, 7])
+def test_a_buffer_too_small_for_two_by_two_holds_what_it_holds(words):
+    assert capacity_of(kernel_of(), 4 * words) == words
+
+
 @pytest.mark.parametrize(
     ("capacity", "base", "message"),
     [

@@ -57,9 +57,13 @@ def test_the_screen_says_what_was_chosen_and_why(capsys, file):
     assert cli.run(["tile", file, "--transpose-b", *WORKED, "--measure"]) == 0
     out = capsys.readouterr().out
     assert "i 16 x k 1 x j 16" in out
-    assert out.rstrip().endswith(
-        "B is fetched 1.6 times instead of 4; TileFactor makes tiles 1.72 times as long."
-    )
+    assert out.rstrip().endswith("B is fetched 1.6 times instead of 4; the tiles are as long as the tensors.")
+
+
+def test_the_screen_does_not_praise_tiles_for_what_the_tensor_cuts_off(capsys):
+    matrix = "uniform:rows=40,cols=40,nonzeros=60,seed=1"
+    assert cli.run(["tile", matrix, "--capacity", "147"]) == 0
+    assert "TileFactor makes tiles 1.25 times as long" in capsys.readouterr().out
 
 
 def test_without_measuring_nothing_but_drt_is_measured(capsys, file):
