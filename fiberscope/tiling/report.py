@@ -52,7 +52,7 @@ def why(plan: Plan) -> str:
     if not candidates:
         return "An operand has no nonzeros, so that nothing moves: the whole tensors are one tile."
     if chosen.fallback:
-        return f"Conservative's tiles are taken: of the others, {chosen.fallback}."
+        return f"Conservative's tiles are taken, not what the search chose: {chosen.fallback}."
     best = _of(candidates, chosen)
     saved = {
         name: words - best.prediction.inputs[name] for name, words in candidates[0].prediction.inputs.items()
@@ -67,21 +67,21 @@ def why(plan: Plan) -> str:
 
 def _grown(plan: Plan, candidate: Candidate) -> str:
     """What the rest of the buffer was spent on: tiles end at the tensors' extents, whatever TileFactor is."""
-    shape = plan.chosen.shape
-    ratio = max(shape[index] / candidate.shape[index] for index in shape)
+    shape, contracted = plan.chosen.shape, plan.kernel.contracted
+    ratio = max(shape[index] / candidate.shape[index] for index in shape if index not in contracted)
     if ratio > 1:
-        return f"TileFactor makes tiles {ratio:.3g} times as long"
-    return "the tiles are as long as the tensors" if _spans(plan) else "no larger tiles fit"
+        grown = f"TileFactor makes tiles {ratio:.3g} times as long"
+    else:
+        grown = "the tiles are as long as the tensors" if _spans(plan) else "no larger tiles fit"
+    longer = [index for index in contracted if shape[index] > candidate.shape[index]]
+    return ", ".join([grown, *(f"{index} grows to {shape[index]:,}" for index in longer)])
 
 
 def _spans(plan: Plan) -> bool:
     """Whether the indices that grow have reached their extents."""
     extents = plan.kernel.extents({name: one.extents for name, one in plan.statistics.items()})
-    return all(
-        plan.chosen.shape[index] == extent
-        for index, extent in extents.items()
-        if index not in plan.kernel.contracted
-    )
+    free = [index for index in extents if index not in plan.kernel.contracted]
+    return all(plan.chosen.shape[index] == extents[index] for index in free)
 
 
 def _of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidate:

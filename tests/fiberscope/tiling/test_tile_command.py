@@ -64,6 +64,16 @@ def test_the_screen_does_not_praise_tiles_for_what_the_tensor_cuts_off(capsys):
     matrix = "uniform:rows=40,cols=40,nonzeros=60,seed=1"
     assert cli.run(["tile", matrix, "--capacity", "147"]) == 0
     assert "TileFactor makes tiles 1.25 times as long" in capsys.readouterr().out
+    assert cli.run(["tile", matrix, "--capacity", "147", "--set", "grow=contracted"]) == 0
+    assert "TileFactor makes tiles 1.25 times as long, k grows to 16." in capsys.readouterr().out
+
+
+def test_the_screen_says_why_conservative_tiles_are_taken(capsys):
+    factors = [f"uniform:rows=40,cols=40,nonzeros=60,seed={seed}" for seed in (1, 2, 3)]
+    sampled = ["--kernel", "D[i,j]=S[i,j]*A[i,k]*B[k,j]", "--order", "ijk", "--capacity", "43", "--measure"]
+    assert cli.run(["tile", *factors, *sampled]) == 0
+    why = "Conservative's tiles are taken, not what the search chose: it moves more than the base tiling."
+    assert capsys.readouterr().out.rstrip().endswith(why)
 
 
 def test_without_measuring_nothing_but_drt_is_measured(capsys, file):
