@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from fiberscope.commands.extra import sweeping
 from fiberscope.errors import InputError
-from fiberscope.report.files import check_outputs, write_json, write_text
+from fiberscope.report.files import check_outputs, write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,11 +63,12 @@ def results(
         asked = columns or ("* EXCLUDE (report)" if whole else _telling(store))
         order = [f"ORDER BY {', '.join(sort)}"] if sort else []
         limit = [f"WHERE {where}"] if where else []
-        found = store.table(sql or " ".join([f"SELECT {asked} FROM runs", *limit, *order]))
+        query = " ".join([f"SELECT {asked} FROM runs", *limit, *order])
+        found = store.table(query if sql is None else sql)
         if csv is not None:
             write_text(csv, _as_csv(found))
     if json is not None:
-        write_json(json, found.to_pylist())
+        write_text(json, dumps(found.to_pylist(), indent=2, default=str) + "\n")
     if not whole:
         _show(found)
 
@@ -93,7 +95,12 @@ def _as_csv(found: pa.Table) -> str:
     from pyarrow.csv import write_csv
 
     sink = pa.BufferOutputStream()
-    write_csv(found, sink)
+    try:
+        write_csv(found, sink)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"as CSV: {' '.join(str(error).split())}; --json has lists and structures"
+        ) from error
     return str(sink.getvalue().to_pybytes(), "utf-8")
 
 
@@ -103,13 +110,13 @@ def _show(found: pa.Table) -> None:
     from fiberscope.commands.output import lay
     from fiberscope.report.table import ruled
 
-    rows = found.slice(0, MOST_ROWS).to_pylist()
+    rows = found.slice(0, MOST_ROWS)
     numbers = [field.name for field in found.schema if field.type not in ("string", "bool")]
     table = ruled(*found.column_names, numbers=numbers)
-    for row in rows:
-        table.add_row(*(Text(_text(value)) for value in row.values()))
+    for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        table.add_row(*(Text(_text(value)) for value in row))
     lay(table)
-    rest = found.num_rows - len(rows)
+    rest = found.num_rows - rows.num_rows
     if rest > 0:
         print(f"and {rest:,} more; --csv FILE has all of them")
 
@@ -117,6 +124,6 @@ def _show(found: pa.Table) -> None:
 def _text(value: object) -> str:
     if value is None:
         return ""
-    if isinstance(value, bool | str):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -108,11 +108,14 @@ def _study(given: Mapping[str, Any]) -> Study:
     """The study that the options are, or of the file with the options in the place of its keys."""
     from fiberscope.sweeps.api import made_study
 
-    keys = {name: given[name] for name in ("command", "exact", "timeout", "memory")}
+    keys = {name: given[name] for name in ("command", "timeout", "memory")}
+    keys["exact"] = given["exact"] or None
     keys |= {name: given[name] and str(given[name]) for name in ("config", "store")}
     keys |= {"grid": _grid(given["grid"] or []), "settings": settings_of(given["settings"] or [])}
     return made_study(
-        given["swept"], given["workloads"] or [], {key: value for key, value in keys.items() if value}
+        given["swept"],
+        given["workloads"] or [],
+        {key: value for key, value in keys.items() if value not in (None, {})},
     )
 
 

@@ -22,10 +22,11 @@ def ruled(*columns: str, numbers: Collection[str] = (), title: str | None = None
     """An empty table for the terminal, ruled below the head; the columns of ``numbers`` are set right."""
     from rich import box
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title=title)
     for column in columns:
-        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+        table.add_column(Text(column), justify="right" if column in numbers else "left", overflow="fold")
     return table
 
 

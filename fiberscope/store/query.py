@@ -27,9 +27,19 @@ def run(sql: str, parts: Sequence[Path]) -> pa.Table:
             empty = pa.schema(FIXED.items()).empty_table()
             connection.from_arrow(empty).create_view("runs")
         try:
-            return connection.sql(sql).to_arrow_table()
+            return connection.sql(_asked(connection, sql)).to_arrow_table()
         except duckdb.Error as error:
             raise InputError(f"{' '.join(sql.split())}: {_line(error)}") from error
+
+
+def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
+    """A query that is one question: others may write files, or load them from a network."""
+    kinds = [statement.type for statement in connection.extract_statements(sql)]
+    if kinds != [duckdb.StatementType.SELECT]:
+        raise InputError(
+            f"{' '.join(sql.split()) or 'no SQL'}: write one SELECT; a store is asked and not changed"
+        )
+    return sql
 
 
 def _line(error: Exception) -> str:

@@ -14,8 +14,8 @@ that other programs open ``FOLDER/*.parquet`` as it is.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,7 @@ class Store:
         folder: made where it is not there, if ``make`` says so.
 
     Raises:
-        InputError: the folder is not there or cannot be made.
+        InputError: the folder is not there, or cannot be made or written to.
     """
 
     def __init__(self, folder: str | Path, *, make: bool = False) -> None:
@@ -58,6 +58,15 @@ class Store:
             raise InputError(f"{folder}: holds no results; fiberscope sweep ... --store {folder} writes them")
         self._lock = FileLock(self._arrived / "lock")
         self._waiting = 0
+        if make:
+            self._check_writable()
+
+    def _check_writable(self) -> None:
+        try:
+            with self._lock:
+                pass
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be written to: {error.strerror}") from error
 
     def digests(self) -> set[str]:
         """Of all rows."""
@@ -83,9 +92,13 @@ class Store:
                 self._append([_row(file) for file in new])
             for file in new:
                 file.unlink(missing_ok=True)
-            for file in self._arrived.glob(".*.tmp"):
+            self._sweep_abandoned()
+
+    def _sweep_abandoned(self) -> None:
+        for file in (*self.folder.glob(".*.tmp"), *self._arrived.glob(".*.tmp")):
+            with suppress(FileNotFoundError):  # who writes it has renamed it
                 if time.time() - file.stat().st_mtime > ABANDONED_SECONDS:
-                    file.unlink(missing_ok=True)
+                    file.unlink()
 
     def forget(self, digests: Collection[str]) -> None:
         """Take rows out, so that they are run again."""
@@ -93,7 +106,7 @@ class Store:
         gone = pa.array(digests, pa.string())
         with self._lock:
             for part in self._parts():
-                table = pq.read_table(part)
+                table = _table(part)
                 kept = table.filter(pc.invert(pc.is_in(table["digest"], gone)))
                 if len(kept) < len(table):
                     _write(kept, part)
@@ -106,7 +119,7 @@ class Store:
         """
         from fiberscope.store.query import run  # noqa: PLC0415  (writing needs no DuckDB)
 
-        with suppress(PermissionError):  # who may only read sees what has been gathered
+        with suppress(OSError):  # who may only read sees what has been gathered
             self.gather()
         return run(sql, self._parts())
 
@@ -124,7 +137,7 @@ class Store:
 
     def parameters(self) -> list[str]:
         """The columns that are parameters of the runs."""
-        return parameters(unified(map(pq.read_schema, (*self._parts(), *self._new()))))
+        return parameters(unified(map(_schema, (*self._parts(), *self._new()))))
 
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("runs-*.parquet"))
@@ -137,12 +150,12 @@ class Store:
         parts = self._parts()
         have = set().union(*map(_digests, parts))
         rows = [row for row in rows if row["digest"][0].as_py() not in have]
-        schema = unified([*map(pq.read_schema, parts), *(row.schema for row in rows)])
+        schema = unified([*map(_schema, parts), *(row.schema for row in rows)])
         first = parts.pop() if rows and parts and _rows(parts[-1]) < PART_ROWS else None
         for part in parts:
-            if not pq.read_schema(part).equals(schema):
-                _write(widened(pq.read_table(part), schema), part)
-        self._write_parts([*([pq.read_table(first)] if first else []), *rows], schema, len(parts))
+            if not _schema(part).equals(schema):
+                _write(widened(_table(part), schema), part)
+        self._write_parts([*([_table(first)] if first else []), *rows], schema, len(parts))
 
     def _write_parts(self, tables: Sequence[pa.Table], schema: pa.Schema, number: int) -> None:
         whole = pa.concat_tables([widened(table, schema) for table in tables] or [schema.empty_table()])
@@ -151,17 +164,41 @@ class Store:
             _write(whole.slice(offset, PART_ROWS), path)
 
 
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """A line on a file that has been damaged."""
+    try:
+        yield
+    except (pa.ArrowInvalid, OSError) as error:
+        told = str(error).partition(".")[0].removesuffix(f" '{file}'")
+        raise InputError(
+            f"{file}: is damaged: {told}; take it out of the store, and its points run again"
+        ) from error
+
+
 def _row(file: Path) -> pa.Table:
     """A file of one row; threads would cost more than they bring."""
-    return pq.ParquetFile(file).read(use_threads=False)
+    with _readable(file):
+        return pq.ParquetFile(file).read(use_threads=False)
+
+
+def _table(part: Path, columns: list[str] | None = None) -> pa.Table:
+    with _readable(part):
+        return pq.read_table(part, columns=columns)
+
+
+def _schema(file: Path) -> pa.Schema:
+    with _readable(file):
+        return pq.read_schema(file)
 
 
 def _digests(part: Path) -> set[str]:
-    return set(pq.read_table(part, columns=["digest"])["digest"].to_pylist())
+    return set(_table(part, ["digest"])["digest"].to_pylist())
 
 
 def _rows(part: Path) -> int:
-    rows: int = pq.read_metadata(part).num_rows
+    with _readable(part):
+        rows: int = pq.read_metadata(part).num_rows
     return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -41,15 +41,15 @@ class Study(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     command: str = "sim"
-    accelerator: str | list[str]
+    accelerator: str | Annotated[list[str], Field(min_length=1)]
     workloads: str | list[str] = Field(default_factory=list)
     settings: dict[str, Any] = {}
     config: str | None = None
     exact: bool = False
-    grid: dict[str, list[Any]] = {}
+    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     points: list[dict[str, Any]] = []
     sample: Sample | None = None
-    timeout: float | None = Field(default=None, gt=0)
+    timeout: float | None = Field(default=None, gt=0, le=1_000_000)
     memory: Bytes | None = None
     store: str | None = None
 

@@ -107,6 +107,9 @@ def test_a_query_is_asked_in_sql(tmp_path: Path) -> None:
     [
         ("SELECT cycels FROM runs", 'SELECT cycels FROM runs: Binder Error: Referenced column "cycels" not'),
         ("SELEC", "SELEC: Parser Error: syntax error at or near"),
+        ("COPY runs TO 'runs.csv'", "COPY runs TO 'runs.csv': write one SELECT"),
+        ("SELECT 1; DROP VIEW runs", "SELECT 1; DROP VIEW runs: write one SELECT"),
+        ("", "no SQL: write one SELECT"),
     ],
 )
 def test_a_query_that_cannot_be_costs_a_line(tmp_path: Path, sql: str, message: str) -> None:
@@ -187,3 +190,34 @@ def test_nothing_added_is_lost_or_twice_however_often_two_writers_are_killed(
     assert len(found) == len(set(found))
     assert promised <= set(found)
     assert len(pd.read_parquet(folder)) == len(found) == len(made.digests())
+
+
+@pytest.mark.parametrize("damaged", ["runs-000000.parquet", "_arrived/0000.parquet"])
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(100)])
+def test_a_damaged_file_is_named_in_a_line(tmp_path: Path, damaged: str, content: bytes) -> None:
+    made = filled(tmp_path, range(3))
+    made.gather()
+    (tmp_path / damaged).write_bytes(content)
+    for ask in (made.frame, made.parameters, made.gather):
+        with pytest.raises(
+            InputError, match=f"{damaged}: is damaged: .*; take it out of the store"
+        ) as raised:
+            ask()
+        assert "\n" not in str(raised.value)
+
+
+def test_what_a_kill_left_half_written_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
+    made = filled(tmp_path, range(2))
+    old, young = tmp_path / ".runs-000000.parquet.x.tmp", tmp_path / "_arrived" / ".a.parquet.y.tmp"
+    for file in (old, young):
+        file.write_bytes(b"PAR1")
+    os.utime(old, (0, 0))
+    made.gather()
+    assert not old.exists()
+    assert young.exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "_arrived" / "lock").mkdir(parents=True)  # a superuser may write everywhere else
+    with pytest.raises(InputError, match=f"{tmp_path}: cannot be written to: "):
+        Store(tmp_path, make=True)
