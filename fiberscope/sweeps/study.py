@@ -41,7 +41,7 @@ class Study(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     command: str = "sim"
-    accelerator: str | Annotated[list[str], Field(min_length=1)]
+    accelerator: str | list[str]
     workloads: str | list[str] = Field(default_factory=list)
     settings: dict[str, Any] = {}
     config: str | None = None
@@ -58,6 +58,8 @@ class Study(BaseModel):
         lists = [self.points] if self.points else []
         lists += [list(self.sample.points())] if self.sample else []
         machines = _several(self.accelerator)
+        if not machines:
+            raise InputError("accelerator is an empty list; name one or more")
         for machine, workload in itertools.product(machines, _several(self.workloads) or [""]):
             for settings in combined(self.grid, lists):
                 given = {**self.settings, **settings}

@@ -1,0 +1,38 @@
+"""What ``fiberscope results`` shows of any query."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("duckdb")
+from fiberscope.commands.results import results
+from fiberscope.errors import InputError
+from fiberscope.store import Store
+
+ODD = (
+    "SELECT [1, 2] AS \":x: [b]\", DATE '2020-01-02' AS day, "
+    "1.5::DECIMAL(9, 2) AS twice, 3 AS twice, 'NaN'::DOUBLE AS x"
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return Store(tmp_path, make=True).folder
+
+
+def test_values_and_names_of_any_kind_are_shown(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results(store, sql=ODD)
+    head, _line, row = capsys.readouterr().out.splitlines()
+    assert head.startswith(":x: [b]")
+    assert row.split() == ["[1,", "2]", "2020-01-02", "1.50", "3", "nan"]
+
+
+def test_a_date_in_json_is_text(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results(store, sql="SELECT DATE '2020-01-02' AS day, [1] AS list", json=Path("-"))
+    assert json.loads(capsys.readouterr().out) == [{"day": "2020-01-02", "list": [1]}]
+
+
+def test_a_list_in_csv_costs_a_line(store: Path) -> None:
+    with pytest.raises(InputError, match=r"as CSV: Unsupported Type:list<.*>; --json has lists"):
+        results(store, sql="SELECT [1] AS list", csv=Path("-"))
