@@ -99,12 +99,17 @@ def _operation(expression: Operation, operands: list[Points], sizes: Mapping[str
     if name == "take":
         return _joined(left, right, sizes, lambda _one, other: other)
     if name == "div":
-        return _joined(left, right, sizes, np.divide)
+        return _joined(left, right, sizes, _quotients)
     if name == "max":
         return _larger(left, right, sizes)
     if name == "sub":
         right = Points(right.columns, -right.values, right.sizes)
     return _added(left, right, sizes)
+
+
+def _quotients(one: Values, other: Values) -> Values:
+    """What is divided by 0 is 0, as by what is not there."""
+    return np.divide(one, other, out=np.zeros_like(one), where=other != 0)
 
 
 def _joined(

@@ -8,7 +8,6 @@ from sim.channel cimport Channel
 cdef long CLEAN, Q13, DATA, DONE, EMPTY, INTEGER, STOP, NEITHER
 cdef long MULTIPLY, ADD, SUBTRACT, DIVIDE, MAXIMUM, MINIMUM, EXP, SIN, COS, SQRT, ABSOLUTE, NEGATE, SQUARE, TAKE
 
-cdef double _over_zero(double one, double zero) except? -3.0
 cdef double _function(long code, double operand) except? -3.0
 
 cdef class Arithmetic(StreamBlock):

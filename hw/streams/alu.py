@@ -80,14 +80,8 @@ class Arithmetic(StreamBlock):
         if code == MINIMUM:
             return other if other < one else one
         if code == DIVIDE:
-            return one / other if other != 0.0 else _over_zero(one, other)
+            return one / other if other != 0.0 else 0.0
         return other if code == TAKE else _function(code, one)
-
-
-def _over_zero(one: float, zero: float) -> float:
-    if one == 0.0 or math.isnan(one):
-        return math.nan
-    return math.copysign(math.inf, one) * math.copysign(1.0, zero)
 
 
 def _function(code: int, operand: float) -> float:
@@ -110,7 +104,7 @@ class Alu(Arithmetic):
     """Computes with the values of two streams of the same shape.
 
     Interface: ``in_val[0]`` and ``in_val[1]``; results leave on ``out_val``, stops and done as both have
-    them. An N counts as 0.
+    them. An N counts as 0. A quotient by 0 is 0, so that it is the same whether the 0 is stored or not.
 
     Timing: a token of each is taken when both are seen, and the result leaves in that cycle.
 

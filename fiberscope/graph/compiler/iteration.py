@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from fiberscope.graph.compiler.terms import Function, Operand, Summed, Term
+from fiberscope.graph.compiler.terms import Operand, Summed, Term
 
 __all__ = ["Every", "Iteration", "Join", "Scan", "is_full", "iteration_of", "united", "with_missing"]
 
@@ -96,26 +96,3 @@ def _operands(iteration: Iteration) -> Iterator[Operand]:
     elif isinstance(iteration, Join):
         for part in iteration.parts:
             yield from _operands(part)
-
-
-def may_divide_nothing(term: Term, variable: str, lacking: bool) -> Function | None:
-    """A quotient whose divisor a union may lack along a variable.
-
-    Args:
-        term: any.
-        variable: any.
-        lacking: whether the term itself may be lacking.
-    """
-    if isinstance(term, Operand):
-        return None
-    if isinstance(term, Summed):
-        return may_divide_nothing(term.term, variable, lacking)
-    divides = term.name == "div" and (term.constant is None or term.constant_first)
-    if lacking and divides and iteration_of(term.terms[-1], variable) is not None:
-        return term
-    for one in term.terms:
-        here = iteration_of(one, variable)
-        misses = term.adds and here is not None and not is_full(here, variable)
-        if found := may_divide_nothing(one, variable, lacking or misses):
-            return found
-    return None

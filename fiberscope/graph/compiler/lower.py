@@ -27,7 +27,6 @@ from fiberscope.graph.compiler.iteration import (
     Join,
     is_full,
     iteration_of,
-    may_divide_nothing,
     united,
     with_missing,
 )
@@ -137,8 +136,6 @@ class _Statement:
         """The blocks of one loop; the operands' references are then those of its coordinates."""
         iteration = iteration_of(term, variable)
         lacks = dense and iteration is not None and not is_full(iteration, variable)
-        if quotient := may_divide_nothing(term, variable, lacks):
-            raise InputError(_no_divisor(quotient, variable))
         if iteration is None or lacks:
             self._check_size(variable)
             iteration = united([iteration, None]) if iteration else Every()
@@ -217,11 +214,3 @@ def _sized(term: Term) -> dict[str, tuple[str, int]]:
         )
         for variable in variables_in(term)
     }
-
-
-def _no_divisor(quotient: Function, variable: str) -> str:
-    divisor = next(operands_in(quotient.terms[-1])).access
-    return (
-        f"{divisor} divides in a term that may lack a coordinate {variable} that others have: 0 / 0 would be "
-        f"there; store {divisor.tensor} dense, or make the quotient a statement of its own"
-    )

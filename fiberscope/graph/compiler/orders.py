@@ -53,7 +53,7 @@ class Orders:
         stored, legal = self._stored, [*self._stored, *self._sums]
         for steps in ([*self._result, *stored], [*self._result, *legal], legal):
             order = _forest_order(self.variables, steps)
-            if order and not _against(order, legal):
+            if order is not None and not _against(order, legal):
                 return order
         raise InputError(self._cyclic())
 
@@ -143,9 +143,10 @@ def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str
     if levels is None:
         return None
     parents: dict[str, str] = {}
-    for variable in sorted(before, key=levels.__getitem__, reverse=True):
+    deepest_first = sorted(before, key=levels.__getitem__, reverse=True)
+    for variable in deepest_first:
         if before[variable]:
-            parent = max(before[variable], key=levels.__getitem__)
+            parent = min(before[variable], key=deepest_first.index)
             parents[variable] = parent
             before[parent].update(dict.fromkeys(other for other in before[variable] if other != parent))
     found = sorted(variable for variable in before if variable not in parents)

@@ -166,14 +166,16 @@ def unary(operation, operand):
     return run_streams(UnaryAlu("block", operation), given_streams, ["out_val"])["out_val"][0][1]
 
 
-def test_what_has_no_real_result_is_infinite_or_no_number():
+def test_a_quotient_by_0_is_0_whether_the_0_is_stored_or_not():
     quotients = run_streams(
         Alu("block", "div"),
-        given_operands([1.0, -1.0, 0.0, "S0", "D"], [0.0, 0.0, 0.0, "S0", "D"]),
+        given_operands([1.0, -1.0, 0.0, 1.0, "S0", "D"], [0.0, -0.0, 0.0, "N", "S0", "D"]),
         ["out_val"],
     )
-    assert tokens_of(quotients["out_val"])[:2] == [math.inf, -math.inf]
-    assert math.isnan(tokens_of(quotients["out_val"])[2])
+    assert tokens_of(quotients["out_val"])[:4] == [0.0, 0.0, 0.0, 0.0]
+
+
+def test_what_has_no_real_result_is_infinite_or_no_number():
     for operation, operand in (("sqrt", -1.0), ("sin", math.inf)):
         found = run_streams(
             UnaryAlu("block", operation), {"in_val": [(0, operand), (1, "S0"), (2, "D")]}, ["out_val"]

@@ -8,7 +8,7 @@ OPERATIONS = {
     "mul": lambda a, b: a * b,
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
-    "div": lambda a, b: a / b,
+    "div": lambda a, b: a / b if b else 0.0,
     "max": max,
     "min": min,
 }

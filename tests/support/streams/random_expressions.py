@@ -42,14 +42,14 @@ class RandomExpression:
         letters = self.draws.choice(("s", "s", "d", "sd"))
         return Format("".join(self.draws.choice(letters) for _ in variables), tuple(order))
 
-    def grown(self, operands, divides=True):
+    def grown(self, operands):
         """A random tree of so many operands."""
         if operands == 1:
             return self.decorated(self.access())
         cut = self.draws.randint(1, operands - 1)
         function = self.draws.choice(("mul", "mul", "add", "sub"))
-        if divides and self.draws.random() < 0.08:
-            return Operation("div", (self.grown(cut), self.divisor()))
+        if self.draws.random() < 0.08:
+            return Operation("div", (self.grown(cut), self.access(new=True)))
         return self.decorated(Operation(function, (self.grown(cut), self.grown(operands - cut))))
 
     def decorated(self, tree):
@@ -61,12 +61,6 @@ class RandomExpression:
         if draw < 0.06:
             return Operation("neg", (tree,))
         return Operation("div", (tree, number)) if draw < 0.08 else tree
-
-    def divisor(self):
-        """A tensor without stored zeros."""
-        access = self.access(new=True)
-        self.divisors = {*getattr(self, "divisors", ()), access.tensor}
-        return access
 
     def access(self, new=False):
         """A tensor that is stored as the loops go, or one that was read before."""
@@ -123,9 +117,6 @@ class RandomExpression:
                 float
             )  # with zeros, which are stored, and sums of 0
             there = numbers.random(shape) < density
-            if name in getattr(self, "divisors", ()):  # without a 0 that is there to divide by
-                values[values == 0] = 2.0
-                there |= set(self.formats[name].letters) != {"s"}
             self.arrays[name] = np.where(there, values, 0.0)
             self.operands[name] = self.stored(shape, values, there)
 

@@ -90,6 +90,8 @@ def test_sums_stand_as_far_out_as_each_term_allows(text, sums):
         ("x(i) = a * B(j,i) * c(j) + b * d(i)", "B:ss:10", "ij"),
         ("X(i,j) = B(j,i)", "", "ji"),
         ("x(i) = b(i) + C(i,j) * d(j)", "", "ij"),
+        ("X(l,j) = B(m,l) * C(m,k) * D(k,i) * E(j,i)", "B:sd:10,C:ss:10,D:ss:10,E:ss:10", "iljkm"),
+        ("x = b", "", ""),
     ],
 )
 def test_the_default_order_is_that_of_the_formats(text, formats, order):
