@@ -141,12 +141,15 @@ def plan(
 
     Raises:
         InputError: extents that do not agree, a method that there is not, a capacity that holds nothing, a
-            base tile that does not fit, or DRT for another kernel than A times B in the order ikj.
+            base tile that does not fit, statistics of other tensors or base tiles, or DRT for another kernel
+            than A times B in the order ikj.
     """
     methods.check()
     extents = kernel.extents({name: tensor.shape for name, tensor in tensors.items()})
     base = base_shape(kernel, extents, capacity, metric_called(options.metric), options.base)
-    statistics = known or collect_all(kernel, tensors, base, options)
+    statistics = (
+        _checked(known, kernel, tensors, base) if known else collect_all(kernel, tensors, base, options)
+    )
     dynamic = _dynamic(kernel, tensors, capacity, methods) if "drt" in methods.compare else None
     made = partial(Plan, kernel, tensors, capacity, options, statistics)
     if not all(tensor.nonzeros for tensor in tensors.values()):
@@ -159,6 +162,21 @@ def plan(
 
     chosen = optimise(kernel, tensors, capacity, options, statistics, judge if kernel.is_product else None)
     return made({**_squares(squares, max(base.values()), methods), "d2t2": chosen}, dynamic)
+
+
+def _checked(
+    known: Mapping[str, Statistics], kernel: Kernel, tensors: Mapping[str, SparseTensor], base: Shape
+) -> Mapping[str, Statistics]:
+    """Statistics of an earlier run, which are to be of these tensors in these tiles."""
+    for name, one in known.items():
+        tile = tuple(base[index] for index in kernel.stored(name))
+        if (one.tile, one.nonzeros) != (tile, tensors[name].nonzeros):
+            kept, wanted = (" x ".join(map(str, size)) for size in (one.tile, tile))
+            raise InputError(
+                f"the statistics of {name} are of {one.nonzeros:,} nonzeros in base tiles of {kept}, "
+                f"the tensor has {tensors[name].nonzeros:,}, for tiles of {wanted}; collect anew"
+            )
+    return known
 
 
 def _squares(squares: Squares, least: int, methods: Methods) -> dict[str, Scheme]:

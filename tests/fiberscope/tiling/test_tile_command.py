@@ -113,6 +113,22 @@ def test_statistics_of_another_order_are_refused(capsys, file, tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("matrix", "capacity", "wanted"),
+    [
+        (None, "147", "the tensor has 34, for tiles of 8 x 8"),
+        ("uniform:rows=16,cols=16,nonzeros=35,seed=1", "43", "the tensor has 35, for tiles of 4 x 4"),
+    ],
+)
+def test_statistics_of_other_tiles_or_tensors_are_refused(capsys, file, tmp_path, matrix, capacity, wanted):
+    kept = tmp_path / "kept.json"
+    assert cli.run(["tile", file, *WORKED, "--json", str(kept)]) == 0
+    capsys.readouterr()
+    assert cli.run(["tile", matrix or file, "--capacity", capacity, "--statistics", str(kept)]) == 2
+    found = "the statistics of A are of 34 nonzeros in base tiles of 4 x 4"
+    assert capsys.readouterr().err == f"fiberscope: {found}, {wanted}; collect anew\n"
+
+
 @pytest.mark.parametrize("which", ["empty A", "empty B"])
 def test_an_empty_operand_moves_nothing_and_is_warned_of(capsys, file, tmp_path, which):
     empty = written(tmp_path / "empty.mtx", examples.of_points([], (16, 16)))
