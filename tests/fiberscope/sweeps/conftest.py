@@ -1,4 +1,4 @@
-"""One scheduler with two workers on the loopback, for all tests of sweeps."""
+"""Where the tests of sweeps run them: a worker in the process itself, or processes of a cluster."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,16 +12,26 @@ SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 
 @pytest.fixture(scope="session")
 def client() -> Iterator[Any]:
-    pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")
-    from fiberscope.sweeps.clusters import Where, connected
-
-    with connected(Where(workers=2)) as client:
+    """Of a worker in this process: what processes of workers do is told by tests of ``workers``."""
+    distributed = pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")
+    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(n_workers=1, **options) as client:
         yield client
 
 
 @pytest.fixture
 def scheduler(client: Any) -> str:
     return str(client.scheduler.address)
+
+
+@pytest.fixture
+def workers() -> Iterator[Any]:
+    """The client of a real scheduler with two processes of workers."""
+    pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")
+    from fiberscope.sweeps.clusters import Where, connected
+
+    with connected(Where(workers=2)) as client:
+        yield client
 
 
 @pytest.fixture

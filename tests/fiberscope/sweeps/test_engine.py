@@ -1,4 +1,4 @@
-"""Sweeps on a real scheduler with two worker processes: what is run, what fails, what kills leave."""
+"""Sweeps: what is run, what fails, and what kills leave, on a scheduler with two processes of workers."""
 
 import json
 import os
@@ -7,6 +7,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ from fiberscope.store import Store
 from fiberscope.store.columns import decoded
 
 ROOT = Path(__file__).parents[3]
-SLOW = "uniform:rows=60,cols=60,nonzeros=600"  # the toy, in Python, takes some tenths of a second
+SLOW = "uniform:rows=60,cols=60,nonzeros=300"  # the toy, in Python, takes a tenth of a second
 
 
 def test_a_sweep_gives_what_single_runs_give(scheduler: str, small: str, tmp_path: Path) -> None:
@@ -158,49 +161,57 @@ def finished(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in (folder / "_arrived").glob("*.parquet")}
 
 
-def swept_until_killed(command: list[str], seconds: float) -> None:
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=ROOT)
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
+def wait_for_rows(folder: Path, chance: random.Random, over: Callable[[], bool]) -> None:
+    """Wait until a few more rows have arrived, and any while longer."""
+    wanted = len(finished(folder)) + chance.randrange(4)
+    while len(finished(folder)) < wanted and not over():
+        time.sleep(0.1)
+    time.sleep(chance.uniform(0, 0.3))
+
+
+def killed_sweep(command: list[str], folder: Path, chance: random.Random) -> bool:
+    """Start a sweep and kill it; whether it had not come to its end before."""
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=ROOT) as process:
+        wait_for_rows(folder, chance, lambda: process.poll() is not None)
         process.kill()
-        process.wait()
+    return process.returncode == -signal.SIGKILL
 
 
-def kill_workers(
-    client: Any, chance: random.Random, kills: int, over: threading.Event, killed: list[int]
-) -> None:
-    """Kill one of the workers now and then, and note it."""
-    while not over.wait(chance.uniform(0.3, 2.5)) and len(killed) < kills:
+def kill_workers(client: Any, folder: Path, chance: random.Random, kills: int, over: threading.Event) -> int:
+    """Kill one of the workers now and then; how many were there to be killed."""
+    killed = 0
+    while killed < kills and not over.is_set():
+        wait_for_rows(folder, chance, over.is_set)
         pids = [one for one in client.run(os.getpid).values() if psutil.pid_exists(one)]
-        if pids:
+        if pids and not over.is_set():
             os.kill(chance.choice(pids), signal.SIGKILL)
-            killed.append(len(pids))
+            killed += 1
+    return killed
 
 
 @pytest.mark.parametrize(
-    ("sweeps", "workers"),
-    [(1, 3), pytest.param(10, 10, marks=pytest.mark.slow), pytest.param(50, 50, marks=pytest.mark.slow)],
+    ("sweeps", "deaths"),
+    [(1, 2), pytest.param(10, 10, marks=pytest.mark.slow), pytest.param(50, 50, marks=pytest.mark.slow)],
 )
 def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_sweeps_are_killed(
-    client: Any, scheduler: str, toy: str, tmp_path: Path, sweeps: int, workers: int
+    workers: Any, toy: str, tmp_path: Path, sweeps: int, deaths: int
 ) -> None:
-    chance, store = random.Random(sweeps), tmp_path / "s"
-    pauses = list(range(1, 1 + 6 * (sweeps + workers)))
+    chance, store, scheduler = random.Random(sweeps), tmp_path / "s", workers.scheduler.address
+    pauses = list(range(1, 1 + 8 * (sweeps + deaths)))
     study = tmp_path / "study.yaml"
     study.write_text(json.dumps({"accelerator": toy, "workloads": SLOW, "grid": {"lane.pause": pauses}}))
     command = [sys.executable, "-m", "fiberscope", "sweep", str(study), "--store", str(store), "--quiet"]
     seen: dict[str, bytes] = {}
+    ended = 0
     for _ in range(sweeps):
-        swept_until_killed([*command, "--scheduler", scheduler], chance.uniform(3, 8))
+        ended += killed_sweep([*command, "--scheduler", scheduler], store, chance)
         seen |= finished(store)
-    over, killed = threading.Event(), list[int]()
-    killer = threading.Thread(target=kill_workers, args=(client, chance, workers, over, killed))
-    killer.start()
-    frame = fiberscope.sweep(study, store=store, scheduler=scheduler, quiet=True)
-    over.set()
-    killer.join()
-    assert killed
+    over = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(kill_workers, workers, store, chance, deaths, over)
+        frame = fiberscope.sweep(study, store=store, scheduler=scheduler, quiet=True)
+        over.set()
+    assert (ended, killed.result()) == (sweeps, deaths)
     assert list(frame["status"]) == ["done"] * len(pauses)
     assert list(frame["lane_pause"]) == pauses
     assert sorted(pd.read_parquet(store)["digest"]) == sorted(frame["digest"])
