@@ -33,7 +33,7 @@ _Factor = Annotated[bool, typer.Option("--factor", help="A statement of its own 
 _Locate = Annotated[bool, typer.Option("--locate", help="Ask dense levels, not walk them: a rewrite.")]
 _Optimise = Annotated[str, typer.Option(metavar="NAME,...", help="Rewrites (see 'graph optimise'), or all.")]
 _Split = Annotated[str, typer.Option(metavar="i,N", help="Refused: tensors are stored in tiles instead.")]
-_Parallelize = Annotated[str, typer.Option(metavar="i", help="Refused: a graph has each block once.")]
+_Parallelize = Annotated[str, typer.Option(metavar="i:N", help="N copies of the blocks within a loop.")]
 _Show = Annotated[
     list[_Shown] | None,
     typer.Option("--show", help="cin is the loop nest (concrete index notation), graph each block."),
@@ -71,20 +71,20 @@ def compile_(
       fiberscope graph compile "X(i,j) = B(i,k) * C(k,j)" --format "X:ss,B:ss,C:ss" --order i,k,j -o ikj.gv
       fiberscope graph compile "x(i) = b(i) - C(i,j) * d(j)" --format "x:s,b:s,C:ss,d:s" --show cin
     """
-    from fiberscope.graph.compiler.schedule import refuse_parallel, refuse_split
+    from fiberscope.graph.compiler.schedule import refuse_split
     from fiberscope.graph.write import write_gv
 
     check_outputs({"the graph": output, "the file of --json": json}, {})
     if split:
         refuse_split(split)
-    if parallelize:
-        refuse_parallel(parallelize)
     names = ",".join([*["locate"] * locate, *[optimise] * bool(optimise)])
     given = tensors_by_name(tensors)
     if given and order != AUTO:
         raise InputError("tensors are of --order auto alone, which goes by their statistics; leave them out")
     formats, order = chosen(expression, formats, order, given)
-    made = compiled(expression, formats, order, reorder=reorder, factor=factor, optimise=names)
+    made = compiled(
+        expression, formats, order, reorder=reorder, factor=factor, optimise=names, parallelize=parallelize
+    )
     if output is not None:
         write_gv(made.graph, output)
     if json is not None:

@@ -118,6 +118,7 @@ def compiled(
     reorder: str = "",
     factor: bool = False,
     optimise: str = "",
+    parallelize: str = "",
 ) -> Compiled:
     """What options say, compiled.
 
@@ -134,6 +135,7 @@ def compiled(
         reorder=parse_variables(reorder, "--reorder") if reorder else (),
         factor=factor,
         optimise=optimise,
+        parallelize=parallelize,
     )
 
 

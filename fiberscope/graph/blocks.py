@@ -24,9 +24,11 @@ from hw.streams.droppers import EmptyFiberDropper, StopDropper
 from hw.streams.hold import CoordinateHold
 from hw.streams.join import Intersect, Union
 from hw.streams.locator import DenseLocator
+from hw.streams.parallel import Scatter
 from hw.streams.points import PointToFiber
 from hw.streams.reduce import FiberReduce, ScalarReduce
 from hw.streams.repeater import Repeater, RepeatSignalGenerator
+from hw.streams.serializer import Merge, Serializer
 from hw.streams.skipping import SkippingScanner
 from hw.streams.split import Flatten, Split
 from hw.streams.tensor_reduce import TensorReduce
@@ -67,8 +69,9 @@ class Context:
         return self.nests[stream.source, stream.output]
 
     def carried_into(self, node: Node) -> Protocol:
-        """What the first stream into a block carries."""
-        return CARRIES[next((stream.kind for stream in self.graph.streams_into(node)), "ref")]
+        """What the streams that pass through a block carry."""
+        passed = (stream.kind for stream in self.graph.streams_into(node) if stream.input != "ref")
+        return CARRIES[next(passed, "ref")]
 
 
 def make(name: str, node: Node, context: Context) -> StreamBlock:
@@ -84,6 +87,8 @@ def input_port(node: Node, port: str) -> str:
     """What a block calls an input of its node."""
     if node.type == "fiberwrite" and port == "bv":
         return "in_val"  # words are written as values are
+    if node.type == "scatter":
+        return "in_crd"
     if port == "val[0]" and node.is_unary:
         return "in_val"
     return "in_stream" if port == "in" else f"in_{port}"
@@ -95,6 +100,8 @@ def output_port(node: Node, port: str) -> str:
         return "out_bv"
     if port == "located":
         return "out_ref2"
+    if node.type == "scatter":
+        return f"out_crd{port[4:-1]}"
     return "out_stream" if port == "out" else f"out_{port.replace('[', '').replace(']', '')}"
 
 
@@ -178,6 +185,16 @@ def _joining(kind: Callable[..., StreamBlock]) -> Callable[[str, Node, Context],
     return lambda name, node, context: kind(name, context.graph.arity(node), context.quirks)
 
 
+def _scatter(name: str, node: Node, context: Context) -> StreamBlock:
+    carries = context.carried_into(node)
+    return Scatter(name, int(node["ways"]), carries=carries, quirks=context.quirks)
+
+
+def _gather(name: str, node: Node, context: Context) -> StreamBlock:
+    depth = len(context.nest_into(node, "stream[0]")) - len(context.nest_into(node, "ref"))
+    return Serializer(name, int(node["ways"]), depth, context.carried_into(node), context.quirks)
+
+
 def _split(name: str, node: Node, context: Context) -> StreamBlock:
     return Split(name, int(node["factor"]), node["orig_crd"] == "true", quirks=context.quirks)
 
@@ -213,6 +230,9 @@ _MAKERS: Mapping[str, Callable[[str, Node, Context], StreamBlock]] = {
     "stopdrop": _carrying(StopDropper),
     "emptystopdrop": _carrying(EmptyFiberDropper),
     "pointtofiber": _plain(PointToFiber),
+    "scatter": _scatter,
+    "merge": _joining(Merge),
+    "gather": _gather,
     "split": _split,
     "flatten": _flatten,
     "bitvector": _plain(BitVector),

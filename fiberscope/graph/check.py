@@ -11,7 +11,13 @@ from fiberscope.graph.netlist import LETTERS, Graph, Node, Stream
 __all__ = ["check", "operands_of"]
 
 FORMATS = tuple(dict.fromkeys(LETTERS.values()))
-NUMBERS = {"factor": 1, "width": 1, "size": 1, "phase": 1}  # attributes that are numbers, and the least
+NUMBERS = {
+    "factor": 1,
+    "width": 1,
+    "size": 1,
+    "phase": 1,
+    "ways": 2,
+}  # attributes that are numbers, and the least
 
 
 def check(graph: Graph, tensors: Collection[str] | None = None) -> None:

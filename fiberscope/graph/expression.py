@@ -25,6 +25,7 @@ UNARY = ("exp", "sqrt", "neg", "abs")
 BINARY = ("mul", "add", "sub", "max", "div", "take")
 ACCUMULATORS = ("spaccumulator", "accumulate")
 THROUGH = {"stopdrop": "in", "emptystopdrop": "in", "bitvector": "crd", "chunk": "bv"}
+THROUGH |= {"scatter": "in", "gather": "stream[0]"}  # each way computes the same, of its own coordinates
 
 
 class Unreadable(ValueError):  # noqa: N818 - what it says is about the graph, not an error of its user

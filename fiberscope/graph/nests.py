@@ -59,7 +59,7 @@ class _Walk:
 
     def _made(self, node: Node, inputs: dict[str, Nest]) -> dict[str, Nest]:
         """The nests of a block's outputs by port; under the empty name that of all others."""
-        first = next(iter(inputs.values()))
+        first = inputs["stream[0]"] if node.type == "gather" else next(iter(inputs.values()))
         if node.type == "fiberlookup":
             return {"": (*first, node["index"])}
         if node.type == "repeat":
@@ -87,7 +87,9 @@ class _Walk:
                 "outer": (*first[:-1], f"{node['index']}1"),
                 "inner": (*first[:-1], f"{node['index']}1", f"{node['index']}0"),
             }
-        if node.type in ("bvintersect", *JOINERS) or "val[]" in {port.name for port in node.primitive.inputs}:
+        if node.type in ("bvintersect", "merge", *JOINERS) or "val[]" in {
+            port.name for port in node.primitive.inputs
+        }:
             self._check_equal(node, inputs)
         return {"": first}
 

@@ -203,8 +203,8 @@ class Graph:
         port = node.output(output)
         assert port is not None
         made = node.primitive.makes(output, node.attributes)
-        if made is None and len(port.kinds) > 1 and output == "out":  # what comes in goes out
-            made = next((stream.kind for stream in self.streams_into(node)), None)
+        if made is None and len(port.kinds) > 1 and bare_port(output) in ("out", "out[]"):  # what comes in
+            made = next((stream.kind for stream in self.streams_into(node) if stream.input != "ref"), None)
         return made or port.kinds[0]
 
     def streams_into(self, node: Node) -> Iterator[Stream]:
@@ -220,7 +220,9 @@ class Graph:
         return next((stream for stream in self.streams_into(node) if stream.input == input), None)
 
     def arity(self, node: Node) -> int:
-        """How many operands a block has at its arrays of ports."""
+        """How many operands, or ways, a block has at its arrays of ports."""
+        if node["ways"]:
+            return int(node["ways"])
         numbers = [int(s.input[:-1].partition("[")[2]) for s in self.streams_into(node) if "[" in s.input]
         return 1 + max(numbers, default=-1)
 

@@ -186,6 +186,27 @@ PRIMITIVES: Mapping[str, Primitive] = {
         "PointToFiber",
         "orange",
     ),
+    "scatter": Primitive(
+        (Port("in", _ANY),),
+        (Port("out[]", _ANY),),
+        {"index": "", "ways": None},
+        "Scatter {index} {ways}",
+        "orange",
+    ),
+    "merge": Primitive(
+        (Port("crd[]", (CRD,)),),
+        (Port("crd", (CRD,)), Port("ref", (REF,))),
+        {"index": "", "ways": None},
+        "Merge {index} {ways}",
+        "orange",
+    ),
+    "gather": Primitive(
+        (Port("stream[]", _ANY), Port("ref", (REF,))),
+        (Port("out", _ANY),),
+        {"index": "", "ways": None},
+        "Gather {index} {ways}",
+        "orange",
+    ),
     "split": Primitive(
         (Port("crd", (CRD,)),),
         (Port("outer", (CRD,)), Port("inner", (CRD,))),

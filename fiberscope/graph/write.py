@@ -13,6 +13,7 @@ from fiberscope.report.files import write_text
 
 __all__ = ["gv_text", "write_gv"]
 
+UNTOLD = ("accumulate", "scatter", "merge", "gather")  # edges say by name which ports they join
 STYLES = {"ref": "bold", "crd": "dashed", "repsig": "dotted"}
 
 
@@ -90,7 +91,7 @@ def _told_edges(graph: Graph, edges: list[Edge]) -> list[bool]:
     ends = [(stream.source, stream.target) for stream in graph.streams]
     joiners = {name for name, node in graph.nodes.items() if node.type in JOINERS}
     untold = joiners & {target for known, (_source, target) in zip(told, ends, strict=True) if not known}
-    untold |= {name for name, node in graph.nodes.items() if node.type == "accumulate"}
+    untold |= {name for name, node in graph.nodes.items() if node.type in UNTOLD}
     return [known and untold.isdisjoint(both) for known, both in zip(told, ends, strict=True)]
 
 

@@ -13,9 +13,11 @@ from fiberscope.graph.compiler.front import cascade_of, notation_of
 from fiberscope.graph.compiler.language import parse
 from fiberscope.graph.compiler.lower import lower
 from fiberscope.graph.compiler.notation import Notation
+from fiberscope.graph.compiler.schedule import parse_copies
 from fiberscope.graph.draw import svg_text
 from fiberscope.graph.netlist import Graph
 from fiberscope.graph.rewrites import rewrites_named, rewritten
+from fiberscope.graph.rewrites.parallelize import parallelized
 
 __all__ = ["Compiled", "compile_expression"]
 
@@ -65,6 +67,7 @@ def compile_expression(
     reorder: Sequence[str] = (),
     factor: bool = False,
     optimise: str = "",
+    parallelize: str = "",
 ) -> Compiled:
     """Compile an expression into a graph.
 
@@ -75,6 +78,7 @@ def compile_expression(
         reorder: loops that take each other's places in that order, to follow one another as they do here.
         factor: make a statement of its own of each sum that is one term among others, or over few factors.
         optimise: names of rewrites with commas between them, or ``all``.
+        parallelize: ``i:4``, a loop and how many copies there are of the blocks within it.
 
     Raises:
         InputError: something of it cannot be; one line that says what would be right.
@@ -88,5 +92,7 @@ def compile_expression(
     tensors = {name: one for notation in notations for name, one in notation.formats.items()}
     graph = lower([notation.assignment for notation in notations], tensors, loops)
     graph = rewritten(graph, rewrites_named(optimise) if optimise else [])
+    if parallelize:
+        graph = parallelized(graph, *parse_copies(parallelize))
     check(graph)
     return Compiled(loops, tuple(notations), graph)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from fiberscope.errors import InputError
 
-__all__ = ["parse_variables", "refuse_parallel", "refuse_split", "reordered"]
+__all__ = ["parse_copies", "parse_variables", "refuse_split", "reordered"]
+
+MOST_COPIES = 64  # a graph of some thousand blocks
 
 
 def parse_variables(text: str, option: str) -> tuple[str, ...]:
@@ -49,13 +51,15 @@ def refuse_split(text: str) -> None:
     )
 
 
-def refuse_parallel(text: str) -> None:
-    """Refuse to run a loop on several copies of its blocks.
+def parse_copies(text: str) -> tuple[str, int]:
+    """A loop and how many copies of its blocks there are, as in ``i:4``.
 
     Raises:
-        InputError: always.
+        InputError: it is not written so.
     """
-    raise InputError(
-        f"parallelize {text}: a graph has each block once; run one for each part of the tensors, "
-        "or deal streams out by hand (hw/streams/parallel.py)"
-    )
+    variable, colon, number = (part.strip() for part in text.partition(":"))
+    if not variable or not colon or not number.isdecimal() or not 1 <= int(number) <= MOST_COPIES:
+        raise InputError(
+            f"parallelize {text!r}: write a loop and a number of copies from 1 to {MOST_COPIES}, as in i:4"
+        )
+    return variable, int(number)

@@ -193,7 +193,9 @@ def test_the_command_writes_a_graph_that_runs(tmp_path, capsys):
     [
         (["x(i) = b(i", "--json", "-"], "expression, column 11: found the end"),
         (["x(i) = b(i)", "--split", "i,4"], "split i,4: a loop goes through one level"),
-        (["x(i) = b(i)", "--parallelize", "i"], "parallelize i: a graph has each block once"),
+        (["x(i) = b(i)", "--parallelize", "i"], "parallelize 'i': write a loop and a number of copies"),
+        (["x(i) = b(i)", "--parallelize", "k:2"], "parallelize k:2: there is no loop k"),
+        (["x = b(i)", "--parallelize", "i:2"], "brings together what different i give"),
         (["x(i) = b(i)", "--order", "i,"], "--order 'i,': write variables with commas"),
         (["X(i,j) = B(i,j)", "--reorder", "i,k"], "reorder i,k: there is no loop k; there are i,j"),
         (["X(i,j) = B(i,j)", "--reorder", "i,i"], "reorder i,i: i stands there twice"),
