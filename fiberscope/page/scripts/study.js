@@ -71,7 +71,8 @@ const Study = (() => {
     const failed = Data.failed
       ? `, ${Format.value(Data.failed)} of them failed (they are in the table, with the reason)`
       : "";
-    const said = `${Format.value(Data.total)} runs${failed}. Version ${Data.versions.join(", ")}.`;
+    const runs = Data.total === 1 ? "1 run" : `${Format.value(Data.total)} runs`;
+    const said = `${runs}${failed}. Version ${Data.versions.join(", ")}.`;
     const notices = Data.notices.map((notice) => element("p", { class: "notice" }, notice));
     return element(
       "header",

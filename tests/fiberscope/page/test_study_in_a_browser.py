@@ -56,6 +56,12 @@ def test_a_name_with_markup_is_text(opened: Open, file: Path) -> None:
     assert tab.locator("img").count() == 0
 
 
+def test_a_study_of_one_run_is_one_run(opened: Open, tmp_path: Path) -> None:
+    data = study_data(study(tmp_path / "study", 1), "One")
+    (tmp_path / "one.html").write_text(page(data, "One"), encoding="utf-8")
+    assert "1 run. Version" in opened(tmp_path / "one.html").inner_text("header")
+
+
 def test_typing_a_filter_leaves_the_runs_that_meet_it(opened: Open, file: Path) -> None:
     tab = opened(file)
     tab.get_by_label("Filter", exact=True).fill("pe.count > 16 fibercache.size <= 768KiB wiki-Vote")
