@@ -140,7 +140,7 @@ def _tiles(_name: str, matrices: Sequence[str], _options: Mapping[str, Any]) -> 
     from fiberscope.study import tiles
 
     moved = list(tiles.words(matrices or tiles.MATRICES, tell))
-    runs = list(tiles.ran(matrices or tiles.MATRICES, tell))
+    runs = list(tiles.ran(matrices, tell) if matrices else tiles.ran(tiles.MATRICES, tell, tiles.LARGEST))
     return {"words": [asdict(one) for one in moved], "runs": [asdict(one) for one in runs]}, tile_tables(
         moved, runs
     )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import exp, log
-from typing import TYPE_CHECKING
 
 from fiberscope.report.table import Table
-
-if TYPE_CHECKING:
-    from fiberscope.study.tiles import Ran, Words
+from fiberscope.study.tiles import PUBLISHED, NotRun, Ran, Words
 
 __all__ = ["tile_tables"]
 
 
-def tile_tables(moved: Sequence[Words], runs: Sequence[Ran]) -> list[Table]:
+def tile_tables(moved: Sequence[Words], runs: Sequence[Ran | NotRun]) -> list[Table]:
     """Words by the meter, and ExTensor's cycles and traffic."""
     return [_words(moved), _machine(runs)]
 
@@ -33,7 +30,7 @@ def _words(moved: Sequence[Words]) -> Table:
     return table
 
 
-def _machine(runs: Sequence[Ran]) -> Table:
+def _machine(runs: Sequence[Ran | NotRun]) -> Table:
     columns = (
         "Matrix, buffer",
         "Tiling",
@@ -47,22 +44,31 @@ def _machine(runs: Sequence[Ran]) -> Table:
         "Z",
     )
     table = Table("ExTensor on A times A, memory at its peak; traffic in bytes", columns, labels=2)
-    published: Mapping[str, int] = {one.matrix: one.cycles for one in runs if one.tiling == "published"}
+    published = {one.matrix: one.cycles for one in runs if isinstance(one, Ran) and one.tiling == PUBLISHED}
     for one in runs:
-        gain = f"{published[one.matrix] / one.cycles:.2f} x"
-        table.add(
-            f"{_name(one)}, {one.buffer}",
-            one.tiling,
-            " x ".join(map(str, one.tile)),
-            f"{'' if one.complete else 'over '}{one.cycles:,}",
-            gain if one.complete else f"below {gain}",
-            f"{one.trace_cycles:,}",
-            *(f"{one.traffic[tensor]:,}" if one.complete else "" for tensor in ("A", "B", "PO", "Z")),
-        )
+        table.add(*(_row(one, published.get(one.matrix)) if isinstance(one, Ran) else _reason(one)))
     return table
 
 
-def _name(one: Words | Ran) -> str:
+def _row(one: Ran, published: int | None) -> list[str]:
+    gain = "" if published is None else f"{published / one.cycles:.2f} x"
+    return [
+        f"{_name(one)}, {one.buffer}",
+        one.tiling,
+        " x ".join(map(str, one.tile)),
+        f"{'' if one.complete else 'not finished in '}{one.cycles:,}",
+        gain if one.complete else f"below {gain}",
+        f"{one.trace_cycles:,}",
+        *(f"{one.traffic[tensor]:,}" if one.complete else "" for tensor in ("A", "B", "PO", "Z")),
+    ]
+
+
+def _reason(one: NotRun) -> list[str]:
+    """A row that has the reason instead of numbers."""
+    return [_name(one), one.tiling, "", one.reason, *[""] * 6]
+
+
+def _name(one: Words | Ran | NotRun) -> str:
     return f"{one.matrix} (SURROGATE)" if one.source == "surrogate" else one.matrix
 
 

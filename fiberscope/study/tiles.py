@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from accelerators.errors import ConfigurationError
 from fiberscope.api import simulate
+from fiberscope.errors import InputError
 from fiberscope.report.document import Report
 from fiberscope.teaal.api import model
 from fiberscope.tiling.baselines.drt import drt
@@ -21,7 +24,7 @@ from fiberscope.tiling.plan import Methods, plan
 from workloads import Workload, from_scipy, load
 from workloads.tensor import SparseTensor
 
-__all__ = ["MATRICES", "Ran", "Words", "ran", "words"]
+__all__ = ["LARGEST", "MATRICES", "PUBLISHED", "NotRun", "Ran", "Words", "ran", "words"]
 
 CAPACITY = 33_027  # words: of a dense tile of 128 x 128 (D2T2, Section 6.1)
 KERNEL = ("C[i,j] = A[i,k] * B[k,j]", "ikj")
@@ -30,8 +33,10 @@ VARIANTS = {  # of D2T2: beside the paper's, what docs/d2t2.md calls counted, an
     "counted": {"model": "counted"},
     "counted, grown": {"model": "counted", "grow": "contracted"},
 }
-TILINGS = ("published", "conservative", "prescient", "d2t2", "d2t2-counted")
+PUBLISHED = "published"
+TILINGS = (PUBLISHED, "conservative", "prescient", "d2t2", "d2t2-counted")
 LIMIT = 10  # times the cycles with published tiles, after which a run ends: it has lost
+LARGEST = 100_000  # nonzeros; what has more runs only where it is named, for its minutes
 SMALL_LLB = "2 MiB"  # for the small matrices that are drawn
 
 
@@ -86,7 +91,7 @@ class Ran:
         cycles: of the event simulation, memory at its peak.
         trace_cycles: of the trace model.
         traffic: bytes by tensor, of the event simulation.
-        complete: whether it ran to its end, and was not ended at ``LIMIT`` times the first tiling's cycles.
+        complete: whether it ran to its end, and was not ended at ``LIMIT`` times the published tiles' cycles.
     """
 
     matrix: str
@@ -98,6 +103,21 @@ class Ran:
     trace_cycles: int
     traffic: Mapping[str, int]
     complete: bool
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """ExTensor did not run a matrix with one way to tile.
+
+    Args:
+        matrix, source, tiling: as of ``Ran``.
+        reason: what has no room, and where, as the machine says it; or how large the matrix is.
+    """
+
+    matrix: str
+    source: str
+    tiling: str
+    reason: str
 
 
 def words(names: Sequence[str], tell: Callable[[str], None]) -> Iterator[Words]:
@@ -123,23 +143,34 @@ def _totals(a: SparseTensor) -> dict[str, int]:
     return totals
 
 
-def ran(names: Sequence[str], tell: Callable[[str], None]) -> Iterator[Ran]:
-    """ExTensor on each matrix with each of its tilings; those drawn here have a smaller buffer."""
+def ran(names: Sequence[str], tell: Callable[[str], None], largest: float = inf) -> Iterator[Ran | NotRun]:
+    """ExTensor on each matrix of at most ``largest`` nonzeros with each of its tilings.
+
+    Those drawn here have a smaller buffer.
+    """
     for name in names:
         found = _loaded(name)
+        if found.matrix.nnz > largest:
+            reason = f"not run: {found.matrix.nnz:,} nonzeros; name the matrix to run it"
+            yield from (NotRun(name, found.source, tiling, reason) for tiling in TILINGS)
+            continue
         settings = {} if found.source in ("real", "surrogate") else {"llb.size": SMALL_LLB}
         limit = None
         for tiling in TILINGS:
             tell(f"{name}: ExTensor, {tiling}")
             yield (run := _run(name, found, {**settings, "tiling": tiling}, limit))
-            limit = limit or LIMIT * run.cycles
+            if tiling == PUBLISHED and isinstance(run, Ran):
+                limit = LIMIT * run.cycles
 
 
-def _run(name: str, found: Workload, settings: Mapping[str, str], limit: int | None) -> Ran:
-    report: Report = simulate(
-        "extensor", found, settings={**settings, "memory.model": "simple"}, cycle_limit=limit
-    )
-    trace = model("extensor", found, settings=settings)
+def _run(name: str, found: Workload, settings: Mapping[str, str], limit: int | None) -> Ran | NotRun:
+    try:
+        report: Report = simulate(
+            "extensor", found, settings={**settings, "memory.model": "simple"}, cycle_limit=limit
+        )
+        trace = model("extensor", found, settings=settings)
+    except (ConfigurationError, InputError) as error:
+        return NotRun(name, found.source, settings["tiling"], str(error))
     m, k, n = report.config["tile"].values()
     moved = {tensor: one.read_bytes + one.write_bytes for tensor, one in report.traffic.items()}
     buffer = report.config["llb"]["size"]

@@ -7,17 +7,23 @@ from fiberscope import cli
 
 SMALL = "banded:rows=300,cols=300,nonzeros=900,bandwidth=2,seed=1"
 
+FULL = "uniform:rows=130,cols=130,nonzeros=9000,seed=1"  # too full for a processing element's buffer
 
-def test_the_table_has_the_numbers_of_single_runs(capsys, tmp_path):
+
+def test_the_table_has_the_numbers_of_single_runs_and_why_one_was_refused(capsys, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- compare tiles: begin -->\n<!-- compare tiles: end -->\n")
-    assert cli.run(["compare", "tiles", SMALL, "--json", "-", "--write", str(page)]) == 0
+    assert cli.run(["compare", "tiles", FULL, SMALL, "--json", "-", "--write", str(page)]) == 0
     found = json.loads(capsys.readouterr().out)
-    (words,) = found["words"]
-    assert words["totals"]["d2t2"] <= words["totals"]["conservative"]
-    runs = {one["tiling"]: one for one in found["runs"]}
+    for words in found["words"]:
+        assert words["totals"]["d2t2"] <= words["totals"]["conservative"]
+    runs = {one["tiling"]: one for one in found["runs"] if one["matrix"] == SMALL}
     settings = {"tiling": "d2t2", "llb.size": "2 MiB", "memory.model": "simple"}
     report = fiberscope.simulate("extensor", SMALL, settings=settings)
     assert runs["d2t2"]["cycles"] == report.cycles
     assert list(runs) == ["published", "conservative", "prescient", "d2t2", "d2t2-counted"]
     assert f"{report.cycles:,}" in page.read_text()
+    refused = [one for one in found["runs"] if one["matrix"] == FULL]
+    assert [one["tiling"] for one in refused] == list(runs)
+    assert all(one["reason"].startswith("extensor: pe.buffer is 65536 bytes") for one in refused)
+    assert page.read_text().count(refused[0]["reason"]) == len(refused)
