@@ -7,16 +7,17 @@ The same short runs are made twice, one after the other in one process, and as a
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from dataclasses import asdict
 
 import psutil  # comes with distributed
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from fiberscope.api import simulate
 from fiberscope.store import Store
-from fiberscope.store.columns import decoded, encoded
+from fiberscope.store.store import PART_ROWS
 from fiberscope.sweeps.clusters import Where, connected
 from fiberscope.sweeps.engine import execute
 from fiberscope.sweeps.outcome import outcome
@@ -69,19 +70,30 @@ def sweep(count: int, nonzeros: int) -> None:
         print(f"simulation is {single * count / seconds:.1%}")
 
 
+def filled(folder: str, rows: int) -> Store:
+    """A store with the row of one run under so many digests, each with cycles and a parameter of its own."""
+    made = Store(folder, make=True)
+    content = outcome(asdict(tasks(1, 300)[0]), None).content
+    part = pa.concat_tables([pq.read_table(pa.BufferReader(content))] * PART_ROWS)
+    for number, first in enumerate(range(0, rows, PART_ROWS)):
+        count = min(PART_ROWS, rows - first)
+        own = {
+            "digest": [f"{each:064x}" for each in range(first, first + count)],
+            "cycles": [each % 9973 for each in range(first, first + count)],
+            "pe_count": [each % 64 for each in range(first, first + count)],
+        }
+        table = part.slice(0, count)
+        for name, values in own.items():
+            at = table.schema.get_field_index(name)
+            table = table.set_column(at, table.schema.field(at), [values])
+        pq.write_table(table, f"{folder}/runs-{number:06}.parquet", compression="zstd")
+    return made
+
+
 def query(rows: int) -> None:
     """A store of so many rows, and what questions take."""
     with tempfile.TemporaryDirectory() as folder:
-        made = Store(folder, make=True)
-        task = tasks(1, 300)[0]
-        came = outcome(asdict(task), None)
-        row = decoded(came.content)
-        row = {name: value for name, value in row.items() if name not in ("pe_count", "memory_channels")}
-        row["report"] = json.dumps({"cycles": row["cycles"]})
-        for number in range(rows):
-            row |= {"digest": f"{number:064x}", "cycles": number % 9973}
-            made.add(f"{number:064x}", encoded(row, {"pe.count": number % 64}))
-        made.gather()
+        made = filled(folder, rows)
         for sql in (
             "SELECT workload, pe_count, cycles FROM runs WHERE pe_count > 16 ORDER BY cycles LIMIT 40",
             "SELECT workload, pe_count, min(cycles), avg(traffic_bytes) FROM runs GROUP BY ALL",
