@@ -21,12 +21,12 @@ def run(sql: str, parts: Sequence[Path]) -> pa.Table:
         InputError: as DuckDB puts it, in a line.
     """
     with duckdb.connect(":memory:") as connection:
-        if parts:
-            connection.from_parquet([str(part) for part in parts]).create_view("runs")
-        else:
-            empty = pa.schema(FIXED.items()).empty_table()
-            connection.from_arrow(empty).create_view("runs")
         try:
+            if parts:
+                connection.from_parquet([str(part) for part in parts]).create_view("runs")
+            else:
+                empty = pa.schema(FIXED.items()).empty_table()
+                connection.from_arrow(empty).create_view("runs")
             return connection.sql(_asked(connection, sql)).to_arrow_table()
         except duckdb.Error as error:
             raise InputError(f"{' '.join(sql.split())}: {_line(error)}") from error

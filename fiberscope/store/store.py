@@ -121,7 +121,11 @@ class Store:
 
         with suppress(OSError):  # who may only read sees what has been gathered
             self.gather()
-        return run(sql, self._parts())
+        try:
+            return run(sql, self._parts())
+        except InputError:
+            unified(map(_schema, self._parts()))  # a damaged part is named, whatever was asked
+            raise
 
     def frame(self) -> pd.DataFrame:
         """A row a finished point, with all columns but the report."""

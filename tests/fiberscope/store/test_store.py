@@ -198,7 +198,10 @@ def test_a_damaged_file_is_named_in_a_line(tmp_path: Path, damaged: str, content
     made = filled(tmp_path, range(3))
     made.gather()
     (tmp_path / damaged).write_bytes(content)
-    for ask in (made.frame, made.parameters, made.gather):
+    asks = [made.frame, made.parameters]
+    if damaged.startswith("_arrived"):  # what is gathered already is not read where nothing has arrived
+        asks.append(made.gather)
+    for ask in asks:
         with pytest.raises(
             InputError, match=f"{damaged}: is damaged: .*; take it out of the store"
         ) as raised:
