@@ -86,8 +86,8 @@ def sweep(
     \b
     Examples:
       fiberscope sweep study.yaml --store study
-      fiberscope sweep gamma wiki-Vote email-Enron --grid pe.count=8,16,32 --grid fibercache.size=1536KiB,3MiB
-      fiberscope sweep gamma wiki-Vote --command model --grid fibercache.size=1MiB,2MiB,3MiB
+      fiberscope sweep gamma wiki-Vote p2p-Gnutella31 --grid pe.count=8,16 --grid fibercache.size=1536KiB,3MiB
+      fiberscope sweep gamma wiki-Vote --command model --grid fibercache.size=768KiB,1536KiB,3MiB
       fiberscope sweep "csr csc" wiki-Vote --command convert --grid problem.bits=8,16,32
     """
     with sweeping():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from fiberscope.errors import InputError
 __all__ = ["Where", "connected"]
 
 PATIENCE = "30s"
+START_PATIENCE = "120s"  # of workers on this computer, which may be busy
+LOOK_SECONDS = 1.0
 DEATHS = 10  # workers that a point may be on when they die, before it is taken for the cause
 LAST_SECONDS = 3.0
 _OPTIONS = (
@@ -92,32 +95,51 @@ def _here(workers: int) -> Iterator[Client]:
     """Workers as a cluster has them, started by Dask's command: no script needs a guard of ``__main__``."""
     with (
         LocalCluster(n_workers=0, processes=True, dashboard_address="127.0.0.1:0") as cluster,
-        _started(cluster.scheduler_address, workers),
+        closing(_Workers(cluster.scheduler_address, workers)),
         Client(cluster) as client,
     ):
-        client.wait_for_workers(workers, timeout=PATIENCE)
+        try:
+            client.wait_for_workers(workers, timeout=START_PATIENCE)
+        except TimeoutError as error:
+            raise InputError(f"{workers} workers have not started within {START_PATIENCE}") from error
         yield client
 
 
-@contextmanager
-def _started(address: str, workers: int) -> Iterator[None]:
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *_OPTIONS]
-    process = subprocess.Popen(
-        [*command, "--nworkers", str(workers)],
-        env={**os.environ, **_as_environment(CONFIGURATION)},
-        start_new_session=True,  # Ctrl-C is for the sweep
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        yield
-    finally:
-        process.terminate()
+class _Workers:
+    """Dask's command for workers, which is started again when it dies; their points are then run again."""
+
+    def __init__(self, address: str, workers: int) -> None:
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *_OPTIONS]
+        self._command = [*command, "--nworkers", str(workers)]
+        self._ending = threading.Event()
+        self._process = self._start()
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
+        self._keeper.start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self._command,
+            env={**os.environ, **_as_environment(CONFIGURATION)},
+            start_new_session=True,  # Ctrl-C is for the sweep
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
+
+    def _keep(self) -> None:
+        while not self._ending.wait(LOOK_SECONDS):
+            if self._process.poll() is not None:
+                self._process = self._start()
+
+    def close(self) -> None:
+        """End the workers, and the points that they run."""
+        self._ending.set()
+        self._keeper.join()
+        self._process.terminate()
         try:
-            process.wait(LAST_SECONDS)
+            self._process.wait(LAST_SECONDS)
         except subprocess.TimeoutExpired:  # points are running
-            process.kill()
-            process.wait()
+            self._process.kill()
+            self._process.wait()
 
 
 def _as_environment(configuration: Mapping[str, object]) -> dict[str, str]:

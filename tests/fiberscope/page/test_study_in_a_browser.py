@@ -124,6 +124,7 @@ def test_the_front_is_what_no_run_beats(opened: Open, file: Path) -> None:
     """Fewer cycles by PEs, less traffic by size: only the largest of both is on the front."""
     tab = opened(file, "#show=front")
     tab.get_by_text("The same as a table").click()
+    tab.wait_for_selector("figure tbody tr")  # it is made when it is opened
     table = tab.locator("figure table tbody tr")
     assert table.count() == 3  # one a workload
     assert f"{cycles(64):,}" in table.first.inner_text()
@@ -147,6 +148,7 @@ def test_bars_are_the_shares_of_the_runs_in_the_order_of_the_table(opened: Open,
     tab = opened(file, "#show=cycles&sort=-pe_count&filter=wiki-Vote")
     assert tab.eval_on_selector("#choose-part", "select => select.value") == "pe.merger"
     tab.get_by_text("The same as a table").click()
+    tab.wait_for_selector("figure tbody tr")  # it is made when it is opened
     told = tab.eval_on_selector_all(
         "figure tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
     )
@@ -157,6 +159,7 @@ def test_bars_are_the_shares_of_the_runs_in_the_order_of_the_table(opened: Open,
 def test_roofs_are_those_of_memory_and_workers(opened: Open, file: Path) -> None:
     tab = opened(file, "#show=roofline&filter=wiki-Vote pe.count = 8 fibercache.size = 3MiB")
     tab.get_by_text("The same as a table").click()
+    tab.wait_for_selector("figure tbody tr")  # it is made when it is opened
     [told] = tab.eval_on_selector_all(
         "figure tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
     )
