@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.commands.extra import sweeping
 from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
@@ -63,9 +64,8 @@ def _run(file: Path, timeline: Path | None, title: str) -> dict[str, Any]:
 
 def _study(folder: Path, title: str) -> dict[str, Any]:
     """Of a store."""
-    try:
+    with sweeping():
         from fiberscope.page.study import study_data
         from fiberscope.store import Store
-    except ImportError as error:
-        raise InputError(f"a page needs {error.name}: pip install 'fiberscope[sweep]'") from error
+
     return study_data(Store(folder), title)

@@ -7,14 +7,12 @@ part ``host``. Everything stands in base units (cycles, seconds, bytes); the con
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fiberscope.errors import InputError
-from fiberscope.report.files import write_text
 from fiberscope.report.levels import Analytical, StorageLevel
+from fiberscope.report.schema import Document
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -261,8 +259,11 @@ class Host(_Part):
     compiled: bool
 
 
-class Report(_Part):
+class Report(_Part, Document):
     """One run of one machine on one problem; what the fidelity cannot know is null or empty."""
+
+    called = "report"
+    indentation = 2
 
     schema_name: Literal["fiberscope-report-1"] = Field(
         default=SCHEMA, validation_alias="schema", serialization_alias="schema"
@@ -324,29 +325,3 @@ class Report(_Part):
         from fiberscope.report.summary import as_html  # noqa: PLC0415
 
         return as_html(self)
-
-    def to_json(self) -> str:
-        """The document as indented JSON with a final newline."""
-        return self.model_dump_json(by_alias=True, indent=2) + "\n"
-
-    @classmethod
-    def read(cls, path: str | Path) -> Report:
-        """A report written earlier.
-
-        Raises:
-            InputError: the file cannot be read or is no such report.
-        """
-        try:
-            return cls.model_validate_json(Path(path).read_bytes())
-        except OSError as error:
-            raise InputError(f"{path}: cannot read the report: {error.strerror}") from error
-        except ValueError as error:
-            raise InputError(f"{path}: not a report of the schema {SCHEMA}") from error
-
-    def write(self, path: str | Path) -> None:
-        """Write the JSON document at once: a reader sees the old file or the new one, never a part.
-
-        Raises:
-            InputError: the file cannot be written.
-        """
-        write_text(Path(path), self.to_json())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fiberscope.errors import InputError
-from fiberscope.report.files import write_text
+from fiberscope.report.schema import Document
 
 __all__ = ["ComponentStates", "Domain", "QueueFill", "StateTimeline"]
 
@@ -46,13 +44,15 @@ class ComponentStates(_Part):
     queues: dict[str, QueueFill] = {}
 
 
-class StateTimeline(_Part):
+class StateTimeline(_Part, Document):
     """What every component did over time, from cycle ``start`` of the first clock up to ``end``.
 
     It is told by intervals of ``interval`` cycles, the last of which may be shorter. Cycles within an
     interval are counted exactly; in which order a component spent them is not known, so that with an interval
     of 1 everything is. The cycles of a component add up to the report's, if it is of the whole run.
     """
+
+    called = "timeline"
 
     schema_name: Literal["fiberscope-timeline-1"] = Field(
         default=SCHEMA, validation_alias="schema", serialization_alias="schema"
@@ -67,29 +67,3 @@ class StateTimeline(_Part):
     def intervals(self) -> int:
         """How many there are."""
         return -(-(self.end - self.start) // self.interval)
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return self.model_dump_json(by_alias=True, exclude_defaults=False) + "\n"
-
-    @classmethod
-    def read(cls, path: str | Path) -> StateTimeline:
-        """One written earlier.
-
-        Raises:
-            InputError: the file cannot be read or is no such document.
-        """
-        try:
-            return cls.model_validate_json(Path(path).read_bytes())
-        except OSError as error:
-            raise InputError(f"{path}: cannot read the timeline: {error.strerror}") from error
-        except ValueError as error:
-            raise InputError(f"{path}: not a timeline of the schema {SCHEMA}") from error
-
-    def write(self, path: str | Path) -> None:
-        """Write it at once: a reader sees the old file or the new one, never a part.
-
-        Raises:
-            InputError: the file cannot be written.
-        """
-        write_text(Path(path), self.to_json())

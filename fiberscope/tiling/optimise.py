@@ -17,12 +17,11 @@ from fiberscope.tiling.counted import Counted
 from fiberscope.tiling.fit import Fitter
 from fiberscope.tiling.joint import Joint
 from fiberscope.tiling.kernel import Kernel
-from fiberscope.tiling.known import collect_all
 from fiberscope.tiling.options import DEFAULTS, Options
 from fiberscope.tiling.predict import iterations_of, predict
 from fiberscope.tiling.reorder import grown, real_shape, reorderings
 from fiberscope.tiling.scheme import Candidate, Scheme
-from fiberscope.tiling.statistics import Statistics
+from fiberscope.tiling.statistics import Statistics, collect_all
 from workloads.tensor import SparseTensor
 from workloads.tiles.metrics import Metric, metric_called
 

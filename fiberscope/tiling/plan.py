@@ -13,12 +13,11 @@ from fiberscope.tiling.baselines.squares import Square, Squares
 from fiberscope.tiling.baselines.swiftiles import swiftiles
 from fiberscope.tiling.fit import Fitter
 from fiberscope.tiling.kernel import Kernel
-from fiberscope.tiling.known import collect_all
 from fiberscope.tiling.measure import Measured, measure
 from fiberscope.tiling.optimise import optimise
 from fiberscope.tiling.options import DEFAULTS, Options
 from fiberscope.tiling.scheme import Scheme
-from fiberscope.tiling.statistics import Statistics
+from fiberscope.tiling.statistics import Statistics, collect_all
 from fiberscope.tiling.walk import Overflow
 from workloads.errors import nearest
 from workloads.tensor import SparseTensor

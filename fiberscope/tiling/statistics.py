@@ -17,12 +17,16 @@ from typing import TypeAlias
 
 import numpy as np
 
+from fiberscope.tiling.base import Shape
+from fiberscope.tiling.kernel import Kernel
+from fiberscope.tiling.options import DEFAULTS, Options
 from fiberscope.tiling.overlaps import Numbers, overlaps, with_last
 from workloads.canonical import Integers
-from workloads.tiles.metrics import METRICS, Metric
-from workloads.tiles.tiling import Tiled, first_of_each
+from workloads.tensor import SparseTensor
+from workloads.tiles.metrics import METRICS, Metric, metric_called
+from workloads.tiles.tiling import Tiled, first_of_each, tile
 
-__all__ = ["LEAST_SAMPLED", "Correlations", "Sample", "Statistics", "collect"]
+__all__ = ["LEAST_SAMPLED", "Correlations", "Sample", "Statistics", "collect", "collect_all"]
 
 LEAST_SAMPLED = 32  # tiles, however small the share
 
@@ -146,6 +150,34 @@ def collect(
         corrs={name: _corrs(tiled, rank, chosen) for rank, name in enumerate(indices) if name in contracted},
         tile_corrs={name: _tile_corrs(tiled, rank) for rank, name in enumerate(indices)},
         sample=Sample(sample, seed, number),
+    )
+
+
+def collect_all(
+    kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape, options: Options = DEFAULTS
+) -> dict[str, Statistics]:
+    """The statistics of each operand by name, of its base tiling.
+
+    Args:
+        kernel: names the operands and says which indices it sums over.
+        tensors: with their ranks as the kernel writes them.
+        shape: of base tiles.
+        options: the metric, and what Corrs are sampled by.
+    """
+    return {name: _collected(kernel, name, tensors[name], shape, options) for name in kernel.inputs}
+
+
+def _collected(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, options: Options) -> Statistics:
+    written, order = [shape[index] for index in kernel.indices[name]], kernel.storage(name)
+    in_order = order == tuple(range(len(order)))
+    return collect(
+        tile(tensor, written, order),
+        kernel.stored(name),
+        kernel.contracted,
+        options.sample,
+        options.seed,
+        metric_called(options.metric),
+        None if in_order else tile(tensor, written),
     )
 
 

@@ -28,14 +28,18 @@ cdef class Scatter(StreamBlock):
     @cython.locals(ends=bint)
     cdef int _check(self, Channel crd, Channel ref, long now) except -1
 
-cdef class Gather(StreamBlock):
+cdef class Ways(StreamBlock):
     cdef readonly long ways
+    cdef readonly str array
+    cdef readonly object carries
+    cdef readonly list sources
+    cdef public tuple ports
+
+cdef class Gather(Ways):
     cdef readonly long block
     cdef readonly bint by_span
-    cdef object carries
     cdef readonly long way
     cdef readonly long taken
-    cdef readonly tuple ports
     cdef public list in_stream
     cdef public OutputStream out_stream
 

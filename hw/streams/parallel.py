@@ -125,7 +125,44 @@ class Scatter(StreamBlock):
             )
 
 
-class Gather(StreamBlock):
+class Ways(StreamBlock):
+    """A block with a stream from each of several ways.
+
+    Args:
+        name: instance name.
+        ways: how many.
+        array: the name of its inputs from them.
+        carries: what these carry.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        ValueError: if there are none.
+    """
+
+    def __init__(self, name: str, ways: int, array: str, carries: Protocol, quirks: int) -> None:
+        super().__init__(name, quirks)
+        check_ways(name, ways, 1, 0)
+        self.ways, self.array, self.carries = ways, array, carries
+        self.sources: list[Channel] = []
+        self.ports: tuple[Port, ...] = ()
+
+    def declared_ports(self) -> tuple[Port, ...]:
+        """Those of the block."""
+        return self.ports
+
+    def elaborate(self) -> None:
+        """Fetch the streams.
+
+        Raises:
+            SimulationError: if ways are missing.
+        """
+        super().elaborate()
+        self.sources = getattr(self, self.array)
+        if len(self.sources) != self.ways:
+            raise SimulationError(f"{self.name} has {self.ways} ways, but {len(self.sources)} {self.array}")
+
+
+class Gather(Ways):
     """Takes back what a ``Scatter`` has dealt, and what was made of it, in the order of the stream.
 
     Interface: a stream a way on ``in_stream[i]``, with the same stops; one stream leaves on ``out_stream``.
@@ -162,27 +199,12 @@ class Gather(StreamBlock):
         carries: Protocol = CRD,
         quirks: int = CLEAN,
     ) -> None:
-        super().__init__(name, quirks)
+        super().__init__(name, ways, "in_stream", carries, quirks)
         check_ways(name, ways, block, 0)
-        self.ways, self.block, self.by_span = ways, block, by_span
-        self.carries = carries
+        self.block, self.by_span = block, by_span
         self.way = 0  # whose turn it is
         self.taken = 0  # elements of it in this turn
         self.ports = (Input("in_stream", carries, array=True), output_stream("out_stream", carries))
-
-    def declared_ports(self) -> tuple[Port, ...]:
-        """Those of the streams."""
-        return self.ports
-
-    def elaborate(self) -> None:
-        """Fetch the streams.
-
-        Raises:
-            SimulationError: if ways are missing.
-        """
-        super().elaborate()
-        if len(self.in_stream) != self.ways:
-            raise SimulationError(f"{self.name} has {self.ways} ways, but {len(self.in_stream)} in_stream")
 
     def update(self, now: int) -> int:
         """Take the next token of the way whose turn it is, or the stop of all."""

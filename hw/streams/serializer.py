@@ -5,59 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NoReturn
 
-from hw.streams.block import StreamBlock
 from hw.streams.output import OutputStream
-from hw.streams.parallel import check_ways
+from hw.streams.parallel import Ways
 from hw.streams.ports import output_stream
 from hw.streams.quirks import CLEAN
 from hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, text
 from sim.channel import Channel
-from sim.component import Input, Port
+from sim.component import Input
 from sim.errors import SimulationError
 from sim.protocol import Protocol
 
 NO_WAY = -1
 
 
-class Ways(StreamBlock):
-    """A block with a stream from each of several ways.
-
-    Args:
-        name: instance name.
-        ways: how many.
-        array: the name of its inputs from them.
-        carries: what these carry.
-        quirks: see ``StreamBlock``.
-
-    Raises:
-        ValueError: if there are none.
-    """
-
-    def __init__(self, name: str, ways: int, array: str, carries: Protocol, quirks: int) -> None:
-        super().__init__(name, quirks)
-        check_ways(name, ways, 1, 0)
-        self.ways, self.array, self.carries = ways, array, carries
-        self.sources: list[Channel] = []
-        self.ports: tuple[Port, ...] = ()
-
-    def declared_ports(self) -> tuple[Port, ...]:
-        """Those of the block."""
-        return self.ports
-
-    def elaborate(self) -> None:
-        """Fetch the streams.
-
-        Raises:
-            SimulationError: if ways are missing.
-        """
-        super().elaborate()
-        self.sources = getattr(self, self.array)
-        if len(self.sources) != self.ways:
-            raise SimulationError(f"{self.name} has {self.ways} ways, but {len(self.sources)} {self.array}")
-
-    def first_missing(self) -> Channel | None:
-        """The first way of which no token is seen."""
-        return next((source for source in self.sources if not source.can_pop()), None)
+class Dealt(Ways):
+    """Takes elements of its ways one by one, and the ends of their fibers together."""
 
     def pop_all(self, ways: Iterable[int], kind: int, level: int, now: int) -> None:
         """Take this stop, or done, of these ways.
@@ -82,7 +44,7 @@ class Ways(StreamBlock):
         raise SimulationError(f"cycle {now}, {self.name}: {found} on {self.array}[{way}] instead of {wanted}")
 
 
-class Merge(Ways):
+class Merge(Dealt):
     """Sorts coordinates that were dealt to several ways, and says of which way each is.
 
     Interface: a stream a way on ``in_crd[i]``, with the same stops, each fiber of which has coordinates of
@@ -113,9 +75,9 @@ class Merge(Ways):
 
     def update(self, now: int) -> int:
         """Send the least coordinate, or the stop of all."""
-        missing = self.first_missing()
-        if missing is not None:
-            return self.wait_input(missing)
+        for source in self.sources:
+            if not source.can_pop():
+                return self.wait_input(source)
         least = self._least()
         source = self.sources[max(least, 0)]
         kind, payload = source.control(), source.coordinate()
@@ -137,7 +99,7 @@ class Merge(Ways):
         return found
 
 
-class Serializer(Ways):
+class Serializer(Dealt):
     """Puts the elements of several ways one behind the other, as a ``Merge`` says.
 
     Interface: the numbers of ways on ``in_ref``, and a stream a way on ``in_stream[i]``, of as many loops

@@ -8,12 +8,12 @@ from fiberscope.errors import InputError
 from fiberscope.tiling.counted import Counted
 from fiberscope.tiling.joint import Joint
 from fiberscope.tiling.kernel import Kernel
-from fiberscope.tiling.known import collect_all
 from fiberscope.tiling.measure import measure
 from fiberscope.tiling.optimise import optimise
 from fiberscope.tiling.options import Options
 from fiberscope.tiling.predict import predict
 from fiberscope.tiling.reorder import reorderings
+from fiberscope.tiling.statistics import collect_all
 
 KERNEL = Kernel.read(examples.SQUARE, "ikj")
 MOST_RF = 16

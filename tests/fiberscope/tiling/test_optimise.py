@@ -10,11 +10,11 @@ from fiberscope.errors import InputError
 from fiberscope.tiling.base import base_shape, capacity_of, cut, pack_one
 from fiberscope.tiling.fit import Fitter
 from fiberscope.tiling.kernel import Kernel
-from fiberscope.tiling.known import collect_all
 from fiberscope.tiling.measure import measure
 from fiberscope.tiling.optimise import optimise
 from fiberscope.tiling.options import Options
 from fiberscope.tiling.reorder import reorderings
+from fiberscope.tiling.statistics import collect_all
 from workloads.tensor import SparseTensor
 from workloads.tiles.metrics import METRICS
 

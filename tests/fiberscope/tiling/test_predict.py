@@ -9,10 +9,10 @@ from tiling import examples
 from fiberscope.errors import InputError
 from fiberscope.tiling.counted import Counted
 from fiberscope.tiling.kernel import Kernel
-from fiberscope.tiling.known import collect_all
 from fiberscope.tiling.measure import measure
 from fiberscope.tiling.options import Options
 from fiberscope.tiling.predict import predict
+from fiberscope.tiling.statistics import collect_all
 from workloads.tensor import SparseTensor
 
 

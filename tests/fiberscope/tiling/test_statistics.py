@@ -11,9 +11,8 @@ from tiling import examples
 
 from fiberscope.errors import InputError
 from fiberscope.tiling.kernel import Kernel
-from fiberscope.tiling.known import collect_all
 from fiberscope.tiling.options import Options
-from fiberscope.tiling.statistics import LEAST_SAMPLED, collect
+from fiberscope.tiling.statistics import LEAST_SAMPLED, collect, collect_all
 from fiberscope.tiling.statistics_file import from_json, to_document, to_json
 from workloads.tensor import SparseTensor
 from workloads.tiles.tiling import tile

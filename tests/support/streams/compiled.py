@@ -1,8 +1,10 @@
-"""Runs graphs and gives what they write as arrays."""
+"""Runs graphs, and holds what they write to dense arrays."""
 
 import numpy as np
+from streams.dense_evaluation import evaluated
 
 from fiberscope.errors import DeadlockedRunError
+from fiberscope.graph import graph_from_text, gv_text
 from fiberscope.graph.run import Course, _Runs, configured, prepare
 
 
@@ -30,3 +32,13 @@ def dense(entries):
     array = np.zeros(entries.shape)
     array[tuple(entries.coordinates)] = entries.values if entries.shape else entries.values[0]
     return array
+
+
+def assert_computes(graph, drawn):
+    """A graph, which its file keeps, gives what the random expression that it is of gives on dense arrays."""
+    assert graph_from_text(gv_text(graph)) == graph
+    found = dense(results_of(graph, drawn.operands)["X"])
+    wanted = evaluated([drawn.assignment], drawn.arrays, drawn.sizes)["X"]
+    np.testing.assert_allclose(
+        found, wanted, rtol=1e-9, atol=1e-9, err_msg=f"{drawn.seed}: {drawn.assignment}"
+    )
