@@ -115,6 +115,7 @@ def shrunk(word: str) -> str:
 SLOW = (
     *(f"fiberscope rtl {name}" for name in ("loop", "area", "power", "bench")),
     "fiberscope ablate",
+    "fiberscope graph rtl",
     "fiberscope sweep",
     "fiberscope search",
 )
