@@ -93,12 +93,9 @@ def _check_rooms() -> None:
 
 _check_rooms()
 
+from workloads.first_use import imported_at_first_use  # noqa: E402  (the rooms must be ours)
 
-def __getattr__(name: str) -> object:
-    """Import a public name from its home at first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module fiberscope has no attribute {name}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = imported_at_first_use(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

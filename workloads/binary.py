@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-import scipy.io
+import scipy
 from scipy import sparse
 
 from workloads.canonical import CsrArray, canonical

@@ -20,8 +20,8 @@ from scipy import sparse
 
 from workloads.canonical import CsrArray, Integers, Values, canonical
 from workloads.errors import WorkloadError
-from workloads.load import Workload
 from workloads.spec import Size, Spec, full_text, parsed
+from workloads.workload import Workload
 
 __all__ = ["DrawnOperand", "HeldMatrix", "Operand", "Sliced", "draw", "is_gemm", "sliced"]
 

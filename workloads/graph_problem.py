@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from workloads import synchronous
 from workloads.canonical import CsrArray, Integers, Values
@@ -186,6 +185,8 @@ def _column(values: Values, places: Integers) -> CsrArray:
 
 def _hops(graph: CsrArray, root: int) -> Values:
     """Edges from the root, by scipy's breadth-first search; infinite where there is no way."""
+    from scipy.sparse import csgraph  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
+
     order, before = csgraph.breadth_first_order(graph, root)
     places = np.empty(graph.shape[0], np.int64)
     places[order] = np.arange(len(order))
@@ -199,6 +200,8 @@ def _hops(graph: CsrArray, root: int) -> Values:
 
 
 def _distances(graph: CsrArray, task: GraphTask) -> Values:
+    from scipy.sparse import csgraph  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
+
     sources = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
     weights = synchronous.weights_of(graph, task, sources, np.arange(graph.nnz))
     weighted = sparse.csr_array((weights, graph.indices, graph.indptr), shape=graph.shape)

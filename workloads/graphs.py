@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csgraph
 
 from workloads.canonical import CsrArray, Integers, Values, check_shape, compressed
 from workloads.errors import WorkloadError
@@ -156,6 +155,8 @@ def _with_tail(keys: Integers, vertices: int, tail: int, seed: int) -> CsrArray:
     keys %= vertices
     values = _values(seed, edges + tail)
     if tail:
+        from scipy.sparse import csgraph  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
+
         matrix = compressed((vertices, vertices), pointers, keys, values[:edges])
         end = csgraph.breadth_first_order(matrix, busiest(matrix), return_predecessors=False)[-1]
         cut = pointers[end + 1]

@@ -13,8 +13,8 @@ from typing import BinaryIO
 import numpy as np
 
 from workloads.canonical import Coordinates, CsrArray, Duplicates, Values, check_shape, from_coordinates
-from workloads.entries import Entries, gather
 from workloads.errors import WorkloadError
+from workloads.gathering import Entries, gather
 from workloads.text import LONGEST_LINE, Grammar, scan
 
 __all__ = ["BANNER", "read_matrix_market"]

@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 from workloads.binary import MAGIC, read_binary
 from workloads.canonical import CsrArray, Duplicates, check_shape, from_coordinates
-from workloads.entries import Entries, gather
 from workloads.errors import WorkloadError
+from workloads.gathering import Entries, gather
 from workloads.matrixmarket import BANNER, read_matrix_market
 from workloads.smtx import read_smtx
 from workloads.text import Grammar, first_entry, opened, scan

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import numpy as np
 
 from workloads.canonical import MOST_ROWS, Coordinates, Values
-from workloads.entries import check_entries
+from workloads.gathering import check_entries
 from workloads.tensor import SparseTensor
 from workloads.text import Block, Grammar, first_entry, opened, scan
 

@@ -15,7 +15,7 @@ from fiberscope.analytic.structured import FixedStructured
 from fiberscope.analytic.uniform import Uniform
 from fiberscope.errors import InputError
 from workloads.errors import WorkloadError, nearest
-from workloads.load_tensor import load_tensor
+from workloads.named_tensor import load_tensor
 
 __all__ = ["DISTRIBUTIONS", "actual", "density"]
 

@@ -107,7 +107,7 @@ def run(
     """
     from accelerators.configuration import parse_settings
     from fiberscope.commands.progress import watched
-    from fiberscope.graph.run import run as run_graph
+    from fiberscope.graph.execution import run as run_graph
 
     given, waveform, states = tensors_by_name(tensors), recorded(context), states_recorded(context)
     _check_files(context, given)
@@ -217,7 +217,7 @@ def cost(
     from fiberscope.commands.output import show
     from fiberscope.graph.cost import estimated
     from fiberscope.graph.cost.line import cost_line, cost_table
-    from fiberscope.graph.run import prepare
+    from fiberscope.graph.execution import prepare
 
     given = tensors_by_name(tensors)
     ready = prepare(graph_of(source, formats, order, given), given, exact=exact)

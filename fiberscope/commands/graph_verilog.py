@@ -41,7 +41,7 @@ def export(
       fiberscope graph export examples/graphs/spmv.gv B=sam-random:shape=12x9,sparsity=0.6 c=ones -o build/
     """
     from accelerators.configuration import parse_settings
-    from fiberscope.graph.run import configured, prepare
+    from fiberscope.graph.execution import configured, prepare
     from fiberscope.graph.verilog import machine_of, module_name, verilog_of, write_verilog
     from fiberscope.report.files import make_folder
 

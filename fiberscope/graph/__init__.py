@@ -5,12 +5,19 @@ from fiberscope.graph import read_gv, run
 print(run("examples/graphs/fig12_ikj.gv", {"B": "wiki-Vote", "C": "wiki-Vote"}).summary())
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from fiberscope.graph.check import check
 from fiberscope.graph.compiler.compile import Compiled, compile_expression
 from fiberscope.graph.netlist import Graph, Node, Stream
 from fiberscope.graph.read import graph_from_text, read_gv
-from fiberscope.graph.run import run
 from fiberscope.graph.write import gv_text, write_gv
+from workloads.first_use import imported_at_first_use
+
+if TYPE_CHECKING:
+    from fiberscope.graph.execution import run
 
 __all__ = [
     "Compiled",
@@ -25,3 +32,6 @@ __all__ = [
     "run",
     "write_gv",
 ]
+
+# what runs a graph takes the machines along
+__getattr__ = imported_at_first_use(__name__, {"run": "fiberscope.graph.execution"})

@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 from cocotb.task import bridge
 
-from fiberscope.graph.run import configured, prepare
+from fiberscope.graph.execution import configured, prepare
 from fiberscope.graph.transcript import of_machine, of_module
 from fiberscope.graph.verilog import machine_of, verilog_of
 from hw.rtl.tools.cocotb_backend import CocotbBackend

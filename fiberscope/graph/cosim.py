@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fiberscope.graph.execution import configured, prepare
 from fiberscope.graph.netlist import Graph
-from fiberscope.graph.run import configured, prepare
 from fiberscope.graph.transcript import of_machine
 from fiberscope.graph.verilog import GraphVerilog, machine_of, module_name, verilog_of, write_verilog
 from fiberscope.graph.write import write_gv

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean
 
 from fiberscope.errors import InputError
-from fiberscope.graph.run import run
+from fiberscope.graph.execution import run
 from workloads import load
 from workloads.errors import nearest
 

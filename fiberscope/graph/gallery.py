@@ -10,7 +10,7 @@ from fiberscope.graph.compiler.compile import Compiled, compile_expression
 from fiberscope.graph.compiler.kernels import KERNELS, Kernel
 from fiberscope.graph.draw import svg_text
 from fiberscope.graph.drawn import drawn
-from fiberscope.graph.run import run
+from fiberscope.graph.execution import run
 from fiberscope.report.document import Report
 from fiberscope.report.files import make_folder, write_text
 

@@ -19,7 +19,7 @@ from fiberscope.graph.saved import array_in
 from fiberscope.graph.storage import StoredTensor, scalar, store
 from workloads import Workload, from_scipy, load
 from workloads.errors import WorkloadError
-from workloads.load_tensor import load_tensor
+from workloads.named_tensor import load_tensor
 from workloads.tensor import SparseTensor
 
 __all__ = ["Operand", "load_operands", "sizes_of"]

@@ -22,7 +22,7 @@ from sim import Run
 from workloads.verification import TOLERANCE, Comparison
 
 if TYPE_CHECKING:
-    from fiberscope.graph.run import Prepared
+    from fiberscope.graph.execution import Prepared
 
 __all__ = ["Ran", "report"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from fiberscope.errors import InputError
 from fiberscope.graph.blocks import input_port, output_port
+from fiberscope.graph.execution import Prepared
 from fiberscope.graph.machine import GraphMachine
 from fiberscope.graph.netlist import Node
-from fiberscope.graph.run import Prepared
 from fiberscope.graph.settings import GraphParameters
 from fiberscope.report.files import write_text
 from hw.rtl.kit.interface import Token

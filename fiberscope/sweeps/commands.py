@@ -120,13 +120,13 @@ def _inputs(point: Point) -> list[str]:
 
 
 def _settle_graph(point: Point) -> dict[str, object]:
-    from fiberscope.graph.run import configured  # noqa: PLC0415
+    from fiberscope.graph.execution import configured  # noqa: PLC0415
 
     return _flat(configured(_entries(point), point.config))
 
 
 def _run_graph(point: Point) -> Report:
-    from fiberscope.graph.run import run  # noqa: PLC0415
+    from fiberscope.graph.execution import run  # noqa: PLC0415
 
     named = operands(point.workload)[1]
     return run(Path(point.accelerator), named, _entries(point), point.config, exact=point.exact)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fiberscope.errors import InputError
 from fiberscope.tiling.kernel import Kernel
-from workloads.load_tensor import NamedTensor, load_tensor
+from workloads.named_tensor import NamedTensor, load_tensor
 from workloads.tensor import SparseTensor
 
 __all__ = ["load_operands"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fiberscope import cli
-from fiberscope.graph.run import configured, prepare
+from fiberscope.graph.execution import configured, prepare
 from fiberscope.graph.transcript import of_machine, of_module
 from fiberscope.graph.verilog import VALUE_BITS, machine_of, verilog_of
 from hw.rtl.tools.hdl import Bench, HdlError, find, run

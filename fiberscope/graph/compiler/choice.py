@@ -15,9 +15,9 @@ from fiberscope.graph.compiler.lower import lower
 from fiberscope.graph.compiler.orders import Orders
 from fiberscope.graph.compiler.sums import accesses
 from fiberscope.graph.cost import Estimate, Inestimable, TensorStatistics, estimate, statistics_of
+from fiberscope.graph.execution import prepare
 from fiberscope.graph.expression import Access, Assignment
 from fiberscope.graph.netlist import Format, Graph
-from fiberscope.graph.run import prepare
 from fiberscope.graph.storage import store
 from fiberscope.report.table import Table
 from workloads.tensor import SparseTensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fiberscope.errors import InputError
 from fiberscope.graph.cost.estimate import Estimate, Inestimable, estimate
 from fiberscope.graph.cost.statistics import TensorStatistics, statistics_of
-from fiberscope.graph.run import Prepared
+from fiberscope.graph.execution import Prepared
 
 __all__ = ["Estimate", "Inestimable", "TensorStatistics", "estimate", "estimated", "statistics_of"]
 

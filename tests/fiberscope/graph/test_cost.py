@@ -11,11 +11,11 @@ from fiberscope.errors import InputError
 from fiberscope.graph import read_gv, run
 from fiberscope.graph.blocks import output_port
 from fiberscope.graph.cost import estimated, statistics_of
+from fiberscope.graph.execution import prepare
 from fiberscope.graph.expression import accesses_in, expressions_of
 from fiberscope.graph.machine import _names
 from fiberscope.graph.netlist import format_of
 from fiberscope.graph.rewrites import rewritten
-from fiberscope.graph.run import prepare
 from fiberscope.graph.storage import store
 from fiberscope.graph.streams import stream_counts
 from workloads import load

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accelerators.configuration import ConfigurationError
-from fiberscope.graph.run import run
+from fiberscope.graph.execution import run
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "graphs"
 WIDTH = 64  # bytes of a line

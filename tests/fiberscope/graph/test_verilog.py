@@ -10,7 +10,7 @@ pytest.importorskip("pyrtl")
 
 from fiberscope import cli
 from fiberscope.errors import InputError
-from fiberscope.graph.run import configured, prepare
+from fiberscope.graph.execution import configured, prepare
 from fiberscope.graph.transcript import of_machine, of_module
 from fiberscope.graph.verilog import machine_of, verilog_of
 from hw.rtl.kit.backend import PyrtlBackend

@@ -9,7 +9,7 @@ import pytest
 
 import fiberscope
 from accelerators import configuration, find
-from fiberscope.graph.run import run as run_graph
+from fiberscope.graph.execution import run as run_graph
 from fiberscope.report import timeline
 from fiberscope.states import watch as watching
 from fiberscope.states.document import StateTimeline

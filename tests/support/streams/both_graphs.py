@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from streams.plain_graph import PlainGraph
 
 from fiberscope.graph.blocks import output_port
+from fiberscope.graph.execution import configured
 from fiberscope.graph.expression import expressions_of
 from fiberscope.graph.machine import GraphMachine
-from fiberscope.graph.run import configured
 from hw.streams.testing import SEEN, carried
 from hw.streams.tokens import text
 from sim import Kernel

@@ -5,7 +5,7 @@ from streams.dense_evaluation import evaluated
 
 from fiberscope.errors import DeadlockedRunError
 from fiberscope.graph import graph_from_text, gv_text
-from fiberscope.graph.run import Course, _Runs, configured, prepare
+from fiberscope.graph.execution import Course, _Runs, configured, prepare
 
 
 def results_of(graph, operands, settings=None):

@@ -11,8 +11,8 @@ from fiberscope import cli
 from fiberscope.errors import InputError
 from fiberscope.graph.check import check
 from fiberscope.graph.compiler.compile import compile_expression
+from fiberscope.graph.execution import run as run_graph
 from fiberscope.graph.expression import expressions_of
-from fiberscope.graph.run import run as run_graph
 
 PRODUCT, STORED = "X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss"
 MTTKRP = ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", "X:ss,B:sss,C:ss,D:ss")

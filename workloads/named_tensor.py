@@ -8,10 +8,10 @@ from pathlib import Path
 
 from workloads import cache, registry
 from workloads.errors import WorkloadError
-from workloads.load import Source, file_of, load
 from workloads.readers import suffix_of
 from workloads.tensor import SparseTensor
 from workloads.tns import read_tns
+from workloads.workload import Source, file_of, load
 
 __all__ = ["NamedTensor", "load_tensor"]
 

@@ -1,0 +1,26 @@
+"""Public names of a package that are imported when first used, so that importing it costs nothing."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+
+__all__ = ["imported_at_first_use"]
+
+
+def imported_at_first_use(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """The ``__getattr__`` of a package (PEP 562) whose names are in other modules.
+
+    No module of the package may be called as one of the names: once imported, it would take its place.
+
+    Args:
+        package: its name.
+        homes: the module of each name.
+    """
+
+    def home_of(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package} has no attribute {name}")
+        return getattr(importlib.import_module(homes[name]), name)
+
+    return home_of
