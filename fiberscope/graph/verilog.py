@@ -16,7 +16,7 @@ from fiberscope.graph.settings import GraphParameters
 from fiberscope.report.files import write_text
 from hw.rtl.kit.interface import Token
 from hw.rtl.kit.wrapper import Composition, Part, hierarchical
-from hw.rtl.streams import dropper, joiner, repeater, scanner, values, writer
+from hw.rtl.streams import dropper, fiber_reducer, joiner, repeater, scanner, values, writer
 from hw.rtl.streams.netlist import netlist
 from hw.rtl.streams.tokens import LEVEL_BITS
 from hw.streams.alu import Alu
@@ -25,7 +25,7 @@ from hw.streams.block import StreamBlock
 from hw.streams.compressed import CompressedScanner
 from hw.streams.coordinate_dropper import CoordinateDropper
 from hw.streams.join import Intersect, Union
-from hw.streams.reduce import ScalarReduce
+from hw.streams.reduce import FiberReduce, ScalarReduce
 from hw.streams.repeater import Repeater, RepeatSignalGenerator
 from hw.streams.tokens import CRD
 from hw.streams.writers import CompressedWriter, ValuesWriter
@@ -179,6 +179,9 @@ class _Makers:
             ),
             Alu: self._alu,
             ScalarReduce: lambda block: Part(values.REDUCER, self._reducer(block)),
+            FiberReduce: lambda _: Part(
+                fiber_reducer.BLOCK, fiber_reducer.FiberReducerParameters(payload, value, value)
+            ),
             CoordinateDropper: self._dropper,
             CompressedWriter: lambda _: Part(
                 writer.COMPRESSED, writer.CompressedWriterParameters(WRITTEN, WRITTEN, payload)

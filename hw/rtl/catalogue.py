@@ -31,7 +31,7 @@ from hw.rtl import (
     touched,
 )
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.streams import dropper, joiner, repeater, scanner, values, writer
+from hw.rtl.streams import dropper, fiber_reducer, joiner, repeater, scanner, stop_dropper, values, writer
 
 BLOCKS: Mapping[str, RtlBlock] = {
     block.name: block
@@ -71,7 +71,9 @@ BLOCKS: Mapping[str, RtlBlock] = {
         values.ARRAY,
         values.ALU,
         values.REDUCER,
+        fiber_reducer.BLOCK,
         dropper.BLOCK,
+        stop_dropper.BLOCK,
         writer.COMPRESSED,
         writer.VALUES,
     )

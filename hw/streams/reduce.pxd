@@ -39,6 +39,8 @@ cdef class FiberReduce(ScalarReduce):
 
     cpdef long update(self, long now) except? -2
     @cython.final
+    cdef bint _ends_list(self) except -1
+    @cython.final
     @cython.locals(kind=long, level=long)
     cdef long _pass(self, long now) except? -2
     @cython.final

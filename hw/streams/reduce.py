@@ -139,7 +139,8 @@ class FiberReduce(ScalarReduce):
     Interface: that of ``ScalarReduce``, and on ``in_crd`` coordinates of depth d - 1, one for each fiber.
 
     Timing: that of ``ScalarReduce``; a coordinate is taken with the first value of its fiber, a stop with the
-    one that ends the list there.
+    one that ends the list there. Where that one is an empty fiber's, the stop behind its coordinate is not in
+    sight before the next cycle.
 
     Source: a choice of this model; droppers and holds see the stream around theirs as well.
 
@@ -163,18 +164,21 @@ class FiberReduce(ScalarReduce):
         """Send an owed stop, or take a token."""
         if self.owed != NO_STOP:
             return self._send_stop(self.owed, now)
-        if not self.open:
-            if not self.in_crd.can_pop():
-                return self.wait_input(self.in_crd)
-            if self.in_crd.control() != DATA:
-                return self._pass(now)
-            self.in_crd.pop()
-            self.open = True
-            if not self.in_val.can_pop():
-                return self.busy(now + 1)
-        if not self.in_val.can_pop():
-            return self.wait_input(self.in_val)
+        if self.open:
+            return self._take(now) if self.in_val.can_pop() else self.wait_input(self.in_val)
+        if not self.in_crd.can_pop():
+            return self.wait_input(self.in_crd)
+        if self.in_crd.control() != DATA:
+            return self._pass(now)
+        self.in_crd.pop()
+        self.open = True
+        if not self.in_val.can_pop() or self._ends_list():
+            return self.busy(now + 1)
         return self._take(now)
+
+    def _ends_list(self) -> bool:
+        """Whether a value's stop shows that ends the list around its fiber as well."""
+        return self.in_val.control() == STOP and self.in_val.coordinate() > 0
 
     def _pass(self, now: int) -> int:
         """The end of an empty list, or of all."""
@@ -192,7 +196,7 @@ class FiberReduce(ScalarReduce):
     def _take(self, now: int) -> int:
         """Take a value of the fiber, or its stop and that of the list that ends with it."""
         kind, level = self.in_val.control(), self.in_val.coordinate()
-        if kind == STOP and level > 0:
+        if self._ends_list():
             if not self.in_crd.can_pop():
                 return self.wait_input(self.in_crd)
             self._check(self.in_crd.control(), self.in_crd.coordinate() + 1, now)

@@ -60,6 +60,8 @@ SMALLEST = {
     "array": {"entries": 1, "reference_bits": 4, "value_bits": 1},
     "alu": {"value_bits": 1, "result_bits": 1},
     "scalar_reducer": {"value_bits": 1, "sum_bits": 1},
+    "fiber_reducer": {"coordinate_bits": 4, "value_bits": 1, "sum_bits": 1},
+    "stop_dropper": {"coordinate_bits": 4},
     "coordinate_dropper": {"coordinate_bits": 4},
     "compressed_writer": {"fibers": 1, "elements": 1, "coordinate_bits": 4},
     "values_writer": {"entries": 1, "value_bits": 1},

@@ -167,17 +167,11 @@ def reducer_interface(parameters: ScalarReducerParameters) -> Interface:
 def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> None:
     """A result; where a fiber's stop closes more lists, a stop of a level less follows in the next cycle."""
     head, room = Head.of(between.inputs["in_val"]), tokens.room_in(between)
-    begun: Signal = pyrtl.Register(1, "begun")
     follows: Signal = pyrtl.Register(1, "stop_follows")
     owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
-    result: Signal = DataRegister(parameters.sum_bits, "result")
     takes = named("takes", room & ~follows & head.shown)
     between.inputs["in_val"].accept(room & ~follows)
-    counts = named("counts", takes & ~head.is_control)
-    value = unless(head.is_empty, head.payload).sign_extended(parameters.sum_bits)
-    combined = REDUCTIONS[parameters.operation](result, value)[: parameters.sum_bits]
-    result.next <<= pyrtl.select(counts, pyrtl.select(begun, combined, value), result)
-    begun.next <<= pyrtl.select(takes, counts, begun)
+    begun, result = reduction(parameters.operation, head, takes, parameters.sum_bits)
 
     drops = named("drops", head.is_stop & ~begun & (parameters.empty_fibers == "drop"))
     more = named("ends_more", head.is_stop & (head.level != 0))
@@ -187,7 +181,19 @@ def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> Non
     sends = follows | (takes & ((head.is_stop & ~drops) | (drops & more) | head.is_done))
     kind = tokens.kind_of(~follows & head.is_stop & ~drops, follows | drops, ~follows & head.is_done)
     sent = pyrtl.select(follows, owed, level)
-    tokens.send(between.outputs["out_val[0]"], room & sends, kind, sent, unless(~begun, result))
+    tokens.send(between.outputs["out_val[0]"], room & sends, kind, sent, result)
+
+
+def reduction(operation: str, head: Head, takes: Signal, bits: int) -> tuple[Signal, Signal]:
+    """Whether the fiber whose values and stop are taken has had a value, and what its values make, else 0."""
+    begun: Signal = pyrtl.Register(1, "begun")
+    result: Signal = DataRegister(bits, "result")
+    counts = named("counts", takes & ~head.is_control)
+    value = unless(head.is_empty, head.payload).sign_extended(bits)
+    combined = REDUCTIONS[operation](result, value)[:bits]
+    result.next <<= pyrtl.select(counts, pyrtl.select(begun, combined, value), result)
+    begun.next <<= pyrtl.select(takes, counts, begun)
+    return begun, unless(~begun, result)
 
 
 class ArrayStandIn(StreamStandIn):

@@ -58,8 +58,8 @@ WAIVERS = (
     ),
     Waiver(
         "UNUSEDSIGNAL",
-        "Signal is not used: 'in_crd_payload'*",
-        "how often is repeated does not depend on the coordinates",
+        "*'in_crd_payload'*",
+        "neither how often is repeated nor what is added up depends on the coordinates",
     ),
     Waiver(
         "UNUSEDSIGNAL",

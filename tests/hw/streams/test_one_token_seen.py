@@ -5,6 +5,7 @@ import pytest
 from hw.level import Level
 from hw.streams.compressed import CompressedScanner
 from hw.streams.quirks import CLEAN, Q0
+from hw.streams.reduce import FiberReduce
 from hw.streams.repeater import Repeater
 from hw.streams.testing import run_streams
 
@@ -40,3 +41,13 @@ def test_so_does_that_of_a_reference_taken_with_its_only_signal(quirks, cycles):
     }
     found = run_streams(block, given, ["out_ref"])["out_ref"]
     assert found == [(0, 4), (1, "S0"), (cycles[0], "S1"), (cycles[1], "D")]
+
+
+def test_so_does_the_sum_of_an_empty_fiber_that_ends_a_list():
+    """In cycle 3 its coordinate, 5, and the list's stop behind that are both there."""
+    given = {
+        "in_crd": [(0, 4), (0, 5), (0, "S0"), (0, "D")],
+        "in_val": [(0, 1.0), (1, 2.0), (2, "S0"), (3, "S1"), (4, "D")],
+    }
+    found = run_streams(FiberReduce("reduce"), given, ["out_val"])["out_val"]
+    assert found == [(2, 3.0), (4, 0.0), (5, "S0"), (6, "D")]

@@ -21,7 +21,13 @@ _FOUND = [
 SCENARIOS = {scenario.block: scenario for _file, name, scenario in _FOUND if not name.startswith("LARGE")}
 LARGE = {scenario.block: scenario for _file, name, scenario in _FOUND if name.startswith("LARGE")}
 # Blocks of the stream machine and of format converters: many, and alike in how they take and give tokens.
-_FILES = ("streams_scenario", "stream_values_scenario", "items_scenario", "counter_banks_scenario")
+_FILES = (
+    "streams_scenario",
+    "stream_values_scenario",
+    "stream_reducers_scenario",
+    "items_scenario",
+    "counter_banks_scenario",
+)
 ALIKE = frozenset(scenario.block for file, _name, scenario in _FOUND if file in _FILES)
 
 

@@ -91,6 +91,28 @@ STREAM_BINS = {
         "a value missing": _missing("in_val"),
         "no space behind": _full("out_val"),
     },
+    "fiber_reducer": {
+        "coordinates of 55 bits": lambda run: (
+            run.given.coordinate_bits == 55 and run.counted("nonzeros") > 10
+        ),
+        "results of 53 bits": lambda run: run.given.sum_bits == 53 and run.counted("nonzeros") > 10,
+        "empty fibers": lambda run: run.counted("zeros") > 10,
+        "lists of lists": lambda run: run.counted("out_val_stops") > 10,
+        "a coordinate missing": _missing("in_crd"),
+        "a value missing": _missing("in_val"),
+        "no space behind": _full("out_val"),
+    },
+    "stop_dropper": {
+        f"stops of {carries}": lambda run, carries=carries: (
+            run.given.carries == carries and run.counted("dropped") > 10
+        )
+        for carries in ("coordinates", "values")
+    }
+    | {
+        "empty tokens": lambda run: run.counted("out_stream_empties") > 10,
+        "a token missing": _missing("in_stream"),
+        "no space behind": _full("out_stream"),
+    },
     "coordinate_dropper": {
         f"{inner} within, some dropped": lambda run, inner=inner: (
             run.given.inner == inner and run.counted("dropped") > 10 and run.counted("out_inner_data") > 10

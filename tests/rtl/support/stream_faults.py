@@ -4,7 +4,7 @@ from mutation import faults_of
 
 _ALL = (
     "compressed_scanner repeat_signal repeater fiber_intersect fiber_union array alu scalar_reducer "
-    "coordinate_dropper"
+    "fiber_reducer coordinate_dropper"
 )
 
 STREAM_FAULTS = (
@@ -68,8 +68,24 @@ STREAM_FAULTS = (
         ("reducer-stop-follows-always", "follows.next <<= pyrtl.select(room, takes & more & ~drops, follows)",
          "follows.next <<= pyrtl.select(room, takes & head.is_stop & ~drops, follows)"),
         ("reducer-dropped-stop-is-lost", "(drops & more) | head.is_done", "head.is_done"),
-        ("reducer-takes-while-a-stop-follows", "accept(room & ~follows)\n    counts",
-         "accept(room)\n    counts"),
+        ("reducer-takes-while-a-stop-follows", "accept(room & ~follows)\n    begun",
+         "accept(room)\n    begun"),
+    ),
+    *faults_of(
+        "streams/fiber_reducer.py", "fiber_reducer",
+        ("fiber-reducer-stop-without-values", "& crd.is_control & val.shown)", "& crd.is_control)"),
+        ("fiber-reducer-takes-two-coordinates", "val.shown & ~ends_list)", "val.shown)"),
+        ("fiber-reducer-stays-open", "fiber_open.next <<= (fiber_open | opens) & ~closes",
+         "fiber_open.next <<= (fiber_open | opens) & ~ends_both"),
+        ("fiber-reducer-takes-while-a-stop-follows", "acts = named(\"acts\", room & ~follows)",
+         "acts = named(\"acts\", room)"),
+        ("fiber-reducer-level-of-the-fiber", "pyrtl.select(ends_both, crd.level, owed)",
+         "pyrtl.select(ends_both, val.level, owed)"),
+    ),
+    *faults_of(
+        "streams/stop_dropper.py", "stop_dropper",
+        ("stop-dropper-drops-N", "head.shown & ~head.is_stop", "head.shown & ~head.is_stop & ~head.is_empty"),
+        ("stop-dropper-stops-stay", "accept(room)", "accept(room & ~head.is_stop)"),
     ),
     *faults_of(
         "streams/dropper.py", "coordinate_dropper",
