@@ -9,7 +9,10 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from multiprocessing import get_context
 
 import psutil  # comes with distributed
 import pyarrow as pa
@@ -17,7 +20,9 @@ import pyarrow.parquet as pq
 
 from fiberscope.api import simulate
 from fiberscope.store import Store
+from fiberscope.store.columns import decoded, tabulated
 from fiberscope.store.store import PART_ROWS
+from fiberscope.sweeps.batches import batches
 from fiberscope.sweeps.clusters import Where, connected
 from fiberscope.sweeps.engine import execute
 from fiberscope.sweeps.outcome import outcome
@@ -26,6 +31,7 @@ from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.progress import Progress
 from fiberscope.sweeps.runner import Limits
 
+CORES = 2
 MATRIX = "uniform:rows=150,cols=150,nonzeros={},seed={}"
 
 
@@ -44,11 +50,21 @@ def alone(given: list[Task]) -> float:
     return time.process_time() - began
 
 
-def spent() -> float:
-    """Processor seconds so far, of this process and of all that it started."""
+def side_by_side(given: list[Task]) -> float:
+    """Processor seconds of a run alone, as there are as many at a time as in the sweep."""
+    with ProcessPoolExecutor(CORES, get_context("spawn")) as pool:
+        return sum(pool.map(alone, [given[core::CORES] for core in range(CORES)])) / len(given)
+
+
+def spent() -> Counter[str]:
+    """Processor seconds so far, of this process, of Dask's workers and of the points' processes."""
     here = psutil.Process()
-    times = [process.cpu_times() for process in (here, *here.children(recursive=True))]
-    return sum(float(each.user + each.system) for each in times)
+    seconds = Counter({"the sweep and its scheduler": time.process_time()})
+    for process in here.children(recursive=True):
+        of_points = "fiberscope.sweeps.child" in process.cmdline()
+        times = process.cpu_times()
+        seconds["the points" if of_points else "Dask's workers"] += times.user + times.system
+    return seconds
 
 
 def sweep(count: int, nonzeros: int) -> None:
@@ -56,25 +72,29 @@ def sweep(count: int, nonzeros: int) -> None:
     began = time.process_time()
     given = tasks(count, nonzeros)
     planning = time.process_time() - began
-    single = alone(given[: max(50, count // 5)]) / max(50, count // 5)
+    single = side_by_side(given[: max(50, count // 5)])
     print(f"a run alone: {1e3 * single:.2f} ms; planning {1e3 * planning / count:.2f} ms a point")
-    with tempfile.TemporaryDirectory() as folder, connected(Where(workers=2)) as client:
+    with tempfile.TemporaryDirectory() as folder, connected(Where(workers=CORES)) as client:
         store = Store(folder, make=True)
-        execute(client, iter(tasks(4, nonzeros + 1)), store, Limits(), Progress(given))  # imports
-        before, began = spent(), time.perf_counter()
-        execute(client, iter(given), store, Limits(), Progress(given))
-        store.gather()
-        seconds, wall = spent() - before + planning, time.perf_counter() - began
-        print(f"in a sweep: {1e3 * seconds / count:.2f} ms a point, {wall:.1f} s on the clock")
-        print(f"overhead {1e3 * (seconds / count - single):.2f} ms a point")
-        print(f"simulation is {single * count / seconds:.1%}")
+        for each in (tasks(2 * CORES, nonzeros + 1), given):  # the first for imports
+            before, began = spent(), time.perf_counter()
+            progress = Progress(each)
+            execute(client, batches(each, progress), store, Limits(), progress)
+            store.gather()
+        by_process, wall = spent() - before, time.perf_counter() - began
+    seconds = by_process.total() + planning
+    for name, its in by_process.items():
+        print(f"{name}: {1e3 * its / count:.2f} ms a point")
+    print(f"overhead {1e3 * (seconds / count - single):.2f} ms a point of processor time")
+    print(f"simulation is {single * count / seconds:.1%} of the processor time")
+    print(f"{wall:.1f} s on the clock: {single * count / (CORES * wall):.1%} of the time of {CORES} cores")
 
 
 def filled(folder: str, rows: int) -> Store:
     """A store with the row of one run under so many digests, each with cycles and a parameter of its own."""
     made = Store(folder, make=True)
     content = outcome(asdict(tasks(1, 300)[0]), None).content
-    part = pa.concat_tables([pq.read_table(pa.BufferReader(content))] * PART_ROWS)
+    part = pa.concat_tables([tabulated([decoded(content)])] * PART_ROWS)
     for number, first in enumerate(range(0, rows, PART_ROWS)):
         count = min(PART_ROWS, rows - first)
         own = {

@@ -7,7 +7,7 @@ left over by a kill in between is passed over, as its digest is in a part. All p
 that other programs open ``FOLDER/*.parquet`` as it is.
 
     study/runs-000000.parquet     parts
-    study/_arrived/<digest>.parquet
+    study/_arrived/<digest>.json.gz
     study/_arrived/lock           held by who gathers
 """
 
@@ -27,7 +27,7 @@ from filelock import FileLock
 from fiberscope.errors import InputError
 from fiberscope.report.document import Report
 from fiberscope.report.files import make_folder, write_bytes
-from fiberscope.store.columns import LARGE, parameters, unified, widened
+from fiberscope.store.columns import LARGE, Row, decoded, parameters, tabulated, unified, widened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["PART_ROWS", "Store"]
 
 PART_ROWS = 1000
+ROW = ".json.gz"  # a file of one row
 GATHER_ROWS = 500  # files of one row that may pile up
 ABANDONED_SECONDS = 60.0  # what is still being written is younger
 
@@ -71,14 +72,14 @@ class Store:
     def digests(self) -> set[str]:
         """Of all rows."""
         new = self._new()  # first: one that is gathered meanwhile is in a part
-        return {file.stem for file in new}.union(*map(_digests, self._parts()))
+        return set(map(_digest, new)).union(*map(_digests, self._parts()))
 
     def add(self, digest: str, content: bytes) -> None:
         """Keep a row, as ``columns.encoded`` makes it.
 
         When this returns the row is there to stay, and once, whoever else adds it.
         """
-        write_bytes(self._arrived / f"{digest}.parquet", content)
+        write_bytes(self._arrived / f"{digest}{ROW}", content)
         self._waiting += 1
         if self._waiting >= GATHER_ROWS:
             self.gather()
@@ -89,7 +90,7 @@ class Store:
             self._waiting = 0
             new = self._new()
             if new:
-                self._append([_row(file) for file in new])
+                self._append(new)
             for file in new:
                 file.unlink(missing_ok=True)
             self._sweep_abandoned()
@@ -141,28 +142,29 @@ class Store:
 
     def parameters(self) -> list[str]:
         """The columns that are parameters of the runs."""
-        return parameters(unified(map(_schema, (*self._parts(), *self._new()))))
+        arrived = tabulated(map(_row, self._new()))
+        return parameters(unified([*map(_schema, self._parts()), arrived.schema]))
 
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("runs-*.parquet"))
 
     def _new(self) -> list[Path]:
-        return sorted(self._arrived.glob("*.parquet"))
+        return sorted(self._arrived.glob(f"*{ROW}"))
 
-    def _append(self, rows: list[pa.Table]) -> None:
+    def _append(self, new: Sequence[Path]) -> None:
         """Rows of digests that no part has go into the last part, if there is room, and into further ones."""
         parts = self._parts()
         have = set().union(*map(_digests, parts))
-        rows = [row for row in rows if row["digest"][0].as_py() not in have]
-        schema = unified([*map(_schema, parts), *(row.schema for row in rows)])
-        first = parts.pop() if rows and parts and _rows(parts[-1]) < PART_ROWS else None
+        rows = tabulated(_row(file) for file in new if _digest(file) not in have)
+        schema = unified([*map(_schema, parts), rows.schema])
+        first = parts.pop() if len(rows) and parts and _rows(parts[-1]) < PART_ROWS else None
         for part in parts:
             if not _schema(part).equals(schema):
                 _write(widened(_table(part), schema), part)
-        self._write_parts([*([_table(first)] if first else []), *rows], schema, len(parts))
+        self._write_parts([*([_table(first)] if first else []), rows], schema, len(parts))
 
     def _write_parts(self, tables: Sequence[pa.Table], schema: pa.Schema, number: int) -> None:
-        whole = pa.concat_tables([widened(table, schema) for table in tables] or [schema.empty_table()])
+        whole = pa.concat_tables([widened(table, schema) for table in tables])
         for offset in range(0, len(whole), PART_ROWS):
             path = self.folder / f"runs-{number + offset // PART_ROWS:06}.parquet"
             _write(whole.slice(offset, PART_ROWS), path)
@@ -173,17 +175,20 @@ def _readable(file: Path) -> Iterator[None]:
     """A line on a file that has been damaged."""
     try:
         yield
-    except (pa.ArrowInvalid, OSError) as error:
+    except (ValueError, OSError) as error:  # pyarrow's are ValueErrors
         told = str(error).partition(".")[0].removesuffix(f" '{file}'")
         raise InputError(
             f"{file}: is damaged: {told}; take it out of the store, and its points run again"
         ) from error
 
 
-def _row(file: Path) -> pa.Table:
-    """A file of one row; threads would cost more than they bring."""
+def _digest(file: Path) -> str:
+    return file.name.removesuffix(ROW)
+
+
+def _row(file: Path) -> Row:
     with _readable(file):
-        return pq.ParquetFile(file).read(use_threads=False)
+        return decoded(file.read_bytes())
 
 
 def _table(part: Path, columns: list[str] | None = None) -> pa.Table:

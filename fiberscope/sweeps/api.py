@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.store import Store
+from fiberscope.sweeps.batches import batches
 from fiberscope.sweeps.clusters import Where, connected
 from fiberscope.sweeps.ending import DONE, ended
-from fiberscope.sweeps.engine import execute, threads
+from fiberscope.sweeps.engine import execute
 from fiberscope.sweeps.plan import REFUSED, Task, planned
 from fiberscope.sweeps.progress import Progress, shown
 from fiberscope.sweeps.runner import Limits
@@ -178,8 +179,7 @@ def run(tasks: Sequence[Task], store: Store, where: Where, limits: Limits, progr
         return
     try:
         with connected(where) as client:
-            progress.workers = max(1, threads(client))
-            execute(client, iter(tasks), store, limits, progress)
+            execute(client, batches(tasks, progress), store, limits, progress)
     finally:
         store.gather()
 

@@ -24,7 +24,6 @@ __all__ = ["Where", "connected"]
 PATIENCE = "30s"
 START_PATIENCE = "120s"  # of workers on this computer, which may be busy
 LOOK_SECONDS = 1.0
-DEATHS = 10  # workers that a point may be on when they die, before it is taken for the cause
 LAST_SECONDS = 3.0
 _OPTIONS = (
     "--nthreads",
@@ -35,12 +34,15 @@ _OPTIONS = (
     "--preload-nanny",
     "fiberscope.sweeps.leash",
 )
+_QUIET = {
+    "PYTHONWARNINGS": "ignore:resource_tracker"
+}  # it cleans up after who was killed, and need not say so
 CONFIGURATION = {  # of Dask; what it looks after many times a second costs more than short points bear
     "logging.distributed": "critical",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.tick.interval": "1s",
     "distributed.scheduler.active-memory-manager.start": False,
-    "distributed.scheduler.allowed-failures": DEATHS,
+    "distributed.scheduler.allowed-failures": 0,  # the sweep gives again what is unfinished of a batch
     "distributed.scheduler.work-stealing-interval": "1s",
     "distributed.worker.profile.enabled": False,
 }
@@ -119,7 +121,7 @@ class _Workers:
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             self._command,
-            env={**os.environ, **_as_environment(CONFIGURATION)},
+            env={**os.environ, **_as_environment(CONFIGURATION), **_QUIET},
             start_new_session=True,  # Ctrl-C is for the sweep
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,6 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "repeated", "shown"]
 
 LINE_SECONDS, REFRESH_SECONDS = 60.0, 0.5
+KEPT = 0.9  # of what is known, as another point ends
+
+
+@dataclass
+class _Spent:
+    """What points took, and their sizes; the first, which also import, are forgotten by and by."""
+
+    seconds: float = 0.0
+    sizes: float = 0.0
+
+    def add(self, seconds: float, size: float) -> None:
+        self.seconds = KEPT * self.seconds + seconds
+        self.sizes = KEPT * self.sizes + size
 
 
 class Progress:
@@ -36,20 +51,21 @@ class Progress:
     def __init__(self, tasks: Sequence[Task]) -> None:
         self.total, self.workers = len(tasks), 1
         self.statuses: Counter[str] = Counter()
-        self._given = 0
         self._left = Counter(task.point.workload for task in tasks)
-        self._sizes = {task.point.workload: task.size for task in tasks}
-        self._spent: dict[str, list[float]] = defaultdict(list)  # seconds by workload
+        self._one = {task.point.workload: task for task in tasks}
+        self._spent: dict[str, _Spent] = defaultdict(_Spent)  # by workload
+        self._of_all = _Spent()
 
-    def began(self, task: Task) -> None:
-        """It was given to the workers."""
-        self._given += 1
+    def working(self, workers: int) -> None:
+        """As ``engine.Watcher``."""
+        self.workers = workers
 
     def ended(self, task: Task, outcome: Outcome) -> None:
-        """Its row is in the store."""
+        """As ``engine.Watcher``."""
         self.statuses[outcome.status] += 1
         self._left[task.point.workload] -= 1
-        self._spent[task.point.workload].append(outcome.seconds)
+        for spent in (self._spent[task.point.workload], self._of_all):
+            spent.add(outcome.seconds, task.size)
 
     @property
     def done(self) -> int:
@@ -64,20 +80,20 @@ class Progress:
     @property
     def running(self) -> int:
         """Points that are being run."""
-        return max(0, min(self.workers, self._given - self.done))
+        return min(self.workers, self.total - self.done)
 
-    def seconds_left(self) -> float | None:
-        """From what points of a workload took, of others by their sizes; None at the beginning."""
-        sizes = sum(self._sizes[name] * len(spent) for name, spent in self._spent.items())
-        seconds = sum(map(sum, self._spent.values()))
-        if not sizes:
-            return None
-        left = sum(
-            count
-            * (_mean(self._spent[name]) if self._spent.get(name) else self._sizes[name] * seconds / sizes)
-            for name, count in self._left.items()
-        )
-        return left / self.workers
+    def expected(self, task: Task) -> float:
+        """Seconds it may take, by what others of its workload took, or else any by their sizes.
+
+        At the beginning nobody knows: infinity.
+        """
+        spent = self._spent.get(task.point.workload, self._of_all)
+        return task.size * spent.seconds / spent.sizes if spent.sizes else math.inf
+
+    def seconds_left(self) -> float:
+        """Of the whole sweep; infinity at the beginning."""
+        left = (count * self.expected(self._one[name]) for name, count in self._left.items() if count)
+        return sum(left) / self.workers
 
     def line(self) -> str:
         """All of it in a line."""
@@ -87,13 +103,9 @@ class Progress:
             f"{self.running} running",
             f"{self.failed} failed",
         ]
-        if left is not None:
+        if math.isfinite(left):
             parts.append(f"about {timedelta(seconds=round(left))} left")
         return ", ".join(parts)
-
-
-def _mean(numbers: list[float]) -> float:
-    return sum(numbers) / len(numbers)
 
 
 @contextmanager

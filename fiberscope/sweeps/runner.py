@@ -1,4 +1,4 @@
-"""What a Dask worker does with a task: it has a process of its own run it, and outlives that.
+"""What a Dask worker does with a batch: it has a process of its own run it point by point, and outlives that.
 
 A point that takes too long is ended with its process, and so is one that brings its process down; the next
 one gets a new process. Where points behave one process runs all of them, and imports once.
@@ -13,13 +13,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from distributed import get_worker
 
 if TYPE_CHECKING:
     from fiberscope.sweeps.ending import Outcome
 
-__all__ = ["Limits", "run_task"]
+__all__ = ["ENDED", "Limits", "run_batch"]
+
+ENDED = "point-ended"
 
 _CHILD = [sys.executable, "-m", "fiberscope.sweeps.child"]
 _HERE = threading.local()  # a Dask worker may have several threads
@@ -32,8 +36,22 @@ class Limits(NamedTuple):
     memory_bytes: int | None = None
 
 
-def run_task(task: Mapping[str, Any], limits: Limits) -> Outcome:
-    """Run a task, the fields of a ``plan.Task``, in the process that this thread has for it."""
+def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) -> None:
+    """Run tasks one after the other, and tell of each as it ends.
+
+    Args:
+        batch: of each the fields of a ``plan.Task``.
+        limits: what each may take.
+        topic: of the events, whose action is ``ENDED``; each has a digest and the fields of an ``Outcome``.
+    """
+    worker = get_worker()
+    for task in batch:
+        outcome = _run(task, limits)
+        worker.log_event(topic, {"action": ENDED, "digest": task["row"]["digest"], "outcome": tuple(outcome)})
+
+
+def _run(task: Mapping[str, Any], limits: Limits) -> Outcome:
+    """Run a task in the process that this thread has for it."""
     from fiberscope.sweeps.ending import ended  # noqa: PLC0415  (the sweep itself reads this file)
 
     began, child = time.perf_counter(), _child()

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import duckdb
 import optuna
 import pyarrow as pa
-import pyarrow.parquet as pq
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -24,9 +23,11 @@ from pydantic import RootModel
 from accelerators.yaml_layer import compose, read_text, refusing
 from fiberscope.errors import InputError
 from fiberscope.store import Store
+from fiberscope.store.columns import decoded, tabulated
+from fiberscope.sweeps.batches import single
 from fiberscope.sweeps.clusters import Where, connected
 from fiberscope.sweeps.ending import DONE, Outcome
-from fiberscope.sweeps.engine import execute, threads
+from fiberscope.sweeps.engine import execute
 from fiberscope.sweeps.plan import Task, planned
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.progress import Progress, shown
@@ -119,8 +120,7 @@ class Search:
         self._progress = Progress(first * left)
         try:
             with connected(where) as client, shown(self._progress, quiet):
-                self._progress.workers = max(1, threads(client))
-                execute(client, self._suggested(left), self.store, limits, self)
+                execute(client, single(self._suggested(left)), self.store, limits, self)
         finally:
             self.store.gather()
 
@@ -130,14 +130,14 @@ class Search:
         unique = {json.dumps(trial.params, sort_keys=True): (trial.params, trial.values) for trial in front}
         return sorted(unique.values(), key=lambda found: found[1])
 
-    def began(self, task: Task) -> None:
+    def working(self, workers: int) -> None:
         """As ``engine.Watcher``."""
-        self._progress.began(task)
+        self._progress.working(workers)
 
     def ended(self, task: Task, outcome: Outcome) -> None:
         """As ``engine.Watcher``: optuna learns of it."""
         self._progress.ended(task, outcome)
-        values = self._values(pq.read_table(pa.BufferReader(outcome.content)))[0]
+        values = self._values(tabulated([decoded(outcome.content)]))[0]
         self._tell(self._asked.pop(task.digest), values)
         self._known[task.digest] = values
 

@@ -48,7 +48,7 @@ def test_what_is_added_is_there_before_and_after_it_is_gathered(tmp_path: Path) 
     assert made.digests() == {f"{number:064x}" for number in range(5)}
     assert cycles(made) == [0, 1, 2, 3, 4]
     assert [file.name for file in tmp_path.glob("*.parquet")] == ["runs-000000.parquet"]
-    assert not list((tmp_path / "_arrived").glob("*.parquet"))
+    assert not list((tmp_path / "_arrived").glob("*.json.gz"))
 
 
 def test_parts_are_filled_before_new_ones_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +192,7 @@ def test_nothing_added_is_lost_or_twice_however_often_two_writers_are_killed(
     assert len(pd.read_parquet(folder)) == len(found) == len(made.digests())
 
 
-@pytest.mark.parametrize("damaged", ["runs-000000.parquet", "_arrived/0000.parquet"])
+@pytest.mark.parametrize("damaged", ["runs-000000.parquet", "_arrived/0000.json.gz"])
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(100)])
 def test_a_damaged_file_is_named_in_a_line(tmp_path: Path, damaged: str, content: bytes) -> None:
     made = filled(tmp_path, range(3))
@@ -211,7 +211,7 @@ def test_a_damaged_file_is_named_in_a_line(tmp_path: Path, damaged: str, content
 
 def test_what_a_kill_left_half_written_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
     made = filled(tmp_path, range(2))
-    old, young = tmp_path / ".runs-000000.parquet.x.tmp", tmp_path / "_arrived" / ".a.parquet.y.tmp"
+    old, young = tmp_path / ".runs-000000.parquet.x.tmp", tmp_path / "_arrived" / ".a.json.gz.y.tmp"
     for file in (old, young):
         file.write_bytes(b"PAR1")
     os.utime(old, (0, 0))

@@ -21,6 +21,11 @@ import fiberscope
 from fiberscope.errors import InputError
 from fiberscope.store import Store
 from fiberscope.store.columns import decoded
+from fiberscope.sweeps.engine import execute
+from fiberscope.sweeps.plan import planned
+from fiberscope.sweeps.point import Point
+from fiberscope.sweeps.progress import Progress
+from fiberscope.sweeps.runner import Limits
 
 ROOT = Path(__file__).parents[3]
 SLOW = "uniform:rows=60,cols=60,nonzeros=300"  # the toy, in Python, takes a tenth of a second
@@ -126,11 +131,8 @@ def test_a_point_that_takes_too_long_or_too_much_has_its_row(
 
 
 def test_a_point_that_brings_its_process_down_costs_itself(scheduler: str, tmp_path: Path, toy: str) -> None:
-    mine = tmp_path / "mine.py"
-    (tmp_path / "config.yaml").write_text((Path(toy).parent / "config.yaml").read_text())
-    mine.write_text(Path(toy).read_text().replace("signal.SIGINT", "signal.SIGKILL"))
     frame = fiberscope.sweep(
-        str(mine),
+        altered(toy, tmp_path, "signal.SIGINT", "signal.SIGKILL"),
         "uniform:rows=9,cols=9,nonzeros=20",
         grid={"fault": ["interrupt", "none"]},
         store=tmp_path / "s",
@@ -139,6 +141,33 @@ def test_a_point_that_brings_its_process_down_costs_itself(scheduler: str, tmp_p
     )
     assert list(frame["status"]) == ["crashed", "done"]
     assert frame["reason"][0] == "its process ended by signal 9"
+
+
+def altered(toy: str, folder: Path, old: str, new: str) -> str:
+    """The file of a toy in which a word is another."""
+    (folder / "config.yaml").write_text((Path(toy).parent / "config.yaml").read_text())
+    text = Path(toy).read_text()
+    assert old in text
+    (folder / "mine.py").write_text(text.replace(old, new))
+    return str(folder / "mine.py")
+
+
+def test_a_death_of_a_worker_gives_back_what_is_unfinished_of_its_batch_and_costs_who_ran(
+    workers: Any, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fiberscope.sweeps.engine.DEATHS", 2)
+    runs = f"""open("{tmp_path}/runs", "a").write(f"{{parameters.lane.pause}}\\n")
+        if parameters.lane.pause == 3:
+            os.kill(os.getppid(), signal.SIGKILL)
+        self.parameters, self.a"""
+    mine = altered(toy, tmp_path, "self.parameters, self.a", runs)
+    points = (Point("sim", mine, "uniform:rows=9,cols=9,nonzeros=20", {"lane.pause": n}) for n in range(1, 6))
+    tasks = planned(points)
+    execute(workers, iter([tasks]), Store(tmp_path / "s", make=True), Limits(), Progress(tasks))
+    frame = Store(tmp_path / "s").frame().set_index("lane_pause")
+    assert list(frame["status"].sort_index()) == ["done", "done", "crashed", "done", "done"]
+    assert frame["reason"][3] == "the workers that it ran on died again and again"
+    assert sorted((tmp_path / "runs").read_text().split()) == ["1", "2", "3", "3", "4", "5"]
 
 
 def test_no_scheduler_is_a_line(monkeypatch: pytest.MonkeyPatch, small: str) -> None:
@@ -150,15 +179,14 @@ def test_no_scheduler_is_a_line(monkeypatch: pytest.MonkeyPatch, small: str) -> 
 def test_points_wait_for_workers_that_are_still_to_come(
     scheduler: str, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("engine", "api"):
-        monkeypatch.setattr(f"fiberscope.sweeps.{module}.threads", lambda _client: 0)
+    monkeypatch.setattr("fiberscope.sweeps.engine.threads", lambda _client: 0)
     frame = fiberscope.sweep("gamma", small, grid={"pe.count": [1, 2, 3]}, scheduler=scheduler, quiet=True)
     assert list(frame["status"]) == ["done"] * 3
 
 
 def finished(folder: Path) -> dict[str, bytes]:
     """The rows that have arrived, by name."""
-    return {file.name: file.read_bytes() for file in (folder / "_arrived").glob("*.parquet")}
+    return {file.name: file.read_bytes() for file in (folder / "_arrived").glob("*.json.gz")}
 
 
 def wait_for_rows(folder: Path, chance: random.Random, over: Callable[[], bool]) -> None:
@@ -217,7 +245,9 @@ def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_swee
     assert sorted(pd.read_parquet(store)["digest"]) == sorted(frame["digest"])
     walls = frame.set_index("digest")["wall_seconds"]
     for name, content in seen.items():
-        assert walls[name.removesuffix(".parquet")] == decoded(content)["wall_seconds"]  # not run again
+        assert (
+            walls[name.removesuffix(".json.gz")] == decoded(content).values["wall_seconds"]
+        )  # not run again
 
 
 def test_two_sweeps_share_a_store(scheduler: str, small: str, tmp_path: Path) -> None:
