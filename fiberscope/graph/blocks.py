@@ -14,6 +14,7 @@ from hw.level import Level
 from hw.streams.accumulators import MatrixReduce, VectorReduce
 from hw.streams.alu import Alu, UnaryAlu
 from hw.streams.arrays import ArrayLoad
+from hw.streams.bit_expander import BitExpander
 from hw.streams.bit_vector import BitVectorScanner
 from hw.streams.bit_words import BitVector, Chunker
 from hw.streams.block import StreamBlock
@@ -35,7 +36,7 @@ from hw.streams.tensor_reduce import TensorReduce
 from hw.streams.tokens import BV, CRD, REF, VAL
 from hw.streams.word_dropper import WordDropper
 from hw.streams.word_joiners import WordIntersect
-from hw.streams.writers import CompressedWriter, ValuesWriter
+from hw.streams.writers import BitVectorWriter, CompressedWriter, ValuesWriter
 from sim.protocol import Protocol
 
 __all__ = ["Context", "input_port", "make", "output_port"]
@@ -85,8 +86,6 @@ def make(name: str, node: Node, context: Context) -> StreamBlock:
 
 def input_port(node: Node, port: str) -> str:
     """What a block calls an input of its node."""
-    if node.type == "fiberwrite" and port == "bv":
-        return "in_val"  # words are written as values are
     if node.type == "scatter":
         return "in_crd"
     if port == "val[0]" and node.is_unary:
@@ -111,7 +110,8 @@ def _scanner(name: str, node: Node, context: Context) -> StreamBlock:
         return DenseScanner(name, tensor.shape[int(node["mode"])], context.quirks)
     level = tensor.level(int(node["mode"]))
     if node["format"] == "bitvector" and isinstance(level, BitLevel):
-        return BitVectorScanner(name, level.words.tolist(), context.quirks)
+        per_fiber = level.words.shape[1]
+        return BitVectorScanner(name, level.words.ravel().tolist(), context.quirks, per_fiber)
     if not isinstance(level, CompressedLevel):
         stored = tensor.format
         raise InputError(f"{node} scans a level of format {node['format']}, and {node['tensor']} is {stored}")
@@ -125,8 +125,8 @@ def _locator(name: str, node: Node, context: Context) -> StreamBlock:
 
 
 def _writer(name: str, node: Node, context: Context) -> StreamBlock:
-    words = node["format"] == "bitvector"
-    return (ValuesWriter if node.writes_values or words else CompressedWriter)(name, quirks=context.quirks)
+    words = BitVectorWriter if node["format"] == "bitvector" else CompressedWriter
+    return (ValuesWriter if node.writes_values else words)(name, quirks=context.quirks)
 
 
 def _array(name: str, node: Node, context: Context) -> StreamBlock:
@@ -237,6 +237,7 @@ _MAKERS: Mapping[str, Callable[[str, Node, Context], StreamBlock]] = {
     "flatten": _flatten,
     "bitvector": _plain(BitVector),
     "chunk": _chunk,
+    "bvexpand": _plain(BitExpander),
     "bvintersect": _word_intersect,
     "bvdrop": _plain(WordDropper),
 }

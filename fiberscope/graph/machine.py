@@ -14,10 +14,10 @@ from accelerators.machine import MemoryUse, Traffic
 from fiberscope.graph.blocks import Context, input_port, make, output_port
 from fiberscope.graph.expression import ACCUMULATORS, Assignment
 from fiberscope.graph.netlist import Graph, Node, Stream
-from fiberscope.graph.result import Written, dense_level, one_fiber_of, written_format
+from fiberscope.graph.result import Written, dense_level, words_between, written_format
 from fiberscope.graph.scratchpad import ScratchpadLoop
 from fiberscope.graph.settings import GraphParameters
-from fiberscope.graph.storage import BitLevel, CompressedLevel, Level, StoredTensor, stops_below
+from fiberscope.graph.storage import CompressedLevel, Level, StoredTensor, stops_below
 from hw.streams.block import StreamBlock
 from hw.streams.droppers import StopDropper
 from hw.streams.quirks import Q16
@@ -196,19 +196,18 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         levels: list[Level] = []
         for dimension in form.order:
             node = by_mode.get(dimension)
-            made = None if node is None or _unused(node) else self._level(node, levels)
+            made = None if node is None or _unused(node) else self._level(node, levels, shape[dimension])
             levels.append(made or dense_level(shape[dimension], levels))
         values = next((node for node in writers if node.writes_values), None)
         held = None if values is None else np.array(self.blocks[values.name].values, np.float64)  # type: ignore[attr-defined]
         return Written(form, shape, tuple(levels), held)
 
-    def _level(self, node: Node, above: list[Level]) -> Level:
+    def _level(self, node: Node, above: list[Level], size: int) -> Level:
         block = self.blocks[node.name]
+        segments = _segments(block, above)
         if node["format"] == "bitvector":
-            words = np.array(block.values, np.int64).view(np.uint64)  # type: ignore[attr-defined]
-            fibers = above[-1].children if above else 1
-            return one_fiber_of(words.tolist()) if len(words) > fibers == 1 else BitLevel(words)
-        return CompressedLevel(_segments(block, above), np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
+            return words_between(segments, block.words, size)  # type: ignore[attr-defined]
+        return CompressedLevel(segments, np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
 
     def _shape(self, tensor: str) -> tuple[int, ...]:
         """Sizes of the dimensions of a result."""

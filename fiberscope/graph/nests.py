@@ -87,7 +87,7 @@ class _Walk:
                 "outer": (*first[:-1], f"{node['index']}1"),
                 "inner": (*first[:-1], f"{node['index']}1", f"{node['index']}0"),
             }
-        if node.type in ("bvintersect", "merge", *JOINERS) or "val[]" in {
+        if node.type in ("bvexpand", "bvintersect", "merge", *JOINERS) or "val[]" in {
             port.name for port in node.primitive.inputs
         }:
             self._check_equal(node, inputs)

@@ -231,6 +231,13 @@ PRIMITIVES: Mapping[str, Primitive] = {
         "Chunk {index} by {width}",
         "cyan3",
     ),
+    "bvexpand": Primitive(
+        (Port("bv", (BV,)), Port("ref", (REF,), optional=True)),
+        (Port("crd", (CRD,)), Port("ref", (REF,))),
+        {"index": ""},
+        "bvexpand {index}",
+        "cyan3",
+    ),
     "bvintersect": Primitive(
         (Port("bv[]", (BV,)), Port("ref[]", (REF,))),
         (Port("bv", (BV,)), Port("ref[]", (REF,))),

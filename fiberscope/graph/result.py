@@ -19,7 +19,15 @@ import numpy as np
 from fiberscope.graph.algebra import Points, evaluate, keys_of
 from fiberscope.graph.expression import Access, Assignment
 from fiberscope.graph.netlist import LETTERS, Format, Graph, Node
-from fiberscope.graph.storage import WORD, BitLevel, CompressedLevel, DenseLevel, Level, StoredTensor, fitted
+from fiberscope.graph.storage import (
+    BitLevel,
+    CompressedLevel,
+    DenseLevel,
+    Level,
+    StoredTensor,
+    fitted,
+    words_of,
+)
 from workloads.canonical import Integers, Values
 from workloads.tensor import SparseTensor
 from workloads.verification import Comparison
@@ -72,11 +80,18 @@ def written_format(graph: Graph, tensor: str, writers: Sequence[Node]) -> Format
     return Format("".join(modes[mode] for mode in sorted(modes)), tuple(sorted(modes)))
 
 
-def one_fiber_of(words: Sequence[int], width: int = WORD) -> CompressedLevel:
-    """The coordinates of one fiber that was written as several words, low bits first."""
-    bits = [(place, bit) for place, word in enumerate(words) for bit in range(width) if int(word) >> bit & 1]
-    coordinates = np.array([place * width + bit for place, bit in bits], np.int64)
-    return CompressedLevel(np.array([0, len(coordinates)]), coordinates)
+def words_between(segments: Integers, words: Sequence[int], size: int) -> BitLevel:
+    """A level of bit vectors: of each fiber the words up to that of its last bit are written, the rest are 0.
+
+    Args:
+        segments: where the words of each fiber begin, and the end of the last.
+        words: of all fibers, unsigned, low bits of each first.
+        size: coordinates of the level.
+    """
+    fibers = np.zeros((len(segments) - 1, words_of(size)), np.uint64)
+    owners = np.repeat(np.arange(len(fibers)), np.diff(segments))
+    fibers[owners, np.arange(len(owners)) - segments[owners]] = np.array(words, np.uint64)[: len(owners)]
+    return BitLevel(fibers)
 
 
 def carried(written: Written, values: Values) -> StoredTensor:

@@ -7,6 +7,7 @@ from fiberscope.graph.settings import ScratchpadParameters
 from hw.dram import SimpleMemory, SimpleSpecification
 from hw.memory import TENSOR_SHIFT, TENSORS
 from hw.network import Concentrator
+from hw.streams.bit_vector import BitVectorScanner
 from hw.streams.block import StreamBlock
 from hw.streams.fetch import Fetch
 from hw.streams.line_writer import LineWriter
@@ -42,7 +43,9 @@ class ScratchpadLoop:
         if node.type == "arrayvals":
             return self._fetch(f"{block.name}.values", node, self.parameters.value_bytes)
         if node.type == "fiberlookup" and node["format"] == "bitvector":
-            return self._fetch(f"{block.name}.words", node, self.parameters.value_bytes)
+            assert isinstance(block, BitVectorScanner)
+            fiber_bytes = block.per_fiber * self.parameters.value_bytes
+            return self._fetch(f"{block.name}.words", node, fiber_bytes)
         if _is_compressed(node):
             return self._fetch(f"{block.name}.segments", node, self.parameters.coordinate_bytes, entries=2)
         return None

@@ -26,12 +26,14 @@ __all__ = [
     "scalar",
     "stops_below",
     "store",
+    "words_of",
 ]
 
 Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 WORD = 64  # bits
 MOST_DENSE = 2**28  # values of a dense tensor
+MOST_WORDS = 2**24  # of a level of bit vectors, each a Python number on its way to the scanner
 
 
 @dataclass(frozen=True)
@@ -86,26 +88,27 @@ class DenseLevel:
 
 @dataclass(frozen=True)
 class BitLevel:
-    """One word of 64 bits a fiber, as unsigned numbers: bit c stands for coordinate c."""
+    """A row of words of 64 bits a fiber, unsigned: bit c of word w stands for coordinate 64 w + c."""
 
-    words: np.ndarray[tuple[int], np.dtype[np.uint64]]
+    words: np.ndarray[tuple[int, int], np.dtype[np.uint64]]
 
     @property
     def counts(self) -> Integers:
         """How many children each fiber has."""
-        return np.bitwise_count(self.words).astype(np.int64)
+        counts: Integers = np.bitwise_count(self.words).sum(axis=1, dtype=np.int64)
+        return counts
 
     @property
     def children(self) -> int:
         """How many fibers, or values, are below it."""
-        return int(np.bitwise_count(self.words).sum())
+        return int(self.counts.sum())
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
         """As of ``CompressedLevel``."""
-        bits = (self.words[:, None] >> np.arange(WORD, dtype=np.uint64)) & np.uint64(1)
-        _fibers, coordinates = np.nonzero(bits)
-        segments = np.append(0, np.cumsum(bits.sum(axis=1))).astype(np.int64)
-        level = CompressedLevel(segments, coordinates.astype(np.int64))
+        _fibers, places = np.nonzero(self.words)
+        words = self.words[self.words != 0]
+        which, bits = np.nonzero((words[:, None] >> np.arange(WORD, dtype=np.uint64)) & np.uint64(1))
+        level = CompressedLevel(_from_zero(self.counts), places[which] * WORD + bits)
         return level.expanded(parents)
 
 
@@ -149,7 +152,7 @@ def store(tensor: SparseTensor, format: Format) -> StoredTensor:
     """Lay a tensor out.
 
     Raises:
-        InputError: a dense tensor of more values than a machine has room for, or words of too many bits.
+        InputError: a dense tensor of more values than a machine has room for, or bit vectors of more words.
     """
     shape = tensor.shape
     laid = tensor.transposed(format.order) if shape else tensor
@@ -186,11 +189,21 @@ def _from_zero(counts: Integers) -> Integers:
     return np.append(0, np.cumsum(counts)).astype(np.int64)
 
 
+def words_of(size: int) -> int:
+    """How many words a fiber of so many coordinates has; at least one."""
+    return max(1, -(-size // WORD))
+
+
 def _words(size: int, fibers: int, parents: Integers, column: Integers) -> BitLevel:
-    if size > WORD:
-        raise InputError(f"a bit vector of {size} coordinates; words have {WORD} bits: split it into chunks")
-    words = np.zeros(fibers, np.uint64)
-    np.bitwise_or.at(words, parents, np.uint64(1) << column.astype(np.uint64))
+    width = words_of(size)
+    if fibers * width > MOST_WORDS:
+        raise InputError(
+            f"{fibers:,} bit vectors of {size:,} coordinates, {fibers * width:,} words; at most "
+            f"{MOST_WORDS:,} are stored: take a compressed level"
+        )
+    words = np.zeros((fibers, width), np.uint64)
+    bits = np.uint64(1) << (column % WORD).astype(np.uint64)
+    np.bitwise_or.at(words, (parents, column // WORD), bits)
     return BitLevel(words)
 
 

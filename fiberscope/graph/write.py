@@ -13,7 +13,13 @@ from fiberscope.report.files import write_text
 
 __all__ = ["gv_text", "write_gv"]
 
-UNTOLD = ("accumulate", "scatter", "merge", "gather")  # edges say by name which ports they join
+UNTOLD = (
+    "bvintersect",
+    "accumulate",
+    "scatter",
+    "merge",
+    "gather",
+)  # edges say by name which ports they join
 STYLES = {"ref": "bold", "crd": "dashed", "repsig": "dotted"}
 
 

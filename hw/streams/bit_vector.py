@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate
 
-from hw.streams.modes import OWES_STOP
+from hw.streams.modes import IN_FIBER, OWES_STOP
 from hw.streams.output import OutputStream
 from hw.streams.ports import output_stream
 from hw.streams.quirks import CLEAN, Q10
@@ -17,12 +17,13 @@ from sim.errors import SimulationError
 
 
 class BitVectorScanner(Scanner):
-    """Scans the fibers of a bit-vector level, of which each is one word.
+    """Scans the fibers of a bit-vector level, of which each is one word, or as many as its coordinates need.
 
-    Interface: a reference on ``in_ref`` names a word. It leaves on ``out_bv``, and on ``out_ref`` the number
-    of ones in all words before it, which is the reference of its first one; then a stop.
+    Interface: a reference on ``in_ref`` names a fiber. Its words leave on ``out_bv``, low bits first, also
+    those of 0, and with each on ``out_ref`` the number of ones in all words before it, which is the reference
+    of its first one; then a stop.
 
-    Timing: 2 cycles a fiber: the word and the stop, which is as that of ``Scanner``.
+    Timing: a cycle for each word, and one for the stop, which is as that of ``Scanner``.
 
     Quirks: Q10, a stop where a reference is due passes unchanged.
 
@@ -32,33 +33,49 @@ class BitVectorScanner(Scanner):
 
     Args:
         name: instance name.
-        words: of the level, each up to 64 bits, unsigned.
+        words: of the level, fiber by fiber, each up to 64 bits, unsigned.
         quirks: see ``StreamBlock``.
+        per_fiber: words of a fiber.
 
     Raises:
-        ValueError: if a word has more bits.
-        SimulationError: in the run, if a reference names no word.
+        ValueError: if a word has more bits, or the last fiber fewer words.
+        SimulationError: in the run, if a reference names no fiber.
     """
 
     PORTS = (Input("in_ref", REF), output_stream("out_bv", BV), output_stream("out_ref", REF))
 
     out_bv: OutputStream
 
-    def __init__(self, name: str, words: Sequence[int], quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, words: Sequence[int], quirks: int = CLEAN, per_fiber: int = 1) -> None:
         super().__init__(name, quirks)
+        if per_fiber < 1 or len(words) % per_fiber:
+            raise ValueError(f"{name}: {len(words)} words are no fibers of {per_fiber}")
         self.words = array("q", [word(bits) for bits in words])
         ones = accumulate((int(bits).bit_count() for bits in words), initial=0)
         self.ones = array("q", ones)  # in all words before each
-        self.fibers = len(self.words)
+        self.per_fiber = per_fiber
+        self.fibers = len(self.words) // per_fiber
+        self.position = 0  # of the word sent last
+        self.last = 0  # of the fiber in flight
 
     def begin(self, reference: int, now: int) -> int:
-        """Send the word, and owe the stop."""
+        """Send the fiber's first word."""
         if reference < 0 or reference >= self.fibers:
             raise SimulationError(
-                f"{self.name}: reference {reference} names no word; the level has {self.fibers}, from 0 on"
+                f"{self.name}: reference {reference} names no fiber; the level has {self.fibers}, from 0 on"
             )
-        self.send(DATA, self.words[reference], self.ones[reference])
-        self.mode = OWES_STOP
+        self.last = (reference + 1) * self.per_fiber - 1
+        return self._send_word(reference * self.per_fiber, now)
+
+    def advance(self, now: int) -> int:
+        """Send the next word."""
+        return self._send_word(self.position + 1, now)
+
+    def _send_word(self, position: int, now: int) -> int:
+        """Send the word at this position, and behind the last owe the stop."""
+        self.position = position
+        self.send(DATA, self.words[position], self.ones[position])
+        self.mode = OWES_STOP if position == self.last else IN_FIBER
         return self.busy(now + 1)
 
     def send(self, kind: int, coordinate: int, reference: int) -> None:

@@ -25,24 +25,16 @@ cdef class ValuesWriter(Writer):
 cdef class FiberWriter(Writer):
     cdef readonly Growing level
     cdef readonly FiberEnds ends
-
-    @cython.locals(empty=bint)
-    cpdef int take(self, long kind) except -1
-    cpdef int end_fiber(self, bint empty) except -1
-
-cdef class CompressedWriter(FiberWriter):
     cdef readonly Growing fibers
     cdef readonly Growing stops
-    cdef public Channel in_crd
 
     cpdef int take(self, long kind) except -1
-    cpdef int end_fiber(self, bint empty) except -1
+
+cdef class CompressedWriter(FiberWriter):
+    cdef public Channel in_crd
 
 cdef class BitVectorWriter(FiberWriter):
     cdef public Channel in_bv
-
-    cpdef int take(self, long kind) except -1
-    cpdef int end_fiber(self, bint empty) except -1
 
 cdef class DenseWriter(StreamBlock):
     cdef readonly long size

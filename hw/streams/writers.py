@@ -99,9 +99,9 @@ class ValuesWriter(Writer):
 
 
 class FiberWriter(Writer):
-    """Writes a level fiber by fiber; which stops end one, see ``FiberEnds``, and its quirk.
+    """Writes a level: its elements, and where its fibers end, for which see ``FiberEnds``, and its quirk.
 
-    Subclasses say by ``store`` what they do with an element, and by ``end_fiber`` what with the end.
+    N, which only blocks with quirks put on a stream of coordinates, is stored as 0.
 
     Args:
         name: instance name.
@@ -113,28 +113,36 @@ class FiberWriter(Writer):
         super().__init__(name, quirks)
         self.level = Growing(room)
         self.ends = FiberEnds(quirks)
+        self.fibers = Growing(room)
+        self.fibers.append(0)
+        self.stops = Growing(room)
 
     def take(self, kind: int) -> None:
-        """Store an element, or the end of a fiber."""
+        """Store an element, or the end of a fiber or of lists of them."""
         if kind != STOP:
             self.level.append(self.source.coordinate() if kind == DATA else 0)
             self.stored += 1
             self.ends.element()
         else:
-            empty = not self.ends.begun
+            self.stops.append(self.level.count)
             if self.ends.stop(self.source.coordinate()):
-                self.end_fiber(empty)
+                self.fibers.append(self.level.count)
 
-    def end_fiber(self, empty: bool) -> None:
-        """A fiber has ended, maybe without an element."""
-        raise NotImplementedError(f"{type(self).__name__} does not define end_fiber")
+    @property
+    def segments(self) -> array[int]:
+        """Where each fiber that has ended begins, and the end of the last."""
+        return self.fibers.integers()
+
+    @property
+    def stopped_at(self) -> array[int]:
+        """Elements in front of each stop, also of those that end no fiber."""
+        return self.stops.integers()
 
 
 class CompressedWriter(FiberWriter):
     """Writes the coordinates of a compressed level, and where its fibers end.
 
-    Interface: ``in_crd``; the level is ``segments`` and ``coordinates``. N, which only blocks with quirks put
-    on a stream of coordinates, is stored as 0.
+    Interface: ``in_crd``; the level is ``segments`` and ``coordinates``.
 
     Timing: that of ``Writer``. Counts: ``stored`` coordinates. Quirks: that of ``FiberEnds``.
 
@@ -150,72 +158,32 @@ class CompressedWriter(FiberWriter):
 
     in_crd: Channel
 
-    def __init__(self, name: str, room: int = 1, quirks: int = CLEAN) -> None:
-        super().__init__(name, room, quirks)
-        self.fibers = Growing(room)
-        self.fibers.append(0)
-        self.stops = Growing(room)
-
-    def take(self, kind: int) -> None:
-        """Store an element, or the end of a fiber or of lists of them."""
-        if kind == STOP:
-            self.stops.append(self.level.count)
-        FiberWriter.take(self, kind)
-
-    def end_fiber(self, empty: bool) -> None:
-        """Store where the fiber ends."""
-        self.fibers.append(self.level.count)
-
     @property
     def coordinates(self) -> array[int]:
         """Of all elements so far."""
         return self.level.integers()
 
-    @property
-    def segments(self) -> array[int]:
-        """Where each fiber that has ended begins, and the end of the last."""
-        return self.fibers.integers()
-
-    @property
-    def stopped_at(self) -> array[int]:
-        """Elements in front of each stop, also of those that end no fiber."""
-        return self.stops.integers()
-
 
 class BitVectorWriter(FiberWriter):
-    """Writes the words of a bit-vector level, of which each fiber is one.
+    """Writes the words of a bit-vector level.
 
-    Interface: ``in_bv``, at most one word to a fiber; the level is ``words``. An empty fiber is the word 0.
+    Interface: ``in_bv``; the level is ``segments`` and ``words``, low bits of a fiber first. A word of more
+    than 64 bits is written part by part, see ``BitVector``; a fiber has no words behind that of its last bit,
+    an empty one none at all: who reads the level takes 0 for them.
 
     Timing: that of ``Writer``. Counts: ``stored`` words. Quirks: that of ``FiberEnds``.
 
-    Source: a choice of this model; the public simulator stores words by its values writer, which is this one
-    with Q16.
+    Source: a choice of this model; the public simulator stores words by its values writer.
 
     Args:
         name: instance name.
         room: words that are allocated at first; it grows when that is exceeded.
         quirks: see ``StreamBlock``.
-
-    Raises:
-        SimulationError: in the run, for a word of more than 64 bits, which comes in parts.
     """
 
     PORTS = (Input("in_bv", BV),)
 
     in_bv: Channel
-
-    def take(self, kind: int) -> None:
-        """Store a word, or the end of a fiber."""
-        if kind == DATA and self.in_bv.value() != 0:
-            raise SimulationError(f"{self.name}: a word of the level has up to 64 bits, this one has more")
-        FiberWriter.take(self, kind)
-
-    def end_fiber(self, empty: bool) -> None:
-        """Store the word of a fiber that had none."""
-        if empty:
-            self.level.append(0)
-            self.stored += 1
 
     @property
     def words(self) -> list[int]:

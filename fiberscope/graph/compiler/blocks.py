@@ -54,20 +54,33 @@ class Blocks:
             return self._scanned(iteration.operand, variable)
         if isinstance(iteration, Every):
             return self._every(variable, before)
-        sides = [self.joined(part, variable, before) for part in iteration.parts]
-        return self._threaded(iteration, variable, sides)
+        pairs = _pairs_of_words(iteration, variable)
+        alone = [part for part in iteration.parts if not any(part in pair for pair in pairs)]
+        sides = [self._by_words(one.operand, other.operand, variable) for one, other in pairs]
+        sides += [self.joined(part, variable, before) for part in alone]
+        return self._threaded(iteration, variable, sides) if len(sides) > 1 else sides[0]
 
     def _scanned(self, operand: Operand, variable: str) -> Joined:
-        dimension = operand.dimension(variable)
-        letter = operand.format.letters[operand.format.level_of(dimension)]
-        node = self._scanner(
-            operand.references,
-            variable,
-            operand.access.tensor,
-            dimension,
-            LETTER_FORMATS.get(letter, "compressed"),
-        )
+        node = self._scanner_of(operand, variable)
+        if operand.letter(variable) == "b":
+            words = {"bv": Wire(node, "crd"), "ref": Wire(node, "ref")}
+            node = self.add("bvexpand", words, index=variable)
         return Wire(node, "crd"), {operand: Wire(node, "ref")}
+
+    def _by_words(self, one: Operand, other: Operand, variable: str) -> Joined:
+        """Two bit vectors intersect by words; zeros stay, as a word's place says which coordinates it has."""
+        inputs: dict[str, Wire | None] = {}
+        for number, operand in enumerate((one, other)):
+            node = self._scanner_of(operand, variable)
+            inputs |= {f"bv[{number}]": Wire(node, "crd"), f"ref[{number}]": Wire(node, "ref")}
+        joiner = self.add("bvintersect", inputs, index=variable, emit_zeros=True)
+        expander = self.add("bvexpand", {"bv": Wire(joiner, "bv")}, index=variable)
+        return Wire(expander, "crd"), {one: Wire(joiner, "ref[0]"), other: Wire(joiner, "ref[1]")}
+
+    def _scanner_of(self, operand: Operand, variable: str) -> Node:
+        format = LETTER_FORMATS.get(operand.letter(variable), "compressed")
+        dimension = operand.dimension(variable)
+        return self._scanner(operand.references, variable, operand.access.tensor, dimension, format)
 
     def _every(self, variable: str, before: Wire | None) -> Joined:
         """A dense scanner, which needs no more of a tensor than its size: any reference begins a fiber."""
@@ -122,3 +135,13 @@ class Blocks:
             around: the coordinates around the fibers, which tell an empty one from none, if there are any.
         """
         return Wire(self.add("reduce", {"val": values, "crd": around}, empty="keep"), "val")
+
+
+def _pairs_of_words(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:
+    """Bit vectors that intersect, two by two, as their joiner takes no more."""
+    if iteration.kind != "intersect":
+        return []
+    vectors = [
+        part for part in iteration.parts if isinstance(part, Scan) and part.operand.letter(variable) == "b"
+    ]
+    return list(zip(vectors[::2], vectors[1::2], strict=False))

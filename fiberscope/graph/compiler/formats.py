@@ -10,9 +10,8 @@ from fiberscope.graph.netlist import Format
 
 __all__ = ["dense", "parse_formats"]
 
-LETTERS = {"d": "dense", "s": "compressed"}
-NOT_LOWERED = {  # levels of TACO that no scanner reads, and one of graphs that are written by hand
-    "b": "bit vectors",
+LETTERS = {"d": "dense", "s": "compressed", "b": "bit vectors"}
+NOT_LOWERED = {  # levels of TACO that no scanner reads
     "u": "compressed without an order",
     "z": "singleton",
     "c": "compressed with coordinates that repeat",

@@ -10,7 +10,8 @@
     loops that are still summed over, once. Its order is the number of the result's levels, but for the
     outermost that the loops begin with too: for each coordinate of those it begins anew. Coordinates come
     to it as often as values, by a hold for each loop within theirs.
-4.  A writer for each level, one for the values.
+4.  A writer for each level, in front of which coordinates become words where it is a bit vector; one for
+    the values.
 """
 
 from __future__ import annotations
@@ -138,12 +139,9 @@ class Result:
         tensor = self._access.tensor
         for letter, dimension in zip(self._format.letters, self._format.order, strict=True):
             variable = self._access.variables[dimension]
-            blocks.add(
-                "fiberwrite",
-                {"crd": coordinates[variable]},
-                index=variable,
-                tensor=tensor,
-                mode=dimension,
-                format=LETTER_FORMATS.get(letter, "compressed"),
-            )
+            inputs: dict[str, Wire | None] = {"crd": coordinates[variable]}
+            if letter == "b":
+                inputs = {"bv": Wire(blocks.add("bitvector", inputs, index=variable), "bv")}
+            format = LETTER_FORMATS.get(letter, "compressed")
+            blocks.add("fiberwrite", inputs, index=variable, tensor=tensor, mode=dimension, format=format)
         blocks.add("fiberwrite", {"val": values}, tensor=tensor, mode="vals")

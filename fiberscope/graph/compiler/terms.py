@@ -57,14 +57,15 @@ class Operand:
 
     def is_dense(self, variable: str) -> bool:
         """Whether its level of a variable has all coordinates."""
-        return self._letter(variable) == "d"
+        return self.letter(variable) == "d"
 
     def has_no_empty_fiber(self, variable: str) -> bool:
         """Whether its fibers of a variable are sure to have an element, as those below a compressed level."""
         level = self.format.level_of(self.dimension(variable))
         return level > 0 and "d" not in self.format.letters[level - 1 : level + 1]
 
-    def _letter(self, variable: str) -> str:
+    def letter(self, variable: str) -> str:
+        """That of its level of a variable."""
         return self.format.letters[self.format.level_of(self.dimension(variable))]
 
 

@@ -17,7 +17,10 @@ from fiberscope.graph.rewrites.surgery import (
 
 __all__ = ["common_scanners"]
 
-SHARED = ("fiberlookup", "repeat", "repsiggen", "locate", "arrayvals", "intersect", "union")
+SHARED = (
+    *("fiberlookup", "repeat", "repsiggen", "locate", "arrayvals"),
+    *("intersect", "union", "bvintersect", "bvexpand"),
+)
 
 _Key: TypeAlias = tuple[object, ...]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fiberscope.graph.netlist import Graph, Node
 from fiberscope.graph.rewrites.surgery import (
+    INTERSECTIONS,
     Output,
     Way,
     copy_of,
@@ -60,7 +61,7 @@ def _may_be_missing(graph: Graph, output: Output | None) -> bool:
         node = graph.nodes[output[0]]
         if node.type == "union":
             return True
-        output = fed_by(graph, node, output[1] if node.type == "intersect" else "ref")
+        output = fed_by(graph, node, output[1] if node.type in INTERSECTIONS else "ref")
     return False
 
 

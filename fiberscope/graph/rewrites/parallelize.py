@@ -22,7 +22,11 @@ from fiberscope.graph.rewrites.surgery import Output, copy_of, fresh
 
 __all__ = ["parallelized"]
 
-OF_LOOP = ("fiberlookup", "locate", "intersect", "union", "repeat", "repsiggen")
+OF_LOOP = (
+    *("fiberlookup", "locate", "repeat", "repsiggen"),
+    *("intersect", "union", "bvintersect", "bvexpand"),
+)
+WRITING = ("fiberwrite", "bitvector")  # of the result, which is one again: its words have all coordinates
 NOWHERE: Output = ("", "")
 
 
@@ -88,7 +92,7 @@ class _Dealt:
                 stream.source, stream.output = node.name, output
 
     def _is_within(self, node: Node) -> bool:
-        if node in self._own or node.type == "fiberwrite" or self._drops_fibers(node):
+        if node in self._own or node.type in WRITING or self._drops_fibers(node):
             return False
         depths = [self._depth((s.source, s.output)) for s in self._graph.streams_into(node)]
         return bool(depths) and all(depth >= 0 for depth in depths)

@@ -11,6 +11,7 @@ from fiberscope.graph.netlist import Graph, Node
 from fiberscope.graph.ports import JOINERS
 
 __all__ = [
+    "INTERSECTIONS",
     "Output",
     "Way",
     "copy_of",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 Output: TypeAlias = tuple[str, str]  # a node's name and its output
+INTERSECTIONS = ("intersect", "bvintersect")  # through which references go by number
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from streams.compiled import dense, results_of
 from streams.dense_evaluation import evaluated
 from streams.kernels import KERNELS, Kernel, orders_of
@@ -21,7 +22,7 @@ def lowered(kernel, *, factor=False):
     return lower([kernel.assignment], kernel.formats, kernel.order)
 
 
-def check(name, order, seed, *, factor=False, letters="sd", settings=None):
+def check(name, order, seed, *, factor=False, letters="sdb", settings=None):
     kernel = Kernel(name, order, seed, letters)
     graph = lowered(kernel, factor=factor)
     result = kernel.assignment.result.tensor
@@ -57,6 +58,39 @@ def test_a_sum_around_its_sibling_needs_a_temporary(name) -> None:
         InputError, match="order j,i: the sum over j is one of several terms, so j must come behind i"
     ):
         lowered(Kernel(name, ("j", "i"), 0))
+
+
+WIDE = [
+    ("x(i) = b(i) * c(i)", "x:b,b:b,c:b"),
+    ("x(i) = b(i) * c(i) + d(i)", "x:b,b:b,c:d,d:b"),
+    ("X(i,j) = b(i) * c(j)", "X:bb,b:b,c:b"),
+    ("X(j,i) = b(i) * c(j)", "X:bd,b:s,c:b"),
+]
+
+
+@pytest.mark.parametrize(("text", "formats"), WIDE)
+@pytest.mark.parametrize("size", [64, 65, 150])
+def test_bit_vectors_of_several_words(text, formats, size) -> None:
+    numbers = np.random.default_rng(size)
+    operands = {name: numbers.integers(1, 9, size) * (numbers.random(size) < 0.2) for name in "bcd"}
+    made = compile_expression(text, [formats])
+    report = run(made.graph, {name: operands[name] for name in "bcd" if f",{name}:" in formats})
+    assert report.verification.passed
+
+
+def test_bit_vectors_intersect_by_words_two_by_two() -> None:
+    blocks = compile_expression("x(i) = b(i) * c(i) * d(i)", ["x:b,b:b,c:b,d:b"]).graph.counts()
+    assert [blocks[name] for name in ("bvintersect", "bvexpand", "intersect", "bitvector")] == [1, 2, 1, 1]
+    blocks = compile_expression("x(i) = b(i) + c(i) * d(i)", ["x:s,b:b,c:b,d:b"]).graph.counts()
+    assert [blocks[name] for name in ("bvintersect", "bvexpand", "union")] == [1, 2, 1]
+
+
+def test_bit_vectors_of_too_many_words_are_refused_before_a_run() -> None:
+    made = compile_expression("x(i) = B(i,j) * c(j)", ["x:s,B:db,c:s"])
+    matrix = scipy.sparse.coo_matrix((1 << 12, 1 << 20))
+    words = "B=db01: 4,096 bit vectors of 1,048,576 coordinates, 67,108,864 words; at most 16,777,216"
+    with pytest.raises(InputError, match=words):
+        run(made.graph, {"B": matrix, "c": "ones"})
 
 
 def test_a_cascade_reduces_into_temporaries() -> None:

@@ -1,6 +1,7 @@
 """Rewrites of graphs: the same results with fewer blocks, and what each of them finds."""
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from streams.random_expressions import RandomExpression
 from streams.random_graphs import RandomGraph
 
 from fiberscope.errors import InputError
-from fiberscope.graph import Graph, run
+from fiberscope.graph import Graph, compile_expression, run
 from fiberscope.graph.check import check
 from fiberscope.graph.compiler.lower import lower
 from fiberscope.graph.expression import accesses_in, expressions_of
@@ -74,9 +75,9 @@ def test_a_few_random_graphs_compute_the_same():
         check_all(RandomGraph(seed).graph, seed)
 
 
-def check_compiled(seed):
+def check_compiled(seed, **drawing):
     """What a random expression is compiled to gives the same whatever it is rewritten to."""
-    drawn = RandomExpression(seed)
+    drawn = RandomExpression(seed, **drawing)
     try:
         graph = lower([drawn.assignment], drawn.formats, drawn.order)
     except InputError:
@@ -96,7 +97,17 @@ def test_a_few_compiled_expressions_compute_the_same():
 
 
 def test_references_that_a_union_lacks_do_not_keep_a_level_from_being_located():
-    assert check_compiled(177)
+    assert check_compiled(177, letters=("s", "s", "d", "sd"), wide=False)
+
+
+def test_bit_vectors_are_rewritten_as_compressed_levels_are():
+    blocks = {}
+    for letter in "sb":
+        formats = f"X:ss,B:{letter * 2},C:{letter * 2},d:d"
+        graph = compile_expression("X(i,j) = B(i,j) * d(j) + C(i,j)", [formats]).graph
+        blocks[letter] = Counter(rewritten(graph, list(REWRITES)).counts())
+    assert blocks["b"] - blocks["s"] == Counter(bvexpand=4)
+    assert not blocks["s"] - blocks["b"]
 
 
 @pytest.mark.slow

@@ -9,16 +9,21 @@ from nested_lists import flatten
 from stream_pairs import Pair, check_bounded, check_pair, mask, some_quirks
 from stream_trees import below, change, fiber, generator_of, grow, with_gaps
 from streams.plain import EVERY_QUIRK, drive
+from streams.plain_bitvectors import BitExpander as PlainBitExpander
 from streams.plain_bitvectors import BitVector as PlainBitVector
 from streams.plain_bitvectors import Chunker as PlainChunker
 from streams.plain_bitvectors import WordDropper as PlainWordDropper
 from streams.plain_bitvectors import WordIntersect as PlainWordIntersect
 from streams.plain_bitvectors import WordUnion as PlainWordUnion
 
+from hw.level import Level
+from hw.streams.bit_expander import BitExpander
+from hw.streams.bit_vector import BitVectorScanner
 from hw.streams.bit_words import BitVector, Chunker
+from hw.streams.compressed import CompressedScanner
 from hw.streams.quirks import CLEAN, PUBLIC
 from hw.streams.testing import GIGAHERTZ, TimedSource, run_streams, tokens_of
-from hw.streams.tokens import CRD, text
+from hw.streams.tokens import CRD, REF, text
 from hw.streams.word_dropper import WordDropper
 from hw.streams.word_joiners import WordIntersect, WordUnion
 from sim import Kernel, SimulationError
@@ -41,6 +46,12 @@ INTERSECT = Pair(
     lambda quirks, emit_zeros: WordIntersect("block", emit_zeros, quirks), PlainWordIntersect, WORDS, JOINED
 )
 UNION = Pair(lambda quirks, emit_zeros: WordUnion("block", emit_zeros, quirks), PlainWordUnion, WORDS, JOINED)
+EXPANDER = Pair(
+    lambda quirks: BitExpander("block", quirks),
+    PlainBitExpander,
+    {"in": ("in_ref", "in_bv")},
+    {"crd": "out_crd", "ref": "out_ref"},
+)
 DROPPER = Pair(
     lambda quirks: WordDropper("block", quirks),
     PlainWordDropper,
@@ -121,6 +132,64 @@ def test_the_plain_joiners_are_intersection_and_union_of_sets(seed, model):
     for port, crds in zip(("ref1", "ref2"), sets, strict=True):
         references = [sorted(crds).index(crd) if crd in crds else "N" for crd in sorted(joined)]
         assert tokens_of(found[port]) == [*references, "S0", "D"]
+
+
+@settings(deadline=None, max_examples=100)
+@given(seeds)
+def test_an_expander_does_as_its_plain_model_in_every_cycle(seed):
+    generator = generator_of(seed)
+    depth = generator.randint(0, 2)
+    tokens = flatten(grow(generator, depth, lambda: words(generator)), depth)
+    streams = {"in": [numbered(generator, token) for token in tokens]}
+    check_pair(EXPANDER, streams, generator, some_quirks(generator, ()))
+    check_bounded(EXPANDER, streams, generator)
+
+
+def through(blocks, tokens, carries, capacity):
+    """What leaves a chain of blocks, of which each feeds the next by ports of these names."""
+    kernel = Kernel()
+    kernel.clock("core", GIGAHERTZ)
+    source = kernel.add(TimedSource("source", carries, enumerate(tokens)))
+    for block, _ports in blocks:
+        kernel.add(block)
+    before, outputs = source, ["out"]
+    for block, ports in blocks:
+        for output, port in zip(outputs, ports, strict=True):
+            kernel.connect(before, output, block, port, capacity=None if before is source else capacity)
+        before, outputs = block, [f"{end.name}[0]" for end in block.declared_ports() if "out_" in end.name]
+    sinks = [kernel.add(StreamSink(f"sink{output}")) for output in outputs]
+    for sink, output in zip(sinks, outputs, strict=True):
+        kernel.connect(before, output, sink, "in", capacity=capacity)
+    kernel.run()
+    return [[text(kind, payload, 0.0, CRD) for _, (kind, payload, _, _) in sink.received] for sink in sinks]
+
+
+@settings(deadline=None, max_examples=60)
+@given(seeds, st.sampled_from([None, 1, 3]))
+def test_coordinates_come_back_from_their_words(seed, capacity):
+    generator = generator_of(seed)
+    depth = generator.randint(0, 2)
+    crd = flatten(grow(generator, depth, lambda: fiber(generator, 9, generator.choice([64, 300]))), depth)
+    blocks = [(BitVector("words"), ["in_crd"]), (BitExpander("bits"), ["in_bv"])]
+    coordinates, references = through(blocks, crd, CRD, capacity)
+    assert coordinates == crd
+    counts = iter(range(len(crd)))
+    assert references == [next(counts) if isinstance(token, int) else token for token in crd]
+
+
+@settings(deadline=None, max_examples=60)
+@given(seeds, st.sampled_from([None, 1, 3]))
+def test_bit_vectors_expand_to_what_a_compressed_level_is(seed, capacity):
+    generator = generator_of(seed)
+    per_fiber = generator.randint(1, 3)
+    fibers = [fiber(generator, 20, 64 * per_fiber) for _ in range(4)]
+    words_given = [word_of(fiber) >> 64 * n & ((1 << 64) - 1) for fiber in fibers for n in range(per_fiber)]
+    level = Level([0, *accumulate(map(len, fibers))], [crd for fiber in fibers for crd in fiber])
+    references = flatten(grow(generator, 1, lambda: [generator.choice([0, 1, 2, 3, "N"])]), 1)
+    scanner = BitVectorScanner("scanner", words_given, CLEAN, per_fiber)
+    chain = [(scanner, ["in_ref"]), (BitExpander("bits"), ["in_bv", "in_ref"])]
+    expected = through([(CompressedScanner("scanner", level), ["in_ref"])], references, REF, capacity)
+    assert through(chain, references, REF, capacity) == expected
 
 
 def outer_and_inner(generator, depth):
@@ -235,13 +304,16 @@ def test_what_does_not_fit_is_refused(quirks):
     streams = {"in_outer": [(0, 1), (1, "S0"), (2, "D")], "in_inner": [(0, 1), (1, "D")]}
     with pytest.raises(SimulationError, match="cycle 2, block: D on in_inner does not fit in_outer"):
         run_streams(WordDropper("block", quirks), streams, [], checked=False)
+    streams = {"in_bv": [(0, 5), (1, "S0")], "in_ref": [(0, 2), (1, "S1")]}
+    with pytest.raises(SimulationError, match="cycle 3, block: S0 on in_bv and S1 on in_ref do not fit each"):
+        run_streams(BitExpander("block", quirks), streams, [], checked=False)
     with pytest.raises(ValueError, match="block: a chunk has 1 to 64 bits, not 65"):
         Chunker("block", 65, 100, quirks)
     with pytest.raises(ValueError, match="block: a word has at least one bit, not 0"):
         Chunker("block", 1, 0, quirks)
 
 
-def test_only_a_chunker_takes_words_of_several_parts():
+def test_a_joiner_takes_no_words_of_several_parts():
     kernel = Kernel()
     kernel.clock("core", GIGAHERTZ)
     joiner = kernel.add(WordIntersect("joiner"))
@@ -265,6 +337,9 @@ def test_words_are_counted():
     streams["in_inner"] = list(enumerate([1, "S0", "S0", 2, "S1", "D"]))
     run_streams(block, streams, [])
     assert block.counters()["cleared"] == 1
+    block = BitExpander("block")
+    run_streams(block, {"in_bv": list(enumerate([13, 0, "S0", "D"]))}, [])
+    assert block.counters()["words"] == 2
 
 
 def test_bits_of_nested_fibers_line_up():

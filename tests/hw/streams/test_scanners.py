@@ -19,7 +19,7 @@ from hw.streams.arrays import ArrayLoad
 from hw.streams.bit_vector import BitVectorScanner
 from hw.streams.compressed import CompressedScanner
 from hw.streams.dense import DenseScanner
-from hw.streams.quirks import PUBLIC, Q4, Q5, Q6, Q10
+from hw.streams.quirks import CLEAN, PUBLIC, Q4, Q5, Q6, Q10
 from hw.streams.repeater import RepeatSignalGenerator
 from hw.streams.testing import run_streams, with_gaps
 from sim import SimulationError
@@ -42,6 +42,10 @@ BLOCKS = {
     "bit vector": (
         lambda quirks: BitVectorScanner("block", WORDS, quirks),
         lambda quirks: PlainBitVector(WORDS, quirks),
+    ),
+    "bit vectors of three words": (
+        lambda quirks: BitVectorScanner("block", WORDS * 3, quirks, 3),
+        lambda quirks: PlainBitVector(WORDS * 3, quirks, 3),
     ),
     "generator": (lambda quirks: RepeatSignalGenerator("block", quirks), PlainGenerator),
     "array": (lambda quirks: ArrayLoad("block", VALUES, quirks), lambda quirks: PlainArray(VALUES, quirks)),
@@ -109,7 +113,7 @@ class TestQuirks:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("kind", ["compressed", "bit vector"])
+    @pytest.mark.parametrize("kind", ["compressed", "bit vector", "bit vectors of three words"])
     def test_a_reference_that_names_no_fiber(self, kind):
         with pytest.raises(SimulationError, match=r"block: reference 5 names no .* has 5, from 0 on"):
             run_streams(BLOCKS[kind][0](0), {"in_ref": [(0, 5), (1, "D")]}, ["out_ref"])
@@ -125,6 +129,11 @@ class TestRefusals:
     def test_a_word_that_is_too_long(self):
         with pytest.raises(ValueError, match="a word of a bit vector has 64 bits, too few for"):
             BitVectorScanner("block", [1 << 64])
+
+    @pytest.mark.parametrize("per_fiber", [0, 2])
+    def test_words_that_are_no_fibers(self, per_fiber):
+        with pytest.raises(ValueError, match=f"block: 5 words are no fibers of {per_fiber}"):
+            BitVectorScanner("block", WORDS, CLEAN, per_fiber)
 
 
 def test_counters():

@@ -1,5 +1,7 @@
 """Writers: what they hold when they are done, against plain models and nested lists."""
 
+from itertools import accumulate, pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,12 +10,12 @@ from stream_checks import check_every_cycle, gaps, quirk_masks
 from stream_model import PlainCompressedWriter, PlainValuesWriter
 
 from hw.streams.arrays import ArrayStore
+from hw.streams.bit_words import BitVector
 from hw.streams.quirks import PUBLIC, Q16
-from hw.streams.testing import run_streams, with_gaps
-from hw.streams.tokens import DATA
+from hw.streams.testing import TimedSource, run_streams, with_gaps
+from hw.streams.tokens import CRD
 from hw.streams.writers import BitVectorWriter, CompressedWriter, DenseWriter, ValuesWriter
 from sim import Kernel, SimulationError
-from sim.testing import StreamSource
 
 
 @settings(max_examples=100, deadline=None)
@@ -79,26 +81,33 @@ class TestArrayStore:
             run_streams(ArrayStore("block"), inputs, [])
 
 
-@given(rows=st.lists(st.integers(0, (1 << 64) - 1), min_size=1, max_size=6))
+@given(rows=st.lists(st.lists(st.integers(0, (1 << 64) - 1), max_size=3), min_size=1, max_size=6))
 def test_words_of_bits(rows):
-    tokens = flatten([[word] if word else [] for word in rows], 1)
-    if rows == [0]:
+    tokens = flatten(rows, 1)
+    if rows == [[]]:
         tokens = ["S0", "D"]  # a matrix with one empty row and one without rows look alike
-    for quirks, words in ((0, rows), (Q16, [word for word in rows if word])):
+    for quirks, written in ((0, rows), (Q16, [row for row in rows if row])):
         block = BitVectorWriter("block", quirks=quirks)
         run_streams(block, {"in_bv": with_gaps(tokens)}, [])
-        assert block.words == words
-        assert block.stored == len(words)
+        assert block.words == [word for row in rows for word in row]
+        assert list(block.segments) == list(accumulate(map(len, written), initial=0))
+        assert block.stored == len(block.words)
 
 
-def test_a_word_in_parts_is_refused():
+@given(
+    rows=st.lists(st.sets(st.integers(0, 200)), min_size=2, max_size=6), capacity=st.sampled_from([None, 2])
+)
+def test_wide_words_are_written_in_parts(rows, capacity):
     kernel = Kernel()
     kernel.clock("core", 10**9)
-    source = kernel.add(StreamSource("source", [(DATA, 5, 0, 1.0)]))
-    block = kernel.add(BitVectorWriter("block"))
-    kernel.connect(source, "out", block, "in_bv", capacity=2)
-    with pytest.raises(SimulationError, match="block: a word of the level has up to 64 bits"):
-        kernel.run()
+    source = kernel.add(TimedSource("source", CRD, with_gaps(flatten([sorted(row) for row in rows], 1))))
+    words, block = kernel.add(BitVector("words")), kernel.add(BitVectorWriter("block"))
+    kernel.connect(source, "out", words, "in_crd", capacity=None)
+    kernel.connect(words, "out_bv[0]", block, "in_bv", capacity=capacity)
+    kernel.run()
+    found = [block.words[first:behind] for first, behind in pairwise(block.segments)]
+    whole = [sum(word << 64 * place for place, word in enumerate(row)) for row in found]
+    assert whole == [sum(1 << crd for crd in row) for row in rows]
 
 
 class TestDenseWriter:

@@ -42,6 +42,10 @@ LEVEL_SCENARIOS = {
     ),
     "dense": (lambda quirks: DenseScanner("block", 3, quirks & ~Q6), _streams(in_ref=WITH_EMPTY)),
     "bits": (lambda quirks: BitVectorScanner("block", WORDS, quirks), _streams(in_ref=REFERENCES)),
+    "wide bits": (
+        lambda quirks: BitVectorScanner("block", WORDS * 2, quirks, 2),
+        _streams(in_ref=REFERENCES),
+    ),
     "linked": (
         lambda quirks: LinkedListScanner("block", LinkedLevel.of(FIBERS), 2, quirks),
         _streams(in_ref=REFERENCES),

@@ -198,13 +198,18 @@ class PlainDense(PlainScanner):
 class PlainBitVector(PlainScanner):
     OUTPUTS = ("out_bv", "out_ref")
 
-    def __init__(self, words, quirks=0):
+    def __init__(self, words, quirks=0, per_fiber=1):
         super().__init__(quirks)
-        self.words = words
+        self.words, self.per_fiber = words, per_fiber
 
     def begin(self, reference):
-        self.send(self.words[reference], sum(word.bit_count() for word in self.words[:reference]))
-        self.mode = "owe"
+        self.left = list(range(reference * self.per_fiber, (reference + 1) * self.per_fiber))
+        self.run()
+
+    def run(self):
+        at = self.left.pop(0)
+        self.send(self.words[at], sum(word.bit_count() for word in self.words[:at]))
+        self.mode = "run" if self.left else "owe"
 
     def bare_stop(self, stop):
         self.send_stop(stop if self.quirks & Q10 else raised(stop))

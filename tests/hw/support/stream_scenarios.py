@@ -11,6 +11,7 @@ from stream_trees import below, change, fiber, generator_of, grow, numbers
 
 from hw.streams.accumulators import MatrixReduce, VectorReduce
 from hw.streams.alu import Alu, UnaryAlu
+from hw.streams.bit_expander import BitExpander
 from hw.streams.bit_words import BitVector, Chunker
 from hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
 from hw.streams.droppers import EmptyFiberDropper, StopDropper
@@ -77,6 +78,10 @@ def _long_words(_generator):
     return {"in_bv": [2310, "S0", 7, "S1", "D"]}
 
 
+def _streams_of_words():
+    return {"in_bv": [0, 1 << 63, "S0", 7, "S1", "D"], "in_ref": [4, 4, "S0", 5, "S1", "D"]}
+
+
 def _coordinates(generator, port="in_crd"):
     return {port: flatten(grow(generator, 2, lambda: fiber(generator)), 2)}
 
@@ -117,6 +122,7 @@ SCENARIOS = {
     ),
     "words": (lambda quirks: WordIntersect("block", True, quirks), lambda g: _operands(g, ("bv", "ref"))),
     "all words": (lambda quirks: WordUnion("block", False, quirks), lambda g: _operands(g, ("bv", "ref"))),
+    "expander": (lambda quirks: BitExpander("block", quirks), lambda _: _streams_of_words()),
     "word dropper": (lambda quirks: WordDropper("block", quirks), _words),
     "scatter": (lambda quirks: Scatter("block", 3, quirks=quirks), _coordinates),
     "gather": (lambda quirks: Gather("block", 2, quirks=quirks), _dealt),

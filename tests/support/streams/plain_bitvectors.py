@@ -117,6 +117,27 @@ def reference_of(bit, ref, word):
     return ref + (word & ((1 << bit) - 1)).bit_count() if word >> bit & 1 else "N"
 
 
+class BitExpander(PlainBlock):
+    """A word with the reference of its first bit on in: its coordinates, 64 a word, and their references."""
+
+    inputs = ("in",)
+
+    def __init__(self, quirks=EVERY_QUIRK):
+        super().__init__(quirks)
+        self.left = deque()
+        self.words = 0  # of the fiber so far
+
+    def step(self):
+        if not self.left and self.queues["in"]:
+            reference, word = self.pop("in")
+            if not is_data(word):
+                self.words, self.done = 0, word == "D"
+                return {"crd": word, "ref": word}
+            self.left.extend((64 * self.words + bit, reference + n) for n, bit in enumerate(bits_of(word)))
+            self.words += 1
+        return dict(zip(("crd", "ref"), self.left.popleft(), strict=True)) if self.left else {}
+
+
 class WordClearer(PlainBlock):
     """Clears the bits of the outer word whose inner fiber is empty."""
 

@@ -163,5 +163,5 @@ def _scanner(node, tensor):
         return DenseScanner(tensor.shape[dimension])
     level = tensor.level(dimension)
     if node["format"] == "bitvector":
-        return BitVectorScanner(level.words.tolist())
+        return BitVectorScanner(level.words.ravel().tolist())
     return CompressedScanner(level.segments.tolist(), level.coordinates.tolist())

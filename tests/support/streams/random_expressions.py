@@ -15,15 +15,22 @@ MOST_OPERANDS = 5
 
 @dataclass
 class RandomExpression:
-    """One draw: ``assignment``, ``formats``, ``order``, and for it ``arrays`` and ``operands`` by tensor."""
+    """One draw: ``assignment``, ``formats``, ``order``, and for it ``arrays`` and ``operands`` by tensor.
+
+    Levels are of one of ``letters``; of up to two loops, one may have more coordinates than a word has bits.
+    """
 
     seed: int
+    letters: tuple[str, ...] = ("s", "d", "b", "sdb")
+    wide: bool = True
 
     def __post_init__(self):
         self.draws = random.Random(self.seed)
         self.order = self.draws.sample(VARIABLES, self.draws.choice((1, 2, 2, 3, 3, 4, 5)))
         most = self.draws.choice((1, 2, 4, 4, 7))
         self.sizes = {variable: self.draws.randint(1, most) for variable in sorted(self.order)}
+        if self.wide and len(self.order) <= 2 and self.draws.random() < 0.2:
+            self.sizes[self.order[-1]] = self.draws.choice((63, 64, 65, 130))
         self.formats, self.read = {}, {}
         tree = self.grown(self.draws.choice((1, 2, 2, 3, 3, 4, MOST_OPERANDS)))
         used = [v for v in self.order if v in self.variables(tree)]
@@ -39,7 +46,7 @@ class RandomExpression:
         self.draw_tensors()
 
     def format(self, variables, order):
-        letters = self.draws.choice(("s", "s", "d", "sd"))
+        letters = self.draws.choice(self.letters)
         return Format("".join(self.draws.choice(letters) for _ in variables), tuple(order))
 
     def grown(self, operands):
