@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
-__all__ = ["SIZE", "Bytes", "BytesPerSecond", "Hertz", "Picoseconds", "Quantity"]
+__all__ = ["SIZE", "Bytes", "BytesPerSecond", "Hertz", "Picoseconds", "Quantity", "in_base_units"]
 
 # The digits are bounded, so that no text of a configuration can ask for a number with a million of them.
 _TEXT = re.compile(r"(?P<number>\d{1,20}(\.\d{1,20})?([eE][+-]?\d{1,2})?) *(?P<unit>[A-Za-z/]*)")
@@ -88,6 +89,16 @@ BANDWIDTH = Quantity(
 TIME = Quantity(
     "a time", {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9}, "40 ns, 3.9 us or 500 ps", plain=False
 )
+
+
+def in_base_units(given: object) -> object:
+    """The number that a text with a unit is, in its base unit; anything else as it is."""
+    if isinstance(given, str):
+        for quantity in (SIZE, FREQUENCY, BANDWIDTH, TIME):
+            with suppress(ValueError):
+                return quantity.parse(given)
+    return given
+
 
 Bytes = Annotated[int, BeforeValidator(SIZE.parse), PlainSerializer(SIZE.text, when_used="json")]
 Hertz = Annotated[int, BeforeValidator(FREQUENCY.parse), PlainSerializer(FREQUENCY.text, when_used="json")]

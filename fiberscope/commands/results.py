@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from json import dumps
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,7 +70,7 @@ def results(
         if csv is not None:
             write_text(csv, _as_csv(found))
     if json is not None:
-        write_text(json, dumps(found.to_pylist(), indent=2, default=str) + "\n")
+        write_text(json, dumps(_plain(found.to_pylist()), indent=2, default=str) + "\n")
     if not whole:
         _show(found)
 
@@ -102,6 +104,17 @@ def _as_csv(found: pa.Table) -> str:
             f"as CSV: {' '.join(str(error).split())}; --json has lists and structures"
         ) from error
     return str(sink.getvalue().to_pybytes(), "utf-8")
+
+
+def _plain(value: object) -> object:
+    """What JSON can say: no number is null there, and a sum of DuckDB's is a decimal."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _show(found: pa.Table) -> None:

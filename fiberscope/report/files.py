@@ -74,8 +74,11 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path 
         inputs: by what they are, ``the matrix A``; None where there is no file.
 
     Raises:
-        InputError: an output could not be written, or is another output or an input.
+        InputError: an output could not be written, or is another output or an input; two are printed.
     """
+    printed = [name for name, path in outputs.items() if path == STANDARD_OUTPUT]
+    if len(printed) > 1:
+        raise InputError(f"{' and '.join(printed)} cannot both go to the terminal; give one a file")
     seen: dict[str, Path] = {}
     for name, path in outputs.items():
         if path is None or path == STANDARD_OUTPUT:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from accelerators.errors import ConflictError
+from accelerators.quantities import in_base_units
 from fiberscope import __version__
 from fiberscope.errors import InputError
 from fiberscope.sweeps.commands import command_of
@@ -30,7 +31,7 @@ class Task:
     Args:
         point: what is run.
         row: columns that are known before it runs; ``status`` where it is not run at all.
-        parameters: those that were given, by dotted key, as they are used.
+        parameters: those that were given, by dotted key, as they are used, quantities in base units.
         size: of its operands, about, in nonzeros.
     """
 
@@ -91,8 +92,9 @@ def _task(point: Point, settle: _Settling) -> Task:
     content, size = _content(point.workload, point.exact)
     settled, refusal = settle(point, settings)
     failed = {"status": REFUSED, "reason": refusal} if refusal else {}
-    config = json.dumps(settled, default=str, sort_keys=True)
-    given = (point.command, point.accelerator, _design(point), config, content, __version__)
+    used = _written(settled)  # not as ``read``: 128 GB/s is no 128e9 where a plain number counts bits
+    given = (point.command, point.accelerator, _design(point), used, content, __version__)
+    read = {key: in_base_units(value) for key, value in settled.items()}
     row = {
         "digest": _digest(json.dumps(given)),
         "command": point.command,
@@ -100,12 +102,16 @@ def _task(point: Point, settle: _Settling) -> Task:
         "workload": point.workload,
         "version": __version__,
         "workload_digest": _digest(json.dumps(content)),
-        "config_digest": _digest(config),
-        "config": config,
+        "config_digest": _digest(used),
+        "config": _written(read),
         "settings": settings,
         **failed,
     }
-    return Task(point, row, {key: settled[key] for key in point.settings}, size)
+    return Task(point, row, {key: read[key] for key in point.settings}, size)
+
+
+def _written(config: Mapping[str, object]) -> str:
+    return json.dumps(config, default=str, sort_keys=True)
 
 
 @lru_cache(maxsize=4096)

@@ -197,7 +197,7 @@ class Search:
         Raises:
             InputError: a measure that is none.
         """
-        asked = ", ".join(f"TRY_CAST({goal.measure} AS DOUBLE)" for goal in self.goals)
+        asked = ", ".join(f"CAST({goal.measure} AS DOUBLE)" for goal in self.goals)
         with duckdb.connect(":memory:") as connection:
             connection.register("runs", rows)
             try:

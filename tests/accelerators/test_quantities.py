@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE, TIME, Quantity
+from accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE, TIME, Quantity, in_base_units
 
 ALL = (SIZE, FREQUENCY, BANDWIDTH, TIME)
 
@@ -65,3 +65,16 @@ def test_any_text_is_read_or_refused(quantity: Quantity, text: str) -> None:
         said = str(error)
     assert 0 <= amount <= 2**62
     assert "it should be" in said
+
+
+@given(st.sampled_from(ALL), st.integers(0, 2**20), st.data())
+def test_a_text_with_a_unit_is_the_number_that_its_own_quantity_reads(
+    quantity: Quantity, amount: int, data: st.DataObject
+) -> None:
+    text = f"{amount} {data.draw(st.sampled_from(list(quantity.units)))}"
+    assert in_base_units(text) == quantity.parse(text)
+
+
+@pytest.mark.parametrize("value", ["lru", "128 furlongs", "", 1.5, True, None, [1]])
+def test_what_is_no_quantity_stays_what_it_is(value: object) -> None:
+    assert in_base_units(value) is value

@@ -33,6 +33,20 @@ def test_a_date_in_json_is_text(store: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out) == [{"day": "2020-01-02", "list": [1]}]
 
 
+def test_json_is_json_whatever_the_numbers(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = "'NaN'::DOUBLE AS x, sum(5::BIGINT) AS total, 1.5::DECIMAL(9, 2) AS part"
+    nested = "['inf'::DOUBLE, 1] AS list, {'a': 'NaN'::FLOAT} AS one"
+    results(store, sql=f"SELECT {numbers}, {nested}", json=Path("-"))
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found == [{"x": None, "list": [None, 1], "total": 5, "one": {"a": None}, "part": 1.5}]
+
+
+def test_two_documents_do_not_go_to_one_terminal(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match="--csv and --json cannot both go to the terminal; give one a file"):
+        results(store, csv=Path("-"), json=Path("-"))
+    assert capsys.readouterr().out == ""
+
+
 def test_a_list_in_csv_costs_a_line(store: Path) -> None:
     with pytest.raises(InputError, match=r"as CSV: Unsupported Type:list<.*>; --json has lists"):
         results(store, sql="SELECT [1] AS list", csv=Path("-"))

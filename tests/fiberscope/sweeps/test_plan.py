@@ -1,5 +1,6 @@
 """What a point is found by: what it is of, however it is written."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,24 @@ def test_values_at_odds_are_a_point_that_is_refused(toy: str) -> None:
     refused = task(accelerator=toy, **{"lane.count": 7})
     assert refused.refused
     assert "does not divide into lane.count (7)" in refused.row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("command", "size", "refused"),
+    [("sim", 2048, True), ("sim", 1536, False), ("model", 1536, False), ("analyze", 2048, True)],
+)
+def test_a_parameter_is_a_number_whatever_becomes_of_the_row(command: str, size: int, refused: bool) -> None:
+    workload = f"{SMALL} {SMALL}" if command == "analyze" else SMALL
+    found = planned([Point(command, "gamma", workload, {"fibercache.size": f"{size}KiB"})])[0]
+    assert found.refused == refused
+    assert found.parameters["fibercache.size"] == size << 10
+    assert json.loads(found.row["config"])["fibercache.size"] == size << 10
+    assert json.loads(found.row["settings"])["fibercache.size"] == f"{size}KiB"
+
+
+def test_a_model_whose_plain_numbers_count_bits_is_not_found_by_another_ones_bytes() -> None:
+    points = [Point("model", "gamma", SMALL, {"memory.bandwidth": value}) for value in ("8 GB/s", 8 * 10**9)]
+    assert len(planned(points)) == 2
 
 
 STUDY = """accelerator: gamma

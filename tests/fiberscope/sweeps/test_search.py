@@ -16,9 +16,11 @@ SPACE = "pe.count: {from: 1, to: 3}\nfibercache.ways: [8, 16]\n"
 GOALS = [Goal("cycles"), Goal("pe_count * fibercache_ways")]
 
 
-def searched(tmp_path: Path, small: str, points: int, goals: list[Goal] = GOALS, seed: int = 0) -> Search:
+def searched(
+    tmp_path: Path, small: str, points: int, goals: list[Goal] = GOALS, seed: int = 0, space: str = SPACE
+) -> Search:
     file = tmp_path / "search.yaml"
-    file.write_text(SPACE)
+    file.write_text(space)
     store = Store(tmp_path / "s", make=True)
     return Search(Point("sim", "gamma", small), read_space(file), goals, store, points, seed)
 
@@ -54,6 +56,20 @@ def test_points_of_other_searches_and_failures_teach_nothing(
         2,
     )
     assert searched(tmp_path, small, 2).best() == other.best() == []
+
+
+def test_a_size_is_measured_beside_points_that_are_refused(
+    scheduler: str, small: str, tmp_path: Path
+) -> None:
+    search = searched(
+        tmp_path, small, 2, [Goal("fibercache_size")], space='fibercache.size: ["2MiB", "3MiB"]'
+    )
+    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    assert sorted(search.store.frame()["status"]) == ["done", "refused"]
+    assert search.best() == [({"fibercache.size": "3MiB"}, [3 << 20])]
+    assert search.store.table("SELECT sum(fibercache_size) AS total FROM runs").to_pylist() == [
+        {"total": 5 << 20}
+    ]
 
 
 def test_area_is_refused_with_what_there_is(small: str, tmp_path: Path) -> None:
