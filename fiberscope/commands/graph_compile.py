@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,7 +33,9 @@ _Reorder = Annotated[
 _Factor = Annotated[bool, typer.Option("--factor", help="A statement of its own for each sum over a part.")]
 _Locate = Annotated[bool, typer.Option("--locate", help="Ask dense levels, not walk them: a rewrite.")]
 _Optimise = Annotated[str, typer.Option(metavar="NAME,...", help="Rewrites (see 'graph optimise'), or all.")]
-_Split = Annotated[str, typer.Option(metavar="i,N", help="Refused: tensors are stored in tiles instead.")]
+_Split = Annotated[
+    str, typer.Option(metavar="i:N,...", help="Chunks of N coordinates: loops i_0 over them, i_1 within.")
+]
 _Parallelize = Annotated[str, typer.Option(metavar="i:N", help="N copies of the blocks within a loop.")]
 _Show = Annotated[
     list[_Shown] | None,
@@ -71,20 +74,16 @@ def compile_(
       fiberscope graph compile "X(i,j) = B(i,k) * C(k,j)" --format "X:ss,B:ss,C:ss" --order i,k,j -o ikj.gv
       fiberscope graph compile "x(i) = b(i) - C(i,j) * d(j)" --format "x:s,b:s,C:ss,d:s" --show cin
     """
-    from fiberscope.graph.compiler.schedule import refuse_split
     from fiberscope.graph.write import write_gv
 
     check_outputs({"the graph": output, "the file of --json": json}, {})
-    if split:
-        refuse_split(split)
     names = ",".join([*["locate"] * locate, *[optimise] * bool(optimise)])
     given = tensors_by_name(tensors)
     if given and order != AUTO:
         raise InputError("tensors are of --order auto alone, which goes by their statistics; leave them out")
     formats, order = chosen(expression, formats, order, given)
-    made = compiled(
-        expression, formats, order, reorder=reorder, factor=factor, optimise=names, parallelize=parallelize
-    )
+    asked = partial(compiled, expression, formats, order, reorder=reorder, factor=factor, optimise=names)
+    made = asked(split=split, parallelize=parallelize)
     if output is not None:
         write_gv(made.graph, output)
     if json is not None:
@@ -100,6 +99,7 @@ def _summary(made: Compiled, shown: list[_Shown], output: Path | None) -> list[s
     if _Shown.GRAPH in shown:
         lines += map(str, made.graph.nodes.values())
         lines += [f"{s.source}.{s.output} -> {s.target}.{s.input}" for s in made.graph.streams]
+    lines += [f"Split: {v} = {chunk} * {v}_0 + {v}_1" for v, chunk in made.graph.splits.items()]
     lines += [f"Order: {','.join(made.order) or 'no loops'}", f"Primitives: {_listed(made.counts)}"]
     lines.append(f"Blocks: {_listed(dict(sorted(made.graph.counts().items())))}")
     return [*lines, f"Written: {output}"] if output is not None else lines

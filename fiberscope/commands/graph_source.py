@@ -118,6 +118,7 @@ def compiled(
     reorder: str = "",
     factor: bool = False,
     optimise: str = "",
+    split: str = "",
     parallelize: str = "",
 ) -> Compiled:
     """What options say, compiled.
@@ -135,6 +136,7 @@ def compiled(
         reorder=parse_variables(reorder, "--reorder") if reorder else (),
         factor=factor,
         optimise=optimise,
+        split=split,
         parallelize=parallelize,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from fiberscope.graph.faults import Faults
 from fiberscope.graph.nests import nests_of
 from fiberscope.graph.netlist import LETTERS, Graph, Node, Stream
+from fiberscope.graph.splits import parts
 
 __all__ = ["check", "operands_of"]
 
@@ -39,6 +40,7 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
         _check_inputs(graph, node, faults)
     for stream in graph.streams:
         _check_stream(graph, stream, faults)
+    _check_splits(graph, faults)
     if not faults.lines:
         nests_of(graph, faults)
     if tensors is not None:
@@ -145,6 +147,14 @@ def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
         faults.add(
             stream.place, f"{what} joins phase {source.phase} to phase {target.phase}; a tensor does that"
         )
+
+
+def _check_splits(graph: Graph, faults: Faults) -> None:
+    loops = {node["index"] for node in graph.nodes.values()}
+    for variable, chunk in graph.splits.items():
+        for part in parts(variable):
+            if part not in loops:
+                faults.add(None, f"split={variable}:{chunk}: there is no loop {part}")
 
 
 def _check_tensors(graph: Graph, tensors: Collection[str], faults: Faults) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fiberscope.graph.check import operands_of
 from fiberscope.graph.netlist import Graph
-from fiberscope.graph.operands import format_of_operand
+from fiberscope.graph.operands import format_given
 
 __all__ = ["drawn"]
 
@@ -15,6 +15,6 @@ def drawn(graph: Graph, size: int = 8) -> dict[str, str]:
     """For each operand a tensor of this size in each dimension, half of it zeros, as commands name it."""
     given = {}
     for seed, name in enumerate(operands_of(graph)):
-        shape = "x".join([str(size)] * len(format_of_operand(graph, name).order))
+        shape = "x".join([str(size)] * len(format_given(graph, name).order))
         given[name] = f"sam-random:shape={shape},sparsity=0.5,seed={seed}" if shape else SCALAR
     return given

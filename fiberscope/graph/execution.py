@@ -21,6 +21,7 @@ from fiberscope.graph.read import read_gv
 from fiberscope.graph.report import Ran, report
 from fiberscope.graph.result import Written, carried, compare, reference
 from fiberscope.graph.settings import SHIPPED, GraphParameters
+from fiberscope.graph.splits import joined_tensor
 from fiberscope.graph.storage import StoredTensor
 from fiberscope.report import timeline
 from fiberscope.report.collect import Timing
@@ -161,7 +162,7 @@ class _Runs:
     deadlock: str | None = None
     unwritten: str | None = None
     comparisons: dict[str, Comparison] = field(default_factory=dict)
-    results: dict[str, StoredTensor | None] = field(default_factory=dict)
+    results: dict[str, SparseTensor | None] = field(default_factory=dict)
 
     def report(self) -> Report:
         """Run all phases, and report.
@@ -172,7 +173,7 @@ class _Runs:
         start = time.perf_counter()
         self._tensors = {name: operand.stored for name, operand in self.ready.operands.items()}
         self._meant: dict[str, SparseTensor | Points] = {
-            name: operand.stored.entries() for name, operand in self.ready.operands.items()
+            name: operand.entries() for name, operand in self.ready.operands.items()
         }
         ended = Run(True, "done", 0, 0, 0.0)
         simulating = 0.0
@@ -244,14 +245,24 @@ class _Runs:
         """Compare what a phase wrote, and hand it to the phases behind."""
         for name, written in machine.result().items():
             assignment = next((one for one in self.ready.meant if one.result.tensor == name), None)
+            stored = self._stored(written, assignment)
+            if stored is not None:
+                self._tensors[name] = stored
+            found = self.results[name] = self._joined(stored, assignment)
             if assignment is not None:
                 expected = self._meant[name] = reference(assignment, self._meant, self.ready.sizes)
                 if written.values is not None:
-                    self.comparisons[name] = compare(written, assignment.result, expected, self.ready.sizes)
-            stored = self._stored(written, assignment)
-            self.results[name] = stored
-            if stored is not None:
-                self._tensors[name] = stored
+                    asked = assignment.result, expected, self.ready.sizes, self.ready.graph.splits
+                    self.comparisons[name] = compare(written, found, *asked)
+
+    def _joined(self, stored: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
+        """What was written, in whole dimensions."""
+        if stored is None:
+            return None
+        if assignment is None:
+            return stored.entries()
+        variables, splits = assignment.result.variables, self.ready.graph.splits
+        return joined_tensor(stored.entries(), variables, self.ready.sizes, splits)
 
     def _stored(self, written: Written, assignment: Assignment | None) -> StoredTensor | None:
         if written.values is None and assignment is not None and isinstance(assignment.expression, Split):

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from fiberscope.graph.nests import Nests, accumulated, nests_of
 from fiberscope.graph.netlist import Graph, Node, Stream
+from fiberscope.graph.splits import Splits, cut_variables, joined_variables
 
 __all__ = [
     "Access",
@@ -115,6 +116,8 @@ class Assignment:
 def expressions_of(graph: Graph) -> list[Assignment]:
     """What each tensor that the graph writes is, those of earlier phases first.
 
+    A variable that the graph splits stands there whole.
+
     Raises:
         Unreadable: it has blocks, or a wiring, of which this cannot be told.
     """
@@ -124,7 +127,7 @@ def expressions_of(graph: Graph) -> list[Assignment]:
         writers = [node for node in graph.writers if node.phase == phase]
         for tensor in dict.fromkeys(node["tensor"] for node in writers):
             found.append(_assignment(graph, nests, [node for node in writers if node["tensor"] == tensor]))
-    return found
+    return [_joined_assignment(one, graph.splits) for one in found] if graph.splits else found
 
 
 def accesses_in(assignments: Iterable[Assignment]) -> list[Access]:
@@ -182,6 +185,33 @@ def _carried(graph: Graph, writers: list[Node]) -> Assignment:
     variable = access.variables[0]
     result = Access(ordered[0]["tensor"], (f"{variable}1", f"{variable}0"))
     return Assignment(result, Split(access, factor))
+
+
+def _joined_assignment(assignment: Assignment, splits: Splits) -> Assignment:
+    try:
+        result = _joined(assignment.result, splits)
+        assert isinstance(result, Access)
+        return Assignment(result, _joined(assignment.expression, splits))
+    except ValueError as error:
+        raise Unreadable(f"{assignment}: {error}") from None
+
+
+def _joined(expression: Expression, splits: Splits) -> Expression:
+    """An expression in whole variables; sums over parts, which stand within each other, are one."""
+    if isinstance(expression, Access):
+        variables = joined_variables(expression.variables, splits)
+        if cut_variables(variables, splits) != expression.variables:
+            raise ValueError(f"{expression} is not {expression.tensor}({','.join(variables)}) in chunks")
+        return Access(expression.tensor, variables)
+    if isinstance(expression, Operation):
+        return Operation(expression.function, tuple(_joined(one, splits) for one in expression.operands))
+    if isinstance(expression, Sum):
+        summed: tuple[str, ...] = ()
+        body: Expression = expression
+        while isinstance(body, Sum):
+            summed, body = (*summed, *body.variables), body.operand
+        return Sum(joined_variables(summed, splits), _joined(body, splits))
+    return expression
 
 
 class _Tree:

@@ -17,6 +17,7 @@ from fiberscope.graph.netlist import Graph, Node, Stream
 from fiberscope.graph.result import Written, dense_level, words_between, written_format
 from fiberscope.graph.scratchpad import ScratchpadLoop
 from fiberscope.graph.settings import GraphParameters
+from fiberscope.graph.splits import cut_variables
 from fiberscope.graph.storage import CompressedLevel, Level, StoredTensor, stops_below
 from hw.streams.block import StreamBlock
 from hw.streams.droppers import StopDropper
@@ -210,9 +211,10 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         return CompressedLevel(segments, np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
 
     def _shape(self, tensor: str) -> tuple[int, ...]:
-        """Sizes of the dimensions of a result."""
+        """Sizes of the dimensions of a result, as it is stored."""
         access = next((one.result for one in self.meant if one.result.tensor == tensor), None)
-        return () if access is None else tuple(self.sizes[variable] for variable in access.variables)
+        variables = () if access is None else cut_variables(access.variables, self.graph.splits)
+        return tuple(self.sizes[variable] for variable in variables)
 
 
 def _segments(block: StreamBlock, above: Sequence[Level]) -> Integers:

@@ -153,10 +153,12 @@ class Graph:
     Args:
         formats: of the result, then of the operands, by tensor; as text or as ``Format``.
         counted: the phases whose cycles count, all if empty.
+        splits: of a variable that stands in chunks as two (``splits.py``) the coordinates of a chunk.
     """
 
     formats: dict[str, Format] = field(default_factory=dict)
     counted: tuple[int, ...] = ()
+    splits: dict[str, int] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
     streams: list[Stream] = field(default_factory=list)
     notes: list[str] = field(default_factory=list, compare=False)  # what a reader of a file left out

@@ -16,6 +16,7 @@ from fiberscope.graph.expression import Assignment, Split, Unreadable, accesses_
 from fiberscope.graph.folder import read_folder
 from fiberscope.graph.netlist import Format, Graph
 from fiberscope.graph.saved import array_in
+from fiberscope.graph.splits import cut_tensor, part_sizes, parts
 from fiberscope.graph.storage import StoredTensor, scalar, store
 from workloads import Workload, from_scipy, load
 from workloads.errors import WorkloadError
@@ -34,7 +35,8 @@ Readings: TypeAlias = Mapping[
 class Operand:
     """A tensor of a graph, as it is stored, and where it is from; fields as of ``workloads.Workload``.
 
-    ``sized`` says whether its shape was given, and is not just what its coordinates reach.
+    ``sized`` says whether its shape was given, and is not just what its coordinates reach; ``whole`` is the
+    tensor itself where ``stored`` has it in chunks.
     """
 
     name: str
@@ -43,11 +45,16 @@ class Operand:
     notice: str | None
     stored: StoredTensor
     sized: bool = True
+    whole: SparseTensor | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of its dimensions."""
-        return self.stored.shape
+        return self.stored.shape if self.whole is None else self.whole.shape
+
+    def entries(self) -> SparseTensor:
+        """All that it has, by dimension."""
+        return self.stored.entries() if self.whole is None else self.whole
 
     @property
     def nonzeros(self) -> int:
@@ -57,7 +64,7 @@ class Operand:
     @property
     def digest(self) -> str:
         """The sha256 over its shape, coordinates and values."""
-        entries = self.stored.entries()
+        entries = self.entries()
         state = hashlib.sha256(np.asarray(entries.shape, dtype="<i8").tobytes())
         for column in (*entries.coordinates, entries.values):
             state.update(np.ascontiguousarray(column).data)
@@ -97,7 +104,7 @@ def load_operands(
     loaded: dict[str, _Found | Operand] = {}
     for name, one in given.items():
         if not _is_ones(one):
-            loaded[name] = _found(name, one, format_of_operand(graph, name), exact, progress)
+            loaded[name] = _found(name, one, format_given(graph, name), exact, progress)
     variables = _variables(graph)
     loaded = {name: _turned(name, one, loaded, variables) for name, one in loaded.items()}
     sizes = _agreed(loaded, variables)
@@ -121,14 +128,22 @@ def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
             whole = sizes[assignment.expression.operand.variables[0]]
             sizes[outer] = -(-whole // assignment.expression.factor)
             sizes[inner] = assignment.expression.factor
+    for variable, chunk in graph.splits.items():
+        sizes |= dict(zip(parts(variable), part_sizes(sizes[variable], chunk), strict=True))
     return sizes
 
 
 def _assignments(graph: Graph) -> list[Assignment]:
-    """What the graph computes; nothing where that cannot be told."""
+    """What the graph computes; nothing where that cannot be told.
+
+    Raises:
+        InputError: tensors are to be cut, and it cannot be told which.
+    """
     try:
         return expressions_of(graph)
-    except Unreadable:
+    except Unreadable as error:
+        if graph.splits:
+            raise InputError(f"no tensor can be cut for split={','.join(graph.splits)}: {error}") from None
         return []
 
 
@@ -144,6 +159,14 @@ def format_of_operand(graph: Graph, name: str) -> Format:
     letters = {"dense": "d", "bitvector": "b"}
     order = tuple(sorted(scanners))
     return Format("".join(letters.get(scanners[mode]["format"], "s") for mode in order), order)
+
+
+def format_given(graph: Graph, name: str) -> Format:
+    """How a tensor is laid out in files: as a graph stores it; one that is cut dimension by dimension."""
+    variables = _variables(graph).get(name, ((),))[0]
+    if graph.splits.keys() & set(variables):
+        return Format("s" * len(variables), tuple(range(len(variables))))
+    return format_of_operand(graph, name)
 
 
 def _variables(graph: Graph) -> Readings:
@@ -307,18 +330,20 @@ def _stored(
     sizes: Mapping[str, int],
 ) -> Operand:
     """Lay a tensor out; a shape that was not given grows to the size of its variables."""
-    if isinstance(one, Operand):
+    reading = next(iter(variables.get(name, ())), ())
+    is_cut = bool(graph.splits.keys() & set(reading))
+    if isinstance(one, Operand) and not is_cut:
         return one
-    tensor = one.tensor
+    tensor = one.entries() if isinstance(one, Operand) else one.tensor
     if not one.sized:
         shape = tuple(
-            max(size, sizes.get(variable, 0))
-            for size, variable in zip(tensor.shape, next(iter(variables.get(name, ())), ()), strict=False)
+            max(size, sizes.get(variable, 0)) for size, variable in zip(tensor.shape, reading, strict=False)
         )
         tensor = replace(tensor, shape=shape) if len(shape) == tensor.order else tensor
     format = format_of_operand(graph, name)
     try:
-        stored = store(tensor, format)
+        stored = store(cut_tensor(tensor, reading, graph.splits) if is_cut else tensor, format)
     except InputError as error:
         raise InputError(f"{name}={format}: {error}") from error
-    return Operand(one.name, one.source, one.origin, one.notice, stored, one.sized)
+    whole = tensor if is_cut else None
+    return Operand(one.name, one.source, one.origin, one.notice, stored, one.sized, whole)

@@ -47,7 +47,8 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
         InputError: it is none.
     """
     digraph, faults = parse(text, file), Faults()
-    graph = Graph(_formats(digraph, file, faults), _counted(digraph, file, faults))
+    settings = _counted(digraph, file, faults), _splits(digraph, file, faults)
+    graph = Graph(_formats(digraph, file, faults), *settings)
     broadcasts = _add_nodes(graph, digraph, faults)
     declared = {statement.name for statement in digraph.nodes}
     edges = _spliced(digraph, broadcasts, faults)
@@ -103,6 +104,15 @@ def _counted(digraph: Digraph, file: str, faults: Faults) -> tuple[int, ...]:
         faults.add(None, f"{file}: counted={text!r} should be phases whose cycles count, as in counted=2")
         return ()
     return tuple(map(int, filter(None, text.split(","))))
+
+
+def _splits(digraph: Digraph, file: str, faults: Faults) -> dict[str, int]:
+    text = digraph.settings.get("split", "")
+    if text and not re.fullmatch(r"\w+:[1-9]\d*(,\w+:[1-9]\d*)*", text):
+        faults.add(None, f"{file}: split={text!r} should be variables and their chunks, as in split=i:4,k:8")
+        return {}
+    pairs = (part.partition(":") for part in filter(None, text.split(",")))
+    return {variable: int(chunk) for variable, _colon, chunk in pairs}
 
 
 def _add_nodes(graph: Graph, digraph: Digraph, faults: Faults) -> set[str]:

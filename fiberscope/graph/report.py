@@ -13,12 +13,12 @@ from fiberscope import __version__
 from fiberscope.graph.machine import GraphMachine
 from fiberscope.graph.operands import Operand
 from fiberscope.graph.settings import GraphParameters
-from fiberscope.graph.storage import StoredTensor
 from fiberscope.report import collect
 from fiberscope.report import document as parts
 from fiberscope.report.collect import Timing
 from fiberscope.report.timeline import Watch
 from sim import Run
+from workloads.tensor import SparseTensor
 from workloads.verification import TOLERANCE, Comparison
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Ran:
     machines: Sequence[GraphMachine]
     ended: Run
     comparisons: Mapping[str, Comparison]
-    results: Mapping[str, StoredTensor | None]
+    results: Mapping[str, SparseTensor | None]
     watch: Watch | None
     timing: Timing
 
@@ -142,8 +142,8 @@ def _operand(one: Operand) -> dict[str, Any]:
 
 
 def _product(ran: Ran) -> parts.Product | None:
-    stored = next((one for one in reversed(list(ran.results.values())) if one is not None), None)
-    return None if stored is None else parts.Product(shape=stored.shape, nonzeros=len(stored.values))
+    found = next((one for one in reversed(list(ran.results.values())) if one is not None), None)
+    return None if found is None else parts.Product(shape=found.shape, nonzeros=found.nonzeros)
 
 
 def _verification(ready: Prepared, ran: Ran) -> parts.Verification:

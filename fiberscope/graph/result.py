@@ -19,6 +19,7 @@ import numpy as np
 from fiberscope.graph.algebra import Points, evaluate, keys_of
 from fiberscope.graph.expression import Access, Assignment
 from fiberscope.graph.netlist import LETTERS, Format, Graph, Node
+from fiberscope.graph.splits import Splits, cut_columns, cut_variables
 from fiberscope.graph.storage import (
     BitLevel,
     CompressedLevel,
@@ -112,12 +113,26 @@ def reference(
     return Points(columns, points.values, points.sizes)
 
 
-def compare(written: Written, result: Access, expected: Points, sizes: Mapping[str, int]) -> Comparison:
-    """Compare what was written with what should have been."""
-    stored = written.stored()
-    if stored is None:
-        return _compare_lists(written, result, expected, sizes)
-    found = stored.entries()
+def compare(
+    written: Written,
+    found: SparseTensor | None,
+    result: Access,
+    expected: Points,
+    sizes: Mapping[str, int],
+    splits: Splits,
+) -> Comparison:
+    """Compare what was written with what should have been.
+
+    Args:
+        written: levels and values.
+        found: its entries in whole dimensions; None if there is no place for each value.
+        result: what was written.
+        expected: what should have been.
+        sizes: of the index variables.
+        splits: those in chunks.
+    """
+    if found is None:
+        return _compare_lists(written, result, expected, sizes, splits)
     variables = result.variables
     columns = dict(zip(variables, found.coordinates, strict=True))
     keys = keys_of(Points(columns, found.values, found.values), variables, sizes)
@@ -155,10 +170,12 @@ def _largest(errors: Values, sizes: Values) -> float:
 
 
 def _compare_lists(
-    written: Written, result: Access, expected: Points, sizes: Mapping[str, int]
+    written: Written, result: Access, whole: Points, sizes: Mapping[str, int], splits: Splits
 ) -> Comparison:
     """Compare a result without a place for each value: as lists, without zeros."""
-    by_level = [result.variables[dimension] for dimension in written.format.order]
+    expected = Points(cut_columns(whole.columns, splits), whole.values, whole.sizes)
+    variables = cut_variables(result.variables, splits)
+    by_level = [variables[dimension] for dimension in written.format.order]
     ordered = expected.at(np.argsort(keys_of(expected, by_level, sizes), kind="stable"))
     values = written.values if written.values is not None else np.zeros(0)
     found = values[values != 0]

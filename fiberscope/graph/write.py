@@ -40,6 +40,8 @@ def gv_text(graph: Graph) -> str:
         lines.append(f'    comment="{formats}"')
     if graph.counted:
         lines.append(f'    counted="{",".join(map(str, graph.counted))}"')
+    if graph.splits:
+        lines.append(f'    split="{",".join(f"{one}:{chunk}" for one, chunk in graph.splits.items())}"')
     lines += [f"    {_node(node)}" for node in graph.nodes.values()]
     lines += [f"    {line}" for line in _edges(graph)]
     return "\n".join([*lines, "}", ""])

@@ -13,7 +13,7 @@ from fiberscope.graph.compiler.front import cascade_of, notation_of
 from fiberscope.graph.compiler.language import parse
 from fiberscope.graph.compiler.lower import lower
 from fiberscope.graph.compiler.notation import Notation
-from fiberscope.graph.compiler.schedule import parse_copies
+from fiberscope.graph.compiler.schedule import parse_copies, parse_splits
 from fiberscope.graph.draw import svg_text
 from fiberscope.graph.netlist import Graph
 from fiberscope.graph.rewrites import rewrites_named, rewritten
@@ -54,6 +54,7 @@ class Compiled:
             "statements": [str(notation.assignment) for notation in self.notations],
             "formats": {name: str(stored) for name, stored in self.graph.formats.items()},
             "order": list(self.order),
+            "split": self.graph.splits,
             "counts": self.counts,
             "blocks": dict(sorted(self.graph.counts().items())),
         }
@@ -67,6 +68,7 @@ def compile_expression(
     reorder: Sequence[str] = (),
     factor: bool = False,
     optimise: str = "",
+    split: str = "",
     parallelize: str = "",
 ) -> Compiled:
     """Compile an expression into a graph.
@@ -78,19 +80,22 @@ def compile_expression(
         reorder: loops that take each other's places in that order, to follow one another as they do here.
         factor: make a statement of its own of each sum that is one term among others, or over few factors.
         optimise: names of rewrites with commas between them, or ``all``.
+        split: ``i:4,k:8``, variables in chunks of so many coordinates: two loops each, ``i_0`` and ``i_1``.
         parallelize: ``i:4``, a loop and how many copies there are of the blocks within it.
 
     Raises:
         InputError: something of it cannot be; one line that says what would be right.
     """
     assignment, stored = parse(text), parse_formats(formats)
+    splits = parse_splits(split) if split else {}
     if factor:
-        loops, notations = cascade_of(assignment, stored, order, reorder)
+        loops, notations = cascade_of(assignment, stored, order, reorder, splits)
     else:
-        notations = [notation_of(assignment, stored, order, reorder)]
+        notations = [notation_of(assignment, stored, order, reorder, splits)]
         loops = notations[0].order
     tensors = {name: one for notation in notations for name, one in notation.formats.items()}
     graph = lower([notation.assignment for notation in notations], tensors, loops)
+    graph.splits = splits
     graph = rewritten(graph, rewrites_named(optimise) if optimise else [])
     if parallelize:
         graph = parallelized(graph, *parse_copies(parallelize))

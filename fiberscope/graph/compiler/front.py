@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from fiberscope.graph.compiler.checks import check_assignment, complete_formats
+from fiberscope.graph.compiler.chunks import check_splits, cut_assignment, cut_formats
 from fiberscope.graph.compiler.factor import factored
 from fiberscope.graph.compiler.formats import parse_formats
 from fiberscope.graph.compiler.language import parse
@@ -12,12 +14,14 @@ from fiberscope.graph.compiler.notation import Notation, TensorPath, paths_of
 from fiberscope.graph.compiler.orders import Orders
 from fiberscope.graph.compiler.schedule import reordered
 from fiberscope.graph.compiler.sums import accesses, with_sums
-from fiberscope.graph.expression import Assignment, Expression
+from fiberscope.graph.expression import Assignment
 from fiberscope.graph.netlist import Format
+from fiberscope.graph.splits import Splits, cut_variables, joined_variables
 
 __all__ = ["cascade_of", "notation_of", "notation_of_text"]
 
 Stored = Mapping[str, Format]
+NOT_SPLIT: Splits = MappingProxyType({})
 
 
 def notation_of_text(text: str, formats: Iterable[str] = (), order: Sequence[str] = ()) -> Notation:
@@ -39,6 +43,7 @@ def notation_of(
     formats: Stored | None = None,
     order: Sequence[str] = (),
     reorder: Sequence[str] = (),
+    splits: Splits = NOT_SPLIT,
 ) -> Notation:
     """The loop nest of an assignment.
 
@@ -47,14 +52,15 @@ def notation_of(
         formats: by tensor; one that is not there is dense.
         order: as of ``notation_of_text``.
         reorder: loops that take each other's places in the order, to follow one another as they do here.
+        splits: of a variable that becomes two the coordinates of a chunk; without an order these two loops
+            follow one another, and levels of tensors in chunks follow the loops.
 
     Raises:
         InputError: as of ``notation_of_text``.
     """
-    check_assignment(assignment)
-    stored = complete_formats(assignment, formats or {})
-    placed = Assignment(assignment.result, with_sums(assignment))
-    return _notation(placed, stored, _loops(placed, placed.expression, stored, order, reorder))
+    placed, stored = _placed(assignment, formats)
+    loops = _loops(placed, stored, order, reorder, splits, factor=False)
+    return _notation(placed, stored, splits, loops)
 
 
 def cascade_of(
@@ -62,6 +68,7 @@ def cascade_of(
     formats: Stored | None = None,
     order: Sequence[str] = (),
     reorder: Sequence[str] = (),
+    splits: Splits = NOT_SPLIT,
 ) -> tuple[tuple[str, ...], list[Notation]]:
     """All loops, and the loop nests of the statements that an assignment is factored into, in their order.
 
@@ -70,37 +77,51 @@ def cascade_of(
     Raises:
         InputError: as of ``notation_of_text``.
     """
+    placed, stored = _placed(assignment, formats)
+    loops = _loops(placed, stored, order, reorder, splits, factor=True)
+    statements, every = factored(placed, stored, joined_variables(loops, splits))
+    return loops, [_notation(one, every, splits, loops) for one in statements]
+
+
+def _placed(assignment: Assignment, formats: Stored | None) -> tuple[Assignment, Stored]:
+    """An assignment with its sums in place, and all of its formats."""
     check_assignment(assignment)
     stored = complete_formats(assignment, formats or {})
-    placed = Assignment(assignment.result, with_sums(assignment))
-    loops = _loops(placed, placed.result, stored, order, reorder)
-    statements, every = factored(placed, stored, loops)
-    return loops, [_notation(one, every, _own(one, loops)) for one in statements]
+    return Assignment(assignment.result, with_sums(assignment)), stored
 
 
 def _loops(
-    assignment: Assignment,
-    beside: Expression,
+    placed: Assignment,
     stored: Stored,
     order: Sequence[str],
     reorder: Sequence[str],
+    splits: Splits,
+    *,
+    factor: bool,
 ) -> tuple[str, ...]:
-    """The loops of an assignment; sums of ``beside`` that are terms of it lie inside those around them."""
-    result = TensorPath(assignment.result, stored[assignment.result.tensor])
-    operands = [TensorPath(access, stored[access.tensor]) for access in accesses(assignment.expression)]
-    orders = Orders(result, operands, beside)
-    loops = reordered(tuple(order) or orders.default(), reorder)
-    orders.check(loops)
+    """The loops of an assignment; without an order those of a chunk and of the place in it are neighbours."""
+    check_splits(placed, splits)
+    made = cut_assignment(placed, splits)
+    if not order:
+        order = cut_variables(_orders(placed, stored, factor=factor).default(), splits)
+    loops = reordered(order, reorder)
+    _orders(made, cut_formats(placed, stored, splits, loops), factor=factor).check(loops)
     return loops
 
 
-def _own(statement: Assignment, loops: Sequence[str]) -> tuple[str, ...]:
-    every = {v for one in (statement.result, *accesses(statement.expression)) for v in one.variables}
-    return tuple(variable for variable in loops if variable in every)
+def _orders(placed: Assignment, stored: Stored, *, factor: bool) -> Orders:
+    """Those that can be taken; sums that are terms lie inside those around them, if not made statements."""
+    result = TensorPath(placed.result, stored[placed.result.tensor])
+    operands = [TensorPath(access, stored[access.tensor]) for access in accesses(placed.expression)]
+    return Orders(result, operands, placed.result if factor else placed.expression)
 
 
-def _notation(placed: Assignment, stored: Stored, loops: tuple[str, ...]) -> Notation:
+def _notation(whole: Assignment, formats: Stored, splits: Splits, loops: Sequence[str]) -> Notation:
+    """The nest of a statement, with those of the loops that are its own."""
+    placed, stored = cut_assignment(whole, splits), cut_formats(whole, formats, splits, loops)
     access = placed.result
-    scope = tuple(variable for variable in loops if variable in access.variables)
+    every = {v for one in (access, *accesses(placed.expression)) for v in one.variables}
+    own = tuple(variable for variable in loops if variable in every)
+    scope = tuple(variable for variable in own if variable in access.variables)
     result = TensorPath(access, stored[access.tensor], scope)
-    return Notation(loops, result, placed.expression, paths_of(placed.expression, loops, stored))
+    return Notation(own, result, placed.expression, paths_of(placed.expression, own, stored))

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from fiberscope.errors import InputError
 
-__all__ = ["parse_copies", "parse_variables", "refuse_split", "reordered"]
+__all__ = ["parse_copies", "parse_splits", "parse_variables", "reordered"]
 
 MOST_COPIES = 64  # a graph of some thousand blocks
+LARGEST_CHUNK = 2**31 - 1  # no tensor is longer
 
 
 def parse_variables(text: str, option: str) -> tuple[str, ...]:
@@ -39,16 +40,21 @@ def reordered(order: Sequence[str], moved: Sequence[str]) -> tuple[str, ...]:
     return tuple(next(following) if variable in moved else variable for variable in order)
 
 
-def refuse_split(text: str) -> None:
-    """Refuse to split a loop.
+def parse_splits(text: str) -> dict[str, int]:
+    """Variables and the coordinates of a chunk of each, as in ``i:4,k:8``.
 
     Raises:
-        InputError: always.
+        InputError: it is not written so, or a variable stands there twice.
     """
-    raise InputError(
-        f"split {text}: a loop goes through one level of each tensor and is not split; "
-        "store the tensors in tiles and write a variable for each part, as in B(i0,i1) for B(i)"
-    )
+    found: dict[str, int] = {}
+    for entry in text.split(","):
+        variable, _colon, number = (part.strip() for part in entry.partition(":"))
+        if not variable or not number.isdecimal() or not 1 <= int(number) <= LARGEST_CHUNK:
+            raise InputError(f"split {text!r}: write variables and the coordinates of a chunk, as in i:4,k:8")
+        if variable in found:
+            raise InputError(f"split {text!r}: {variable} stands there twice; a variable is split once")
+        found[variable] = int(number)
+    return found
 
 
 def parse_copies(text: str) -> tuple[str, int]:

@@ -122,10 +122,11 @@ def test_a_wrong_result_is_found() -> None:
     written = Written(
         format_of("s"), (4,), (CompressedLevel(np.array([0, 2]), np.array([0, 3])),), np.array([1.0, 2.0])
     )
+    found = written.stored().entries()
     expected = Points({"i": np.array([0, 3])}, np.array([1.0, 2.5]), np.array([1.0, 2.5]))
-    assert not compare(written, Access("x", ("i",)), expected, {"i": 4}).passed
+    assert not compare(written, found, Access("x", ("i",)), expected, {"i": 4}, {}).passed
     right = Points({"i": np.array([0, 3])}, np.array([1.0, 2.0]), np.array([1.0, 2.0]))
-    assert compare(written, Access("x", ("i",)), right, {"i": 4}).passed
+    assert compare(written, found, Access("x", ("i",)), right, {"i": 4}, {}).passed
 
 
 def test_a_graph_that_writes_the_wrong_coordinates_is_a_wrong_machine() -> None:

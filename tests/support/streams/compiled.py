@@ -24,7 +24,7 @@ def results_of(graph, operands, settings=None):
 def _run(graph, operands, settings):
     runs = _Runs(prepare(graph, operands), configured(settings), Course())
     runs.report()
-    return {name: stored.entries() for name, stored in runs.results.items()}
+    return runs.results
 
 
 def dense(entries):

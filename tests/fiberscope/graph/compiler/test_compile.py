@@ -192,7 +192,15 @@ def test_the_command_writes_a_graph_that_runs(tmp_path, capsys):
     ("words", "message"),
     [
         (["x(i) = b(i", "--json", "-"], "expression, column 11: found the end"),
-        (["x(i) = b(i)", "--split", "i,4"], "split i,4: a loop goes through one level"),
+        (["x(i) = b(i)", "--split", "i,4"], "split 'i,4': write variables and the coordinates of a chunk"),
+        (["x(i) = b(i)", "--split", "i:0"], "split 'i:0': write variables and the coordinates of a chunk"),
+        (["x(i) = b(i)", "--split", "i:4,i:2"], "i stands there twice; a variable is split once"),
+        (["x(i) = b(i)", "--split", "i:4,i_0:2"], "split i_0:2: the expression has no i_0; it has i"),
+        (["X(i,j) = B(i,j) + B(j,i)", "--split", "i:4"], "B is read as B(i,j) and as B(j,i); split i and j"),
+        (
+            ["x(i) = b(i)", "--split", "i:4", "--order", "i"],
+            "order i: the expression has no i; it has i_0,i_1",
+        ),
         (["x(i) = b(i)", "--parallelize", "i"], "parallelize 'i': write a loop and a number of copies"),
         (["x(i) = b(i)", "--parallelize", "k:2"], "parallelize k:2: there is no loop k"),
         (["x = b(i)", "--parallelize", "i:2"], "brings together what different i give"),
