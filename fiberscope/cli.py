@@ -12,8 +12,9 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import Annotated, NoReturn, TextIO
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
@@ -96,7 +97,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(), terminations_interrupt():
         warnings.showwarning = _warn
         try:
-            return int(app(arguments, prog_name="fiberscope", standalone_mode=False) or 0)
+            return int(_commands()(arguments, prog_name="fiberscope", standalone_mode=False) or 0)
         except _ClickError as error:
             return _complain(_usage(error), BAD_INPUT)
         except FailedRunError as error:
@@ -109,6 +110,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
             if not _is_input_error(error):
                 raise
             return _complain(str(error), BAD_INPUT)
+
+
+@cache
+def _commands() -> Callable[..., Any]:
+    """All commands, made of their signatures: most of the time of a short run, in a process of many."""
+    return typer.main.get_command(app)
 
 
 def _warn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from hw.dram.address import AddressMap, address_map
@@ -78,7 +79,7 @@ class DramSpecification:
         parts = self.interleave_bytes % self.request_bytes == 0
         _require(parts, "interleave_bytes", self.interleave_bytes, f"a multiple of {self.request_bytes}")
 
-    @property
+    @cached_property
     def device(self) -> DramStandard:
         """The row of the standard, at this width and frequency."""
         row = standard(self.standard) if isinstance(self.standard, str) else self.standard

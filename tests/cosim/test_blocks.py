@@ -40,9 +40,3 @@ def test_the_verilog_is_the_component(block, drawn, simulator, tmp_path):
 def test_the_verilog_is_the_component_at_large_sizes(block, simulator, tmp_path):
     seed = LARGE_SEEDS[-1]
     assert run(bench(block, LARGE[block].drawn(seed), tmp_path, [seed], large=True), simulator) == 1
-
-
-@pytest.mark.parametrize("block", ["merger"])
-@pytest.mark.parametrize("simulator", ["verilator"], indirect=True)
-def test_one_block_by_default_in_verilator_too(block, simulator, tmp_path):
-    assert run(bench(block, SCENARIOS[block].drawn(3), tmp_path, SEEDS), simulator) == 1

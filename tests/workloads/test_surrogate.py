@@ -58,8 +58,11 @@ def test_a_shipped_profile_is_that_of_its_table(name):
 @pytest.mark.real
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_shipped_profile_is_that_of_the_real_matrix(name):
+    workload = load(name)
+    if workload.source != "real":
+        pytest.skip(f"{name} is not on FIBERSCOPE_DATA")
     shipped = profiles()[name]
-    found = measured(load(name, exact=True).matrix, name, shipped.source)
+    found = measured(workload.matrix, name, shipped.source)
     assert shipped == found.model_copy(update={"locality": shipped.locality})
 
 
