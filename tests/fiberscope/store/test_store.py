@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import fiberscope
 from fiberscope.errors import InputError
 from fiberscope.store import Store, store
-from fiberscope.store.columns import FIXED, encoded, parameters, unified
+from fiberscope.store.columns import FIXED, decoded, encoded, parameters, tabulated, unified
 from fiberscope.store.measures import measures
 
 
@@ -142,6 +142,22 @@ def test_a_report_is_kept_with_its_measures(tmp_path: Path) -> None:
     assert (kept["workers"], kept["worker_count"]) == ("pe.merger", 4)
     assert kept["busy"] + kept["input_stall"] + kept["output_stall"] + kept["idle"] == 4 * report.cycles
     assert json.loads(kept["families"])["pe.merger"]["busy"] == kept["busy"]
+
+
+VALUES = st.one_of(
+    st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(st.characters(codec="utf-8"))
+)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=6))
+@settings(max_examples=50, deadline=None)
+def test_values_of_a_parameter_stand_in_one_column_as_they_are_or_all_as_text(values: list[object]) -> None:
+    rows = [decoded(encoded({"digest": str(number)}, {"a.b": one})) for number, one in enumerate(values)]
+    table = tabulated(rows).sort_by("digest")
+    assert parameters(table.schema) == ["a_b"]
+    kept = table["a_b"].to_pylist()
+    assert kept == values or table.schema.field("a_b").type == pa.string()
+    assert None not in kept
 
 
 KINDS = st.sampled_from([pa.int64(), pa.float64(), pa.string(), pa.bool_()])

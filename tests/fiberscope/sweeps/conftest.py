@@ -24,7 +24,7 @@ def scheduler(client: Any) -> str:
     return str(client.scheduler.address)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def workers() -> Iterator[Any]:
     """The client of a real scheduler with two processes of workers."""
     pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")

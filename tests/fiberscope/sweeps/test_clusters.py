@@ -1,8 +1,14 @@
 """The workers that a sweep starts on its own computer."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import psutil
+import pytest
 
 from fiberscope.sweeps.clusters import Where, connected
 
@@ -13,3 +19,16 @@ def test_workers_come_back_when_the_process_that_started_them_is_killed() -> Non
         worker.parent().kill()
         worker.wait(timeout=60)
         assert client.submit(os.getpid, pure=False).result(timeout=60) != worker.pid
+
+
+@pytest.mark.slow
+def test_a_sweep_that_is_killed_takes_its_workers_along_and_nothing_is_said(toy: str, tmp_path: Path) -> None:
+    arguments = ["sweep", toy, "uniform:rows=30,cols=30,nonzeros=100", "--store", str(tmp_path), "--quiet"]
+    arguments += ["--workers", "1", "--grid", f"lane.pause={','.join(map(str, range(1, 1000)))}"]
+    command = [sys.executable, "-m", "fiberscope", *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path) as sweep:
+        while sweep.poll() is None and not list((tmp_path / "_arrived").glob("*.json.gz")):
+            time.sleep(0.1)
+        sweep.kill()
+        _, said = sweep.communicate(timeout=60)  # all who could say something have gone then
+    assert (sweep.returncode, said.decode()) == (-signal.SIGKILL, "")
