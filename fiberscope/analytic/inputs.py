@@ -7,8 +7,8 @@ from collections.abc import Mapping as Map
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
+from accelerators.configuration import validated
+from accelerators.yaml_layer import Entry
 from fiberscope.analytic.energies import Energies
 from fiberscope.analytic.evaluate import Design
 from fiberscope.analytic.mapping import Mapping
@@ -128,17 +128,10 @@ def read_options(settings: Map[str, object]) -> Options:
     """The options that settings make; ``format.mode`` is the option ``format_mode``.
 
     Raises:
-        InputError: there is no such option, or it has no such value.
+        ConfigurationError: there is no such option, or it has no such value.
     """
-    named = {key.replace(".", "_"): value for key, value in settings.items()}
-    try:
-        return Options.model_validate(named)
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        key = str(fault["loc"][0])
-        if fault["type"] == "extra_forbidden":
-            raise InputError(
-                f"--set {key}: there is no such option; {nearest(key, Options.model_fields)}"
-            ) from None
-        message = fault["msg"].replace("Input should be", "it should be", 1)
-        raise InputError(f"--set {key}={fault['input']}: {message}") from None
+    given = {
+        key.replace(".", "_"): value if isinstance(value, Entry) else Entry(value, "--set")
+        for key, value in settings.items()
+    }
+    return validated(Options, given, "the model")

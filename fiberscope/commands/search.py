@@ -85,7 +85,7 @@ def search(
             raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
         given = settings_of(settings or [])
         point = Point(command, accelerator, workload, given, str(config) if config else None, exact)
-        found = Search(point, read_space(over), goals, Store(store, make=True), points, seed)
+        found = Search(point, read_space(over, point), goals, Store(store, make=True), points, seed)
         found.run(Where(scheduler, slurm, pbs, workers), Limits(timeout, _bytes(memory)), quiet)
     if not quiet:
         _show(found)

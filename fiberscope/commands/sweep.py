@@ -91,14 +91,13 @@ def sweep(
       fiberscope sweep "csr csc" wiki-Vote --command convert --grid problem.bits=8,16,32
     """
     with sweeping():
-        from fiberscope.store import Store
         from fiberscope.sweeps.api import run_study
         from fiberscope.sweeps.clusters import Where
 
         study = _study(context.params)
         folder = Path(study.store or STORE)
         where = Where(scheduler, slurm, pbs, workers)
-        done = run_study(study, Store(folder, make=True), where, retry=retry, quiet=quiet)
+        done = run_study(study, folder, where, retry=retry, quiet=quiet)
         if not quiet:
             _tell(done, folder)
     return POINTS_FAILED if done.failed else 0

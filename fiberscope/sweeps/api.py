@@ -62,7 +62,7 @@ def sweep(
     where = Where(scheduler, _path(slurm), _path(pbs), workers)
     made = made_study(accelerator, workloads, {**study, **({"store": str(store)} if store else {})})
     with _folder(made.store) as folder:
-        swept = run_study(made, Store(folder, make=True), where, retry=retry, quiet=quiet)
+        swept = run_study(made, folder, where, retry=retry, quiet=quiet)
         return swept.frame()
 
 
@@ -79,12 +79,11 @@ def made_study(
         ConfigurationError, InputError: as of ``sweep``.
     """
     given = dict(keys)
-    if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
-        given = {**read_study(Path(accelerator)).model_dump(exclude_unset=True, by_alias=True), **given}
-    else:
-        given["accelerator"] = accelerator if isinstance(accelerator, list) else str(accelerator)
     if workloads:
         given["workloads"] = workloads if isinstance(workloads, str) else list(workloads)
+    if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
+        return read_study(Path(accelerator), given)
+    given["accelerator"] = accelerator if isinstance(accelerator, list) else str(accelerator)
     return study_of(given)
 
 
@@ -143,12 +142,12 @@ def _given(row: Mapping[str, str]) -> str:
     return " ".join(filter(None, (row["accelerator"], row["workload"], settings)))
 
 
-def run_study(study: Study, store: Store, where: Where, *, retry: bool = False, quiet: bool = False) -> Swept:
+def run_study(study: Study, folder: Path, where: Where, *, retry: bool = False, quiet: bool = False) -> Swept:
     """Run the points of a study that a store does not have.
 
     Args:
         study: the points, and what each may take.
-        store: for the rows.
+        folder: of the store, which is made when all that can never be has been refused.
         where: it is run.
         retry: run those of its points again that failed.
         quiet: show no progress.
@@ -157,6 +156,7 @@ def run_study(study: Study, store: Store, where: Where, *, retry: bool = False, 
         ConfigurationError, InputError, WorkloadError: as of ``sweep``.
     """
     tasks = planned(study.sweep())
+    store = Store(folder, make=True)
     if retry:
         store.forget(_failures(store, tasks))
     have = store.digests()

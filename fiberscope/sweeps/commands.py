@@ -20,6 +20,7 @@ from fiberscope.problem import SECTION, configure
 from fiberscope.report.document import Report
 from fiberscope.sweeps.point import Point, operands
 from workloads.errors import nearest
+from workloads.formats import format_called
 
 __all__ = ["COMMANDS", "Command", "command_of"]
 
@@ -48,7 +49,7 @@ def command_of(point: Point) -> Command:
 
 
 def _entries(point: Point) -> dict[str, Entry]:
-    return {key: Entry(value, "settings") for key, value in point.settings.items()}
+    return {key: Entry(value, point.places.get(key) or "settings") for key, value in point.settings.items()}
 
 
 def _flat(configured: Any) -> dict[str, object]:  # noqa: ANN401  (a configuration of any machine)
@@ -63,6 +64,8 @@ def _machine_and_settings(point: Point) -> tuple[Accelerator[Any], dict[str, Ent
     words = point.accelerator.split()
     if len(words) != 2:
         raise InputError(f"{point.accelerator}: a conversion has two formats, as in 'csr csc'")
+    for word in words:
+        format_called(word.lower())
     formats = {f"{SECTION}source": words[0].lower(), f"{SECTION}target": words[1].lower()}
     return MINT, _entries(point) | {key: Entry(value, "settings") for key, value in formats.items()}
 
@@ -105,7 +108,7 @@ def _model(point: Point) -> Report:
 def _settle_analysis(point: Point) -> dict[str, object]:
     from fiberscope.analytic.api import check  # noqa: PLC0415
 
-    check(_inputs(point), point.settings)
+    check(_inputs(point), _entries(point))
     return dict(point.settings)
 
 
@@ -122,7 +125,10 @@ def _inputs(point: Point) -> list[str]:
 def _settle_graph(point: Point) -> dict[str, object]:
     from fiberscope.graph.execution import configured  # noqa: PLC0415
 
-    return _flat(configured(_entries(point), point.config))
+    settled = _flat(configured(_entries(point), point.config))
+    if not Path(point.accelerator).is_file():
+        raise InputError(f"{point.accelerator}: there is no such file; name that of a graph, as in spmv.gv")
+    return settled
 
 
 def _run_graph(point: Point) -> Report:

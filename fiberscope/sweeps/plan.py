@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from accelerators.errors import ConflictError
+from accelerators.errors import ConfigurationError, ConflictError
 from accelerators.quantities import in_base_units
 from fiberscope import __version__
 from fiberscope.errors import InputError
 from fiberscope.sweeps.commands import command_of
 from fiberscope.sweeps.content import digest_of, digest_of_file, size_of
 from fiberscope.sweeps.point import Point, operands
+from workloads.errors import WorkloadError
 
 __all__ = ["REFUSED", "Task", "planned"]
 
@@ -89,8 +91,12 @@ class _Settling:
 
 def _task(point: Point, settle: _Settling) -> Task:
     settings = json.dumps(dict(point.settings), default=str)
-    content, size = _content(point.workload, point.exact)
-    settled, refusal = settle(point, settings)
+    with _told_of(point, "command"):
+        command_of(point)
+    with _told_of(point, "workload"):
+        content, size = _content(point.workload, point.exact)
+    with _told_of(point, "accelerator"):
+        settled, refusal = settle(point, settings)
     failed = {"status": REFUSED, "reason": refusal} if refusal else {}
     used = _written(settled)  # not as ``read``: 128 GB/s is no 128e9 where a plain number counts bits
     given = (point.command, point.accelerator, _design(point), used, content, __version__)
@@ -107,7 +113,23 @@ def _task(point: Point, settle: _Settling) -> Task:
         "settings": settings,
         **failed,
     }
+    point = replace(point, places={})  # who runs it needs none
     return Task(point, row, {key: read[key] for key in point.settings}, size)
+
+
+@contextmanager
+def _told_of(point: Point, part: str) -> Iterator[None]:
+    """Say where a file names what is refused, unless that is told already."""
+    try:
+        yield
+    except ConflictError:  # of values, which is a row
+        raise
+    except (ConfigurationError, InputError, WorkloadError) as error:
+        own = point.config is not None and str(error).startswith(point.config)
+        place = point.places.get("config" if own else part)
+        if not place or str(error).startswith(tuple(filter(None, point.places.values()))):
+            raise
+        raise InputError(f"{place}: {error}") from error
 
 
 def _written(config: Mapping[str, object]) -> str:

@@ -27,6 +27,7 @@ class Point:
         settings: parameters by dotted key.
         config: a YAML file of parameters below them.
         exact: refuse surrogates.
+        places: where a file says what, as ``study.yaml:3:9``: by key of a study, and by dotted key.
     """
 
     command: str
@@ -35,6 +36,7 @@ class Point:
     settings: Mapping[str, object] = field(default_factory=dict)
     config: str | None = None
     exact: bool = False
+    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def document(self) -> dict[str, Any]:
         """The point as JSON has it."""

@@ -20,7 +20,6 @@ from optuna.distributions import (
 from optuna.trial import FrozenTrial, Trial, TrialState
 from pydantic import RootModel
 
-from accelerators.yaml_layer import compose, read_text, refusing
 from fiberscope.errors import InputError
 from fiberscope.store import Store
 from fiberscope.store.columns import decoded, tabulated
@@ -33,7 +32,7 @@ from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.progress import Progress, shown
 from fiberscope.sweeps.runner import Limits
 from fiberscope.sweeps.space import Range, Span
-from fiberscope.teaal.document import Document
+from fiberscope.teaal.document import read_document
 from fiberscope.teaal.schema import checked
 
 __all__ = ["Goal", "Search", "read_space"]
@@ -49,16 +48,30 @@ class _Space(RootModel[dict[str, Span]]):
     """Spans by parameter."""
 
 
-def read_space(path: Path) -> dict[str, Span]:
+def read_space(path: Path, point: Point) -> dict[str, Span]:
     """The spans of a file, by parameter.
 
+    Args:
+        path: of the file.
+        point: whose parameters they are.
+
     Raises:
-        ConfigurationError: it cannot be read, or is not as it should be; with line and column.
+        ConfigurationError, InputError: it cannot be read, or is not as it should be, or has a value that can
+            never be; with line and column.
     """
-    text = read_text(path, str(path))
-    with refusing(str(path)):
-        document = Document.of(compose(text), str(path), lambda text, _complain: text)
-    return checked(_Space, document).root
+    document = read_document(path)
+    space = checked(_Space, document).root
+    if not space:
+        raise document.error((), "there is nothing to search in; give a parameter, as in pe.count: [8, 16]")
+    for key, span in space.items():
+        place = document.place((key,))
+        for value in (span.low, span.high) if isinstance(span, Range) else span:
+            planned([replace(point, settings={**point.settings, key: value}, places={key: place})])
+        try:
+            _distribution(key, span)
+        except (InputError, ValueError) as error:
+            raise InputError(f"{place}: {error}") from error
+    return space
 
 
 @dataclass(frozen=True)

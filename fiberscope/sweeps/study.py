@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from accelerators.quantities import Bytes
-from accelerators.yaml_layer import compose, read_text, refusing
+from accelerators.yaml_layer import Entry
 from fiberscope.errors import InputError
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.space import Sample, combined
-from fiberscope.teaal.document import Document
+from fiberscope.teaal.document import Document, read_document
 from fiberscope.teaal.schema import checked
 
 __all__ = ["Study", "read_study", "study_of"]
+
+
+class Told(NamedTuple):
+    """Where a file says what; nowhere without one.
+
+    Args:
+        document: of the file.
+        elsewhere: keys that something else says.
+    """
+
+    document: Document | None = None
+    elsewhere: frozenset[str] = frozenset()
+
+    def place(self, *path: str | int) -> str:
+        """File, line and column of a value."""
+        if self.document is None or path[0] in self.elsewhere:
+            return ""
+        return self.document.place(path)
 
 
 class Study(BaseModel):
@@ -52,34 +70,65 @@ class Study(BaseModel):
     timeout: float | None = Field(default=None, gt=0, le=1_000_000)
     memory: Bytes | None = None
     store: str | None = None
+    _told: Told = PrivateAttr(default_factory=Told)
 
     def sweep(self) -> Iterator[Point]:
         """The points."""
-        lists = [self.points] if self.points else []
-        lists += [list(self.sample.points())] if self.sample else []
-        machines = _several(self.accelerator)
+        whole = {key: self._told.place(key) for key in ("command", "config")}
+        machines = self._several("accelerator")
         if not machines:
-            raise InputError("accelerator is an empty list; name one or more")
-        for machine, workload in itertools.product(machines, _several(self.workloads) or [""]):
-            for settings in combined(self.grid, lists):
-                given = {**self.settings, **settings}
-                yield Point(self.command, machine, workload, given, self.config, self.exact)
+            at = self._told.place("accelerator") or "settings"
+            raise InputError(f"{at}: accelerator is an empty list; name one or more")
+        crossed = list(combined(self._grid(), self._lists()))
+        for (machine, at), (workload, where) in itertools.product(machines, self._several("workloads")):
+            for entries in crossed:
+                given = {**self._entries(self.settings, "settings"), **entries}
+                origins = {key: one.origin for key, one in given.items()}
+                places = {**whole, "accelerator": at, "workload": where, **origins}
+                settings = {key: one.value for key, one in given.items()}
+                yield Point(self.command, machine, workload, settings, self.config, self.exact, places)
+
+    def _several(self, key: str) -> list[tuple[str, str]]:
+        """Machines or workloads, each with its place."""
+        given = getattr(self, key)
+        if isinstance(given, str):
+            return [(given, self._told.place(key))]
+        named = [(name, self._told.place(key, position)) for position, name in enumerate(given)]
+        return named or ([("", "")] if key == "workloads" else [])
+
+    def _entries(self, settings: Mapping[str, Any], *path: str | int) -> dict[str, Entry]:
+        return {key: Entry(value, self._told.place(*path, key)) for key, value in settings.items()}
+
+    def _grid(self) -> dict[str, list[Entry]]:
+        return {
+            key: [Entry(value, self._told.place("grid", key, at)) for at, value in enumerate(values)]
+            for key, values in self.grid.items()
+        }
+
+    def _lists(self) -> list[list[dict[str, Entry]]]:
+        points = [self._entries(point, "points", at) for at, point in enumerate(self.points)]
+        drawn = (
+            [self._entries(point, "sample", "over") for point in self.sample.points()] if self.sample else []
+        )
+        return [one for one in (points, drawn) if one]
 
 
-def _several(given: str | Sequence[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
-
-
-def read_study(path: Path) -> Study:
+def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
     """The study of a file.
+
+    Args:
+        path: of the file.
+        instead: arguments that take the place of its keys.
 
     Raises:
         ConfigurationError: it cannot be read, or is not as it should be; with line and column.
+        InputError: an argument that cannot be.
     """
-    text = read_text(path, str(path))
-    with refusing(str(path)):
-        document = Document.of(compose(text), str(path), lambda text, _complain: text)
-    return checked(Study, document)
+    document = read_document(path)
+    own = checked(Study, document).model_dump(exclude_unset=True, by_alias=True)
+    study = study_of({**own, **(instead or {})})
+    study._told = Told(document, frozenset(instead or ()))
+    return study
 
 
 def study_of(given: Mapping[str, Any]) -> Study:

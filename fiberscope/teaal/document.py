@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 from typing import TypeAlias
 
 import yaml
 
 from accelerators.errors import ConfigurationError
-from accelerators.yaml_layer import construct
+from accelerators.yaml_layer import compose, construct, read_text, refusing
 
-__all__ = ["Document", "Path", "overlaid"]
+__all__ = ["Document", "Path", "overlaid", "read_document"]
 
 Path: TypeAlias = tuple[str | int, ...]  # keys and positions in lists, from the top
 
@@ -41,15 +42,19 @@ class Document:
             key: it is about the key.
             within: characters into the text of the value.
         """
+        return ConfigurationError(f"{self.place(path, key=key, within=within)}: {message}")
+
+    def place(self, path: Path, *, key: bool = False, within: int = 0) -> str:
+        """File, line and column of a value, or of its key; the arguments are those of ``error``."""
         while path and path not in self.keys:
             path = path[:-1]
         if not path:
-            return ConfigurationError(f"{self.name}: {message}")
+            return self.name
         line, column = self.keys[path]
         if not key:
             line, column, exact = self.values[path]
             column += within if exact else 0
-        return ConfigurationError(f"{self.name}:{line}:{column}: {message}")
+        return f"{self.name}:{line}:{column}"
 
     @classmethod
     def of(
@@ -71,6 +76,17 @@ class Document:
         if not isinstance(node, yaml.MappingNode):
             raise ConfigurationError(f"{name}:1:1: expected sections, as in 'name:', found none")
         return cls(name, reader.mapping(node, ()), keys, values)
+
+
+def read_document(path: FilePath) -> Document:
+    """The document of a file without references.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is no YAML; with its line.
+    """
+    text = read_text(path, str(path))
+    with refusing(str(path)):
+        return Document.of(compose(text), str(path), lambda text, _complain: text)
 
 
 @dataclass(frozen=True)

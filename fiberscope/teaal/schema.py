@@ -225,7 +225,7 @@ _CONSEQUENCES = ("none_required",)  # of a union whose other part has the better
 
 def _explained(schema: type[BaseModel], document: Document, fault: Any) -> Exception:  # noqa: ANN401
     """One line for a fault: where, what was given, what would be right."""
-    path = _path(document, fault["loc"])
+    path = _path(document, fault)
     where = ".".join(str(part) for part in path) or "the file"
     if fault["type"] == "missing":
         return document.error(path, f"{where} is missing")
@@ -233,17 +233,21 @@ def _explained(schema: type[BaseModel], document: Document, fault: Any) -> Excep
         known = _keys_beside(schema, path)
         return document.error(path, f"there is no {where}; {nearest(str(path[-1]), known)}", key=True)
     message = " ".join(fault["msg"].removeprefix("Value error, ").split())
+    if fault["type"] == "value_error" and isinstance(fault["input"], dict):  # of values that are at odds
+        return document.error(path, f"{where}: {message}")
     message = message.replace("Input should be", "it should be", 1)
+    if fault["type"] == "too_short":
+        message = "it should have one entry or more"
     return document.error(path, f"{where} is {_shown(fault['input'])}; {message}")
 
 
-def _path(document: Document, location: tuple[str | int, ...]) -> Path:
+def _path(document: Document, fault: Any) -> Path:  # noqa: ANN401
     """The location as the document has it: pydantic adds what it tried, of a union."""
     path: Path = ()
-    for part in location:
-        if (*path, part) in document.keys or part == location[-1]:
+    for part in fault["loc"]:
+        if (*path, part) in document.keys:
             path = (*path, part)
-    return path
+    return (*path, fault["loc"][-1]) if fault["type"] == "missing" else path
 
 
 def _keys_beside(schema: type[BaseModel], path: Path) -> list[str]:

@@ -51,7 +51,9 @@ def test_a_section_that_is_in_two_files(tmp_path, capsys):
 
 def test_an_unknown_option(capsys):
     assert cli.run(["analyze", "matmul", "--set", "mod=timeloop"]) == 2
-    assert capsys.readouterr().err == "fiberscope: --set mod: there is no such option; did you mean mode?\n"
+    assert (
+        capsys.readouterr().err == "fiberscope: --set: the model has no parameter mod; did you mean mode?\n"
+    )
 
 
 def test_an_unknown_design(capsys):

@@ -79,7 +79,7 @@ def test_the_same_point_twice_is_run_once() -> None:
             "settings: graph has no parameter depht; did you mean depth?",
         ),
         (("model", "gamma", SMALL, {"semantics": "x"}), "settings: semantics is x; it should be"),
-        (("analyze", "matmul", "", {"mode": "x"}), "--set mode=x: it should be 'exact' or"),
+        (("analyze", "matmul", "", {"mode": "x"}), "settings: mode is x; it should be 'exact' or"),
     ],
 )
 def test_what_can_never_be_is_refused_before_anything_runs(
@@ -142,11 +142,12 @@ def test_a_study_is_read(tmp_path: Path) -> None:
     [
         ("grid:", "girds:", "study.yaml:4:1: there is no girds; did you mean grid?"),
         ("[8, 16]", "8", "study.yaml:4:18: grid.pe.count is 8; it should be a valid list"),
-        ("to: 64", "to: 1", "sample.over.pe.radix"),
+        ("to: 64", "to: 1", "study.yaml:8:37: sample.over.pe.radix: from 2 to 1 there is nothing"),
+        ("accelerator: gamma", "accelerator: 3", "study.yaml:1:14: accelerator is 3; it should be"),
         ("accelerator: gamma\n", "", "study.yaml: accelerator is missing"),
         ("timeout: 3", "timeout: 0", "study.yaml:9:10: timeout is 0; it should be greater than 0"),
         ("timeout: 3", "timeout: 1e9", "study.yaml:9:10: timeout is 1000000000.0; it should be less"),
-        ("[8, 16]", "[]", "study.yaml:4:18: grid.pe.count is a list; "),
+        ("[8, 16]", "[]", "study.yaml:4:18: grid.pe.count is a list; it should have one entry or more"),
         ("[a, b]", "[a, b", "study.yaml:3:"),
     ],
 )
@@ -157,6 +158,57 @@ def test_a_fault_of_a_study_costs_a_line(tmp_path: Path, old: str, new: str, mes
         read_study(file)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+WHOLE = f"""accelerator: [gamma, extensor]
+workloads: ['{SMALL}', '{SMALL},seed=1']
+settings: {{memory.channels: 8}}
+points:
+  - {{}}
+  - {{memory.bandwidth: 1 GiB/s}}
+grid: {{memory.model: [dram, simple]}}
+sample: {{count: 2, over: {{pe.count: [8, 16]}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("extensor", "extnsor", "1:22: no accelerator is called extnsor; did you mean extensor?"),
+        ("[gamma, extensor]", "[]", "1:14: accelerator is an empty list; name one or more"),
+        (",seed=1", ",sed=1", "2:53: uniform:rows=20,cols=20,nonzeros=60,sed=1: "),
+        ("channels: 8", "chanels: 8", "3:28: gamma has no parameter memory.chanels; did you mean"),
+        ("GiB/s", "XiB/s", "6:24: memory.bandwidth is 1 XiB/s; it should be a bandwidth, such as"),
+        ("simple]", "smiple]", "7:29: memory.model is smiple; it should be"),
+        ("[8, 16]", "[8, {}]", "8:37: pe.count is {}; it should be"),
+        ("settings:", "command: smi\nsettings:", "3:10: no command smi ends in a report; did you mean sim?"),
+        ("settings:", "config: no.yaml\nsettings:", "3:9: no.yaml: cannot read the configuration: No such"),
+    ],
+)
+def test_what_a_study_names_and_cannot_be_is_told_with_its_place(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    file, store = tmp_path / "study.yaml", tmp_path / "store"
+    assert old in WHOLE
+    file.write_text(WHOLE.replace(old, new))
+    with pytest.raises((ConfigurationError, InputError)) as raised:
+        fiberscope.sweep(str(file), store=store, quiet=True)
+    assert str(raised.value).startswith(f"{file}:{message}")
+    assert not store.exists()
+
+
+@pytest.mark.parametrize(
+    ("point", "message"),
+    [
+        (Point("convert", "csr cscc", SMALL), "no format is called 'cscc'"),
+        (Point("graph", "none.gv", "B=2"), "none.gv: there is no such file; name that of a graph"),
+    ],
+)
+def test_a_format_or_a_graph_that_is_not_there_is_refused_before_anything_runs(
+    point: Point, message: str
+) -> None:
+    with pytest.raises((InputError, WorkloadError), match=message):
+        planned([point])
 
 
 def test_the_function_is_public_though_a_package_has_nearly_its_name() -> None:
