@@ -81,7 +81,7 @@ def compile_(
     given = tensors_by_name(tensors)
     if given and order != AUTO:
         raise InputError("tensors are of --order auto alone, which goes by their statistics; leave them out")
-    formats, order = chosen(expression, formats, order, given)
+    formats, order = chosen(expression, formats, order, given, split)
     asked = partial(compiled, expression, formats, order, reorder=reorder, factor=factor, optimise=names)
     made = asked(split=split, parallelize=parallelize)
     if output is not None:

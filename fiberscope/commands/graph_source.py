@@ -93,7 +93,11 @@ def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str
 
 
 def chosen(
-    expression: str, formats: list[str] | None, order: str, given: Mapping[str, object] | None
+    expression: str,
+    formats: list[str] | None,
+    order: str,
+    given: Mapping[str, object] | None,
+    split: str = "",
 ) -> tuple[list[str] | None, str]:
     """Formats and the order; ``auto`` becomes the one that is expected to take the fewest cycles.
 
@@ -105,8 +109,10 @@ def chosen(
     if not given:
         raise InputError("--order auto goes by statistics of the tensors; give them, as in B=wiki-Vote")
     from fiberscope.graph.compiler.choice import candidates_of_text
+    from fiberscope.graph.compiler.schedule import parse_splits
 
-    best = candidates_of_text(expression, formats or [], given)[0]
+    splits = parse_splits(split) if split else {}
+    best = candidates_of_text(expression, formats or [], given, splits)[0]
     return best.format_texts, ",".join(best.order)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from fiberscope.errors import InputError
-from fiberscope.graph.compiler.front import notation_of, notation_of_text
+from fiberscope.graph.compiler.front import NOT_SPLIT, notation_of, notation_of_text
 from fiberscope.graph.compiler.lower import lower
 from fiberscope.graph.compiler.orders import Orders
 from fiberscope.graph.compiler.sums import accesses
@@ -18,6 +18,7 @@ from fiberscope.graph.cost import Estimate, Inestimable, TensorStatistics, estim
 from fiberscope.graph.execution import prepare
 from fiberscope.graph.expression import Access, Assignment
 from fiberscope.graph.netlist import Format, Graph
+from fiberscope.graph.splits import Splits, cut_tensor, cut_variables
 from fiberscope.graph.storage import store
 from fiberscope.report.table import Table
 from workloads.tensor import SparseTensor
@@ -55,6 +56,7 @@ def candidates(
     formats: Mapping[str, Format],
     tensors: Mapping[str, SparseTensor],
     restored: Collection[str] = (),
+    splits: Splits = NOT_SPLIT,
 ) -> list[Candidate]:
     """All orders that can be taken, the one that is expected to take the fewest cycles first.
 
@@ -63,18 +65,22 @@ def candidates(
         formats: of its tensors.
         tensors: the operands, by name.
         restored: operands that may be stored with their levels in another order, as the loops ask.
+        splits: of a variable in chunks the coordinates of one; tensors that have it are stored as loops ask.
 
     Raises:
         InputError: no order has a graph and an estimate; with the reason of the last one.
     """
     known: dict[tuple[str, Format], TensorStatistics] = {}
     found, reason = [], "it has no loops"
-    for order, stored in _orders(assignment, formats, restored):
+    variables = {one.tensor: one.variables for one in accesses(assignment.expression)}
+    cut = {name: cut_tensor(one, variables[name], splits) for name, one in tensors.items()}
+    for order, stored in _orders(assignment, formats, restored, splits):
         try:
-            notation = notation_of(assignment, stored, order)
+            notation = notation_of(assignment, stored, order, splits=splits)
             graph = lower([notation.assignment], notation.formats, order)
-            statistics = {name: _statistics(name, notation.formats[name], tensors, known) for name in tensors}
-            found.append(Candidate(order, notation.formats, graph, estimate(graph, statistics)))
+            graph.splits = dict(splits)
+            statistics = {name: _statistics(name, notation.formats[name], cut, known) for name in cut}
+            found.append(Candidate(order, stored, graph, estimate(graph, statistics)))
         except (InputError, Inestimable) as error:
             reason = str(error)
     if not found:
@@ -83,7 +89,12 @@ def candidates(
 
 
 def candidates_of_text(
-    text: str, formats: Iterable[str], given: Mapping[str, object], *, exact: bool = False
+    text: str,
+    formats: Iterable[str],
+    given: Mapping[str, object],
+    splits: Splits = NOT_SPLIT,
+    *,
+    exact: bool = False,
 ) -> list[Candidate]:
     """The same of an expression and operands as ``fiberscope.graph.run`` takes them.
 
@@ -98,7 +109,7 @@ def candidates_of_text(
     tensors = {name: operand.stored.entries() for name, operand in ready.operands.items()}
     entries = (entry for one in texts for entry in one.split(","))
     free = {entry.partition(":")[0].strip() for entry in entries if entry.count(":") == 1}
-    return candidates(notation.assignment, notation.formats, tensors, free & tensors.keys())
+    return candidates(notation.assignment, notation.formats, tensors, free & tensors.keys(), splits)
 
 
 def candidates_table(found: Sequence[Candidate]) -> Table:
@@ -112,16 +123,17 @@ def candidates_table(found: Sequence[Candidate]) -> Table:
 
 
 def _orders(
-    assignment: Assignment, formats: Mapping[str, Format], restored: Collection[str]
+    assignment: Assignment, formats: Mapping[str, Format], restored: Collection[str], splits: Splits
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Format]]]:
     """Orders of the loops, and how tensors are stored for each; some of them may turn out to be illegal."""
     notation = notation_of(assignment, formats)
-    if not restored:
+    if not restored and not splits:
         orders = Orders(notation.result, notation.operands, notation.expression)
         yield from ((order, notation.formats) for order in orders.legal())
         return
-    moved = [one for one in accesses(assignment.expression) if one.tensor in restored]
-    for order in permutations(notation.order):
+    operands = accesses(assignment.expression)
+    moved = [one for one in operands if one.tensor in restored and not splits.keys() & set(one.variables)]
+    for order in permutations(cut_variables(notation.order, splits)):
         followed = {one.tensor: _followed(one, notation.formats[one.tensor], order) for one in moved}
         yield order, {**notation.formats, **followed}
 

@@ -18,7 +18,7 @@ from fiberscope.graph.expression import Assignment
 from fiberscope.graph.netlist import Format
 from fiberscope.graph.splits import Splits, cut_variables, joined_variables
 
-__all__ = ["cascade_of", "notation_of", "notation_of_text"]
+__all__ = ["NOT_SPLIT", "cascade_of", "notation_of", "notation_of_text"]
 
 Stored = Mapping[str, Format]
 NOT_SPLIT: Splits = MappingProxyType({})

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fiberscope.errors import InputError
-from fiberscope.graph import run
+from fiberscope.graph import compile_expression, run
 from fiberscope.graph.compiler.choice import candidates, candidates_of_text
 from fiberscope.graph.compiler.language import parse
 from fiberscope.graph.netlist import format_of
@@ -61,6 +61,17 @@ def test_operands_come_as_a_run_takes_them():
     assert len(found) == 6
     stored = candidates_of_text(PRODUCT, ["X:ss,B:ss:01,C:ss:10"], given)
     assert {one.order for one in stored} == {("i", "j", "k"), ("j", "i", "k")}
+
+
+def test_loops_over_chunks_are_ordered_too():
+    made = candidates(parse(PRODUCT), SPARSE, operands(), splits={"k": 8})
+    assert {("i", "k_0", "k_1", "j"), ("k_0", "i", "k_1", "j")} < {one.order for one in made}
+    best = made[0]
+    again = compile_expression(PRODUCT, best.format_texts, best.order, split="k:8")
+    assert again.graph == best.graph
+    report = run(best.graph, operands(), {"depth": 0})
+    assert report.verification.passed
+    assert best.expected.cycles == pytest.approx(report.cycles, rel=0.1)
 
 
 def test_what_has_no_estimate_is_refused_with_the_reason():
