@@ -21,6 +21,7 @@ from fiberscope.graph.cost.expected import (
 from fiberscope.graph.cost.statistics import LevelStatistics, TensorStatistics
 from fiberscope.graph.nests import Nests, accumulated, drops_empty, in_order, nests_of
 from fiberscope.graph.netlist import Graph, Node
+from fiberscope.graph.storage import words_of
 
 __all__ = ["Estimate", "Inestimable", "estimate"]
 
@@ -86,6 +87,7 @@ class _Walk:
         self._graph, self._statistics = graph, dict(statistics)
         self._nests: Nests = nests_of(graph)
         self.streams: dict[tuple[str, str], Expected] = {}
+        self._bits: dict[str, Expected] = {}  # by the block that makes words, the coordinates in them
         self.work: dict[str, float] = {}
         self.ends: dict[str, float] = {}
 
@@ -126,7 +128,9 @@ class _Walk:
 
     def _written(self, writers: Mapping[int, Node], dimensions: Sequence[int]) -> LevelStatistics:
         """The level of the last of these dimensions, from the stream of its coordinates."""
-        stream = self._graph.feeding(writers[dimensions[-1]], "crd")
+        writer = writers[dimensions[-1]]
+        words = self._graph.feeding(writer, "bv")
+        stream = self._graph.feeding(self._graph.nodes[words.source] if words else writer, "crd")
         assert stream is not None
         crd = self.streams[stream.source, stream.output]
         spread = {dimension: crd.spread[writers[dimension]["index"]] for dimension in dimensions}
@@ -135,10 +139,36 @@ class _Walk:
     def _fiberlookup(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         references = fed.get("ref", ROOT)
         if node["format"] == "bitvector":
-            raise Inestimable(f"{node} makes words of bits, which are not estimated")
+            self._bits[node.name] = made = self._scanned(node, references)
+            words = _words(references, words_of(_size(made, node)))
+            return {"crd": words, "ref": words}
         dense = node["format"] == "dense"
         made = self._whole(node, references) if dense else self._scanned(node, references)
         return {"crd": made, "ref": made}
+
+    def _bvexpand(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        words = self._graph.feeding(node, "bv")
+        assert words is not None
+        made = self._bits[words.source]
+        self.work[node.name] = _by_bit(made, fed["bv"], _size(made, node))
+        return {"crd": made, "ref": made}
+
+    def _bvintersect(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        sources = [stream.source for stream in self._graph.streams_into(node) if stream.kind == "bv"]
+        made = intersected([self._bits[source] for source in sources], node["index"])
+        self._bits[node.name] = made
+        self.work[node.name] = _by_bit(made, fed["bv[0]"], _size(made, node))
+        return {"bv": fed["bv[0]"], "ref[0]": made, "ref[1]": made}
+
+    def _bitvector(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        """Words up to that of the last bit of each fiber, which lies as far as the last of so many draws."""
+        crd = fed["crd"]
+        bits = crd.count / crd.filled if crd.filled else 0.0
+        last = _size(crd, node) * bits / (bits + 1)
+        filled = Expected(crd.filled, crd.filled_spread, crd.parent)
+        words = _words(filled, words_of(int(last)))
+        self.work[node.name] = crd.tokens + words.count
+        return {"bv": Expected(words.count, words.spread, crd.parent, crd.filled, crd.filled_spread)}
 
     def _whole(self, node: Node, references: Expected) -> Expected:
         """All coordinates for each of these references."""
@@ -266,6 +296,24 @@ class _Walk:
 
     def _fiberwrite(self, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {}
+
+
+def _size(crd: Expected, node: Node) -> int:
+    """How many coordinates there are of a block's variable."""
+    return len(crd.spread[node["index"]])
+
+
+def _words(fibers: Expected, each: int) -> Expected:
+    """So many words for each of these fibers."""
+    count = fibers.count * each
+    return Expected(count, scaled(fibers.spread, count), fibers, fibers.count, fibers.spread)
+
+
+def _by_bit(made: Expected, words: Expected, size: int) -> float:
+    """Cycles for all bits of words, of which those without any take one too, if bits are spread evenly."""
+    wide = size / words_of(size)
+    full = min(1.0, made.count / (words.count * wide)) if words.count * wide else 0.0
+    return made.tokens + words.count * float((1 - full) ** wide)
 
 
 def _collects_all(node: Node) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fiberscope.graph.netlist import Format
-from fiberscope.graph.storage import CompressedLevel, StoredTensor
+from fiberscope.graph.storage import DenseLevel, StoredTensor
 from workloads.canonical import Integers, Values
 
 __all__ = ["LevelStatistics", "TensorStatistics", "statistics_of"]
@@ -61,9 +61,7 @@ def statistics_of(tensor: StoredTensor) -> TensorStatistics:
             d: np.bincount(column, minlength=tensor.shape[d]).astype(np.float64)
             for d, column in zip(dimensions, columns, strict=True)
         }
-        filled = (
-            len(np.unique(owners)) if isinstance(level, CompressedLevel) else min(parents, level.children)
-        )
+        filled = min(parents, level.children) if isinstance(level, DenseLevel) else len(np.unique(owners))
         levels.append(
             LevelStatistics(tensor.shape[dimension], float(len(coordinates)), float(filled), spread)
         )

@@ -8,8 +8,9 @@ import pytest
 from streams.random_graphs import RandomGraph
 
 from fiberscope.errors import InputError
-from fiberscope.graph import read_gv, run
+from fiberscope.graph import compile_expression, read_gv, run
 from fiberscope.graph.blocks import output_port
+from fiberscope.graph.compiler.choice import candidates_of_text
 from fiberscope.graph.cost import estimated, statistics_of
 from fiberscope.graph.execution import prepare
 from fiberscope.graph.expression import accesses_in, expressions_of
@@ -88,6 +89,26 @@ def test_located_levels_are_estimated_too():
     pairs, expected, report = both(graph, operands)
     assert token_error(pairs) < 1e-9
     assert expected.cycles == pytest.approx(report.cycles, rel=0.06)
+
+
+SQUARE = {name: f"sam-random:shape=100x100,sparsity=0.95,seed={seed}" for seed, name in enumerate("BC")}
+
+
+@pytest.mark.parametrize("letters", ["ss", "sb", "bs", "bb", "db"])
+@pytest.mark.parametrize("text", ["B(i,k) * C(k,j)", "B(i,j) * C(i,j)", "B(i,j) + C(i,j)"])
+def test_bit_vectors_are_estimated_as_compressed_levels_are(text, letters):
+    graph = compile_expression(f"X(i,j) = {text}", [f"X:sb,B:{letters},C:{letters}"]).graph
+    pairs, expected, report = both(graph, SQUARE)
+    assert token_error(pairs) < 0.02
+    assert expected.cycles == pytest.approx(report.cycles, rel=0.03)
+
+
+def test_an_order_is_chosen_for_bit_vectors():
+    given = {name: text.replace("100x100", "40x40") for name, text in SQUARE.items()}
+    found = candidates_of_text("X(i,j) = B(i,k) * C(k,j)", ["X:bb,B:bb,C:bb"], given)
+    cycles = [run(one.graph, given).cycles for one in found]
+    assert len(found) == 6
+    assert cycles[0] == min(cycles)
 
 
 def drawn(seed):
