@@ -39,8 +39,8 @@ Formats = Annotated[
     typer.Option(
         "--format",
         metavar="NAME:LETTERS[:LEVELS],...",
-        help="How tensors are stored: s compressed, d dense; with C:ss:10 columns first. Dense without it; "
-        "repeatable.",
+        help="How tensors are stored: s compressed, d dense, b bit vectors; with C:ss:10 columns first. "
+        "Dense without it; repeatable.",
     ),
 ]
 Order = Annotated[
