@@ -16,6 +16,9 @@ from fiberscope.rtl.options import Folder, Simulator
 __all__ = ["export", "rtl"]
 
 _ValueBits = Annotated[int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Of every value.")]
+_Points = Annotated[
+    int, typer.Option("--points", min=2, max=4096, metavar="N", help="That an accumulator holds.")
+]
 _Area = Annotated[bool, typer.Option("--area/--no-area", help="Measure each block by Yosys.")]
 
 
@@ -28,6 +31,7 @@ def export(
     config: Config = None,
     exact: Exact = False,
     value_bits: _ValueBits = 32,
+    points: _Points = 64,
     output: Folder = Path("build"),
 ) -> None:
     """Write a graph as Verilog, with memories as large as its tensors, and the words that fill them.
@@ -48,7 +52,7 @@ def export(
     parameters = configured(parse_settings(settings or []), config)
     name, graph = named_graph(source, formats, order)
     machine = machine_of(prepare(graph, tensors_by_name(tensors), exact=exact), parameters)
-    made = verilog_of(machine, module_name(name), value_bits)
+    made = verilog_of(machine, module_name(name), value_bits, points)
     make_folder(output)
     for path in write_verilog(made, name, output):
         print(f"Written: {path}")
@@ -61,6 +65,7 @@ def rtl(
     order: Order = "",
     settings: Settings = None,
     value_bits: _ValueBits = 32,
+    points: _Points = 64,
     simulator: Simulator = "icarus",
     area: _Area = True,
     output: Folder = Path("build/graph"),
@@ -86,11 +91,9 @@ def rtl(
     from hw.rtl.tools.simulator import FailedBenchError, HdlError
 
     given = tensors_by_name(tensors) or drawn(graph)
-    asked = parse_settings(settings or [])
+    asked, sizes = parse_settings(settings or []), {"value_bits": value_bits, "points": points}
     try:
-        done = cosimulated(
-            name, graph, given, asked, value_bits=value_bits, simulator=simulator, folder=output
-        )
+        done = cosimulated(name, graph, given, asked, **sizes, simulator=simulator, folder=output)
         tables = [area_table(done.verilog)] if area else []
     except FailedBenchError as failed:
         print(failed, file=sys.stderr)

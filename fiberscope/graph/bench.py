@@ -19,7 +19,7 @@ async def the_module_is_the_graph(dut: Any) -> None:  # noqa: ANN401  (cocotb's 
     """Fails where a stream of the module is not that of the event model, token by token."""
     order = read_order()
     machine = machine_of(prepare(order["graph"], order["tensors"]), configured(order["settings"]))
-    graph = verilog_of(machine, order["module"], order["value_bits"])
+    graph = verilog_of(machine, order["module"], order["value_bits"], order["points"])
     expected = of_machine(machine)
 
     def run() -> Any:  # noqa: ANN401  (of cocotb's thread)

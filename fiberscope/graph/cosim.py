@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fiberscope.errors import InputError
 from fiberscope.graph.execution import configured, prepare
+from fiberscope.graph.machine import GraphMachine
 from fiberscope.graph.netlist import Graph
 from fiberscope.graph.transcript import of_machine
-from fiberscope.graph.verilog import GraphVerilog, machine_of, module_name, verilog_of, write_verilog
+from fiberscope.graph.verilog import GraphVerilog, machine_of, module_name, plain, verilog_of, write_verilog
 from fiberscope.graph.write import write_gv
 from fiberscope.report.files import make_folder
 from fiberscope.report.table import Table
@@ -56,6 +58,7 @@ def cosimulated(
     settings: Mapping[str, object],
     *,
     value_bits: int,
+    points: int,
     simulator: str,
     folder: Path,
 ) -> Cosimulated:
@@ -67,22 +70,24 @@ def cosimulated(
         tensors: as the command line has them; a bench in a process of its own loads them again.
         settings: of the run.
         value_bits: of every value.
+        points: that an accumulator holds.
         simulator: ``icarus`` or ``verilator``.
         folder: for all that is written.
 
     Raises:
-        InputError: the graph has no Verilog, or a tensor cannot be had.
+        InputError: the graph has no Verilog, a tensor cannot be had, or an accumulator has too few places.
         FailedBenchError: a token came in another cycle, or another one came.
         HdlError: a tool is missing, or it complains.
     """
     machine = machine_of(prepare(graph, tensors), configured(settings))
-    made, module = verilog_of(machine, module_name(name), value_bits), module_name(name)
+    made, module = verilog_of(machine, module_name(name), value_bits, points), module_name(name)
     make_folder(folder)
     file = folder / f"{name}.gv"
     write_gv(graph, file)
     files = (file, *write_verilog(made, name, folder))
     lint(files[1], module, folder, GRAPH_WAIVERS)
     taken = of_machine(machine)
+    _check_places(machine, points)
     tokens = sum(len(stream) for name, stream in taken.items() if ".root" not in name)
     order = {
         "graph": str(file.resolve()),
@@ -90,11 +95,23 @@ def cosimulated(
         "settings": dict(settings),
         "module": module,
         "value_bits": value_bits,
+        "points": points,
         "tokens": tokens,
     }
     ports = made.composition.without_status().interface()
     run(Bench((files[1],), module, (ports,), "fiberscope.graph.bench", order, folder / "bench"), simulator)
     return Cosimulated(made, machine.kernel.cycle, tokens, files)
+
+
+def _check_places(machine: GraphMachine, points: int) -> None:
+    """Refuse accumulators that hold fewer points than the event model's held at once."""
+    for block in machine.blocks.values():
+        held = block.counters().get("most_held", 0)
+        if held > points:
+            raise InputError(
+                f"{plain(block.name)} holds {held} points at once and has places for {points}; "
+                f"--points {held} gives it as many"
+            )
 
 
 def area_table(verilog: GraphVerilog) -> Table:

@@ -6,13 +6,14 @@ reader takes, as cycle, kind, payload and value. Cycles count from that of the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from fiberscope.errors import InputError
 from fiberscope.graph.machine import GraphMachine
-from fiberscope.graph.verilog import GraphVerilog
+from fiberscope.graph.verilog import GraphVerilog, plain
 from hw.rtl.kit.backend import Backend
 from hw.rtl.kit.interface import Stream, Token
-from hw.rtl.streams.memory import LOAD, fill
+from hw.rtl.streams.memory import LOAD, OVERFLOW, fill
 from hw.streams.tokens import DATA, DONE
 
 Taken = tuple[int, int, int, float]  # cycle, kind, payload or level, value
@@ -24,7 +25,8 @@ ROOT = (Token(DATA, 0, 0, 0.0), Token(DONE, 0, 0, 0.0))
 
 def of_machine(machine: GraphMachine) -> Transcript:
     """Run the event model to its end, watching the channels between its blocks."""
-    named = {channel.name.partition(".")[2]: channel for channel in machine.kernel.channels()}
+    ends = {channel: channel.name.rpartition(".") for channel in machine.kernel.channels()}
+    named = {f"{plain(block)}.{port}": channel for channel, (block, _, port) in ends.items()}
     found: dict[str, list[Taken]] = {name: [] for name in named}
     running = True
     while running:
@@ -41,12 +43,16 @@ def of_module(graph: GraphVerilog, backend: Backend, cycles: int) -> tuple[Trans
     """Fill the memories of a module that is watched, and run so many cycles; also what it stores.
 
     A root's source offers the reference, then done, each until it is taken.
+
+    Raises:
+        InputError: an accumulator has no place for a point.
     """
     interface = graph.composition.interface()
     fill(backend, interface, graph.loads)
     places = {name: place for place, name in enumerate(backend.signals())}
     inputs = [(name, stream) for name in graph.names.values() for stream in _inputs(graph, name)]
     stores = [stream for stream in interface.streams if stream.label.endswith("_store")]
+    overflows = [stream for stream in interface.streams if stream.label.endswith(f"_{OVERFLOW}")]
     roots = {stream: 0 for stream in interface.streams if stream.label.endswith("_root")}
     found: dict[str, list[Taken]] = {f"{name}.{stream.label}": [] for name, stream in inputs}
     stored: Stores = {stream.label: {} for stream in stores}
@@ -56,6 +62,7 @@ def of_module(graph: GraphVerilog, backend: Backend, cycles: int) -> tuple[Trans
         backend.cycle()
         wires = {**backend.words.driven(), **backend.words.seen()}
         roots = {stream: sent + stream.moves(wires) for stream, sent in roots.items()}
+        _refuse_overflow(overflows, wires)
         for stream in filter(lambda stream: stream.moves(wires), stores):
             control, address, word, value = stream.decode(wires)
             stored[stream.label][control, address] = word or value
@@ -72,6 +79,13 @@ def _inputs(graph: GraphVerilog, name: str) -> list[Stream]:
     """The streams that a block reads from others."""
     streams = graph.composition.parts[name].interface.streams
     return [stream for stream in streams if stream.direction == "input" and stream.label != LOAD]
+
+
+def _refuse_overflow(overflows: Sequence[Stream], wires: Mapping[str, int]) -> None:
+    for stream in overflows:
+        if wires[stream.wire("valid")]:
+            name = stream.label.removesuffix(f"_{OVERFLOW}")
+            raise InputError(f"{name} has no place for a point; --points gives it more")
 
 
 def _offer(backend: Backend, stream: Stream, sent: int) -> None:

@@ -10,15 +10,27 @@ from pathlib import Path
 from fiberscope.errors import InputError
 from fiberscope.graph.blocks import input_port, output_port
 from fiberscope.graph.execution import Prepared
+from fiberscope.graph.expression import ACCUMULATORS
 from fiberscope.graph.machine import GraphMachine
 from fiberscope.graph.netlist import Node
 from fiberscope.graph.settings import GraphParameters
 from fiberscope.report.files import write_text
 from hw.rtl.kit.interface import Token
 from hw.rtl.kit.wrapper import Composition, Part, hierarchical
-from hw.rtl.streams import dropper, fiber_reducer, joiner, repeater, scanner, values, writer
+from hw.rtl.streams import (
+    accumulators,
+    dropper,
+    fiber_reducer,
+    joiner,
+    repeater,
+    scanner,
+    stop_dropper,
+    values,
+    writer,
+)
 from hw.rtl.streams.netlist import netlist
 from hw.rtl.streams.tokens import LEVEL_BITS
+from hw.streams.accumulators import MatrixReduce, VectorReduce
 from hw.streams.alu import Alu
 from hw.streams.arrays import ArrayLoad
 from hw.streams.block import StreamBlock
@@ -27,12 +39,23 @@ from hw.streams.coordinate_dropper import CoordinateDropper
 from hw.streams.join import Intersect, Union
 from hw.streams.reduce import FiberReduce, ScalarReduce
 from hw.streams.repeater import Repeater, RepeatSignalGenerator
+from hw.streams.tensor_reduce import TensorReduce
 from hw.streams.tokens import CRD
 from hw.streams.writers import CompressedWriter, ValuesWriter
 
-__all__ = ["VALUE_BITS", "GraphVerilog", "machine_of", "module_name", "verilog_of", "write_verilog"]
+__all__ = [
+    "POINTS",
+    "VALUE_BITS",
+    "GraphVerilog",
+    "machine_of",
+    "module_name",
+    "plain",
+    "verilog_of",
+    "write_verilog",
+]
 
 VALUE_BITS = 32
+POINTS = 64
 WRITTEN = 1 << 16  # the most words that a writer's memory has
 
 Loads = Mapping[str, list[Token]]
@@ -88,13 +111,16 @@ def module_name(text: str) -> str:
     return f"graph_{re.sub(r'[^0-9A-Za-z]+', '_', text)}"
 
 
-def verilog_of(machine: GraphMachine, module: str, value_bits: int = VALUE_BITS) -> GraphVerilog:
+def verilog_of(
+    machine: GraphMachine, module: str, value_bits: int = VALUE_BITS, points: int = POINTS
+) -> GraphVerilog:
     """The Verilog of a graph, with memories as large as its tensors.
 
     Args:
         machine: the graph with its tensors, not run; channels are as deep as its own.
         module: the name of the module.
         value_bits: of every value, a whole number in two's complement; what does not fit a result is lost.
+        points: that an accumulator holds; more leave at its port ``overflow``.
 
     Raises:
         InputError: naming the first block that has no twin, or value that is no such number.
@@ -103,8 +129,8 @@ def verilog_of(machine: GraphMachine, module: str, value_bits: int = VALUE_BITS)
         raise InputError(
             f"{module}: Verilog has the timing of hardware; leave out --set timing, depth=0 and quirks"
         )
-    names = {node.name: _plain(machine.blocks[node.name]) for node in machine.nodes}
-    makers = _Makers(_payload_bits(machine), value_bits)
+    names = {node.name: plain(machine.blocks[node.name].name) for node in machine.nodes}
+    makers = _Makers(_payload_bits(machine), value_bits, points)
     parts = {names[node.name]: makers.part(node, machine.blocks[node.name]) for node in machine.nodes}
     loads = {
         f"{names[node.name]}_load": words
@@ -116,7 +142,13 @@ def verilog_of(machine: GraphMachine, module: str, value_bits: int = VALUE_BITS)
         if stream.source in names and stream.target in names:
             source, target = machine.graph.nodes[stream.source], machine.graph.nodes[stream.target]
             end = f"{names[source.name]}.{output_port(source, stream.output)}"
-            readers.setdefault(end, []).append(f"{names[target.name]}.{input_port(target, stream.input)}")
+            reader = f"{names[target.name]}.{input_port(target, stream.input)}"
+            if target.type in ACCUMULATORS:  # behind a dropper of stops, as in the machine
+                name = plain(f"{machine.blocks[target.name].name}.{stream.input}_points")
+                names[f"{target.name}.{stream.input}"], parts[name] = name, makers.dropper(stream.kind)
+                readers[f"{name}.out_stream"] = [reader]
+                reader = f"{name}.in_stream"
+            readers.setdefault(end, []).append(reader)
     fed = {reader for ends in readers.values() for reader in ends}
     roots = [
         f"{name}.in_ref" for name, part in parts.items() if _begins(part) and f"{name}.in_ref" not in fed
@@ -133,8 +165,9 @@ def write_verilog(made: GraphVerilog, name: str, folder: Path) -> tuple[Path, Pa
     return files
 
 
-def _plain(block: StreamBlock) -> str:
-    return block.name.partition(".")[2]
+def plain(block: str) -> str:
+    """What a block of the machine, of this name, is called in the module."""
+    return re.sub(r"\W+", "_", block.partition(".")[2])
 
 
 def _begins(part: Part) -> bool:
@@ -160,10 +193,12 @@ class _Makers:
     Args:
         payload: bits of all coordinates and references.
         value: bits of all values.
+        points: that an accumulator holds.
     """
 
-    def __init__(self, payload: int, value: int) -> None:
+    def __init__(self, payload: int, value: int, points: int) -> None:
         self._payload, self._value = payload, value
+        self._sums = (points, payload, value, value)
         self._kinds: Mapping[type[StreamBlock], Callable[..., Part]] = {
             CompressedScanner: self._scanner,
             RepeatSignalGenerator: lambda _: Part(
@@ -182,6 +217,9 @@ class _Makers:
             FiberReduce: lambda _: Part(
                 fiber_reducer.BLOCK, fiber_reducer.FiberReducerParameters(payload, value, value)
             ),
+            VectorReduce: lambda _: self._sparse(1),
+            MatrixReduce: lambda _: self._sparse(2),
+            TensorReduce: self._tensor,
             CoordinateDropper: self._dropper,
             CompressedWriter: lambda _: Part(
                 writer.COMPRESSED, writer.CompressedWriterParameters(WRITTEN, WRITTEN, payload)
@@ -232,12 +270,25 @@ class _Makers:
 
     def _alu(self, block: Alu) -> Part:
         if block.operation not in values.OPERATIONS:
-            raise InputError(f"{_plain(block)}: {block.operation} has no Verilog")
+            raise InputError(f"{plain(block.name)}: {block.operation} has no Verilog")
         return Part(values.ALU, values.AluParameters(block.operation, self._value, self._value))
 
     def _reducer(self, block: ScalarReduce) -> values.ScalarReducerParameters:
         empty = "drop" if block.drops else "keep"
         return values.ScalarReducerParameters("sum", empty, self._value, self._value)
+
+    def _sparse(self, order: int) -> Part:
+        return Part(accumulators.SPARSE, accumulators.SparseAccumulatorParameters(*self._sums, order))
+
+    def _tensor(self, block: TensorReduce) -> Part:
+        parameters = accumulators.TensorAccumulatorParameters(*self._sums, block.ways, block.kept)
+        return Part(accumulators.TENSOR, parameters)
+
+    def dropper(self, kind: str) -> Part:
+        """The dropper of stops of a stream of this kind, in front of an accumulator."""
+        carries = stop_dropper.VALUES if kind == "val" else stop_dropper.COORDINATES
+        parameters = stop_dropper.StopDropperParameters(carries, self._payload, self._value)
+        return Part(stop_dropper.BLOCK, parameters)
 
     def _dropper(self, block: CoordinateDropper) -> Part:
         inner = dropper.COORDINATES if block.carries == CRD else dropper.VALUES

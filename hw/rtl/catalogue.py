@@ -31,7 +31,17 @@ from hw.rtl import (
     touched,
 )
 from hw.rtl.kit.block import RtlBlock
-from hw.rtl.streams import dropper, fiber_reducer, joiner, repeater, scanner, stop_dropper, values, writer
+from hw.rtl.streams import (
+    accumulators,
+    dropper,
+    fiber_reducer,
+    joiner,
+    repeater,
+    scanner,
+    stop_dropper,
+    values,
+    writer,
+)
 
 BLOCKS: Mapping[str, RtlBlock] = {
     block.name: block
@@ -72,6 +82,8 @@ BLOCKS: Mapping[str, RtlBlock] = {
         values.ALU,
         values.REDUCER,
         fiber_reducer.BLOCK,
+        accumulators.SPARSE,
+        accumulators.TENSOR,
         dropper.BLOCK,
         stop_dropper.BLOCK,
         writer.COMPRESSED,

@@ -26,6 +26,8 @@ cdef class Accumulator(StreamBlock):
     cdef readonly long elements
     cdef readonly long merged
     cdef readonly long most_points
+    cdef readonly long held
+    cdef readonly long most_held
     cdef public Channel in_crd_outer
     cdef public Channel in_crd_inner
     cdef public Channel in_val

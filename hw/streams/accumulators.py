@@ -37,7 +37,8 @@ class Accumulator(StreamBlock):
     without stops, before its coordinates if these have to wait.
 
     Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, sums; ``merged``, those of
-    more than one point; ``most_points`` of a sum.
+    more than one point; ``most_points`` of a sum; ``most_held``, sums that had not left at once, as many as
+    hardware needs places.
 
     Args:
         name: instance name.
@@ -56,7 +57,7 @@ class Accumulator(StreamBlock):
         output_stream("out_crd_inner", CRD),
         output_stream("out_val", VAL),
     )
-    COUNTERS = ("points", "elements", "merged", "most_points")
+    COUNTERS = ("points", "elements", "merged", "most_points", "most_held")
 
     in_crd_outer: Channel
     in_crd_inner: Channel
@@ -83,6 +84,8 @@ class Accumulator(StreamBlock):
         self.elements = 0
         self.merged = 0
         self.most_points = 0
+        self.held = 0  # sums that have not left
+        self.most_held = 0
 
     def elaborate(self) -> None:
         """Fetch the streams."""
@@ -91,6 +94,7 @@ class Accumulator(StreamBlock):
 
     def update(self, now: int) -> int:
         """Take a point, read a sum, and send one."""
+        self.most_held = max(self.most_held, self.held)
         missing = None if self.ended else self._missing()
         if not self.ended and missing is None:
             self._take(now)
@@ -135,6 +139,7 @@ class Accumulator(StreamBlock):
         hits = self.sums.add(inner, value)
         self.points += 1
         self.elements += hits == 1
+        self.held += hits == 1
         self.merged += hits == 2
         self.most_points = max(self.most_points, hits)
 
@@ -183,6 +188,7 @@ class Accumulator(StreamBlock):
             self.out_val.push(sent, 1 if sent == STOP and kind == DONE else 0, value if sent == DATA else 0.0)
         if sent != STOP:
             self.waiting.drop(POINT)
+        self.held -= sent == DATA
         return self.finish(now) if sent == DONE else self.busy(now + 1)
 
     def refuse(self, now: int, fault: str) -> NoReturn:

@@ -26,7 +26,8 @@ class TensorReduce(StreamBlock):
     complete leave: a cycle a sum, and one for the stops in front of it where a fiber has ended. At the end
     come the last stops, then done.
 
-    Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, sums.
+    Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, sums; ``most_held`` of these
+    at once, as many as hardware needs places.
 
     Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of any n. ``VectorReduce`` and ``MatrixReduce`` are
     those of two coordinates that the public simulator has; this one has no quirks.
@@ -42,7 +43,7 @@ class TensorReduce(StreamBlock):
         SimulationError: in the run, if the tokens are no point, or the sorted coordinates decrease.
     """
 
-    COUNTERS = ("points", "elements")
+    COUNTERS = ("points", "elements", "most_held")
 
     in_crd: list[Channel]
     in_val: Channel
@@ -66,6 +67,7 @@ class TensorReduce(StreamBlock):
         self.closed = False  # and the last stops have been sent
         self.points = 0
         self.elements = 0
+        self.most_held = 0
 
     def own_ports(self) -> tuple[Port, ...]:
         """The ports for so many coordinates."""
@@ -91,6 +93,7 @@ class TensorReduce(StreamBlock):
 
     def update(self, now: int) -> int:
         """Take a point, and send what is next of a sum."""
+        self.most_held = max(self.most_held, len(self.sums) + len(self.complete))
         missing = None if self.ended else self._missing()
         if self.closed:
             self.send_control(DONE, 0)

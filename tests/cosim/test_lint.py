@@ -61,6 +61,8 @@ SMALLEST = {
     "alu": {"value_bits": 1, "result_bits": 1},
     "scalar_reducer": {"value_bits": 1, "sum_bits": 1},
     "fiber_reducer": {"coordinate_bits": 4, "value_bits": 1, "sum_bits": 1},
+    "sparse_accumulator": {"points": 2, "coordinate_bits": 4, "value_bits": 1, "sum_bits": 1},
+    "tensor_accumulator": {"ways": 1, "points": 2, "coordinate_bits": 4, "value_bits": 1, "sum_bits": 1},
     "stop_dropper": {"coordinate_bits": 4},
     "coordinate_dropper": {"coordinate_bits": 4},
     "compressed_writer": {"fibers": 1, "elements": 1, "coordinate_bits": 4},

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from hw.rtl.kit.backend import Backend
     from hw.rtl.kit.interface import Interface, Token
 
-__all__ = ["LOAD", "STORE", "Memory", "fill", "level_words", "value_words"]
+__all__ = ["LOAD", "OVERFLOW", "STORE", "Memory", "fill", "level_words", "value_words"]
 
 # Ports of modules alone, by which a memory is filled, or what is written is given to one.
 LOAD, STORE = "load", "store"
+OVERFLOW = "overflow"  # where that leaves for which an accumulator has no place
 
 
 class Memory:

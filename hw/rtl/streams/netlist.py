@@ -5,7 +5,7 @@
 A stream with one consumer is a channel. One with several is a fork and a channel for each of them, one with
 none a fork that takes every token away. The module's own ports have a block's name before them: ``root``
 where a tensor's first block gets its reference, ``load`` for a memory that is read, ``store`` for one that is
-written.
+written, ``overflow`` for what an accumulator has no place for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hw.rtl.kit.interface import Stream
 from hw.rtl.kit.wrapper import Composition, Link, Part
 from hw.rtl.streams import fork
 from hw.rtl.streams.fork import forking
-from hw.rtl.streams.memory import LOAD, STORE
+from hw.rtl.streams.memory import LOAD, OVERFLOW, STORE
 
 __all__ = ["netlist"]
 
@@ -47,7 +47,7 @@ def netlist(
     links: list[Link] = []
     for name, block in blocks.items():
         for stream in block.interface.streams:
-            if stream.label in (LOAD, STORE):
+            if stream.label in (LOAD, OVERFLOW, STORE):
                 exports[f"{name}_{stream.label}"] = f"{name}.{stream.label}"
             elif stream.direction == "output":
                 readers = consumers.get(f"{name}.{stream.port[0]}", ())

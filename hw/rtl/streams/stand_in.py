@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hw.rtl.kit.adapter import Adapter
 from hw.rtl.kit.interface import Interface
-from hw.rtl.streams.memory import LOAD, STORE
+from hw.rtl.streams.memory import LOAD, OVERFLOW, STORE
 from hw.streams.output import COUNTED
 from hw.streams.tokens import DONE
 from sim import ANY, Input, Output
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # A component is made with what it reads, and keeps what it writes.
 LOAD_PORT = Input(LOAD, ANY, optional=True)
 STORE_PORT = Output(STORE, ANY, optional=True)
+OVERFLOW_PORT = Output(OVERFLOW, ANY, optional=True)
 
 
 class StreamStandIn(Adapter):

@@ -14,6 +14,7 @@ import pyrtl
 
 from hw.rtl.kit.interface import Content, Field, Stream
 from hw.rtl.kit.twin import InputStream, OutputStream, Signal, Streams, named, unless
+from hw.rtl.streams.memory import OVERFLOW
 from hw.streams.tokens import DATA, DONE, EMPTY, STOP
 
 KIND_BITS = 2
@@ -80,7 +81,8 @@ class Head:
 
 def room_in(between: Streams) -> Signal:
     """Whether every output has space: without, a block of the stream machine does nothing."""
-    return named("room", reduce(and_, [stream.ready for stream in between.outputs.values()]))
+    ready = [stream.ready for label, stream in between.outputs.items() if label != OVERFLOW]
+    return named("room", reduce(and_, ready))
 
 
 def kind_of(data: Signal, stop: Signal, done: Signal) -> Signal:

@@ -10,6 +10,7 @@ pytest.importorskip("pyrtl")
 
 from fiberscope import cli
 from fiberscope.errors import InputError
+from fiberscope.graph import compile_expression
 from fiberscope.graph.execution import configured, prepare
 from fiberscope.graph.transcript import of_machine, of_module
 from fiberscope.graph.verilog import machine_of, verilog_of
@@ -55,6 +56,20 @@ def test_the_module_is_the_graph_token_by_token_and_cycle_by_cycle(name, depth):
     assert sum(map(len, found.values())) > 100
     (values,) = [words for port, words in stored.items() if "vals" in port]
     assert list(values.values()) == list(model.result()["x" if name == "spmv" else "X"].values)
+
+
+def test_an_accumulator_is_its_event_model():
+    compiled = compile_expression("x(j) = B(i,j)", ["x:s,B:ss"], ("i", "j"))
+    operands = {"B": drawn((5, 4), np.random.default_rng(4))}
+    model = machine_of(prepare(compiled.graph, operands), configured({}))
+    graph, cramped = (verilog_of(model, "sums", points=points) for points in (4, 2))
+    expected = of_machine(model)
+    found, _stored = of_module(graph, backend(graph, 1), model.kernel.cycle + 20)
+    assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
+    assert found["accumulate.in_val"]
+    assert found["accumulate_val_points.in_stream"]
+    with pytest.raises(InputError, match="accumulate has no place for a point; --points gives it more"):
+        of_module(cramped, backend(cramped, 1), model.kernel.cycle + 20)
 
 
 @pytest.mark.parametrize(

@@ -133,4 +133,10 @@ def test_accumulations_are_counted():
     drawn = [(1, 1, 1.0), (1, 1, 2.0), (1, 1, 3.0), (2, 1, 1.0), (2, 1, 1.0), (2, 5, 1.0)]
     run_streams(block, MATRIX.given({port: list(enumerate(s)) for port, s in streams_of(drawn).items()}), [])
     found = block.counters()
-    assert [found[name] for name in ("points", "elements", "merged", "most_points")] == [6, 3, 2, 3]
+    assert [found[name] for name in ("points", "elements", "merged", "most_points", "most_held")] == [
+        6,
+        3,
+        2,
+        3,
+        3,
+    ]

@@ -29,7 +29,9 @@ class StreamScenario(Scenario):
         parameters = parameters or self.drawn(seed)
         streams = BLOCKS[self.block].interface(parameters).streams
         outputs = [
-            stream.label for stream in streams if stream.direction == "output" and stream.label != "store"
+            stream.label
+            for stream in streams
+            if stream.direction == "output" and stream.label not in ("store", "overflow")
         ]
         return replace(super().pair(seed, parameters, *arguments, **kernel_options), outputs=outputs)
 

@@ -102,6 +102,39 @@ STREAM_BINS = {
         "a value missing": _missing("in_val"),
         "no space behind": _full("out_val"),
     },
+    "sparse_accumulator": {
+        f"sums of order {order}": lambda run, order=order: (
+            run.given.order == order and run.counted("merged") > 8
+        )
+        for order in (1, 2)
+    }
+    | {
+        "all places": lambda run: run.counted("elements") == run.given.points > 1,
+        "many values of a point": lambda run: run.counted("most_points") > 20,
+        "rows": lambda run: run.given.order == 1 and run.counted("out_crd_inner_stops") > 5,
+        "coordinates of 55 bits": lambda run: run.given.coordinate_bits == 55 and run.counted("merged") > 5,
+        "sums of 53 bits": lambda run: run.given.sum_bits == 53 and run.counted("merged") > 10,
+        "an outer coordinate missing": _missing("in_crd_outer"),
+        "an inner coordinate missing": _missing("in_crd_inner"),
+        "a value missing": _missing("in_val"),
+        "no space for outer coordinates": _full("out_crd_outer"),
+        "no space for inner coordinates": _full("out_crd_inner"),
+        "no space for values": _full("out_val"),
+    },
+    "tensor_accumulator": {
+        f"{ways} coordinates": lambda run, ways=ways: run.given.ways == ways and run.counted("elements") > 2
+        for ways in (1, 2, 3, 4, 8)
+    }
+    | {
+        "all places": lambda run: run.counted("elements") == run.given.points > 1,
+        "three sorted": lambda run: run.given.kept == 3 and run.counted("elements") > 3,
+        "coordinates of 55 bits": lambda run: run.given.coordinate_bits == 55 and run.counted("elements") > 5,
+        "sums of 53 bits": lambda run: run.given.sum_bits == 53 and run.counted("elements") > 10,
+        "a coordinate missing": _missing("in_crd"),
+        "a value missing": _missing("in_val"),
+        "no space for coordinates": _full("out_crd0"),
+        "no space for values": _full("out_val"),
+    },
     "stop_dropper": {
         f"stops of {carries}": lambda run, carries=carries: (
             run.given.carries == carries and run.counted("dropped") > 10

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from nested import EMPTY_TOKEN, coordinates, mapped, nested, number, stream
+from nested import DONE_TOKEN, EMPTY_TOKEN, coordinates, mapped, nested, number, stream, value
 from stream_base import LEAVES, StreamScenario
 from stream_values_scenario import values_of
 
+from hw.rtl.streams.accumulators import SparseAccumulatorParameters, TensorAccumulatorParameters
 from hw.rtl.streams.fiber_reducer import FiberReducerParameters
 from hw.rtl.streams.stop_dropper import CARRIES, VALUES, StopDropperParameters
 from hw.streams.tokens import DATA
@@ -63,4 +64,72 @@ STOP_DROPPER = StreamScenario(
 )
 LARGE_STOP_DROPPER = replace(
     STOP_DROPPER, draw=lambda generator: StopDropperParameters(generator.choice(CARRIES), 55, 53)
+)
+
+
+_Accumulator = SparseAccumulatorParameters | TensorAccumulatorParameters
+
+
+def _points(
+    generator: random.Random, ways: int, kept: int, given: _Accumulator, count: int
+) -> list[tuple[int, ...]]:
+    """So many points, no more of them differ than there is room for, whose first coordinates are sorted."""
+    most = (1 << given.coordinate_bits) - 1
+    crds = [0, 1, 2, most, most - 1, *(generator.randrange(most) for _ in range(25))]
+    crds = crds[: generator.choice([2, 4, 8, 30])]
+    pool = [tuple(generator.choice(crds) for _ in range(ways)) for _ in range(given.points)]
+    return sorted((generator.choice(pool) for _ in range(count)), key=lambda point: point[:kept])
+
+
+def _of_points(
+    generator: random.Random, labels: list[str], points: list[tuple[int, ...]], bits: int
+) -> dict[str, list[Token]]:
+    """A stream for each coordinate, and one of values, now and then an N."""
+    most = 1 << bits - 1
+    values = [
+        EMPTY_TOKEN if generator.random() < 0.05 else value(float(generator.randrange(-most, most)))
+        for _ in points
+    ]
+    crds = {
+        label: [*(number(point[way]) for point in points), DONE_TOKEN] for way, label in enumerate(labels)
+    }
+    return crds | {"in_val": [*values, DONE_TOKEN]}
+
+
+def _sparse(generator: random.Random) -> SparseAccumulatorParameters:
+    bits = generator.choice([2, 8, 32, 40])
+    points, order = generator.choice([2, 3, 12, 24]), generator.choice([1, 2])
+    return SparseAccumulatorParameters(points, generator.choice([5, 16, 55]), bits, bits + 10, order)
+
+
+def _pairs(
+    generator: random.Random, given: SparseAccumulatorParameters, count: int = 120
+) -> dict[str, list[Token]]:
+    points = _points(generator, 2, 2 - given.order, given, count)
+    return _of_points(generator, ["in_crd_outer", "in_crd_inner"], points, given.value_bits)
+
+
+def _tensor(generator: random.Random) -> TensorAccumulatorParameters:
+    bits = generator.choice([2, 8, 32, 40])
+    points, ways = generator.choice([2, 3, 12, 24]), generator.choice([1, 2, 3, 4])
+    coordinate_bits, kept = generator.choice([5, 16, 55]), generator.randrange(ways)
+    return TensorAccumulatorParameters(points, coordinate_bits, bits, bits + 10, ways, kept)
+
+
+def _tuples(
+    generator: random.Random, given: TensorAccumulatorParameters, count: int = 90
+) -> dict[str, list[Token]]:
+    points = _points(generator, given.ways, given.kept, given, count)
+    return _of_points(generator, [f"in_crd[{way}]" for way in range(given.ways)], points, given.value_bits)
+
+
+SPARSE_ACCUMULATOR = StreamScenario("sparse_accumulator", _sparse, _pairs, ())
+LARGE_SPARSE_ACCUMULATOR = replace(
+    SPARSE_ACCUMULATOR,
+    draw=lambda generator: SparseAccumulatorParameters(64, 55, 43, 53, generator.choice([1, 2])),
+)
+TENSOR_ACCUMULATOR = StreamScenario("tensor_accumulator", _tensor, _tuples, ())
+LARGE_TENSOR_ACCUMULATOR = replace(
+    TENSOR_ACCUMULATOR,
+    draw=lambda generator: TensorAccumulatorParameters(64, 55, 43, 53, 8, generator.randrange(8)),
 )
