@@ -135,6 +135,7 @@ def check(file: _File) -> None:
     from fiberscope.graph.check import operands_of
     from fiberscope.graph.expression import Unreadable, expressions_of
     from fiberscope.graph.read import read_gv
+    from fiberscope.graph.splits import told
 
     read = read_gv(file)
     check_graph(read)
@@ -142,7 +143,7 @@ def check(file: _File) -> None:
         meant = [str(one) for one in expressions_of(read)]
     except Unreadable as error:
         meant = [f"no expression can be read: {error}"]
-    print("\n".join(meant))
+    print("\n".join([*meant, *told(read.splits)]))
     print(f"Reads: {', '.join(operands_of(read))}")
     print("Blocks: " + ", ".join(f"{count} {name}" for name, count in sorted(read.counts().items())))
     for note in read.notes:

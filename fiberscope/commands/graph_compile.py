@@ -93,13 +93,15 @@ def compile_(
 
 
 def _summary(made: Compiled, shown: list[_Shown], output: Path | None) -> list[str]:
+    from fiberscope.graph.splits import told
+
     lines: list[str] = []
     if _Shown.CIN in shown:
         lines += map(str, made.notations)
     if _Shown.GRAPH in shown:
         lines += map(str, made.graph.nodes.values())
         lines += [f"{s.source}.{s.output} -> {s.target}.{s.input}" for s in made.graph.streams]
-    lines += [f"Split: {v} = {chunk} * {v}_0 + {v}_1" for v, chunk in made.graph.splits.items()]
+    lines += told(made.graph.splits)
     lines += [f"Order: {','.join(made.order) or 'no loops'}", f"Primitives: {_listed(made.counts)}"]
     lines.append(f"Blocks: {_listed(dict(sorted(made.graph.counts().items())))}")
     return [*lines, f"Written: {output}"] if output is not None else lines

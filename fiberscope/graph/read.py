@@ -108,7 +108,7 @@ def _counted(digraph: Digraph, file: str, faults: Faults) -> tuple[int, ...]:
 
 def _splits(digraph: Digraph, file: str, faults: Faults) -> dict[str, int]:
     text = digraph.settings.get("split", "")
-    if text and not re.fullmatch(r"\w+:[1-9]\d*(,\w+:[1-9]\d*)*", text):
+    if text and not re.fullmatch(r"\w+:[1-9]\d{0,9}(,\w+:[1-9]\d{0,9})*", text):
         faults.add(None, f"{file}: split={text!r} should be variables and their chunks, as in split=i:4,k:8")
         return {}
     pairs = (part.partition(":") for part in filter(None, text.split(",")))

@@ -23,6 +23,7 @@ __all__ = [
     "joined_variables",
     "part_sizes",
     "parts",
+    "told",
 ]
 
 Splits: TypeAlias = Mapping[str, int]  # of a variable the coordinates of a chunk
@@ -31,6 +32,11 @@ Splits: TypeAlias = Mapping[str, int]  # of a variable the coordinates of a chun
 def parts(variable: str) -> tuple[str, str]:
     """The variables of the chunk and of the place in it."""
     return f"{variable}_0", f"{variable}_1"
+
+
+def told(splits: Splits) -> list[str]:
+    """Of each variable a line that says what its parts are."""
+    return [f"Split: {one} = {chunk} * {parts(one)[0]} + {parts(one)[1]}" for one, chunk in splits.items()]
 
 
 def part_sizes(size: int, chunk: int) -> tuple[int, int]:

@@ -106,7 +106,7 @@ def candidates_of_text(
     texts = list(formats)
     notation = notation_of_text(text, texts)
     ready = prepare(lower([notation.assignment], notation.formats, notation.order), given, exact=exact)
-    tensors = {name: operand.stored.entries() for name, operand in ready.operands.items()}
+    tensors = {name: operand.entries() for name, operand in ready.operands.items()}
     entries = (entry for one in texts for entry in one.split(","))
     free = {entry.partition(":")[0].strip() for entry in entries if entry.count(":") == 1}
     return candidates(notation.assignment, notation.formats, tensors, free & tensors.keys(), splits)

@@ -170,7 +170,7 @@ def test_the_file_runs_by_itself(tmp_path, capsys) -> None:
     assert cli.run(["graph", "optimise", file, "-o", again]) == 0
     assert read_gv(again).splits == {"i": 4, "k": 8}
     assert cli.run(["graph", "check", again]) == 0
-    assert "X(i,j) = sum[k] (B(i,k) * C(k,j))" in capsys.readouterr().out
+    assert "X(i,j) = sum[k] (B(i,k) * C(k,j))\nSplit: i = 4 * i_0 + i_1\n" in capsys.readouterr().out
     assert cli.run(["graph", "cost", file, *operands]) == 0
 
 
@@ -191,6 +191,7 @@ def test_a_folder_has_the_whole_tensor(tmp_path) -> None:
             'split="i:0"',
             "split='i:0' should be variables and their chunks, as in split=i:4,k:8",
         ),
+        ('split="i:4"', f'split="i:{10**30}"', "should be variables and their chunks"),
         ('split="i:4"', 'split="j:4"', "split=j:4: there is no loop j_0; split=j:4: there is no loop j_1"),
     ],
 )
