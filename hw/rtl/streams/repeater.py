@@ -11,7 +11,7 @@ import pyrtl
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.kit.interface import Interface
 from hw.rtl.kit.parameters import Parameters, number
-from hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
+from hw.rtl.kit.twin import DataRegister, InputStream, OutputStream, Signal, Streams, named, unless
 from hw.rtl.streams import tokens
 from hw.rtl.streams.stand_in import StreamStandIn
 from hw.rtl.streams.tokens import Head
@@ -72,14 +72,20 @@ def interface(parameters: RepeaterParameters) -> Interface:
     )
 
 
-def design(parameters: RepeaterParameters, between: Streams) -> None:
-    """The reference that is repeated, whether there is one, and whether a stop is due.
+def design(_parameters: RepeaterParameters, between: Streams) -> None:
+    """A reference is repeated as often as the signal says."""
+    signals = between.inputs["in_repsig"]
+    room, sink = tokens.room_in(between), between.outputs["out_ref[0]"]
+    signals.accept(repeat(between.inputs["in_ref"], Head.of(signals), room, sink))
 
-    A reference that comes and its first signal may be taken in one cycle; where that signal is a stop, the
-    next reference, which says at which level it is, is not in sight before the next cycle.
+
+def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) -> Signal:
+    """The token that is repeated, whether there is one, and whether a stop is due; when a signal is taken.
+
+    A token that comes and its first signal may be taken in one cycle; where that signal is a stop, the
+    next token, which says at which level it is, is not in sight before the next cycle.
     """
-    head, signal = Head.of(between.inputs["in_ref"]), Head.of(between.inputs["in_repsig"])
-    room = tokens.room_in(between)
+    head = Head.of(source)
     holds: Signal = pyrtl.Register(1, "holds")
     owes: Signal = pyrtl.Register(1, "owes")
     held = {name: DataRegister(len(wire), f"held_{name}") for name, wire in head.fields.items()}
@@ -90,8 +96,7 @@ def design(parameters: RepeaterParameters, between: Streams) -> None:
     answers = named("answers", room & ~owes & now.shown & signal.shown)
     closes = named("closes", answers & signal.is_stop & ~now.is_stop)
     pays = named("pays", room & head.shown & (owes | (closes & holds)))
-    between.inputs["in_ref"].accept(takes | (pays & head.is_stop))
-    between.inputs["in_repsig"].accept(answers)
+    source.accept(takes | (pays & head.is_stop))
     holds.next <<= pyrtl.select(answers & signal.is_control, pyrtl.Const(0, 1), holds | takes)
     owes.next <<= (owes | closes) & ~pays
     for name, register in held.items():
@@ -102,7 +107,8 @@ def design(parameters: RepeaterParameters, between: Streams) -> None:
     kind = tokens.kind_of(repeats & now.is_data, stops, answers & signal.is_done)
     level = pyrtl.select(pays, unless(~head.is_stop, head.raised), now.raised)
     offered = repeats | stops | (answers & signal.is_done)
-    tokens.send(between.outputs["out_ref[0]"], offered, kind, level, now.payload)
+    tokens.send(sink, offered, kind, level, now.payload)
+    return answers
 
 
 class RepeatSignalGeneratorStandIn(StreamStandIn):

@@ -72,42 +72,59 @@ def interface(parameters: CompressedScannerParameters) -> Interface:
     )
 
 
-def design(parameters: CompressedScannerParameters, between: Streams) -> None:
-    """The position, the last one of its fiber, and whether a stop is due.
+class Walk:
+    """Whether a scanner is in a fiber, and whether a stop is due.
 
-    A fiber's end is told from its last position on: as soon as the next reference shows, whose stop is merged
+    A fiber's end is told from its last element on: as soon as the next reference shows, whose stop is merged
     with its own, or at once with a higher one where that is a stop.
+
+    Args:
+        between: the scanner's streams.
+        empty: whether a reference that shows is of a fiber without elements.
+        last: whether the element that was sent is the last one of its fiber.
     """
-    head, room = Head.of(between.inputs["in_ref"]), tokens.room_in(between)
+
+    def __init__(self, between: Streams, empty: Signal, last: Signal) -> None:
+        self._between = between
+        self._head, self._room = Head.of(between.inputs["in_ref"]), tokens.room_in(between)
+        head, room = self._head, self._room
+        in_fiber: Signal = pyrtl.Register(1, "in_fiber")
+        owes: Signal = pyrtl.Register(1, "owes")
+        waits = named("waits", ~in_fiber & ~owes)
+        nothing = named("nothing_in_it", head.is_empty | (head.is_data & empty))
+        starts = named("starts", waits & head.is_data & ~nothing)
+        self._ends = named("ends", head.shown & (owes | (in_fiber & last)))
+        self._sends = named("sends", starts | (in_fiber & ~last))
+        self._passes = named("passes", waits & head.is_control)
+        between.inputs["in_ref"].accept(room & ((waits & head.shown) | (self._ends & head.is_stop)))
+        in_fiber.next <<= pyrtl.select(room, starts | (in_fiber & ~self._ends), in_fiber)
+        owes.next <<= pyrtl.select(room, (waits & nothing) | (owes & ~self._ends), owes)
+        self.starts = starts
+        self.begins = named("begins", room & starts)
+        self.moves = named("moves", room & self._sends)
+
+    def send(self, coordinate: Signal, reference: Signal) -> None:
+        """Offer the element that is sent now, or the stop or done in its place."""
+        head, ends, passes = self._head, self._ends, self._passes
+        kind = tokens.kind_of(self._sends, ends | (passes & head.is_stop), passes & head.is_done)
+        level = unless(ends & ~head.is_stop, head.raised)
+        offered = self._room & (self._sends | ends | passes)
+        for port, payload in (("out_crd[0]", coordinate), ("out_ref[0]", reference)):
+            tokens.send(self._between.outputs[port], offered, kind, level, payload)
+
+
+def design(parameters: CompressedScannerParameters, between: Streams) -> None:
+    """The position and the last one of its fiber."""
     segments, coordinates = _memories(parameters, between)
-    in_fiber: Signal = pyrtl.Register(1, "in_fiber")
-    owes: Signal = pyrtl.Register(1, "owes")
     position: Signal = DataRegister(parameters.segment_bits, "position")
     end: Signal = DataRegister(parameters.segment_bits, "behind_last")
-
-    fiber = head.payload
-    begins, behind = segments[fiber], segments[_following(fiber)]
-    waits = named("waits", ~in_fiber & ~owes)
-    nothing = named("nothing_in_it", head.is_empty | (head.is_data & (begins == behind)))
-    starts = named("starts", waits & head.is_data & ~nothing)
-    ends = named("ends", head.shown & (owes | (in_fiber & (_following(position) == end))))
-    steps = named("steps", in_fiber & (_following(position) != end))
-    passes = named("passes", waits & head.is_control)
-
-    between.inputs["in_ref"].accept(room & ((waits & head.shown) | (ends & head.is_stop)))
-    moves = named("moves", room & (starts | steps))
-    place = pyrtl.select(starts, begins, _following(position))
-    position.next <<= pyrtl.select(moves, place, position)
-    end.next <<= pyrtl.select(room & starts, behind, end)
-    in_fiber.next <<= pyrtl.select(room, starts | (in_fiber & ~ends), in_fiber)
-    owes.next <<= pyrtl.select(room, (waits & nothing) | (owes & ~ends), owes)
-
-    kind = tokens.kind_of(starts | steps, ends | (passes & head.is_stop), passes & head.is_done)
-    level = unless(ends & ~head.is_stop, head.raised)
-    offered = room & (starts | steps | ends | passes)
-    tokens.send(between.outputs["out_crd[0]"], offered, kind, level, coordinates[place])
-    reference = place.zero_extended(parameters.reference_bits)
-    tokens.send(between.outputs["out_ref[0]"], offered, kind, level, reference)
+    fiber = between.inputs["in_ref"].fields["payload"]
+    begins, behind = segments[fiber], segments[following(fiber)]
+    walk = Walk(between, begins == behind, following(position) == end)
+    place = pyrtl.select(walk.starts, begins, following(position))
+    position.next <<= pyrtl.select(walk.moves, place, position)
+    end.next <<= pyrtl.select(walk.begins, behind, end)
+    walk.send(coordinates[place], place.zero_extended(parameters.reference_bits))
 
 
 def _memories(parameters: CompressedScannerParameters, between: Streams) -> tuple[Memory, Memory]:
@@ -123,7 +140,8 @@ def _memories(parameters: CompressedScannerParameters, between: Streams) -> tupl
     return segments, coordinates
 
 
-def _following(place: Signal) -> Signal:
+def following(place: Signal) -> Signal:
+    """The place behind this one."""
     return (place + 1)[: len(place)]
 
 

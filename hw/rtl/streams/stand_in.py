@@ -44,13 +44,17 @@ class StreamStandIn(Adapter):
         """As of every block of the stream machine."""
         if self.done:
             return self.idle()
-        full = self._first_held_up(end for end in self.ends if not (end.is_input or end.is_open))
+        full = self.held_up()
         if full is not None:
             return self.wait_output(full)
         if not moved:
             return self.wait_input(self.awaited())
         self.done = self.finished(moved)
         return self.busy(now + 1)
+
+    def held_up(self) -> Channel | None:
+        """The first output without space."""
+        return self._first_held_up(end for end in self.ends if not (end.is_input or end.is_open))
 
     def finished(self, moved: Mapping[str, Any]) -> bool:
         """Whether done leaves, or is taken where nothing leaves."""
