@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,10 @@ from hw.rtl.kit.interface import Token
 from hw.rtl.kit.wrapper import Composition, Part, hierarchical
 from hw.rtl.streams import (
     accumulators,
+    dense_scanner,
     dropper,
     fiber_reducer,
+    hold,
     joiner,
     repeater,
     scanner,
@@ -36,6 +39,8 @@ from hw.streams.arrays import ArrayLoad
 from hw.streams.block import StreamBlock
 from hw.streams.compressed import CompressedScanner
 from hw.streams.coordinate_dropper import CoordinateDropper
+from hw.streams.dense import DenseScanner
+from hw.streams.hold import CoordinateHold
 from hw.streams.join import Intersect, Union
 from hw.streams.reduce import FiberReduce, ScalarReduce
 from hw.streams.repeater import Repeater, RepeatSignalGenerator
@@ -184,7 +189,19 @@ def _payload_bits(machine: GraphMachine) -> int:
             most = max(most, level.fibers, positions, *map(level.coordinate, range(positions)))
         elif isinstance(block, ArrayLoad):
             most = max(most, block.size)
-    return most.bit_length()
+    return max(most, *_dense_references(machine)).bit_length()
+
+
+def _dense_references(machine: GraphMachine) -> Iterator[int]:
+    """More than the references that each tensor with dense levels can have: all levels multiplied."""
+    levels: dict[str, dict[str, int]] = {}
+    for node in machine.nodes:
+        block = machine.blocks[node.name]
+        if isinstance(block, DenseScanner):
+            levels.setdefault(node["tensor"], {})[node["mode"]] = block.size
+        elif isinstance(block, CompressedScanner):
+            levels.setdefault(node["tensor"], {})[node["mode"]] = block.level.begin(block.level.fibers)
+    return (math.prod(max(1, size) for size in sizes.values()) for sizes in levels.values())
 
 
 class _Makers:
@@ -201,6 +218,10 @@ class _Makers:
         self._sums = (points, payload, value, value)
         self._kinds: Mapping[type[StreamBlock], Callable[..., Part]] = {
             CompressedScanner: self._scanner,
+            DenseScanner: lambda block: Part(
+                dense_scanner.BLOCK, dense_scanner.DenseScannerParameters(block.size, payload, payload)
+            ),
+            CoordinateHold: lambda _: Part(hold.BLOCK, hold.CoordinateHoldParameters(payload)),
             RepeatSignalGenerator: lambda _: Part(
                 repeater.GENERATOR, repeater.RepeatSignalGeneratorParameters(payload)
             ),

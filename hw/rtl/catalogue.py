@@ -33,8 +33,10 @@ from hw.rtl import (
 from hw.rtl.kit.block import RtlBlock
 from hw.rtl.streams import (
     accumulators,
+    dense_scanner,
     dropper,
     fiber_reducer,
+    hold,
     joiner,
     repeater,
     scanner,
@@ -74,8 +76,10 @@ BLOCKS: Mapping[str, RtlBlock] = {
         intersector.SKIP_AHEAD,
         bitmap_intersector.BLOCK,
         scanner.BLOCK,
+        dense_scanner.BLOCK,
         repeater.GENERATOR,
         repeater.REPEATER,
+        hold.BLOCK,
         joiner.INTERSECT,
         joiner.UNION,
         values.ARRAY,

@@ -60,6 +60,8 @@ SMALLEST = {
     "array": {"entries": 1, "reference_bits": 4, "value_bits": 1},
     "alu": {"value_bits": 1, "result_bits": 1},
     "scalar_reducer": {"value_bits": 1, "sum_bits": 1},
+    "dense_scanner": {"size": 1, "coordinate_bits": 4, "reference_bits": 4},
+    "coordinate_hold": {"coordinate_bits": 4},
     "fiber_reducer": {"coordinate_bits": 4, "value_bits": 1, "sum_bits": 1},
     "sparse_accumulator": {"points": 2, "coordinate_bits": 4, "value_bits": 1, "sum_bits": 1},
     "tensor_accumulator": {"ways": 1, "points": 2, "coordinate_bits": 4, "value_bits": 1, "sum_bits": 1},

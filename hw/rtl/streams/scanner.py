@@ -100,7 +100,6 @@ class Walk:
         in_fiber.next <<= pyrtl.select(room, starts | (in_fiber & ~self._ends), in_fiber)
         owes.next <<= pyrtl.select(room, (waits & nothing) | (owes & ~self._ends), owes)
         self.starts = starts
-        self.begins = named("begins", room & starts)
         self.moves = named("moves", room & self._sends)
 
     def send(self, coordinate: Signal, reference: Signal) -> None:
@@ -123,7 +122,7 @@ def design(parameters: CompressedScannerParameters, between: Streams) -> None:
     walk = Walk(between, begins == behind, following(position) == end)
     place = pyrtl.select(walk.starts, begins, following(position))
     position.next <<= pyrtl.select(walk.moves, place, position)
-    end.next <<= pyrtl.select(walk.begins, behind, end)
+    end.next <<= pyrtl.select(walk.moves & walk.starts, behind, end)
     walk.send(coordinates[place], place.zero_extended(parameters.reference_bits))
 
 

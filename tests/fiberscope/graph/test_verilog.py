@@ -1,5 +1,6 @@
 """Graphs as Verilog: their module in PyRTL has the event model's tokens in its cycles; what is refused."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ pytest.importorskip("pyrtl")
 from fiberscope import cli
 from fiberscope.errors import InputError
 from fiberscope.graph import compile_expression
+from fiberscope.graph.compiler.kernels import KERNELS
+from fiberscope.graph.drawn import drawn as drawn_for
 from fiberscope.graph.execution import configured, prepare
 from fiberscope.graph.transcript import of_machine, of_module
 from fiberscope.graph.verilog import machine_of, verilog_of
@@ -21,6 +24,9 @@ from hw.rtl.streams import tokens
 
 GRAPHS = Path(__file__).parents[3] / "examples" / "graphs"
 OPERANDS = {"spmv": {"B": (7, 9), "c": (9,)}, "fig12_ijk": {"B": (5, 7), "C": (7, 4)}}
+
+SMALL = ("SpMV", "MMAdd", "Residual")  # in the default run
+PHASES = ("SpMSpM", "d")  # a sum into a dense result is written by a phase of its own
 
 
 def drawn(shape, generator):
@@ -75,7 +81,7 @@ def test_an_accumulator_is_its_event_model():
 @pytest.mark.parametrize(
     ("graph", "operands", "more", "message"),
     [
-        ("fig12_ikj", {"B": np.eye(3), "C": np.eye(3)}, {}, r"crdhold .*: CoordinateHold has no Verilog"),
+        ("fig12_ikj", {"B": np.eye(3), "C": np.eye(3)}, {}, r"spaccumulator .*: VectorReduce has no Verilog"),
         ("spmv", {"B": np.eye(3) / 2, "c": np.ones(3)}, {}, r"arrayvals B .*: 0.5 is no whole number of 32"),
         ("spmv", {"B": np.eye(3) * 2**40, "c": np.ones(3)}, {}, r"is no whole number of 32 bits"),
         ("spmv", {"B": np.eye(3), "c": np.ones(3)}, {"timing": "sam"}, "leave out --set timing"),
@@ -105,3 +111,35 @@ def test_planted_a_stop_that_is_not_raised_is_found(monkeypatch):
     found, _stored = of_module(graph, backend(graph, 2), model.kernel.cycle + 20)
     expected = of_machine(model)
     assert found != {stream: tokens for stream, tokens in expected.items() if stream in found}
+
+
+def in_letters(formats, letter):
+    return re.sub(r":[sd]+", lambda found: ":" + letter * (len(found[0]) - 1), formats)
+
+
+def transcripts(text, formats, **options):
+    compiled = compile_expression(text, [formats], **options)
+    model = machine_of(prepare(compiled.graph, drawn_for(compiled.graph)), configured({}))
+    graph = verilog_of(model, "graph_kernel")
+    expected = of_machine(model)
+    found, _stored = of_module(graph, backend(graph, 1), model.kernel.cycle + 20)
+    return found, {stream: tokens for stream, tokens in expected.items() if stream in found}
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel.name in SMALL], ids=SMALL)
+def test_dense_levels_move_their_tokens_in_the_cycles_of_the_model(kernel):
+    found, expected = transcripts(kernel.text, in_letters(kernel.formats, "d"))
+    assert found == expected
+    assert sum(map(len, found.values())) > 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("letter", ["s", "d"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_every_kernel_goes_all_the_way(kernel, letter, tmp_path, capsys):
+    formats = in_letters(kernel.formats, letter)
+    code = cli.run(["graph", "rtl", kernel.text, "--format", formats, "--no-area", "-o", str(tmp_path)])
+    shown = capsys.readouterr()
+    refused = "runs in phases after one another" if (kernel.name, letter) == PHASES else ""
+    assert code == (2 if refused else 0), shown.err
+    assert re.search(refused or r"tokens in [\d,]+ cycles, in icarus as in the event", shown.err + shown.out)

@@ -24,6 +24,7 @@ LARGE = {scenario.block: scenario for _file, name, scenario in _FOUND if name.st
 _FILES = (
     "streams_scenario",
     "stream_values_scenario",
+    "stream_dense_scenario",
     "stream_reducers_scenario",
     "items_scenario",
     "counter_banks_scenario",

@@ -4,7 +4,7 @@ from mutation import faults_of
 
 _ALL = (
     "compressed_scanner repeat_signal repeater fiber_intersect fiber_union array alu scalar_reducer "
-    "fiber_reducer coordinate_dropper"
+    "dense_scanner coordinate_hold fiber_reducer coordinate_dropper"
 )
 
 STREAM_FAULTS = (
@@ -19,18 +19,31 @@ STREAM_FAULTS = (
          "self.level: Signal = fields.get(\"level\", self.payload)[:1].zero_extended(LEVEL_BITS)"),
     ),
     *faults_of(
-        "streams/scanner.py", "compressed_scanner",
-        ("scanner-empty-fiber-has-an-element", "(head.is_data & (begins == behind))",
-         "(head.is_data & (behind == 0))"),
+        "streams/scanner.py", "compressed_scanner dense_scanner",
+        ("scanner-empty-fiber-has-an-element", "Walk(between, begins == behind,",
+         "Walk(between, behind == 0,"),
         ("scanner-owes-at-once", "ends = named(\"ends\", head.shown & (owes", "ends = named(\"ends\", (owes"),
-        ("scanner-stop-is-left", "(ends & head.is_stop)))\n    moves",
-         "(ends & head.is_stop & ~owes)))\n    moves"),
+        ("scanner-stop-is-left", "(self._ends & head.is_stop)))", "(self._ends & head.is_stop & ~owes)))"),
         ("scanner-N-leaves-as-element", "head.is_empty | (head.is_data", "(head.is_data"),
         ("scanner-positions-of-9-bits", "return (place + 1)[: len(place)]",
          "return (place + 1)[: min(len(place), 9)].zero_extended(len(place))"),
     ),
     *faults_of(
-        "streams/repeater.py", "repeat_signal repeater",
+        "streams/dense_scanner.py", "dense_scanner",
+        ("dense-scanner-one-more", "coordinate == max(0, size - 1)", "coordinate == max(0, size)"),
+        ("dense-scanner-references-go-on", "pyrtl.select(walk.starts, first, following(reference))",
+         "following(reference)"),
+        ("dense-scanner-nine-bits", "min(bits, size.bit_length())", "min(bits, 9, size.bit_length())"),
+    ),
+    *faults_of(
+        "streams/hold.py", "coordinate_hold",
+        ("hold-lets-two-pass", "inner.shown & (~waits | answers)", "inner.shown"),
+        ("hold-one-behind-the-other", "inner.shown & (~waits | answers)", "inner.shown & ~waits"),
+        ("hold-N-is-a-stop", "kind_of(~inner.is_control, inner.is_stop",
+         "kind_of(inner.is_data, inner.is_stop | inner.is_empty"),
+    ),
+    *faults_of(
+        "streams/repeater.py", "repeat_signal repeater coordinate_hold",
         ("repeater-looks-behind", "(owes | (closes & holds))", "(owes | closes)"),
         ("repeater-forgets-what-it-owes", "owes.next <<= (owes | closes) & ~pays",
          "owes.next <<= closes & ~pays"),

@@ -1,0 +1,68 @@
+"""The blocks of dense levels, and the hold."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from nested import EMPTY_TOKEN, coordinates, mapped, nested, number, stream
+from stream_base import LEAVES, StreamScenario
+
+from hw.rtl.streams.dense_scanner import DenseScannerParameters
+from hw.rtl.streams.hold import CoordinateHoldParameters
+from sim.testing import Token
+
+
+def _dense_scanner(generator: random.Random) -> DenseScannerParameters:
+    return DenseScannerParameters(
+        size=generator.choice([0, 1, 2, 3, 7, 8]),
+        coordinate_bits=generator.choice([4, 16, 55]),
+        reference_bits=generator.choice([12, 32, 62]),
+    )
+
+
+def _fibers(generator: random.Random, given: DenseScannerParameters) -> dict[str, list[Token]]:
+    """References of fibers of which all elements can be told."""
+    depth = generator.randint(0, 3)
+    most = (1 << given.reference_bits) // max(1, given.size) - 1
+
+    def leaf(_nothing: None) -> Token:
+        return EMPTY_TOKEN if generator.random() < 0.1 else number(generator.randrange(most))
+
+    return {"in_ref": stream(mapped(nested(generator, depth, LEAVES, 9), depth + 1, leaf), depth)}
+
+
+def _long_fibers(generator: random.Random) -> dict[str, list[Token]]:
+    return {
+        "in_ref": stream([number(generator.randrange(1 << 50)) for _ in range(generator.randint(4, 9))], 0)
+    }
+
+
+DENSE_SCANNER = StreamScenario("dense_scanner", _dense_scanner, _fibers, ())
+LARGE_DENSE_SCANNER = replace(
+    DENSE_SCANNER,
+    draw=lambda generator: DenseScannerParameters(generator.choice([300, 1000]), 55, 62),
+    inputs=lambda generator, _given: _long_fibers(generator),
+)
+
+
+def _outer_and_inner(generator: random.Random, given: CoordinateHoldParameters) -> dict[str, list[Token]]:
+    """Coordinates, and for each a fiber, which is often empty; an N here and there."""
+    depth = generator.randint(0, 2)
+    lists = nested(generator, depth + 1, LEAVES, 9)
+
+    def fiber(leaves: list[None]) -> list[Token]:
+        crds = coordinates(generator, len(leaves), given.coordinate_bits)
+        return [number(crd) if generator.random() < 0.95 else EMPTY_TOKEN for crd in crds]
+
+    outer, inner = (stream(mapped(lists, depth + more, fiber), depth + more) for more in range(2))
+    return {"in_outer": outer, "in_inner": inner}
+
+
+HOLD = StreamScenario(
+    "coordinate_hold",
+    lambda generator: CoordinateHoldParameters(generator.randint(7, 55)),
+    _outer_and_inner,
+    (),
+)
+LARGE_HOLD = replace(HOLD, draw=lambda _: CoordinateHoldParameters(55))
