@@ -81,7 +81,7 @@ def test_an_accumulator_is_its_event_model():
 @pytest.mark.parametrize(
     ("graph", "operands", "more", "message"),
     [
-        ("fig12_ikj", {"B": np.eye(3), "C": np.eye(3)}, {}, r"spaccumulator .*: VectorReduce has no Verilog"),
+        ("fig13_bv", {"b": np.eye(3)[0], "c": np.eye(3)[1]}, {}, r"bitvector .*: BitVector has no Verilog"),
         ("spmv", {"B": np.eye(3) / 2, "c": np.ones(3)}, {}, r"arrayvals B .*: 0.5 is no whole number of 32"),
         ("spmv", {"B": np.eye(3) * 2**40, "c": np.ones(3)}, {}, r"is no whole number of 32 bits"),
         ("spmv", {"B": np.eye(3), "c": np.ones(3)}, {"timing": "sam"}, "leave out --set timing"),
