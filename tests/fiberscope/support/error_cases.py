@@ -48,6 +48,7 @@ class Case:
     def prepared(self, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
         """The folder as the case wants it, and the world around while the command runs."""
         for name, content in self.files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
         with PREPARATIONS[self.prepare](folder, patch):
             yield
