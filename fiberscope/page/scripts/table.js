@@ -45,7 +45,8 @@ const Table = (() => {
   function cell(run, column) {
     const failed = !Data.done(run) && ["status", "bottleneck"].includes(column.name);
     const value = failed && column.name === "bottleneck" ? run.reason : run[column.name];
-    return element("td", { class: failed ? "failed" : side(column) }, Format.value(value, column.unit));
+    const kinds = [failed ? "failed" : side(column), column.name === "bottleneck" && "sentence"];
+    return element("td", { class: kinds.filter(Boolean).join(" ") }, Format.value(value, column.unit));
   }
 
   /* A button of a row that takes its run as the first or as the second, or lets it go. */

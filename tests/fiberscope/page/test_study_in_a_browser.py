@@ -319,6 +319,16 @@ def test_nothing_is_wider_than_the_window(opened: Open, file: Path, width: int) 
         assert tab.evaluate("document.scrollingElement.scrollWidth <= innerWidth"), chart
 
 
+def test_the_sentence_on_the_bottleneck_is_whole_on_a_laptop(opened: Open, file: Path) -> None:
+    tab = opened(file)
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    tab.get_by_label("Filter").fill("wiki-Vote")  # the other names are longer than any
+    assert heads(tab)[-1] == "bottleneck"
+    right = "cell => cell.getBoundingClientRect().right"
+    cell = tab.eval_on_selector(".runs tbody tr td:last-child", right)
+    assert cell <= tab.eval_on_selector(".wide:has(.runs)", right)
+
+
 def test_dark_mode_is_dark(opened: Open, file: Path) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     assert opened(file).evaluate(ground) == "rgb(255, 255, 255)"
