@@ -7,6 +7,7 @@ The same short runs are made twice, one after the other in one process, and as a
 from __future__ import annotations
 
 import argparse
+import gc
 import tempfile
 import time
 from collections import Counter
@@ -43,6 +44,7 @@ def tasks(count: int, nonzeros: int) -> list[Task]:
 
 def alone(given: list[Task]) -> float:
     """Processor seconds of the runs alone, in this process."""
+    gc.freeze()  # as the process of a sweep's points does
     outcome(asdict(given[0]), None)  # imports
     began = time.process_time()
     for task in given:
