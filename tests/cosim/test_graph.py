@@ -73,23 +73,41 @@ def test_a_graph_in_verilator_is_its_event_model(name, depth, tmp_path):
     assert len(found) == len(machine.channel_of) + len(graph.roots)
 
 
+PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("text", "formats"),
+    ("text", "formats", "order"),
     [
-        ("x(i) = B(i,j) * c(j)", "x:s,B:ss,c:s"),
-        ("X(i,j) = B(i,j) * C(i,k) * D(j,k)", "X:ss,B:ss,C:ss,D:ss"),
-        ("X(i,j) = B(i,j,k) * c(k)", "X:ss,B:sss,c:s"),
-        ("X(i,j) = (B(i,j) + C(i,j)) * D(i,j)", "X:ss,B:ss,C:ss,D:ss"),
+        ("x(i) = B(i,j) * c(j)", "x:s,B:ss,c:s", "i,j"),
+        ("X(i,j) = B(i,j) * C(i,k) * D(j,k)", "X:ss,B:ss,C:ss,D:ss", "i,j,k"),
+        ("X(i,j) = B(i,j,k) * c(k)", "X:ss,B:sss,c:s", "i,j,k"),
+        ("X(i,j) = (B(i,j) + C(i,j)) * D(i,j)", "X:ss,B:ss,C:ss,D:ss", "i,j"),
+        ("x(i) = b(i) - C(i,j) * d(j)", "x:s,b:s,C:ss,d:s", "i,j"),
+        ("x(i) = a * B(j,i) * c(j) + b * d(i)", "x:s,B:ss:10,c:s,d:s", "i,j"),
+        (PRODUCT, "X:ss,B:ss,C:ss", "i,k,j"),
+        (PRODUCT, "X:ss,B:ss:10,C:ss", "k,i,j"),
+        (PRODUCT, "X:ss,B:ss:10,C:ss:10", "j,k,i"),
+        (PRODUCT, "X:ss,B:ss:10,C:ss", "k,j,i"),
     ],
 )
-def test_a_line_becomes_verilog_that_runs_as_its_event_model(text, formats, tmp_path, capsys):
+def test_a_line_becomes_verilog_that_runs_as_its_event_model(text, formats, order, tmp_path, capsys):
     require_tools()
-    assert cli.run(["graph", "rtl", text, "--format", formats, "-o", str(tmp_path)]) == 0
+    given = [text, "--format", formats, "--order", order, "-o", str(tmp_path)]
+    assert cli.run(["graph", "rtl", *given]) == 0
     said = capsys.readouterr().out
     assert "in icarus as in the event simulation" in said
     assert "all blocks" in said
     assert (tmp_path / "graph.v").is_file()
+
+
+@pytest.mark.slow
+def test_an_accumulator_of_too_few_places_is_refused(tmp_path, capsys):
+    require_tools()
+    given = ["x(j) = B(i,j)", "--format", "x:s,B:ss", "--order", "i,j", "-o", str(tmp_path), "--points", "2"]
+    assert cli.run(["graph", "rtl", *given]) == 2
+    assert "accumulate holds 8 points at once and has places for 2" in capsys.readouterr().err
 
 
 @pytest.mark.slow
