@@ -12,6 +12,7 @@ from accelerators.configuration import layers, validated
 from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
 from fiberscope.graph.algebra import Points
 from fiberscope.graph.check import check
+from fiberscope.graph.cut_tensors import joined_tensor
 from fiberscope.graph.deadlock import advice
 from fiberscope.graph.expression import Assignment, Split, Unreadable, expressions_of
 from fiberscope.graph.machine import GraphMachine
@@ -21,7 +22,6 @@ from fiberscope.graph.read import read_gv
 from fiberscope.graph.report import Ran, report
 from fiberscope.graph.result import Written, carried, compare, reference
 from fiberscope.graph.settings import SHIPPED, GraphParameters
-from fiberscope.graph.splits import joined_tensor
 from fiberscope.graph.storage import StoredTensor
 from fiberscope.report import timeline
 from fiberscope.report.collect import Timing

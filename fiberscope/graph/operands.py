@@ -12,11 +12,12 @@ import numpy as np
 
 from fiberscope.errors import InputError
 from fiberscope.graph import published
+from fiberscope.graph.cut_tensors import cut_tensor
 from fiberscope.graph.expression import Assignment, Split, Unreadable, accesses_in, expressions_of
 from fiberscope.graph.folder import read_folder
 from fiberscope.graph.netlist import Format, Graph
 from fiberscope.graph.saved import array_in
-from fiberscope.graph.splits import cut_tensor, part_sizes, parts
+from fiberscope.graph.splits import part_sizes, parts
 from fiberscope.graph.storage import StoredTensor, scalar, store
 from workloads import Workload, from_scipy, load
 from workloads.errors import WorkloadError

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fiberscope.graph.algebra import Points, evaluate, keys_of
+from fiberscope.graph.cut_tensors import cut_columns
 from fiberscope.graph.expression import Access, Assignment
 from fiberscope.graph.netlist import LETTERS, Format, Graph, Node
-from fiberscope.graph.splits import Splits, cut_columns, cut_variables
+from fiberscope.graph.splits import Splits, cut_variables
 from fiberscope.graph.storage import (
     BitLevel,
     CompressedLevel,

@@ -15,10 +15,11 @@ from fiberscope.graph.compiler.lower import lower
 from fiberscope.graph.compiler.orders import Orders
 from fiberscope.graph.compiler.sums import accesses
 from fiberscope.graph.cost import Estimate, Inestimable, TensorStatistics, estimate, statistics_of
+from fiberscope.graph.cut_tensors import cut_tensor
 from fiberscope.graph.execution import prepare
 from fiberscope.graph.expression import Access, Assignment
 from fiberscope.graph.netlist import Format, Graph
-from fiberscope.graph.splits import Splits, cut_tensor, cut_variables
+from fiberscope.graph.splits import Splits, cut_variables
 from fiberscope.graph.storage import store
 from fiberscope.report.table import Table
 from workloads.tensor import SparseTensor
