@@ -134,6 +134,24 @@ def test_dense_levels_move_their_tokens_in_the_cycles_of_the_model(kernel):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("order", "formats"),
+    [
+        ("ijk", "X:ss,B:ss,C:ss:10"),
+        ("jik", "X:ss:10,B:ss,C:ss:10"),
+        ("ikj", "X:ss,B:ss,C:ss"),
+        ("kij", "X:ss,B:ss:10,C:ss"),
+        ("jki", "X:ss:10,B:ss:10,C:ss:10"),
+        ("kji", "X:ss:10,B:ss:10,C:ss"),
+    ],
+)
+def test_products_of_matrices_do_so_in_every_order_of_their_loops(order, formats):
+    found, expected = transcripts("X(i,j) = B(i,k) * C(k,j)", formats, order=tuple(order))
+    assert found == expected
+    assert sum(map(len, found.values())) > 2000
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", ["s", "d"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_every_kernel_goes_all_the_way(kernel, letter, tmp_path, capsys):
