@@ -135,7 +135,8 @@ def tabulated(rows: Iterable[Row]) -> pa.Table:
         alike[row.schema()].append(row.values)
     schema = unified(alike)
     tables = (pa.Table.from_pylist(values, schema=own) for own, values in alike.items())
-    return pa.concat_tables([schema.empty_table(), *(widened(table, schema) for table in tables)])
+    empty = pa.Table.from_batches([], schema)  # as empty_table, which would load pandas
+    return pa.concat_tables([empty, *(widened(table, schema) for table in tables)])
 
 
 def parameters(schema: pa.Schema) -> list[str]:

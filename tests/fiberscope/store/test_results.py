@@ -1,6 +1,8 @@
 """What ``fiberscope results`` shows of any query."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,12 @@ def test_values_and_names_of_any_kind_are_shown(store: Path, capsys: pytest.Capt
     head, _line, row = capsys.readouterr().out.splitlines()
     assert head.startswith(":x: [b]")
     assert row.split() == ["[1,", "2]", "2020-01-02", "1.50", "3", "nan"]
+
+
+def test_a_query_that_is_printed_loads_no_pandas(store: Path) -> None:
+    asked = "from pathlib import Path; from fiberscope.commands.results import results; import sys"
+    program = f"{asked}; results(Path({str(store)!r})); sys.exit('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode == 0
 
 
 def test_a_date_in_json_is_text(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
