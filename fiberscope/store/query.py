@@ -25,7 +25,7 @@ def run(sql: str, parts: Sequence[Path]) -> pa.Table:
             if parts:
                 connection.from_parquet([str(part) for part in parts]).create_view("runs")
             else:
-                empty = pa.schema(FIXED.items()).empty_table()
+                empty = pa.Table.from_batches([], pa.schema(FIXED.items()))  # empty_table loads pandas
                 connection.from_arrow(empty).create_view("runs")
             return connection.sql(_asked(connection, sql)).to_arrow_table()
         except duckdb.Error as error:
