@@ -7,6 +7,7 @@ import importlib.util
 import pkgutil
 import sys
 import traceback
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["ConfigurationError", "find", "names"]
 
 
-def names() -> list[str]:
-    """The names of all accelerators, sorted."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all accelerators, sorted; looked for once, as each run of a sweep asks."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg))
 
 
 def find(name: str) -> Accelerator[Any]:
