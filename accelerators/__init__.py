@@ -7,7 +7,6 @@ import importlib.util
 import pkgutil
 import sys
 import traceback
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["ConfigurationError", "find", "names"]
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """The names of all accelerators, sorted; looked for once, as each run of a sweep asks."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg))
+def names() -> list[str]:
+    """The names of all accelerators, sorted."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
 
 
 def find(name: str) -> Accelerator[Any]:
