@@ -7,7 +7,7 @@ import pytest
 from fiberscope import cli
 from fiberscope.graph.execution import configured, prepare
 from fiberscope.graph.transcript import of_machine, of_module
-from fiberscope.graph.verilog import VALUE_BITS, machine_of, verilog_of
+from fiberscope.graph.verilog import POINTS, VALUE_BITS, machine_of, verilog_of
 from hw.rtl.tools.hdl import Bench, HdlError, find, run
 from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 
@@ -46,6 +46,7 @@ def test_a_graph_in_icarus_is_its_event_model(name, depth, simulator, tmp_path):
         "settings": settings,
         "module": name,
         "value_bits": VALUE_BITS,
+        "points": POINTS,
         "tokens": tokens,
     }
     interface = graph.composition.without_status().interface()
