@@ -90,8 +90,10 @@ def words_between(segments: Integers, words: Sequence[int], size: int) -> BitLev
         words: of all fibers, unsigned, low bits of each first.
         size: coordinates of the level.
     """
-    fibers = np.zeros((len(segments) - 1, words_of(size)), np.uint64)
-    owners = np.repeat(np.arange(len(fibers)), np.diff(segments))
+    lengths = np.diff(segments)
+    width = max([words_of(size), *lengths])  # a wrong result may have more: it is seen to be wrong later
+    fibers = np.zeros((len(lengths), width), np.uint64)
+    owners = np.repeat(np.arange(len(fibers)), lengths)
     fibers[owners, np.arange(len(owners)) - segments[owners]] = np.array(words, np.uint64)[: len(owners)]
     return BitLevel(fibers)
 
@@ -154,10 +156,6 @@ def _compare_keyed(keys: Integers, values: Values, wanted: Integers, expected: P
     there = np.zeros(len(wanted), bool)
     there[places[known]] = True
     missing = int(np.count_nonzero(expected.values[~there]))
-    return _comparison(error, missing, extra)
-
-
-def _comparison(error: float, missing: int, extra: int) -> Comparison:
     return Comparison(error, missing, extra)
 
 
@@ -182,11 +180,11 @@ def _compare_lists(
     found = values[values != 0]
     wanted = ordered.at(np.flatnonzero(ordered.values))
     if len(found) != len(wanted):
-        return _comparison(np.inf, max(0, len(wanted) - len(found)), max(0, len(found) - len(wanted)))
+        return Comparison(np.inf, max(0, len(wanted) - len(found)), max(0, len(found) - len(wanted)))
     error = _largest(np.abs(found - wanted.values), wanted.sizes)
     if by_level and not _listed(written.coordinates(), by_level[-1], ordered, wanted):
-        return _comparison(np.inf, 0, 0)
-    return _comparison(error, 0, 0)
+        return Comparison(np.inf, 0, 0)
+    return Comparison(error, 0, 0)
 
 
 def _listed(coordinates: Integers, variable: str, *expected: Points) -> bool:

@@ -217,3 +217,10 @@ def test_the_name_of_a_part_is_refused() -> None:
     assignment = Assignment(Access("x", ("i", "i_0")), Access("B", ("i", "i_0")))
     with pytest.raises(InputError, match="split i:2: i_0 is a variable already; give i another name"):
         notation_of(assignment, splits={"i": 2})
+
+
+def test_fibers_that_the_public_writer_runs_together_are_read() -> None:
+    graph = compile_expression("X(i,j) = B(i,j) + C(i,j)", ["X:sb,B:ss,C:ss"], split="j:3").graph
+    arrays = {"B": [[0, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 1]], "C": [[0, 1, 0, -1, 0, 0], [1, 0, 1, 1, 0, 0]]}
+    operands = {name: np.array(rows, float) for name, rows in arrays.items()}
+    assert run(graph, operands, {"timing": "sam"}).verification.passed
