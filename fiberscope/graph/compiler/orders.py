@@ -38,7 +38,7 @@ class Orders:
     """
 
     def __init__(self, result: TensorPath, operands: Sequence[TensorPath], expression: Expression) -> None:
-        self._result = list(_along(result))
+        self._result, self._operands = list(_along(result)), operands
         self._stored = [step for path in operands for step in _along(path)]
         within = expression.operand if isinstance(expression, Sum) else expression
         self._sums = list(_around_sums(within, variables_of(within)))
@@ -55,6 +55,8 @@ class Orders:
             order = _forest_order(self.variables, steps)
             if order is not None and not _against(order, legal):
                 return order
+        if _levels(self.variables, legal) is not None:
+            return next(self.legal())
         raise InputError(self._cyclic())
 
     def legal(self) -> Iterator[tuple[str, ...]]:
@@ -77,23 +79,41 @@ class Orders:
         missing = [variable for variable in self.variables if variable not in order]
         if missing:
             raise InputError(f"{named}: {','.join(missing)} is missing; take {self._instead()}")
-        for step in _against(order, [*self._stored, *self._sums]):
-            raise InputError(f"{named}: {_reason(step, order)}take the order {self._instead()}")
+        against = _against(order, [*self._sums, *self._stored])
+        if against:
+            remedies = self._remedies(against, order)
+            if not remedies or _levels(self.variables, [*self._stored, *self._sums]) is not None:
+                remedies.append(f"take the order {self._instead()}")
+            raise InputError(f"{named}: {_reason(against[0])}; {', or '.join(remedies)}")
 
     def _instead(self) -> str:
         return ",".join(self.default())
 
     def _cyclic(self) -> str:
-        """Names the first tensor that goes against those before it, or the sum that does."""
-        steps = list[_Step]()
-        for step in [*self._stored, *self._sums]:
-            order = _forest_order(self.variables, steps)
-            steps.append(step)
-            if _levels(self.variables, steps) is None:
-                break
-        assert order is not None
-        reason = _reason(step, order).removesuffix(", or ")
-        return f"no order of the loops will do: against {','.join(order)}, {reason}"
+        """Names the first sum or tensor that goes against those before it, and what would do."""
+        kept = list[_Step]()
+        stored_alone = _levels(self.variables, self._stored) is not None
+        every = [*self._stored, *self._sums] if stored_alone else [*self._sums, *self._stored]
+        for step in every:
+            if _levels(self.variables, [*kept, step]) is not None:
+                kept.append(step)
+        order = _forest_order(self.variables, kept)
+        assert order is not None  # what is kept has no cycle
+        against = _against(order, every)
+        told = "; ".join([_reason(against[0]), *self._remedies(against, order)])
+        loops = ",".join(order)
+        return f"no order of the loops will do: against {loops}, {told}, in the order {loops}"
+
+    def _remedies(self, against: Sequence[_Step], order: Sequence[str]) -> list[str]:
+        """What makes an order legal, if one thing does: a cascade, or all tensors stored as it goes."""
+        tensors = {step.path.tensor for step in against if step.path}
+        if not tensors:
+            return ["--factor makes it a statement of its own"]
+        stored = [_restored(path, order) for path in self._operands if path.tensor in tensors]
+        alike = len(set(stored)) == len(tensors)  # one read in two ways can be stored in one only
+        if not alike or against[0].path is None:
+            return []
+        return [f"store {'them' if len(tensors) > 1 else 'it'} as {','.join(dict.fromkeys(stored))}"]
 
 
 def _along(path: TensorPath) -> Iterator[_Step]:
@@ -163,15 +183,11 @@ def _completed(order: tuple[str, ...], before: Mapping[str, Collection[str]]) ->
             yield from _completed((*order, variable), before)
 
 
-def _reason(step: _Step, order: Sequence[str]) -> str:
-    """Why an order will not do, and how the tensor would have to be stored."""
+def _reason(step: _Step) -> str:
+    """Why an order will not do."""
     if step.path is None:
-        return (
-            f"the sum over {step.inner} is one term among others, which {step.outer} goes around; "
-            "--factor makes it a statement of its own, or "
-        )
-    stored = f"{step.path.access} is stored {step.outer} before {step.inner}"
-    return f"{stored}; store it as {_restored(step.path, order)}, or "
+        return f"the sum over {step.inner} is one term among others, which {step.outer} goes around"
+    return f"{step.path.access} is stored {step.outer} before {step.inner}"
 
 
 def _restored(path: TensorPath, order: Sequence[str]) -> str:

@@ -1,5 +1,7 @@
 """From texts to loop nests: the grammar, the checks, where sums stand, and the orders of the loops."""
 
+import random
+import re
 from itertools import permutations
 
 import pytest
@@ -7,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.errors import InputError
+from fiberscope.graph import compile_expression
 from fiberscope.graph.compiler.formats import parse_formats
 from fiberscope.graph.compiler.front import notation_of_text
 from fiberscope.graph.compiler.language import parse
 from fiberscope.graph.compiler.orders import Orders
-from fiberscope.graph.compiler.sums import with_sums
+from fiberscope.graph.compiler.sums import accesses, with_sums
 
 
 @pytest.mark.parametrize(
@@ -174,3 +177,41 @@ def test_a_tensor_that_is_read_twice_has_two_paths():
     notation = notation_of_text("X(i,j) = B(i,k) * B(k,j)", ["B:ss"])
     assert [path.variables for path in notation.operands] == [("i", "k"), ("k", "j")]
     assert notation.operands[0].broadcast == ("j",)
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("x(i) = b(i) + C(i,j)", "j,i"),
+        ("X(i,j) = B(i,k) * C(k,j)", "k,i,j"),
+        ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", "l,j,i,k"),
+        ("x(i) = B(i,j) * C(j,i) + D(i,k)", "j,k,i"),
+    ],
+)
+@pytest.mark.parametrize("seed", range(12))
+def test_what_a_refused_order_is_told_will_do(text, order, seed):
+    shuffled = random.Random(seed)
+    read = {access.tensor: len(access.variables) for access in accesses(parse(text).expression)}
+    dimensions = {name: shuffled.sample("012"[:levels], levels) for name, levels in read.items()}
+    formats = {name: f"{'s' * len(own)}:{''.join(own)}" for name, own in dimensions.items()}
+
+    def compiled(order, factor=False, **others):
+        stored = [f"{name}:{one}" for name, one in (formats | others).items()]
+        return compile_expression(text, stored, order.split(","), factor=factor)
+
+    try:
+        compiled(order)
+        return
+    except InputError as error:
+        told = str(error)
+    advised = re.search(r"in the order (\S+)$", told)
+    order = advised[1] if advised else order
+    stored = re.search(r"store \w+ as ([A-Z0-2a-z:,]*[0-2])", told)
+    instead = re.search(r"take the order (\S+)$", told)
+    assert stored or instead or "--factor" in told
+    if stored:
+        compiled(order, **dict(one.split(":", 1) for one in stored[1].split(",")))
+    if instead:
+        compiled(instead[1])
+    if "--factor" in told:
+        compiled(order, factor=True)
