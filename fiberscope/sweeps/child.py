@@ -1,5 +1,7 @@
 """The process that points run in, one after the other: what it was told comes in lines, outcomes go out.
 
+First of all it tells that it is ready: the limit of a point is not for imports.
+
 It ends with the process that started it, also in the midst of a point: nobody would hear of the outcome.
 """
 
@@ -12,12 +14,15 @@ import queue
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import BinaryIO
 
 from fiberscope.sweeps.ending import Outcome
 from fiberscope.sweeps.outcome import outcome
 
 __all__ = ["main"]
+
+READY = b"\n"
 
 
 def main() -> None:
@@ -28,6 +33,8 @@ def main() -> None:
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(lines,), daemon=True).start()
     gc.freeze()  # what is imported is there to stay
+    with suppress(BrokenPipeError):  # who started it is gone; _listen ends it
+        os.write(answers.fileno(), READY)
     while True:
         request = json.loads(lines.get())
         _answer(answers, outcome(request["task"], request["memory_bytes"]))

@@ -144,7 +144,7 @@ def _content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
         *(digest_of(operand, exact) for operand in plain),
         *(f"{name}={digest_of(operand, exact)}" for name, operand in named.items()),
     )
-    return digests, sum(map(size_of, (*plain, *named.values())))
+    return digests, sum(map(size_of, (*plain, *named.values()))) or 1.0  # of none: all are alike
 
 
 def _design(point: Point) -> list[str]:

@@ -54,7 +54,7 @@ def _run(task: Mapping[str, Any], limits: Limits) -> Outcome:
     """Run a task in the process that this thread has for it."""
     from fiberscope.sweeps.ending import ended  # noqa: PLC0415  (the sweep itself reads this file)
 
-    began, child = time.perf_counter(), _child()
+    child, began = _child(), time.perf_counter()
     try:
         return child.ask(task, limits)
     except _GoneError as gone:
@@ -88,6 +88,7 @@ class _Child:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests, self._answers = self._process.stdin, self._process.stdout
+        self._answers.readline()  # it is ready: what it imports takes nothing of a point's time
 
     def ask(self, task: Mapping[str, Any], limits: Limits) -> Outcome:
         """The outcome of a task.

@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -23,7 +25,7 @@ from fiberscope.sweeps.engine import execute
 from fiberscope.sweeps.plan import planned
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.progress import Progress
-from fiberscope.sweeps.runner import Limits
+from fiberscope.sweeps.runner import _CHILD, Limits
 
 ROOT = Path(__file__).parents[3]
 SLOW = "uniform:rows=30,cols=30,nonzeros=100"  # the toy, in Python, takes some hundredths of a second
@@ -128,6 +130,34 @@ def test_a_point_that_takes_too_long_or_too_much_has_its_row(
         frame = fiberscope.sweep("gamma", f"{large},seed={number}", store=tmp_path, **given)
         assert frame["status"][0] == status
         assert frame["reason"][0].startswith(reason)
+
+
+def test_a_limit_of_time_is_of_the_point_and_not_of_its_new_process(
+    scheduler: str, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = (
+        "import runpy, time; time.sleep(2); runpy.run_module('fiberscope.sweeps.child', run_name='__main__')"
+    )
+    monkeypatch.setattr("fiberscope.sweeps.runner._CHILD", [sys.executable, "-c", child])
+    mine = altered(toy, tmp_path, "signal.SIGINT", "signal.SIGKILL")
+    frame = fiberscope.sweep(
+        mine,
+        "uniform:rows=9,cols=9,nonzeros=20",
+        grid={"fault": ["interrupt", "none"]},
+        timeout=1.5,
+        store=tmp_path / "s",
+        scheduler=scheduler,
+        quiet=True,
+    )
+    assert list(frame["status"]) == ["crashed", "done"]
+
+
+def test_a_process_whose_starter_died_while_it_imported_ends_in_silence() -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(_CHILD, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+        assert child.stdout is not None
+        child.stdout.close()
+        assert child.communicate(timeout=60)[1] == b""
 
 
 def test_a_point_that_brings_its_process_down_costs_itself(scheduler: str, tmp_path: Path, toy: str) -> None:

@@ -27,6 +27,10 @@ def test_a_default_that_is_written_out_is_the_default() -> None:
     assert task(**{"fibercache.size": "3MiB"}).parameters == {"fibercache.size": 3 << 20}
 
 
+def test_a_point_without_operands_has_a_size_too_so_that_others_tell_what_it_takes() -> None:
+    assert planned([Point("analyze", "matmul", "")])[0].size == 1
+
+
 def test_a_generator_is_what_it_draws_and_seeds_differ() -> None:
     assert task().digest == task(f"{SMALL},seed=0").digest != task(f"{SMALL},seed=1").digest
 
