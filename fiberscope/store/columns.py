@@ -123,7 +123,8 @@ def decoded(content: bytes) -> Row:
         ValueError: it is none.
     """
     try:
-        return Row(*json.loads(gzip.decompress(content)))
+        values, keys = json.loads(gzip.decompress(content))
+        return Row({**values}, {**keys})
     except (OSError, EOFError, TypeError, zlib.error) as error:
         raise ValueError(str(error)) from error
 

@@ -1,5 +1,6 @@
 """The store: what is added stays, once, whoever is killed when; other programs open it as it is."""
 
+import gzip
 import json
 import multiprocessing
 import os
@@ -206,6 +207,12 @@ def test_nothing_added_is_lost_or_twice_however_often_two_writers_are_killed(
     assert len(found) == len(set(found))
     assert promised <= set(found)
     assert len(pd.read_parquet(folder)) == len(found) == len(made.digests())
+
+
+@pytest.mark.parametrize("content", [[1, 2], {"a": 1}, [{}, {}, {}], None])
+def test_what_is_json_and_no_row_is_none(content: object) -> None:
+    with pytest.raises(ValueError, match=r"mapping|unpack"):
+        decoded(gzip.compress(json.dumps(content).encode()))
 
 
 @pytest.mark.parametrize("damaged", ["runs-000000.parquet", "_arrived/0000.json.gz"])
