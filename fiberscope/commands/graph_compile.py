@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,13 +76,20 @@ def compile_(
     from fiberscope.graph.write import write_gv
 
     check_outputs({"the graph": output, "the file of --json": json}, {})
-    names = ",".join([*["locate"] * locate, *[optimise] * bool(optimise)])
     given = tensors_by_name(tensors)
     if given and order != AUTO:
         raise InputError("tensors are of --order auto alone, which goes by their statistics; leave them out")
     formats, order = chosen(expression, formats, order, given, split)
-    asked = partial(compiled, expression, formats, order, reorder=reorder, factor=factor, optimise=names)
-    made = asked(split=split, parallelize=parallelize)
+    made = compiled(
+        expression,
+        formats,
+        order,
+        reorder=reorder,
+        factor=factor,
+        optimise=",".join([*["locate"] * locate, *[optimise] * bool(optimise)]),
+        split=split,
+        parallelize=parallelize,
+    )
     if output is not None:
         write_gv(made.graph, output)
     if json is not None:

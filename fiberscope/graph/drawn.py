@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fiberscope.graph.check import operands_of
 from fiberscope.graph.netlist import Graph
-from fiberscope.graph.operands import format_given
+from fiberscope.graph.operands import formats_given
 
 __all__ = ["drawn"]
 
@@ -14,7 +14,7 @@ SCALAR = "3"
 def drawn(graph: Graph, size: int = 8) -> dict[str, str]:
     """For each operand a tensor of this size in each dimension, half of it zeros, as commands name it."""
     given = {}
-    for seed, name in enumerate(operands_of(graph)):
-        shape = "x".join([str(size)] * len(format_given(graph, name).order))
+    for seed, (name, format) in enumerate(formats_given(graph, operands_of(graph)).items()):
+        shape = "x".join([str(size)] * len(format.order))
         given[name] = f"sam-random:shape={shape},sparsity=0.5,seed={seed}" if shape else SCALAR
     return given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -72,6 +72,10 @@ class Operation:
         sign = {"mul": "*", "add": "+", "sub": "-", "div": "/"}.get(self.function)
         parts = [f"({one})" if isinstance(one, Operation) else str(one) for one in self.operands]
         return f" {sign} ".join(parts) if sign else f"{self.function}({', '.join(parts)})"
+
+    def of_each(self, change: Callable[[Expression], Expression]) -> Operation:
+        """The same function of operands that were changed."""
+        return Operation(self.function, tuple(map(change, self.operands)))
 
 
 @dataclass(frozen=True)
@@ -204,7 +208,7 @@ def _joined(expression: Expression, splits: Splits) -> Expression:
             raise ValueError(f"{expression} is not {expression.tensor}({','.join(variables)}) in chunks")
         return Access(expression.tensor, variables)
     if isinstance(expression, Operation):
-        return Operation(expression.function, tuple(_joined(one, splits) for one in expression.operands))
+        return expression.of_each(lambda one: _joined(one, splits))
     if isinstance(expression, Sum):
         summed: tuple[str, ...] = ()
         body: Expression = expression

@@ -14,7 +14,7 @@ from accelerators.machine import MemoryUse, Traffic
 from fiberscope.graph.blocks import Context, input_port, make, output_port
 from fiberscope.graph.expression import ACCUMULATORS, Assignment
 from fiberscope.graph.netlist import Graph, Node, Stream
-from fiberscope.graph.result import Written, dense_level, words_between, written_format
+from fiberscope.graph.result import Written, dense_level, words_between
 from fiberscope.graph.scratchpad import ScratchpadLoop
 from fiberscope.graph.settings import GraphParameters
 from fiberscope.graph.splits import cut_variables
@@ -191,8 +191,8 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         return {name: self._written(name, [n for n in writers if n["tensor"] == name]) for name in tensors}
 
     def _written(self, tensor: str, writers: list[Node]) -> Written:
-        form = written_format(self.graph, tensor, writers)
         by_mode = {int(node["mode"]): node for node in writers if not node.writes_values}
+        form = self.graph.format_of(tensor, by_mode.values())
         shape = self._shape(tensor)
         levels: list[Level] = []
         for dimension in form.order:

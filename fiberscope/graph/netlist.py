@@ -9,7 +9,7 @@ graph.connect(b, "ref", array, "ref")
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fiberscope.errors import InputError
@@ -20,6 +20,7 @@ from workloads.errors import nearest
 __all__ = ["Format", "Graph", "Node", "Stream", "bare_port", "format_of"]
 
 LETTERS = {"d": "dense", "s": "compressed", "u": "compressed", "c": "compressed", "b": "bitvector"}
+LETTER_OF = {level: letter for letter, level in reversed(LETTERS.items())}
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,14 @@ class Graph:
             return int(node["ways"])
         numbers = [int(s.input[:-1].partition("[")[2]) for s in self.streams_into(node) if "[" in s.input]
         return 1 + max(numbers, default=-1)
+
+    def format_of(self, tensor: str, levels: Iterable[Node]) -> Format:
+        """How a tensor is stored: as the comment says, else as the scanners or writers of its levels do."""
+        if tensor in self.formats:
+            return self.formats[tensor]
+        letters = {int(node["mode"]): LETTER_OF[node["format"]] for node in levels}
+        order = tuple(sorted(letters))
+        return Format("".join(letters[dimension] for dimension in order), order)
 
     def counts(self) -> Counter[str]:
         """How many blocks of each type there are."""

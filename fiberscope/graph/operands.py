@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -103,9 +103,9 @@ def load_operands(
         InputError, WorkloadError: one cannot be had, or they do not go together.
     """
     loaded: dict[str, _Found | Operand] = {}
-    for name, one in given.items():
-        if not _is_ones(one):
-            loaded[name] = _found(name, one, format_given(graph, name), exact, progress)
+    for name, format in formats_given(graph, given).items():
+        if not _is_ones(given[name]):
+            loaded[name] = _found(name, given[name], format, exact, progress)
     variables = _variables(graph)
     loaded = {name: _turned(name, one, loaded, variables) for name, one in loaded.items()}
     sizes = _agreed(loaded, variables)
@@ -149,25 +149,22 @@ def _assignments(graph: Graph) -> list[Assignment]:
 
 
 def format_of_operand(graph: Graph, name: str) -> Format:
-    """How a graph stores a tensor: as its comment says, else as its scanners do."""
-    if name in graph.formats:
-        return graph.formats[name]
-    scanners = {
-        int(node["mode"]): node
-        for node in graph.nodes.values()
-        if node.type == "fiberlookup" and node["tensor"] == name
-    }
-    letters = {"dense": "d", "bitvector": "b"}
-    order = tuple(sorted(scanners))
-    return Format("".join(letters.get(scanners[mode]["format"], "s") for mode in order), order)
+    """How a graph stores a tensor that it reads."""
+    scanners = (
+        node for node in graph.nodes.values() if node.type == "fiberlookup" and node["tensor"] == name
+    )
+    return graph.format_of(name, scanners)
 
 
-def format_given(graph: Graph, name: str) -> Format:
-    """How a tensor is laid out in files: as a graph stores it; one that is cut dimension by dimension."""
-    variables = _variables(graph).get(name, ((),))[0]
-    if graph.splits.keys() & set(variables):
-        return Format("s" * len(variables), tuple(range(len(variables))))
-    return format_of_operand(graph, name)
+def formats_given(graph: Graph, names: Iterable[str]) -> dict[str, Format]:
+    """How tensors are laid out in files: as a graph stores them; one that is cut dimension by dimension."""
+    variables, found = _variables(graph), {}
+    for name in names:
+        own = variables.get(name, ((),))[0]
+        is_cut = bool(graph.splits.keys() & set(own))
+        plain = Format("s" * len(own), tuple(range(len(own))))
+        found[name] = plain if is_cut else format_of_operand(graph, name)
+    return found
 
 
 def _variables(graph: Graph) -> Readings:

@@ -19,7 +19,7 @@ import numpy as np
 from fiberscope.graph.algebra import Points, evaluate, keys_of
 from fiberscope.graph.cut_tensors import cut_columns
 from fiberscope.graph.expression import Access, Assignment
-from fiberscope.graph.netlist import LETTERS, Format, Graph, Node
+from fiberscope.graph.netlist import Format
 from fiberscope.graph.splits import Splits, cut_variables
 from fiberscope.graph.storage import (
     BitLevel,
@@ -34,7 +34,7 @@ from workloads.canonical import Integers, Values
 from workloads.tensor import SparseTensor
 from workloads.verification import Comparison
 
-__all__ = ["Written", "carried", "compare", "reference", "written_format"]
+__all__ = ["Written", "carried", "compare", "reference"]
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,6 @@ class Written:
         return level.expanded(owners)[1]
 
 
-def written_format(graph: Graph, tensor: str, writers: Sequence[Node]) -> Format:
-    """How a graph stores a tensor that it writes: as its comment says, else as its writers do."""
-    if tensor in graph.formats:
-        return graph.formats[tensor]
-    letters = {name: letter for letter, name in reversed(LETTERS.items())}
-    modes = {int(node["mode"]): letters[node["format"]] for node in writers if not node.writes_values}
-    return Format("".join(modes[mode] for mode in sorted(modes)), tuple(sorted(modes)))
-
-
 def words_between(segments: Integers, words: Sequence[int], size: int) -> BitLevel:
     """A level of bit vectors: of each fiber the words up to that of its last bit are written, the rest are 0.
 
@@ -91,7 +82,7 @@ def words_between(segments: Integers, words: Sequence[int], size: int) -> BitLev
         size: coordinates of the level.
     """
     lengths = np.diff(segments)
-    width = max([words_of(size), *lengths])  # a wrong result may have more: it is seen to be wrong later
+    width = max(words_of(size), lengths.max(initial=0))  # the public writer runs some fibers together
     fibers = np.zeros((len(lengths), width), np.uint64)
     owners = np.repeat(np.arange(len(fibers)), lengths)
     fibers[owners, np.arange(len(owners)) - segments[owners]] = np.array(words, np.uint64)[: len(owners)]

@@ -13,7 +13,7 @@ from fiberscope.graph.blocks import input_port, output_port
 from fiberscope.graph.execution import Prepared
 from fiberscope.graph.expression import ACCUMULATORS
 from fiberscope.graph.machine import GraphMachine
-from fiberscope.graph.netlist import Node
+from fiberscope.graph.netlist import Graph, Node, Stream
 from fiberscope.graph.settings import GraphParameters
 from fiberscope.report.files import write_text
 from hw.rtl.kit.interface import Token
@@ -142,17 +142,15 @@ def verilog_of(
         for node in machine.nodes
         if (words := makers.loads(node, machine.blocks[node.name]))
     }
+    streams = [one for one in machine.graph.streams if one.source in names and one.target in names]
+    for stream in streams:
+        target = machine.graph.nodes[stream.target]
+        if target.type in ACCUMULATORS:  # behind a dropper of stops, as in the machine
+            name = plain(f"{machine.blocks[target.name].name}.{stream.input}_points")
+            names[_dropper_of(stream)], parts[name] = name, makers.dropper(stream.kind)
     readers: dict[str, list[str]] = {}
-    for stream in machine.graph.streams:
-        if stream.source in names and stream.target in names:
-            source, target = machine.graph.nodes[stream.source], machine.graph.nodes[stream.target]
-            end = f"{names[source.name]}.{output_port(source, stream.output)}"
-            reader = f"{names[target.name]}.{input_port(target, stream.input)}"
-            if target.type in ACCUMULATORS:  # behind a dropper of stops, as in the machine
-                name = plain(f"{machine.blocks[target.name].name}.{stream.input}_points")
-                names[f"{target.name}.{stream.input}"], parts[name] = name, makers.dropper(stream.kind)
-                readers[f"{name}.out_stream"] = [reader]
-                reader = f"{name}.in_stream"
+    for stream in streams:
+        for end, reader in _wires(machine.graph, stream, names):
             readers.setdefault(end, []).append(reader)
     fed = {reader for ends in readers.values() for reader in ends}
     roots = [
@@ -160,6 +158,23 @@ def verilog_of(
     ]
     composition = netlist(module, parts, readers, roots, machine.parameters.capacity)
     return GraphVerilog(composition, loads, names, roots)
+
+
+def _dropper_of(stream: Stream) -> str:
+    """The dropper of stops in front of an input of an accumulator, as nodes are named."""
+    return f"{stream.target}.{stream.input}"
+
+
+def _wires(graph: Graph, stream: Stream, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The ports that a stream joins, through a dropper if there is one."""
+    source, target = graph.nodes[stream.source], graph.nodes[stream.target]
+    end = f"{names[source.name]}.{output_port(source, stream.output)}"
+    reader = f"{names[target.name]}.{input_port(target, stream.input)}"
+    dropper = names.get(_dropper_of(stream))
+    if dropper is not None:
+        yield f"{dropper}.out_stream", reader
+        reader = f"{dropper}.in_stream"
+    yield end, reader
 
 
 def write_verilog(made: GraphVerilog, name: str, folder: Path) -> tuple[Path, Path]:

@@ -13,13 +13,8 @@ from fiberscope.report.files import write_text
 
 __all__ = ["gv_text", "write_gv"]
 
-UNTOLD = (
-    "bvintersect",
-    "accumulate",
-    "scatter",
-    "merge",
-    "gather",
-)  # edges say by name which ports they join
+# Edges of these say by name which ports they join.
+UNTOLD = ("bvintersect", "accumulate", "scatter", "merge", "gather")
 STYLES = {"ref": "bold", "crd": "dashed", "repsig": "dotted"}
 
 

@@ -124,7 +124,7 @@ def decoded(content: bytes) -> Row:
     """
     try:
         values, keys = json.loads(gzip.decompress(content))
-        return Row({**values}, {**keys})
+        return Row({**values}, {**keys})  # a TypeError where either is no object
     except (OSError, EOFError, TypeError, zlib.error) as error:
         raise ValueError(str(error)) from error
 

@@ -34,9 +34,8 @@ _OPTIONS = (
     "--preload-nanny",
     "fiberscope.sweeps.leash",
 )
-_QUIET = {
-    "PYTHONWARNINGS": "ignore:resource_tracker"
-}  # it cleans up after who was killed, and need not say so
+# It cleans up after who was killed, and need not say so.
+_QUIET = {"PYTHONWARNINGS": "ignore:resource_tracker"}
 CONFIGURATION = {  # of Dask; what it looks after many times a second costs more than short points bear
     "logging.distributed": "critical",
     "distributed.admin.system-monitor.interval": "10s",

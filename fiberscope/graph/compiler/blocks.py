@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 from fiberscope.graph.compiler.iteration import Every, Iteration, Join, Scan
 from fiberscope.graph.compiler.terms import Operand, Wire
-from fiberscope.graph.netlist import Graph, Node
+from fiberscope.graph.netlist import LETTERS, Graph, Node
 
-__all__ = ["LETTER_FORMATS", "Blocks", "Joined"]
+__all__ = ["Blocks", "Joined"]
 
-LETTER_FORMATS = {"d": "dense", "b": "bitvector"}  # all others are compressed
 Joined = tuple[Wire, dict[Operand | None, Wire]]  # coordinates, and references by operand
 
 
@@ -78,7 +77,7 @@ class Blocks:
         return Wire(expander, "crd"), {one: Wire(joiner, "ref[0]"), other: Wire(joiner, "ref[1]")}
 
     def _scanner_of(self, operand: Operand, variable: str) -> Node:
-        format = LETTER_FORMATS.get(operand.letter(variable), "compressed")
+        format = LETTERS[operand.letter(variable)]
         dimension = operand.dimension(variable)
         return self._scanner(operand.references, variable, operand.access.tensor, dimension, format)
 

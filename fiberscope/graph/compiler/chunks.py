@@ -74,7 +74,7 @@ def _cut(expression: Expression, splits: Splits) -> Expression:
         variables = cut_variables(expression.variables, splits)
         return replace(expression, variables=variables, places=(tensor, *both) if places else ())
     if isinstance(expression, Operation):
-        return Operation(expression.function, tuple(_cut(one, splits) for one in expression.operands))
+        return expression.of_each(lambda one: _cut(one, splits))
     if isinstance(expression, Sum):
         return Sum(cut_variables(expression.variables, splits), _cut(expression.operand, splits))
     return expression

@@ -109,7 +109,7 @@ def _named(expression: Expression, sums: dict[str, Sum], names: Iterator[str]) -
         sums[name] = expression
         return Access(name, ())
     if isinstance(expression, Operation):
-        return Operation(expression.function, tuple(_named(one, sums, names) for one in expression.operands))
+        return expression.of_each(lambda one: _named(one, sums, names))
     return expression
 
 

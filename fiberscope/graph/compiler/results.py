@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from fiberscope.graph.compiler.blocks import LETTER_FORMATS, Blocks
+from fiberscope.graph.compiler.blocks import Blocks
 from fiberscope.graph.compiler.terms import Wire
 from fiberscope.graph.expression import Access
-from fiberscope.graph.netlist import Format
+from fiberscope.graph.netlist import LETTERS, Format
 
 __all__ = ["Loop", "Result"]
 
@@ -142,6 +142,6 @@ class Result:
             inputs: dict[str, Wire | None] = {"crd": coordinates[variable]}
             if letter == "b":
                 inputs = {"bv": Wire(blocks.add("bitvector", inputs, index=variable), "bv")}
-            format = LETTER_FORMATS.get(letter, "compressed")
+            format = LETTERS[letter]
             blocks.add("fiberwrite", inputs, index=variable, tensor=tensor, mode=dimension, format=format)
         blocks.add("fiberwrite", {"val": values}, tensor=tensor, mode="vals")

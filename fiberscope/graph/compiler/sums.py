@@ -7,8 +7,8 @@ factor only where terms beside it lack the variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NoReturn
+from collections.abc import Iterator
+from typing import NoReturn, TypeGuard
 
 from fiberscope.graph.compiler.language import refuse_at
 from fiberscope.graph.expression import Access, Assignment, Expression, Operation, Sum
@@ -38,7 +38,7 @@ def variables_of(expression: Expression) -> list[str]:
     return []
 
 
-def is_addition(expression: Expression) -> bool:
+def is_addition(expression: Expression) -> TypeGuard[Operation]:
     """Whether it is a sum or a difference of two terms."""
     return isinstance(expression, Operation) and expression.function in ("add", "sub")
 
@@ -63,10 +63,10 @@ def _placed(expression: Expression, variable: str) -> Expression:
     if isinstance(expression, Sum):
         return _around(expression.variables, _summed(expression.operand, variable))
     if is_addition(expression):
-        return _each(expression, lambda term: _summed(term, variable))
+        return expression.of_each(lambda term: _summed(term, variable))
     carriers = [one for one in _factors(expression) if variable in variables_of(one)]
-    if len(carriers) == 1 and is_addition(carriers[0]):
-        return _each(expression, lambda factor: _placed(factor, variable))
+    if isinstance(expression, Operation) and len(carriers) == 1 and is_addition(carriers[0]):
+        return expression.of_each(lambda factor: _placed(factor, variable))
     if not any(_in_all_terms(carrier, variable) for carrier in carriers):
         _refuse_torn(carriers, variable)
     return Sum((variable,), expression)
@@ -82,11 +82,6 @@ def _around(variables: tuple[str, ...], expression: Expression) -> Sum:
     if isinstance(expression, Sum):
         return Sum((*expression.variables, *variables), expression.operand)
     return Sum(variables, expression)
-
-
-def _each(expression: Expression, change: Callable[[Expression], Expression]) -> Operation:
-    assert isinstance(expression, Operation)
-    return Operation(expression.function, tuple(change(operand) for operand in expression.operands))
 
 
 def _factors(expression: Expression) -> list[Expression]:
