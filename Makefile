@@ -22,7 +22,8 @@ SCOPE   ?=
 TRIGGER ?=
 EXACT ?=
 NAME   = $(call slug,$(ACC))-$(call slug,$(MTX))$(if $(B),-$(call slug,$(B)))
-slug   = $(shell basename '$(1)' | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|csv|el|py)$$//; s/[^A-Za-z0-9._=-]/_/g')
+quoted = '$(subst ','\'',$(1))'
+slug   = $(shell basename -- $(call quoted,$(1)) | sed -E 's/\.gz$$//; s/\.(mtx|npz|tns|txt|tsv|csv|el|py)$$//; s/[^A-Za-z0-9._=-]/_/g')
 
 # make convert: the formats that MTX is in and is to be in.
 FROM  ?=
@@ -42,15 +43,15 @@ AT      ?=
 VERILOG ?=
 MODULE  ?=
 LOCKSTEP ?=
-LOOP     = $(VENV)/bin/fiberscope rtl loop '$(BLOCK)' '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') \
-    $(foreach setting,$(SET),--set '$(setting)') $(foreach at,$(AT),--at '$(at)') --sim '$(SIM)' \
-    $(foreach source,$(VERILOG),--verilog '$(source)') $(if $(MODULE),--module '$(MODULE)') $(if $(LOCKSTEP),--lock-step) \
-    $(call WAVES,$(OUT)/$(NAME)-$(BLOCK).vcd) -o '$(OUT)/$(NAME)-$(BLOCK)'
-WAVES    = $(if $(VCD),--vcd '$(1)') $(if $(WINDOW),--vcd-window '$(WINDOW)') \
-    $(foreach pattern,$(SCOPE),--vcd-scope '$(pattern)') $(if $(TRIGGER),--vcd-trigger '$(TRIGGER)')
-OWN      = $(VENV)/bin/fiberscope rtl bench '$(BENCH)' --block '$(BLOCK)' --dut '$(DUT)' --sim '$(SIM)' $(if $(MTX),--matrix '$(MTX)') \
-    $(foreach setting,$(SET),--set '$(setting)') -o '$(OUT)/bench-$(BLOCK)'
-BENCHES  = FIBERSCOPE_BLOCK='$(BLOCK)' FIBERSCOPE_SIM='$(SIM)' $(PY) -m pytest -q tests/cosim
+LOOP     = $(VENV)/bin/fiberscope rtl loop $(call quoted,$(BLOCK)) $(call quoted,$(ACC)) $(call quoted,$(MTX)) $(if $(B),--b $(call quoted,$(B))) \
+    $(foreach setting,$(SET),--set $(call quoted,$(setting))) $(foreach at,$(AT),--at $(call quoted,$(at))) --sim $(call quoted,$(SIM)) \
+    $(foreach source,$(VERILOG),--verilog $(call quoted,$(source))) $(if $(MODULE),--module $(call quoted,$(MODULE))) $(if $(LOCKSTEP),--lock-step) \
+    $(call WAVES,$(OUT)/$(NAME)-$(BLOCK).vcd) -o $(call quoted,$(OUT)/$(NAME)-$(BLOCK))
+WAVES    = $(if $(VCD),--vcd $(call quoted,$(1))) $(if $(WINDOW),--vcd-window $(call quoted,$(WINDOW))) \
+    $(foreach pattern,$(SCOPE),--vcd-scope $(call quoted,$(pattern))) $(if $(TRIGGER),--vcd-trigger $(call quoted,$(TRIGGER)))
+OWN      = $(VENV)/bin/fiberscope rtl bench $(call quoted,$(BENCH)) --block $(call quoted,$(BLOCK)) --dut $(call quoted,$(DUT)) --sim $(call quoted,$(SIM)) $(if $(MTX),--matrix $(call quoted,$(MTX))) \
+    $(foreach setting,$(SET),--set $(call quoted,$(setting))) -o $(call quoted,$(OUT)/bench-$(BLOCK))
+BENCHES  = FIBERSCOPE_BLOCK=$(call quoted,$(BLOCK)) FIBERSCOPE_SIM=$(call quoted,$(SIM)) $(PY) -m pytest -q tests/cosim
 
 # make rtl: a line of index notation, how its tensors are stored, the order of its loops, and perhaps its tensors
 # (TENSORS="B=a.mtx c=ones"); small ones are drawn otherwise.
@@ -60,12 +61,11 @@ ORDER   ?=
 TENSORS ?=
 
 # What the engine is compiled from: every file of C types and the Python file beside it.
-TYPED_ROOMS := sim hw accelerators converters workloads fiberscope
-TYPED    := $(shell find $(TYPED_ROOMS) -name '*.pxd')
+TYPED    := $(shell find -L fiberscope -name '*.pxd')
 COMPILED := $(TYPED) $(TYPED:.pxd=.py)
 READY    := $(VENV)/built $(VENV)/installed
 
-.PHONY: help sim convert converted model wave which study cosim rtl asked whole test test-all mutants check lint types docs bench release clean
+.PHONY: help sim convert converted model wave which study cosim rtl asked whole test test-all mutants faults check lint types docs bench release-check release clean
 .NOTPARALLEL:
 
 help: ## Show the targets.
@@ -81,23 +81,23 @@ help: ## Show the targets.
 
 sim: which $(READY) ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE= TRIGGER=].
 	@mkdir -p $(OUT)
-	@$(VENV)/bin/fiberscope sim '$(ACC)' '$(MTX)' $(if $(B),--b '$(B)') $(foreach setting,$(SET),--set '$(setting)') \
+	@$(VENV)/bin/fiberscope sim $(call quoted,$(ACC)) $(call quoted,$(MTX)) $(if $(B),--b $(call quoted,$(B))) $(foreach setting,$(SET),--set $(call quoted,$(setting))) \
 	    $(call WAVES,$(OUT)/$(NAME).vcd) \
-	    $(if $(EXACT),--exact) --json '$(OUT)/$(NAME).json'
+	    $(if $(EXACT),--exact) --json $(call quoted,$(OUT)/$(NAME).json)
 
 convert: converted $(READY) ## Convert FROM= TO= MTX= [SET= EXACT=1] between formats [VCD=1 WINDOW= SCOPE= TRIGGER=].
 	@mkdir -p $(OUT)
-	@$(VENV)/bin/fiberscope convert '$(FROM)' '$(TO)' '$(MTX)' $(foreach setting,$(SET),--set '$(setting)') \
-	    $(call WAVES,$(OUT)/$(CONVERTED).vcd) $(if $(EXACT),--exact) --json '$(OUT)/$(CONVERTED).json'
+	@$(VENV)/bin/fiberscope convert $(call quoted,$(FROM)) $(call quoted,$(TO)) $(call quoted,$(MTX)) $(foreach setting,$(SET),--set $(call quoted,$(setting))) \
+	    $(call WAVES,$(OUT)/$(CONVERTED).vcd) $(if $(EXACT),--exact) --json $(call quoted,$(OUT)/$(CONVERTED).json)
 
 converted:
-	@test -n '$(FROM)' && test -n '$(TO)' && test -n '$(MTX)' || { \
+	@test -n $(call quoted,$(FROM)) && test -n $(call quoted,$(TO)) && test -n $(call quoted,$(MTX)) || { \
 	    echo 'make: say which formats and which matrix, as in make convert FROM=csr TO=csc MTX=wiki-Vote' >&2; exit 2; }
 
 model: which $(READY) ## Model ACC= on MTX= [B= SET=] by its specification: counts, and the bound on time.
 	@mkdir -p $(OUT)
-	@$(VENV)/bin/fiberscope model '$(ACC)' '$(MTX)' $(if $(B),'$(B)') $(foreach setting,$(SET),--set '$(setting)') \
-	    $(if $(EXACT),--exact) --json '$(OUT)/$(NAME)-model.json'
+	@$(VENV)/bin/fiberscope model $(call quoted,$(ACC)) $(call quoted,$(MTX)) $(if $(B),$(call quoted,$(B))) $(foreach setting,$(SET),--set $(call quoted,$(setting))) \
+	    $(if $(EXACT),--exact) --json $(call quoted,$(OUT)/$(NAME)-model.json)
 
 study: $(READY) $(VENV)/sweep ## Run a worked study, Gamma's FiberCache and radix over five matrices, and make its page.
 	@mkdir -p $(OUT)
@@ -105,29 +105,29 @@ study: $(READY) $(VENV)/sweep ## Run a worked study, Gamma's FiberCache and radi
 	@$(VENV)/bin/fiberscope page $(OUT)/study -o $(OUT)/study.html
 
 which:
-	@test -n '$(ACC)' && test -n '$(MTX)' || { \
+	@test -n $(call quoted,$(ACC)) && test -n $(call quoted,$(MTX)) || { \
 	    echo 'make: say which machine and which matrix, as in make sim ACC=gamma MTX=wiki-Vote' >&2; exit 2; }
 
 wave: which $(READY) ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
-	@$(VENV)/bin/fiberscope wave '$(OUT)/$(NAME).vcd'
+	@$(VENV)/bin/fiberscope wave $(call quoted,$(OUT)/$(NAME).vcd)
 
 cosim: $(if $(BENCH),unwatched,$(if $(ACC)$(MTX),whole,unwatched)) $(READY) $(VENV)/dev $(VENV)/rtl ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE= LOCKSTEP=1 VCD=1] [BENCH= DUT= MTX=].
 	@$(if $(BENCH),$(OWN),$(if $(ACC)$(MTX),$(LOOP),$(BENCHES)))
 
 rtl: asked $(READY) $(VENV)/rtl ## From an expression to Verilog that has run: EXPR= [FORMAT= ORDER= TENSORS= SET= SIM=].
-	@$(VENV)/bin/fiberscope graph rtl '$(EXPR)' $(foreach tensor,$(TENSORS),'$(tensor)') $(if $(FORMAT),--format '$(FORMAT)') \
-	    $(if $(ORDER),--order '$(ORDER)') $(foreach setting,$(SET),--set '$(setting)') --sim '$(SIM)' -o '$(OUT)/graph'
+	@$(VENV)/bin/fiberscope graph rtl $(call quoted,$(EXPR)) $(foreach tensor,$(TENSORS),$(call quoted,$(tensor))) $(if $(FORMAT),--format $(call quoted,$(FORMAT))) \
+	    $(if $(ORDER),--order $(call quoted,$(ORDER))) $(foreach setting,$(SET),--set $(call quoted,$(setting))) --sim $(call quoted,$(SIM)) -o $(call quoted,$(OUT)/graph)
 
 asked:
-	@test -n '$(EXPR)' || { \
+	@test -n $(call quoted,$(EXPR)) || { \
 	    echo 'make: say which expression, as in make rtl EXPR="x(i) = B(i,j) * c(j)" FORMAT=x:s,B:ss,c:s' >&2; exit 2; }
 
 whole:
-	@test -n '$(ACC)' && test -n '$(BLOCK)' && test -n '$(MTX)' || { \
+	@test -n $(call quoted,$(ACC)) && test -n $(call quoted,$(BLOCK)) && test -n $(call quoted,$(MTX)) || { \
 	    echo 'make: say which machine, block and matrix, as in make cosim ACC=gamma BLOCK=merger MTX=uniform:rows=60,cols=60,nonzeros=300' >&2; exit 2; }
 
 unwatched:
-	@test -z '$(VCD)$(WINDOW)$(SCOPE)$(TRIGGER)' || { \
+	@test -z $(call quoted,$(VCD)$(WINDOW)$(SCOPE)$(TRIGGER)) || { \
 	    echo 'make: a waveform is of a machine with the block in it, as in make cosim ACC=gamma BLOCK=merger MTX=uniform:rows=60,cols=60,nonzeros=300 VCD=1' >&2; exit 2; }
 
 test: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests, without the slow ones.
@@ -139,15 +139,20 @@ test-all: $(READY) $(VENV)/dev $(VENV)/rtl ## Run all tests.
 mutants: $(READY) $(VENV)/dev $(VENV)/rtl ## Plant faults in the RTL, one at a time: the default tests must find each.
 	@$(PY) -m pytest -q -n auto tests/rtl/test_mutants.py
 
+# AREA: of the lists in tests/faults, or a part of a file's path.
+AREA ?=
+faults: $(READY) $(VENV)/dev $(VENV)/rtl ## Plant the faults of tests/faults, one at a time, or those of AREA=: what the default tests find.
+	@$(PY) tests/faults/support/plant.py $(if $(AREA),$(call quoted,$(AREA)))
+
 # The same sources compiled with bounds, null and overflow checks on, in a copy of their own.
 CHECKED := build/checked
 test-checked: $(READY) $(VENV)/dev ## Run the tests of engine, blocks and machines on a build that checks every access.
 	@rm -rf $(CHECKED) && mkdir -p $(CHECKED)
-	@git ls-files -z | xargs -0 cp --parents -t $(CHECKED)
+	@git ls-files -z | xargs -0 cp --no-dereference --parents -t $(CHECKED)
 	@echo 'Compiling with every check on, some minutes ...'
 	@cd $(CHECKED) && FIBERSCOPE_CHECKED_BUILD=1 $(CURDIR)/$(PY) setup.py --quiet build_ext --inplace > build.log 2>&1 \
 	    || { tail -n 30 build.log >&2; echo 'make: compiling failed; all of it is in $(CHECKED)/build.log' >&2; exit 1; }
-	@cd $(CHECKED) && $(CURDIR)/$(PY) -m pytest -q -n auto -m 'not slow' tests/sim tests/hw tests/accelerators tests/fiberscope/teaal
+	@cd $(CHECKED) && $(CURDIR)/$(PY) -m pytest -q -n auto -m 'not slow' tests/sim tests/hw tests/accelerators tests/fiberscope/models/trace
 
 check: lint types test ## Lint, check types and run the tests: the gate, here and in CI.
 
@@ -165,7 +170,10 @@ docs: $(VENV)/docs ## Build the documentation as a site in out/site, which needs
 bench: $(READY) ## Measure the speed of the simulator.
 	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "$$script"; $(PY) "$$script"; echo; done
 
-release: $(VENV)/release ## Build what is published in dist/: the sources, and a wheel for each Python (needs Docker or Podman).
+release-check: $(READY) $(VENV)/dev ## Build the archive and a wheel, install each elsewhere, and simulate there.
+	@$(PY) -m pytest -q tests/test_release.py
+
+release: release-check $(VENV)/release ## Build what is published in dist/: the sources, and a wheel for each Python (needs Docker or Podman).
 	@rm -rf dist
 	@$(PY) -m build --sdist --outdir dist
 	@$(PY) -m cibuildwheel --output-dir dist dist/*.tar.gz
@@ -173,7 +181,7 @@ release: $(VENV)/release ## Build what is published in dist/: the sources, and a
 
 clean: ## Remove everything that was made here, the environment too.
 	@rm -rf $(VENV) $(OUT) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	@find $(TYPED_ROOMS) -name '*.so' -delete
+	@find -L fiberscope -name '*.so' -delete
 	@rm -f $(TYPED:.pxd=.c)
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,9 +1,13 @@
-"""Compiles the engine and the blocks: every Python file that has a ``.pxd`` of C types beside it."""
+"""Compiles the engine and the blocks: every Python file that has a ``.pxd`` of C types beside it.
+
+Of the folders that are linked into ``fiberscope/`` each file has one name, that below ``fiberscope``.
+"""
 
 import os
 import shutil
 import sys
 import sysconfig
+from glob import glob
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -35,16 +39,15 @@ Options.buffer_max_dims = 2
 # Of -O2 what runs are faster for: the rest takes as long again to compile, and shows in no run.
 OPTIMIZED = ["-O1", "-finline-small-functions", "-fipa-cp", "-fthread-jumps"]
 
-HELPERS = "sim._cyutility"  # Cython's own helper code, compiled once instead of into every module
+HELPERS = "fiberscope.sim._cyutility"  # Cython's own helper code, compiled once instead of into every module
 
 
 # Their compiled form stands in the .pxd and goes into the modules that use it; the .py is for the others.
-INLINE = (Path("sim/inline.py"), Path("sim/words.py"))
+INLINE = (Path("fiberscope/sim/inline.py"), Path("fiberscope/sim/words.py"))
 
 
 def _extensions() -> list[Extension]:
-    rooms = (Path(room) for room in ("sim", "hw", "accelerators", "converters", "workloads", "fiberscope"))
-    typed = (pxd for room in rooms for pxd in room.rglob("*.pxd"))
+    typed = map(Path, glob("fiberscope/**/*.pxd", recursive=True))  # unlike Path.rglob it goes into links
     sources = sorted({pxd.with_suffix(".py") for pxd in typed}.difference(INLINE))
     modules = {".".join(source.with_suffix("").parts): str(source) for source in sources}
     modules[HELPERS] = HELPERS.replace(".", "/") + ".c"

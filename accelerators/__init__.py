@@ -10,13 +10,16 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accelerators.errors import ConfigurationError
-from workloads.errors import nearest
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.workloads.errors import nearest
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from accelerators.machine import Accelerator
+    from fiberscope.accelerators.machine import Accelerator
+
+if __name__ != "fiberscope.accelerators":  # a second name would make a second copy of every class
+    raise ImportError(f"import fiberscope.{__name__} instead: {__name__} has no other name")
 
 __all__ = ["ConfigurationError", "find", "names"]
 
@@ -37,11 +40,11 @@ def find(name: str) -> Accelerator[Any]:
     known = names()
     if name not in known:
         raise ConfigurationError(f"no accelerator is called {name}; {nearest(name, known)}")
-    return _descriptor(importlib.import_module(f"accelerators.{name}"), name)
+    return _descriptor(importlib.import_module(f"fiberscope.accelerators.{name}"), name)
 
 
 def _descriptor(module: ModuleType, name: str) -> Accelerator[Any]:
-    from accelerators.machine import Accelerator  # noqa: PLC0415  (a list of names needs nothing heavy)
+    from fiberscope.accelerators.machine import Accelerator  # noqa: PLC0415  (a list of names needs nothing heavy)
 
     descriptor = getattr(module, "ACCELERATOR", None)
     if not isinstance(descriptor, Accelerator):
@@ -53,7 +56,8 @@ def _run_file(path: Path) -> ModuleType:
     """A user's file as a module, read anew each time; its own folder is not searched for others."""
     if not path.is_file():
         raise ConfigurationError(f"{path}: there is no such file; a machine of one's own is a Python file")
-    spec = importlib.util.spec_from_file_location(f"fiberscope_machine_{path.stem}", path)
+    name = f"fiberscope_machine_{path.stem}_{hash(path.resolve()):x}"  # two of the same name are two
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None  # its name ends in .py
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -8,13 +8,14 @@ from typing import ClassVar, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
 
 from pydantic import Field
 
-from accelerators.configuration import Configuration, Hertz
-from accelerators.machine import MemoryUse, Traffic
-from accelerators.memory import MemoryChannel, MemoryParameters, memory_use, traffic
-from hw.network import crossbar
-from hw.routes import AddressRoute, PortRoute, Route
-from sim import Component, Kernel, SimulationError
-from sim.names import numbered
+from fiberscope.accelerators.configuration import Configuration, ConfigurationError, Hertz
+from fiberscope.accelerators.layout import Layout
+from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.accelerators.memory import MemoryChannel, MemoryParameters, memory_use, traffic
+from fiberscope.hw.networks.crossbar import crossbar
+from fiberscope.hw.networks.routes import AddressRoute, PortRoute, Route
+from fiberscope.sim import Component, Kernel, SimulationError
+from fiberscope.sim.names import numbered
 
 __all__ = [
     "Composition",
@@ -96,6 +97,9 @@ class Composition(Generic[AnyParameters]):
         self.kernel = kernel or Kernel()
         self.kernel.clock("core", parameters.clock)
         self.channels: list[MemoryChannel] = []
+        self.users: Sequence[User] = ()  # of the memory
+        self.group = 1
+        self.request_bytes = 0
 
     @overload
     def add(self, part: str, name: str, *arguments: object, **options: object) -> Component: ...
@@ -169,8 +173,16 @@ class Composition(Generic[AnyParameters]):
         Args:
             users, group: as of ``add_network``.
             request_bytes: bytes of one request.
+
+        Raises:
+            ConfigurationError: there is no memory for such requests, which the machine's parameters let pass.
         """
         memory = self.parameters.memory
+        try:
+            memory.check(request_bytes)
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from error
+        self.users, self.group, self.request_bytes = users, group, request_bytes
         clock = self.kernel.clock("memory", memory.hertz)
         make = cast("Callable[..., MemoryChannel]", self.parts.get("memory", memory.channel))
         self.channels = [
@@ -195,6 +207,13 @@ class Composition(Generic[AnyParameters]):
     def operations(self) -> Mapping[str, int]:
         """Operations done, by name."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its operations are")
+
+    def layouts(self) -> Sequence[Layout]:
+        """Where the arrays of all tensors lie in memory; a run with ``--checked`` holds every request to it.
+
+        It is asked before the run and, for what is ``used``, behind it.
+        """
+        return ()
 
     def traffic(self) -> dict[str, Traffic]:
         """Bytes read and written by tensor."""

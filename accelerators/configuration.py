@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
-from accelerators.errors import ConfigurationError, ConflictError
-from accelerators.quantities import Bytes, BytesPerSecond, Hertz, Picoseconds
-from accelerators.yaml_layer import Entry, read_scalar, read_yaml
-from workloads.errors import nearest
+from fiberscope.accelerators.errors import ConfigurationError, ConflictError
+from fiberscope.accelerators.quantities import Bytes, BytesPerSecond, Hertz, Picoseconds
+from fiberscope.accelerators.yaml_layer import Entry, read_scalar, read_yaml
+from fiberscope.workloads.errors import nearest
 
 __all__ = [
     "Bytes",

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from accelerators.configuration import Configuration, ConfigurationError
-from sim import Component, Kernel
-from sim.names import family_name
-from workloads import Problem, Spgemm
-from workloads.errors import nearest
+from fiberscope.accelerators.configuration import Configuration, ConfigurationError
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.names import family_name
+from fiberscope.workloads import Problem, Spgemm
+from fiberscope.workloads.errors import nearest
 
 __all__ = [
     "EVENT",

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from accelerators.configuration import Bytes, BytesPerSecond, Configuration, Picoseconds
-from accelerators.machine import MemoryUse, Traffic
-from hw.dram import ADDRESS_MAPS, DramChannel, DramSpecification, SimpleMemory, SimpleSpecification, standards
-from hw.dram import standard as standard_row
+from fiberscope.accelerators.configuration import Bytes, BytesPerSecond, Configuration, Picoseconds
+from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.hw.dram import (
+    ADDRESS_MAPS,
+    DramChannel,
+    DramSpecification,
+    SimpleMemory,
+    SimpleSpecification,
+    standards,
+)
+from fiberscope.hw.dram import standard as standard_row
 
-__all__ = ["MemoryChannel", "MemoryParameters", "memory_use", "traffic"]
+__all__ = ["MemoryChannel", "MemoryParameters", "hearing", "memory_use", "traffic"]
 
 SLOWEST, FASTEST = (
     10**6,
@@ -129,6 +137,29 @@ class MemoryParameters(Configuration):
             queue=self.simple_queue,
             burst_bytes=min(request_bytes, self.burst_bytes),
         )
+
+
+@contextmanager
+def hearing(channels: Sequence[MemoryChannel], note: Callable[[int, int, int, int], None]) -> Iterator[None]:
+    """Have ``note`` told cycle, operation, address and tag of each request, beside who hears already."""
+    before = [channel.on_request for channel in channels]
+    for channel, other in zip(channels, before, strict=True):
+        channel.on_request = _both(other, note) if other else note
+    try:
+        yield
+    finally:
+        for channel, other in zip(channels, before, strict=True):
+            channel.on_request = other
+
+
+def _both(
+    one: Callable[[int, int, int, int], None], other: Callable[[int, int, int, int], None]
+) -> Callable[[int, int, int, int], None]:
+    def told(now: int, operation: int, address: int, tag: int) -> None:
+        one(now, operation, address, tag)
+        other(now, operation, address, tag)
+
+    return told
 
 
 def traffic(channels: Sequence[MemoryChannel], tensors: Mapping[str, Sequence[int]]) -> dict[str, Traffic]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, PlainSerializer
 from pydantic.fields import FieldInfo
 
-from accelerators.configuration import leaf_fields, written
+from fiberscope.accelerators.configuration import leaf_fields, written
 
 __all__ = ["Range", "ranges"]
 

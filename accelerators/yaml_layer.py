@@ -1,18 +1,30 @@
-"""Reads a YAML file of parameters into dotted keys, each with the line and the comment it has there."""
+"""Reads a YAML file of parameters into dotted keys, each with the line and the comment it has there; or takes
+them from the report of a run.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
-from accelerators.errors import ConfigurationError
+from fiberscope.accelerators.errors import ConfigurationError
 
-__all__ = ["Entry", "compose", "construct", "read_scalar", "read_text", "read_yaml", "refusing"]
+__all__ = [
+    "Entry",
+    "compose",
+    "construct",
+    "read_document",
+    "read_scalar",
+    "read_text",
+    "read_yaml",
+    "refusing",
+]
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,7 @@ _resolve("float", r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?", "-+0123456789
 
 
 def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
-    """The parameters of a file by dotted key, in its order.
+    """The parameters of a file by dotted key, in its order; of a report those that its run used.
 
     Args:
         path: the file.
@@ -61,6 +73,9 @@ def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
     """
     name = name or str(path)
     text = read_text(path, name)
+    used = _reported(text)
+    if used is not None:
+        return {key: Entry(value, f"{name}: config") for key, value in _flat(used)}
     with refusing(name):
         node = yaml.compose(text, _Loader)
         comments = _comments(text.splitlines())
@@ -70,6 +85,42 @@ def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
                 raise ConfigurationError(f"{name}:{line}: {key} is given twice")
             entries[key] = Entry(value, f"{name}:{line}", comments.get(line, ""))
     return entries
+
+
+def _reported(text: str) -> Mapping[str, object] | None:
+    """The configuration in a report; None of any other text."""
+    if not text.startswith("{"):
+        return None
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    reported = str(document.get("schema")).startswith("fiberscope-report-")
+    return document["config"] if reported and isinstance(document.get("config"), dict) else None
+
+
+def _flat(section: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in section.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def read_document(path: Path, name: str) -> object:
+    """All that a file holds, as plain data; None of an empty one.
+
+    Args:
+        path: the file.
+        name: what messages call it.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is not YAML.
+    """
+    text = read_text(path, name)
+    with refusing(name):
+        node = compose(text)
+        return None if node is None else construct(node)
 
 
 def compose(text: str) -> yaml.Node | None:

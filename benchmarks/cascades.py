@@ -14,10 +14,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import fiberscope
-from fiberscope.graph import run
-from fiberscope.graph.compiler.cascades import additions_of, graph_of_cascade
-from fiberscope.graph.rewrites import rewritten
-from fiberscope.teaal.api import model, specified
+from fiberscope.models.graphs import run
+from fiberscope.models.graphs.compiler.cascades import additions_of, graph_of_cascade
+from fiberscope.models.graphs.rewrites import rewritten
+from fiberscope.models.trace.api import model, specified
 
 MACHINES = ("gamma", "outerspace", "extensor")
 RANDOM = "uniform:rows=200,cols=200,nonzeros=1200,seed=1"

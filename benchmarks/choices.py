@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import accelerators
 import fiberscope
+from fiberscope import accelerators
 from fiberscope.report.table import Table, percent, replace_between
 from fiberscope.study.compare import published
 

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "benchmarks"
 sys.path.insert(0, str(ROOT))
 
-from sim import Kernel, mode  # noqa: E402  (needs the path above when run as a script)
+from fiberscope.sim import Kernel, mode  # noqa: E402  (needs the path above when run as a script)
 
 DIRECTIVES = {
     "language_level": 3,

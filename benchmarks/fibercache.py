@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fiberscope
-from accelerators.gamma.configuration import GammaConfiguration
-from accelerators.gamma.layout import B_POINTERS, PARTIAL, B
-from hw.cache import FiberCacheBank
-from hw.memory import CONSUME, FETCH, READ, TENSOR_SHIFT, WRITE
+from fiberscope.accelerators.gamma.configuration import GammaConfiguration
+from fiberscope.accelerators.gamma.layout import B_POINTERS, PARTIAL, B
+from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.hw.memory.protocol import CONSUME, FETCH, READ, TENSOR_SHIFT, WRITE
 
 NEVER = 1 << 62
 Lines = NDArray[np.integer]

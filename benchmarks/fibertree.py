@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workloads.fibertree import FiberTree
-from workloads.fibertree_format import RankFormat, footprint, subtree_bits
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.fibertree_format import RankFormat, footprint, subtree_bits
 
 SIZE = 128  # coordinates or elements of a piece
 ROUNDS = 2

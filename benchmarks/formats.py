@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fiberscope.graph import compile_expression, run
+from fiberscope.models.graphs import compile_expression, run
 
 Shape = tuple[int, ...]
 WIDE: Mapping[str, Shape] = {"B": (200, 200), "C": (200, 200), "c": (200,)}

@@ -18,7 +18,7 @@ import time
 from typing import NamedTuple
 
 from fiberscope import simulate
-from workloads import load
+from fiberscope.workloads import load
 
 SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)  # edges
 LARGEST = "soc-LiveJournal1"

@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from hw.dram import DramChannel, DramSpecification
-from hw.dram.trace import ReplySink, Request, TraceSource, reads_of
-from hw.memory import READ, WRITE
-from sim.kernel import Kernel
-from sim.mode import compiled
+from fiberscope.hw.dram import DramChannel, DramSpecification
+from fiberscope.hw.dram.trace import ReplySink, Request, TraceSource, reads_of
+from fiberscope.hw.memory.protocol import READ, WRITE
+from fiberscope.sim.kernel import Kernel
+from fiberscope.sim.mode import compiled
 
 REPEATS = 3  # the fastest counts
 SPAN = 1 << 28  # bytes that the random requests spread over

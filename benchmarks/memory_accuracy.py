@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hw.dram import DramSpecification, replay
+from fiberscope.hw.dram import DramSpecification, replay
 
 ORACLES = Path(__file__).parent.parent / "tests" / "oracles" / "hbm2"
 MAPS = {"base": "RoBaRaCoCh", "mop": "MOP4CLXOR"}

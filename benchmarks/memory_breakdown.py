@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from unittest.mock import patch
 
 import fiberscope
-from hw.dram import DramChannel, DramSpecification
-from hw.dram.commands import Command
+from fiberscope.hw.dram import DramChannel, DramSpecification
+from fiberscope.hw.dram.commands import Command
 
 
 class BusTime:
@@ -78,7 +78,7 @@ def main() -> None:
         return channels[-1]
 
     settings = dict(setting.split("=", 1) for setting in given)
-    with patch("accelerators.memory.DramChannel", logged):  # the same, keeping its commands
+    with patch("fiberscope.accelerators.memory.DramChannel", logged):  # the same, keeping its commands
         report = fiberscope.simulate(accelerator, matrix, settings=settings)
     cycles: Counter[str] = Counter()
     for channel in channels:

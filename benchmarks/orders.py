@@ -15,12 +15,12 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fiberscope.errors import DeadlockedRunError
-from fiberscope.graph import run
-from fiberscope.graph.compiler.choice import candidates
-from fiberscope.graph.compiler.language import parse
-from fiberscope.graph.compiler.sums import accesses
-from fiberscope.graph.netlist import Format
-from workloads.tensor import SparseTensor
+from fiberscope.models.graphs import run
+from fiberscope.models.graphs.compiler.choice import candidates
+from fiberscope.models.graphs.compiler.language import parse
+from fiberscope.models.graphs.compiler.sums import accesses
+from fiberscope.models.graphs.netlist import Format
+from fiberscope.workloads.tensor import SparseTensor
 
 KERNELS = {  # expressions of SAM's Table 1, and the size of each variable
     "SpMSpM": ("X(i,j) = B(i,k) * C(k,j)", {"i": 60, "j": 50, "k": 40}),

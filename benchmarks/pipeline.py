@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sim.component import Component, Input, Output
-from sim.protocol import Protocol
+from fiberscope.sim.component import Component, Input, Output
+from fiberscope.sim.protocol import Protocol
 
 NUMBER = Protocol("number", coordinate="number")
 

@@ -16,13 +16,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hw.level import Level
-from hw.streams.arrays import ArrayLoad
-from hw.streams.compressed import CompressedScanner
-from hw.streams.quirks import CLEAN, PUBLIC
-from hw.streams.root import Root
-from hw.streams.writers import CompressedWriter, ValuesWriter
-from sim import Kernel
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.root import Root
+from fiberscope.hw.streams.writers import CompressedWriter, ValuesWriter
+from fiberscope.sim import Kernel
 
 ROWS, PER_ROW = 20_000, 50
 ROUNDS = 3

@@ -18,8 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sim import Component, Input, Kernel, Output, Protocol, Signal, mode
-from sim.trace import write_vcd
+from fiberscope.sim import Component, Input, Kernel, Output, Protocol, Signal, mode
+from fiberscope.sim.trace import write_vcd
 
 CASES = {  # processing elements, ways of each, tokens of each way
     "3 x 4 ways": (3, 4, 10_000),

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from converters.lines import LINE_BITS, LINE_BYTES
-from converters.reader import ItemStream, StreamField
-from converters.recipes import family
-from converters.writer import Region, Route, TargetArray
-from hw.fibers.arrays import integers_of
-from hw.memory import TENSOR_SHIFT
-from workloads.canonical import Integers
-from workloads.formats import Encoded, Field, Format, Rlc, index_bits
-from workloads.formats.format import Layout
+from fiberscope.accelerators import layout as memory
+from fiberscope.converters.lines import LINE_BITS, LINE_BYTES
+from fiberscope.converters.reader import ItemStream, StreamField
+from fiberscope.converters.recipes import family
+from fiberscope.converters.writer import Region, Route, TargetArray
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.memory.protocol import TENSOR_SHIFT
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.formats import Encoded, Field, Format, Rlc, index_bits
+from fiberscope.workloads.formats.format import Layout
 
 __all__ = ["MASK_BITS", "Source", "Target", "shifts_of"]
 
@@ -49,9 +50,11 @@ class Source:
         self.lanes, self.chunk, self.lines, self.ranges = lanes, chunk, lines, ranges
         self.shifts = shifts_of(encoded.shape)
         self.addresses: dict[str, int] = {}
+        self.layouts: list[memory.Layout] = []
         address = 0
         for part, bits in zip(encoded.fields, encoded.format.packed_bits(encoded.layout), strict=False):
             self.addresses[part.name] = address
+            self.layouts.append(memory.Layout.whole(address, -(-bits // 8), memory.Role.OPERAND))
             address += -(-bits // LINE_BITS) * LINE_BYTES
         self.items = {part.name: integers_of(part.items.astype(np.int64)) for part in encoded.fields}
         self.widths = {part.name: part.width for part in encoded.fields}
@@ -198,6 +201,13 @@ class Target:
         widths = [index_bits(self.shape[rank]) for rank in ranks] or [POINTER_BITS] * len(names)
         arrays = [self.arrays[name] for name in names]
         return Route(arrays, shifts, widths, self.arrays["values"] if values else None)
+
+    def layouts(self) -> list[memory.Layout]:
+        """Where the arrays lie, and what of them is written so far."""
+        return [
+            memory.Layout(region.address, 1 << REGION_SHIFT, memory.Role.PRODUCT, [(0, -(-region.bits // 8))])
+            for region in self.regions
+        ]
 
     def encoded(self, counts: Mapping[str, int]) -> Encoded:
         """What has been written."""

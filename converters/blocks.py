@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from converters import encoding, gathering, sorting, stages
-from converters.arrays import MASK_BITS, shifts_of
-from converters.configuration import MintParameters
-from converters.recipes import family
-from converters.sorting import Scratchpad
-from hw import prefix_sum
-from sim import Component
-from workloads.formats import Bsr, Format, Rlc, index_bits
+from fiberscope.converters import encoding, gathering, sorting, stages
+from fiberscope.converters.arrays import MASK_BITS, shifts_of
+from fiberscope.converters.configuration import MintParameters
+from fiberscope.converters.recipes import family
+from fiberscope.converters.sorting import Scratchpad
+from fiberscope.hw.lanes import prefix_sum
+from fiberscope.sim import Component
+from fiberscope.workloads.formats import Bsr, Format, Rlc, index_bits
 
 __all__ = ["BLOCKS", "Job", "latency"]
 

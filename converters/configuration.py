@@ -6,9 +6,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.composition import CompositionParameters
-from accelerators.configuration import Bytes, Configuration
-from hw.prefix_sum import FORMS
+from fiberscope.accelerators.composition import CompositionParameters
+from fiberscope.accelerators.configuration import Bytes, Configuration
+from fiberscope.hw.lanes.prefix_sum import FORMS
 
 COUNTER_BYTES = 4  # a counter is a word on the chip
 

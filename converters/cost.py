@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from accelerators.configuration import layers, validated
-from converters.arrays import MASK_BITS
-from converters.blocks import latency
-from converters.configuration import MintParameters
-from converters.lines import LINE_BITS
-from converters.recipes import Recipe, family, recipe
-from hw import prefix_sum
-from workloads.formats import Format, format_called
-from workloads.formats.format import Layout
+from fiberscope.accelerators.configuration import layers, validated
+from fiberscope.converters.arrays import MASK_BITS
+from fiberscope.converters.blocks import latency
+from fiberscope.converters.configuration import MintParameters
+from fiberscope.converters.lines import LINE_BITS
+from fiberscope.converters.recipes import Recipe, family, recipe
+from fiberscope.hw.lanes import prefix_sum
+from fiberscope.workloads.formats import Format, format_called
+from fiberscope.workloads.formats.format import Layout
 
 __all__ = ["CONFIGURATION", "ConversionCost", "conversion_cost", "shipped_parameters"]
 

@@ -1,7 +1,7 @@
 cimport cython
 
-from converters.stages cimport LaneStage
-from sim.channel cimport Channel
+from fiberscope.converters.stages cimport LaneStage
+from fiberscope.sim.channel cimport Channel
 
 cdef long DATA, STOP
 

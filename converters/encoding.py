@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 
-from converters.stages import ITEM, LaneStage
-from hw.stream import DATA, STOP
-from sim.channel import Channel
-from sim.component import Input, Output
+from fiberscope.converters.stages import ITEM, LaneStage
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Output
 
 
 class Expand(LaneStage):

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from accelerators.composition import Composition, PartFactory, count
-from accelerators.configuration import ConfigurationError
-from accelerators.machine import MemoryUse, Traffic
-from converters.arrays import Source, Target
-from converters.blocks import BLOCKS, Job, latency
-from converters.configuration import MintParameters
-from converters.lines import LINE_BITS, LINE_BYTES
-from converters.reader import Reader
-from converters.recipes import Edge, family, recipe
-from converters.stages import LaneStage
-from converters.writer import Writer
-from sim import Component, Kernel
-from workloads.formats import Encoded, Format
-from workloads.formats.format import Layout
+from fiberscope.accelerators.composition import Composition, PartFactory, count
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.accelerators.layout import Layout as Place
+from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.converters.arrays import Source, Target
+from fiberscope.converters.blocks import BLOCKS, Job, latency
+from fiberscope.converters.configuration import MintParameters
+from fiberscope.converters.lines import LINE_BITS, LINE_BYTES
+from fiberscope.converters.reader import Reader
+from fiberscope.converters.recipes import Edge, family, recipe
+from fiberscope.converters.stages import LaneStage
+from fiberscope.converters.writer import Writer
+from fiberscope.sim import Component, Kernel
+from fiberscope.workloads.formats import Encoded, Format
+from fiberscope.workloads.formats.format import Layout
 
 __all__ = ["Mint"]
 
@@ -85,7 +86,7 @@ class Mint(Composition[MintParameters]):
         """The reader of the source and the writer of the target."""
         parameters, lanes = self.parameters, self.parameters.lanes
         ranges = -(-self.job.keys // parameters.counters) if self.recipe.is_two_pass else 1
-        source = Source(
+        self.arrays = source = Source(
             self.source,
             lanes=lanes.words,
             chunk=lanes.chunk,
@@ -151,6 +152,10 @@ class Mint(Composition[MintParameters]):
             if parts:
                 found[name] = found.get(name, 0) + count(counter, *parts)
         return found
+
+    def layouts(self) -> Sequence[Place]:
+        """The arrays of the source, and those of the target with what is written."""
+        return [*self.arrays.layouts, *self.target.layouts()]
 
     def traffic(self) -> dict[str, Traffic]:
         """Bytes of whole lines, of the source (A) and of the target (Z)."""

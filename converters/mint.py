@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from accelerators.machine import EVENT, Accelerator
-from converters.configuration import MintParameters
-from converters.machine import Mint
-from converters.problem import Conversion
+from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.converters.configuration import MintParameters
+from fiberscope.converters.machine import Mint
+from fiberscope.converters.problem import Conversion
 
 __all__ = ["MINT"]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from converters.recipes import recipe
-from workloads import Problem, ProblemParameters, WorkloadError
-from workloads.formats import Encoded, Format, check_width, format_called
-from workloads.formats.format import Layout
-from workloads.tensor import SparseTensor
-from workloads.verification import Comparison
+from fiberscope.converters.recipes import recipe
+from fiberscope.workloads import Problem, ProblemParameters, WorkloadError
+from fiberscope.workloads.formats import Encoded, Format, check_width, format_called
+from fiberscope.workloads.formats.format import Layout
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.verification import Comparison
 
 __all__ = ["Conversion", "ConversionParameters"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from converters.lines import LINE_BITS, LINE_BYTES
-from converters.stages import ITEM
-from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
-from hw.stream import DATA, STOP
-from hw.window import ReorderWindow
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.converters.lines import LINE_BITS, LINE_BYTES
+from fiberscope.converters.stages import ITEM
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
+from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 FIELD_SHIFT = 16  # of a tag: the field above, the slot of its window below
 SLOT_MASK = (1 << FIELD_SHIFT) - 1

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import yaml
 
-from workloads.errors import WorkloadError
-from workloads.formats import format_called
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.formats import format_called
 
 __all__ = ["Edge", "Recipe", "family", "recipe", "sources", "targets"]
 
@@ -78,7 +78,7 @@ def family(name: str) -> str:
 @cache
 def _table() -> dict[tuple[str, str], tuple[str, ...]]:
     """The lines of every recipe."""
-    text = resources.files("converters").joinpath("recipes.yaml").read_text(encoding="utf-8")
+    text = resources.files("fiberscope.converters").joinpath("recipes.yaml").read_text(encoding="utf-8")
     pairs = {tuple(names.split()): tuple(lines) for names, lines in yaml.safe_load(text).items()}
     return {(source, target): lines for (source, target), lines in pairs.items()}
 

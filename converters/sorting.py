@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from array import array
 
-from converters.stages import ITEM, LaneStage
-from hw.sorting_network import network
-from hw.stream import DATA, STOP
-from sim.channel import Channel
-from sim.component import Input, Output, Signal
+from fiberscope.converters.stages import ITEM, LaneStage
+from fiberscope.hw.lanes.sorting_network import network
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Output, Signal
 
 LAST = 1  # as reference: the last token of a beat, which stays whole from the sorter to the counters
 UNUSED = 1 << 62  # key of a lane of the sorter that has none
@@ -70,7 +70,7 @@ class Scratchpad:
 
 
 class Sort(LaneStage):
-    """The sorter: the compare-exchanges of ``hw.sorting_network`` over a chunk of keys.
+    """The sorter: the compare-exchanges of ``fiberscope.hw.lanes.sorting_network`` over a chunk of keys.
 
     Args:
         name: instance name.

@@ -10,10 +10,10 @@ from array import array
 from collections.abc import Sequence
 from typing import ClassVar
 
-from hw.stream import DATA, STOP
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Port, Signal
-from sim.protocol import Protocol
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Port, Signal
+from fiberscope.sim.protocol import Protocol
 
 # The coordinate is a run, a position or a tuple of coordinates side by side in one word; the reference is a
 # second word, or tells which array an item is for; the value is the bit pattern of one, as a number.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from converters.recipes import family, recipe
+from fiberscope.converters.recipes import family, recipe
 
 __all__ = ["BORROWED", "FIGURE_8", "VARIANTS", "instances", "waits_for_host"]
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from converters.lines import LINE_BITS, LINE_BYTES
-from converters.stages import ITEM
-from hw.memory import PORT_SHIFT, REQUEST, WRITE
-from hw.stream import STOP
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.converters.lines import LINE_BITS, LINE_BYTES
+from fiberscope.converters.stages import ITEM
+from fiberscope.hw.memory.protocol import PORT_SHIFT, REQUEST, WRITE
+from fiberscope.hw.stream import STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Region:
@@ -153,14 +153,13 @@ class Writer(Component):
         wrote = self._write()
         if taken or wrote:
             return self.busy(now + 1)
-        self.credit = 0
         if self._any_begun() and (self.waiting > 0 or self.open == 0):
             assert self.requests is not None
             return self.wait_output(self.requests)
         return self.idle()
 
     def _take_beat(self) -> bool:
-        """Take as many items as there are words for; whether there were any, or a stop."""
+        """Take as many items as there are words for; whether words of any went over, or a stop came."""
         self.credit += self.words
         before, ended = self.words_taken, self.open
         short = False
@@ -175,7 +174,7 @@ class Writer(Component):
             self.beats += 1
             self.first = (self.first + 1) % ports
             self._count_waiting()
-        return self.words_taken > before or self.open < ended
+        return short or self.words_taken > before or self.open < ended
 
     def _take(self, channel: Channel, routes: list[Route]) -> bool:
         """Take the items of a port; whether there are words left."""

@@ -7,11 +7,11 @@ A row of A with the nonzeros 2.0 and 10.0 combines two rows of B: 2.0 x b0 + 10.
 
 from array import array
 
-from hw.arithmetic import Accumulator, Multiplier
-from hw.merge import HighRadixMerger
-from hw.stream import DATA, STOP
-from sim import Kernel
-from sim.testing import StreamSink, StreamSource
+from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim import Kernel
+from fiberscope.sim.testing import StreamSink, StreamSource
 
 
 def fiber(scale, elements):

@@ -9,15 +9,15 @@ import sys
 from collections import deque
 from pathlib import Path
 
-from hw.rtl.intersector import TWO_FINGER, TwoFingerParameters
-from hw.rtl.kit.adapter import Adapter
-from hw.rtl.kit.core_file import write_files
-from hw.rtl.kit.foreign import foreign
-from hw.rtl.kit.interface import Interface, Stream
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.kit.wrapper import Composition, Link, Part, composed
-from hw.stream import STREAM
-from sim import Input, Output
+from fiberscope.hw.fibers.intersect_rtl import TWO_FINGER, TwoFingerParameters
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.core_file import write_files
+from fiberscope.hw.rtl.kit.foreign import foreign
+from fiberscope.hw.rtl.kit.interface import Interface, Stream
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, composed
+from fiberscope.hw.stream import STREAM
+from fiberscope.sim import Input, Output
 
 ELEMENT = {"control": 1, "coordinate": 32, "reference": 16, "value": 32}
 PRODUCT = {"control": 1, "coordinate": 32, "reference": 32}

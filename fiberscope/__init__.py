@@ -6,37 +6,37 @@ imported when first used, so that the command line answers at once.
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
 from typing import TYPE_CHECKING
 
+from fiberscope.version import __version__
+from fiberscope.workloads.first_use import imported_at_first_use
+
 if TYPE_CHECKING:
-    from accelerators import ConfigurationError
-    from fiberscope.analytic.api import analyze
-    from fiberscope.analytic.sweep import density_sweep
+    from fiberscope.accelerators import ConfigurationError
     from fiberscope.api import StateFiles, Waveform, simulate
     from fiberscope.errors import (
         DeadlockedRunError,
         FailedRunError,
         InputError,
+        MisplacedRequestsError,
         UnwrittenFileError,
         VerificationError,
     )
+    from fiberscope.models.analytic.api import analyze
+    from fiberscope.models.analytic.sweep import density_sweep
+    from fiberscope.models.trace.api import model
     from fiberscope.report.document import Report
     from fiberscope.study.ablate import ablate
     from fiberscope.study.compare import compare
     from fiberscope.sweeps.api import sweep
-    from fiberscope.teaal.api import model
-    from workloads import WorkloadError
-
-__version__ = "0.1.0"
+    from fiberscope.workloads import WorkloadError
 
 __all__ = [
     "ConfigurationError",
     "DeadlockedRunError",
     "FailedRunError",
     "InputError",
+    "MisplacedRequestsError",
     "Report",
     "StateFiles",
     "UnwrittenFileError",
@@ -54,46 +54,25 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ConfigurationError": "accelerators",
+    "ConfigurationError": "fiberscope.accelerators",
     "DeadlockedRunError": "fiberscope.errors",
     "FailedRunError": "fiberscope.errors",
     "InputError": "fiberscope.errors",
+    "MisplacedRequestsError": "fiberscope.errors",
     "Report": "fiberscope.report.document",
     "UnwrittenFileError": "fiberscope.errors",
     "VerificationError": "fiberscope.errors",
     "StateFiles": "fiberscope.api",
     "Waveform": "fiberscope.api",
-    "WorkloadError": "workloads",
+    "WorkloadError": "fiberscope.workloads",
     "ablate": "fiberscope.study.ablate",
-    "analyze": "fiberscope.analytic.api",
-    "density_sweep": "fiberscope.analytic.sweep",
+    "analyze": "fiberscope.models.analytic.api",
+    "density_sweep": "fiberscope.models.analytic.sweep",
     "compare": "fiberscope.study.compare",
-    "model": "fiberscope.teaal.api",
+    "model": "fiberscope.models.trace.api",
     "simulate": "fiberscope.api",
     "sweep": "fiberscope.sweeps.api",
 }
-
-
-def _check_rooms() -> None:
-    """Say which file is in the way where Python finds another ``sim`` than ours, as one beside a script.
-
-    Raises:
-        ImportError: naming it.
-    """
-    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-    for room in ("sim", "hw", "accelerators", "converters", "workloads"):
-        spec = None if room in sys.modules else importlib.util.find_spec(room)
-        found = os.path.realpath(spec.origin) if spec and spec.origin else ""
-        if found and found != os.path.join(root, room, "__init__.py"):
-            raise ImportError(
-                f"{found} is in the way: Fiberscope has a package called {room}, and Python finds this file "
-                "first; give it another name, or run from another folder"
-            )
-
-
-_check_rooms()
-
-from workloads.first_use import imported_at_first_use  # noqa: E402  (the rooms must be ours)
 
 __getattr__ = imported_at_first_use(__name__, _HOMES)
 

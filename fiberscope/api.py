@@ -8,20 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import accelerators
-from accelerators.machine import EVENT, Accelerator
+from fiberscope import accelerators
+from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.arguments import check_course, check_types, merged_settings
 from fiberscope.converted import formats_of, solve_converted
 from fiberscope.errors import InputError
 from fiberscope.problem import configure
-from fiberscope.report.document import Report
+from fiberscope.provenance.made import given_settings, named_parts, operand_name
+from fiberscope.report.document import Asked, Report
 from fiberscope.report.files import check_outputs
+from fiberscope.sim import Component
 from fiberscope.solve import Course, Progress
 from fiberscope.states.files import StateFiles
 from fiberscope.waveform import Waveform, files_of
-from sim import Component
-from workloads import file_of
-from workloads.text import STANDARD_INPUT
+from fiberscope.workloads import file_of
+from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Progress", "StateFiles", "Waveform", "simulate"]
 
@@ -42,6 +43,7 @@ def simulate(
     timeline: StateFiles | str | Path | None = None,
     parts: Mapping[str, Callable[..., Component]] | None = None,
     histograms: bool = False,
+    checked: bool = False,
     fidelity: str = EVENT,
     progress: Progress | None = None,
     **parameters: object,
@@ -50,38 +52,59 @@ def simulate(
 
     Args:
         accelerator: its name, or a descriptor of one's own.
-        a: a scipy sparse matrix, a workload, or what ``workloads.load`` takes: a name or a path.
-        b: the second operand; A itself by default.
+        a, b: a scipy sparse matrix, a workload, or a name or path for ``fiberscope.workloads.load``; b is a.
         settings: parameters by dotted key, ``{"pe.count": 64}``; the problem's begin with ``problem.``.
-        config: a YAML file of parameters, below the settings and above the accelerator's own.
+        config: a YAML file of parameters, or a report for those of its run; below the settings.
         exact: refuse a surrogate for a matrix that cannot be had.
         cycle_limit: stop here, with a report marked incomplete.
-        waveform: write a VCD file, whole or as the ``Waveform`` says.
-        memory_trace: write the requests that memory gets, for ``fiberscope memory replay``.
+        waveform, memory_trace: write a VCD file, whole or as the ``Waveform`` says; memory's requests.
         timeline: write what components did over time, as JSON or as the ``StateFiles`` says.
         parts: blocks of one's own, by the name of the one of ``Accelerator.parts`` as which they are made.
-        histograms: report how full the channels of each kind were.
+        histograms, checked: report how full channels were; hold memory's requests to their tensors.
         fidelity: which of the accelerator's models runs, ``event`` by default.
         progress: called now and then with stage, work done and work in all.
         parameters: settings as keywords, their dots as double underscores: ``pe__count=64``.
 
     Raises:
         ConfigurationError, WorkloadError, InputError: what was given cannot be simulated.
-        VerificationError, DeadlockedRunError: it went wrong; they have the report.
+        FailedRunError: it went wrong; it has the report.
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
     kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
-    formats, given = formats_of(kind, given)
-    configured, maker = configure(kind, config, given)
-    wave, traced, states = _recordings(waveform, memory_trace, timeline)
-    course = Course(fidelity, cycle_limit, wave, traced, histograms, parts or {}, progress or _nobody, states)
+    formats, own = formats_of(kind, given)
+    configured, maker = configure(kind, config, own)
+    recorded = _recordings(waveform, memory_trace, timeline)
+    course = Course(fidelity, cycle_limit, histograms, checked, parts or {}, progress or _nobody, *recorded)
     _check(kind, course, a, b, config)
+    course = replace(course, asked=_asked(accelerator, (a, b), given_settings(given, config), exact, course))
     return solve_converted(kind, configured, maker.load(a, b, exact, course.tell), course, formats)
 
 
 def _nobody(_stage: str, _done: int, _total: int) -> None:
     """Tell nobody about the progress."""
+
+
+def _asked(
+    machine: str | Accelerator[Any],
+    operands: tuple[object, object],
+    settings: dict[str, Any],
+    exact: bool,
+    course: Course,
+) -> Asked:
+    """What is asked for, for the report; of operands B may be None, which is A."""
+    a, b = operands
+    return Asked(
+        command="sim",
+        machine=machine if isinstance(machine, str) else machine.name,
+        factors=tuple(operand_name(one) for one in ((a,) if b is None else operands)),
+        settings=settings,
+        exact=exact,
+        parts=named_parts(course.parts),
+        cycle_limit=course.cycle_limit,
+        histograms=course.histograms,
+        checked=course.checked,
+    )
 
 
 def _recordings(

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from accelerators.configuration import leaf_keys
-from accelerators.machine import EVENT, Accelerator
+from fiberscope.accelerators.configuration import leaf_keys
+from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.errors import InputError
 from fiberscope.solve import Course
 from fiberscope.states.files import StateFiles
 from fiberscope.waveform import Waveform
-from workloads.errors import nearest
+from fiberscope.workloads.errors import nearest
 
 __all__ = ["check_course", "check_types", "merged_settings"]
 
@@ -80,6 +80,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "parts": (_are_parts, 'a dict of classes by the name of the part, as in {"merger": MyMerger}'),
     "histograms": (_is_truth, "True or False"),
+    "checked": (_is_truth, "True or False"),
     "fidelity": (lambda value: isinstance(value, str), f'the name of a model, as in "{EVENT}"'),
     "progress": (callable, "a function of stage, work done and work in all"),
     # of ``ablate`` and ``compare``
@@ -147,6 +148,7 @@ def check_course(kind: Accelerator[Any], course: Course) -> None:
         "memory_trace": course.memory_trace,
         "timeline": course.states,
         "histograms": course.histograms,
+        "checked": course.checked,
         "parts": course.parts,
     }
     for name in (name for name, value in of_components.items() if value and fidelity != EVENT):

@@ -14,7 +14,8 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Annotated, Any, NoReturn, TextIO
+from io import TextIOWrapper
+from typing import Annotated, Any, NoReturn, TextIO, cast
 
 import typer
 
@@ -25,8 +26,10 @@ from fiberscope.commands.check import check
 from fiberscope.commands.compare import compare
 from fiberscope.commands.convert import convert
 from fiberscope.commands.diff import diff
+from fiberscope.commands.extra import advice
 from fiberscope.commands.formats import formats
 from fiberscope.commands.graph import graph
+from fiberscope.commands.group import Group
 from fiberscope.commands.info import info
 from fiberscope.commands.list import list_
 from fiberscope.commands.map import search_mapping
@@ -36,6 +39,7 @@ from fiberscope.commands.page import page
 from fiberscope.commands.plot import plot
 from fiberscope.commands.profile import profile
 from fiberscope.commands.report import report
+from fiberscope.commands.rerun import rerun
 from fiberscope.commands.results import results
 from fiberscope.commands.sage import sage
 from fiberscope.commands.search import search
@@ -46,6 +50,7 @@ from fiberscope.commands.wave import wave
 from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, FailedRunError, InputError
 from fiberscope.interrupts import terminations_interrupt
 from fiberscope.rtl.commands import rtl
+from fiberscope.spelling import SPELT
 
 __all__ = ["main", "run"]
 
@@ -54,9 +59,8 @@ YOUNG_OBJECTS = 100_000  # before Python looks for garbage; most of what is made
 # The base of all usage errors; where it lives depends on the version of typer.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
-app = typer.Typer(
+app = Group(
     name="fiberscope",
-    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -82,6 +86,8 @@ def main() -> NoReturn:
 def _settle() -> None:
     """Spare the process of one command some percent of its time; before numpy is imported."""
     gc.set_threshold(YOUNG_OBJECTS)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        cast(TextIOWrapper, stream).reconfigure(errors=SPELT)
     atexit.register(_leave)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would spin without work
 
@@ -97,19 +103,42 @@ def run(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(), terminations_interrupt():
         warnings.showwarning = _warn
         try:
-            return int(_commands()(arguments, prog_name="fiberscope", standalone_mode=False) or 0)
-        except _ClickError as error:
-            return _complain(_usage(error), BAD_INPUT)
+            code = int(_commands()(arguments, prog_name="fiberscope", standalone_mode=False) or 0)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return code
         except FailedRunError as error:
             return _complain(str(error), MACHINE_WRONG)
         except (KeyboardInterrupt, typer.Abort):
             return INTERRUPTED
-        except MemoryError:
-            return _complain("out of memory; try a smaller matrix", BAD_INPUT)
-        except ValueError as error:
-            if not _is_input_error(error):
+        except Exception as error:
+            message = _mistake(error)
+            if message is None:
                 raise
-            return _complain(str(error), BAD_INPUT)
+            return _complain(message, BAD_INPUT)
+
+
+def _mistake(error: Exception) -> str | None:
+    """What the user can put right, in words; None of what is a fault of ours."""
+    if isinstance(error, _ClickError):
+        return _usage(error)
+    if isinstance(error, MemoryError):
+        return "out of memory; try a smaller matrix"
+    if isinstance(error, OSError):
+        return _of_the_system(error)
+    if isinstance(error, ModuleNotFoundError):
+        return advice(error)
+    return str(error) if isinstance(error, ValueError) and _is_input_error(error) else None
+
+
+def _of_the_system(error: OSError) -> str:
+    """What the system refused, and of which file; without one it is the output, which is closed then."""
+    reason = error.strerror or str(error)
+    if error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {reason}"
+    if sys.stdout is sys.__stdout__ and sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries again at its end
+    return f"the output cannot be written: {reason}"
 
 
 @cache
@@ -144,8 +173,8 @@ def _usage(error: Exception) -> str:
 
 
 def _is_input_error(error: ValueError) -> bool:
-    from accelerators import ConfigurationError
-    from workloads import WorkloadError
+    from fiberscope.accelerators import ConfigurationError
+    from fiberscope.workloads import WorkloadError
 
     return isinstance(error, InputError | ConfigurationError | WorkloadError)
 
@@ -184,6 +213,7 @@ for _command in (
     plot,
     page,
     diff,
+    rerun,
     profile,
     tile,
     sweep,

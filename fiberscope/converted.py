@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from accelerators.configuration import Configuration
-from accelerators.machine import Accelerator
-from accelerators.yaml_layer import Entry
-from converters.mint import MINT
-from converters.recipes import recipe
-from converters.variants import waits_for_host
+from fiberscope.accelerators.configuration import Configuration
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.converters.mint import MINT
+from fiberscope.converters.recipes import recipe
+from fiberscope.converters.variants import waits_for_host
 from fiberscope.errors import InputError
 from fiberscope.problem import configure
-from fiberscope.report.document import Conversion, Conversions, Report
+from fiberscope.provenance.made import of_simulation, source
+from fiberscope.report.document import Conversion, Conversions, Report, Source
 from fiberscope.solve import Course, solve
-from workloads import Problem
+from fiberscope.workloads import Problem
 
 __all__ = ["formats_of", "solve_converted"]
 
@@ -57,7 +58,8 @@ def solve_converted(
     Raises:
         InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``solve``.
     """
-    report = solve(kind, configured, problem, course)
+    made = _source(kind, configured, course, formats)
+    report = solve(kind, configured, problem, course, made)
     if not formats:
         return report
     found = {
@@ -77,6 +79,16 @@ def solve_converted(
     return report.model_copy(update={"conversions": conversions})
 
 
+def _source(
+    kind: Accelerator[Any], configured: Configuration, course: Course, formats: Mapping[str, str]
+) -> Source | None:
+    """By what a run is made, if somebody asked for it."""
+    if course.asked is None:
+        return None
+    roots = of_simulation(kind, course.asked.machine, configured, formats, course.parts.values())
+    return source(roots, course.asked)
+
+
 def _converted(
     kind: Accelerator[Any],
     configured: Any,  # noqa: ANN401 - the parameters of any machine with a memory
@@ -91,7 +103,8 @@ def _converted(
     parameters, maker = configure(MINT, None, {"problem.source": name, "problem.target": target})
     at_machine = parameters.model_copy(update={"memory": configured.memory})
     asked = maker.load(given, None, exact=False, progress=course.tell)
-    done = solve(MINT, at_machine, asked, Course(course.fidelity, None, None, None, False, {}, course.tell))
+    alone = Course(course.fidelity, None, False, course.checked, {}, course.tell)
+    done = solve(MINT, at_machine, asked, alone)
     return Conversion(
         source=name,
         target=target,

@@ -15,6 +15,7 @@ __all__ = [
     "DeadlockedRunError",
     "FailedRunError",
     "InputError",
+    "MisplacedRequestsError",
     "UnwrittenFileError",
     "VerificationError",
 ]
@@ -53,6 +54,10 @@ class FailedRunError(Exception):
 
 class VerificationError(FailedRunError):
     """The machine's product is not the product of its operands."""
+
+
+class MisplacedRequestsError(FailedRunError):
+    """Memory got requests that are none of their tensor's; the message has a line for each, up to some."""
 
 
 class DeadlockedRunError(FailedRunError):

@@ -6,8 +6,12 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-__all__ = ["terminations_interrupt"]
+if TYPE_CHECKING:
+    from fiberscope.report.document import Report
+
+__all__ = ["finished", "terminations_interrupt"]
 
 TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -29,3 +33,14 @@ def terminations_interrupt() -> Iterator[None]:
     finally:
         for number in changed:
             signal.signal(number, signal.SIG_DFL)
+
+
+def finished(report: Report) -> Report:
+    """The report of a run that was not interrupted: half a run has no place beside whole ones.
+
+    Raises:
+        KeyboardInterrupt: it was.
+    """
+    if report.ending == "interrupted":
+        raise KeyboardInterrupt
+    return report

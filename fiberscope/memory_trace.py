@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from fiberscope.accelerators.memory import hearing
 from fiberscope.errors import InputError
+from fiberscope.hw.dram import DramChannel, SimpleMemory
+from fiberscope.hw.memory.protocol import READ, READ_BURST, WRITE_BURST
 from fiberscope.report.files import check_writable
-from hw.dram import DramChannel, SimpleMemory
-from hw.memory import READ, READ_BURST, WRITE_BURST
-from sim import Kernel
-from sim.partial import partial, remove_abandoned
+from fiberscope.sim import Kernel
+from fiberscope.sim.partial import Partial, remove_abandoned
 
 __all__ = ["MemoryTrace", "tracing"]
 
@@ -24,21 +24,21 @@ LETTERS = {READ: "R", READ_BURST: "RB", WRITE_BURST: "WB"}  # of the operations;
 class MemoryTrace:
     """Writes a line for each request that a channel takes; ``fault`` says in the end why it could not.
 
-    A line is ``cycle R|W address``, with ``RB`` or ``WB`` of a single burst, as of ``hw.dram.replay``. The
-    cycle, of the memory clock, is the one before the channel took the request: in which it would have been
-    made if it had come straight.
+    A line is ``cycle R|W address``, with ``RB`` or ``WB`` of a single burst, as of
+    ``fiberscope.hw.dram.replay``. The cycle, of the memory clock, is the one before the channel took the
+    request: in which it would have been made if it had come straight.
 
     Args:
-        path: the file that is being made; compressed if ``compressed``.
+        path: the file that is being made, and is not there yet; compressed if ``compressed``.
         compressed: by gzip.
     """
 
     def __init__(self, path: Path, compressed: bool) -> None:
-        opened = gzip.open(path, "wt", 1) if compressed else path.open("w")  # noqa: SIM115  (``close`` closes it)
+        opened = gzip.open(path, "xt", 1) if compressed else path.open("x")  # noqa: SIM115  (``close`` closes it)
         self._file: TextIO = opened
         self.fault: OSError | None = None
 
-    def note(self, now: int, operation: int, address: int) -> None:
+    def note(self, now: int, operation: int, address: int, _tag: int) -> None:
         """A channel takes a request; what a full disk does not take ends the trace and not the run."""
         if self.fault is None:
             try:
@@ -67,25 +67,21 @@ def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | No
         yield lambda: None
         return
     channels = _channels(kernel)
-    made = partial(path)
     if path.exists() and not path.is_file():
         raise InputError(f"the memory trace {path} cannot be written: it is no file")
     try:
         check_writable(path)
         remove_abandoned(path)
-        trace = MemoryTrace(made, path.suffix == ".gz")
+        made = Partial(path)
+        trace = MemoryTrace(made.path, path.suffix == ".gz")
     except OSError as error:
         raise InputError(f"{path}: cannot write the memory trace: {error.strerror}") from error
-    for channel in channels:
-        channel.on_request = trace.note
     try:
-        yield lambda: _keep(trace, made, path)
+        with hearing(channels, trace.note):
+            yield lambda: _keep(trace, made, path)
     finally:
-        for channel in channels:
-            channel.on_request = None
         trace.close()
-        with suppress(OSError):
-            made.unlink(missing_ok=True)
+        made.discard()
 
 
 def _channels(kernel: Kernel) -> list[DramChannel | SimpleMemory]:
@@ -95,12 +91,12 @@ def _channels(kernel: Kernel) -> list[DramChannel | SimpleMemory]:
     return channels
 
 
-def _keep(trace: MemoryTrace, made: Path, path: Path) -> str | None:
+def _keep(trace: MemoryTrace, made: Partial, path: Path) -> str | None:
     """Give a trace that is whole its name; else say why it is not."""
     trace.close()
     if trace.fault is None:
         try:
-            os.replace(made, path)
+            made.keep()
             return None
         except OSError as error:
             trace.fault = error

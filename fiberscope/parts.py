@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from accelerators.composition import PartFactory
+from fiberscope.accelerators.composition import PartFactory
 from fiberscope.errors import InputError
-from sim import Component, SimulationError
-from workloads.errors import nearest
+from fiberscope.sim import Component, SimulationError
+from fiberscope.workloads.errors import nearest
 
 __all__ = ["checked", "origin", "parse_parts"]
 
@@ -89,7 +89,9 @@ def _checked(part: str, make: PartFactory) -> PartFactory:
         except Exception as error:
             raise InputError(f"the part {part}: {origin(make)} cannot be made: {_fault(error)}") from error
         if not isinstance(made, Component):
-            raise InputError(f"the part {part}: {origin(make)} made {made!r}, which is no sim.Component")
+            raise InputError(
+                f"the part {part}: {origin(make)} made {made!r}, which is no fiberscope.sim.Component"
+            )
         return made
 
     return make_one

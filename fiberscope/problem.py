@@ -8,12 +8,21 @@ from typing import Any
 
 from pydantic import create_model
 
-from accelerators.configuration import Configuration, ConfigurationError, layers, validated
-from accelerators.machine import Accelerator
-from accelerators.yaml_layer import Entry
-from workloads import Operand, Problem, ProblemParameters, Workload, WorkloadError, draw, from_scipy, is_gemm
-from workloads import load as load_workload
-from workloads.errors import nearest
+from fiberscope.accelerators.configuration import Configuration, ConfigurationError, layers, validated
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.workloads import (
+    Operand,
+    Problem,
+    ProblemParameters,
+    Workload,
+    WorkloadError,
+    draw,
+    from_scipy,
+    is_gemm,
+)
+from fiberscope.workloads import load as load_workload
+from fiberscope.workloads.errors import nearest
 
 __all__ = ["SECTION", "ProblemMaker", "configure"]
 

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from accelerators.configuration import Configuration, ConfigurationError
-from accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
-from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
+from fiberscope.accelerators.configuration import Configuration, ConfigurationError
+from fiberscope.accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
+from fiberscope.accelerators.request_check import checking
+from fiberscope.errors import (
+    DeadlockedRunError,
+    InputError,
+    MisplacedRequestsError,
+    UnwrittenFileError,
+    VerificationError,
+)
 from fiberscope.memory_trace import tracing
+from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.parts import checked
 from fiberscope.report import collect, timeline
 from fiberscope.report.collect import Checked, Timing
-from fiberscope.report.document import Report
+from fiberscope.report.document import Asked, Report, Source
 from fiberscope.report.timeline import Watch
+from fiberscope.sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from fiberscope.states.files import StateFiles
-from fiberscope.tiling.machines import with_tiles
 from fiberscope.waveform import Waveform, recording
-from sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
-from workloads import Problem
-from workloads.verification import Comparison
+from fiberscope.workloads import Problem
+from fiberscope.workloads.verification import Comparison
 
 __all__ = ["Course", "Progress", "solve"]
 
@@ -34,24 +42,32 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Course:
-    """How a machine is run; the fields are those of ``fiberscope.simulate``."""
+    """How a machine is run, and what was asked for; the other fields are those of ``fiberscope.simulate``."""
 
     fidelity: str
     cycle_limit: int | None
-    waveform: Waveform | None
-    memory_trace: Path | None
     histograms: bool
+    checked: bool
     parts: Mapping[str, Callable[..., Component]]
     tell: Progress
+    waveform: Waveform | None = None
+    memory_trace: Path | None = None
     states: StateFiles | None = None
+    asked: Asked | None = None
 
 
-def solve(kind: Accelerator[Any], configured: Configuration, problem: Problem, course: Course) -> Report:
-    """Run a problem on a machine; one that went wrong is raised with its report.
+def solve(
+    kind: Accelerator[Any],
+    configured: Configuration,
+    problem: Problem,
+    course: Course,
+    source: Source | None = None,
+) -> Report:
+    """Run a problem on a machine by its sources; one that went wrong is raised with its report.
 
     Raises:
         InputError, ConfigurationError: the machine cannot be built for this problem.
-        VerificationError, DeadlockedRunError: it went wrong.
+        VerificationError, DeadlockedRunError, MisplacedRequestsError: it went wrong.
     """
     start = time.perf_counter()
     model = _build(kind, configured, problem, course)
@@ -62,19 +78,23 @@ def solve(kind: Accelerator[Any], configured: Configuration, problem: Problem, c
         ended = _run(machine, watch, course)
     run = ended.run if ended else _estimated(cast(Estimate, model))
     simulation_seconds = time.perf_counter() - simulation_start
-    answer = _check(problem, model, course.tell) if run.complete else None
+    run, answer = _check(problem, model, run, course.tell)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
-    report = collect.report(kind, problem, model, run, answer, timing, watch, course.parts, course.fidelity)
+    made = collect.Made(course.fidelity, course.parts, source)
+    report = collect.report(kind, problem, model, run, answer, timing, watch, made)
     _raise(ended, answer, report, problem)
     return report
 
 
 def _raise(ended: _Ended | None, answer: Checked | None, report: Report, problem: Problem) -> None:
-    """Raise what went wrong, the worst of it first."""
+    """Raise what went wrong, the worst of it first, and what was wrong with its requests, a line each."""
+    requests = ended.requests if ended is not None else ()
     if ended is not None and ended.deadlock is not None:
-        raise DeadlockedRunError(str(ended.deadlock), report) from ended.deadlock
+        raise DeadlockedRunError("\n".join([str(ended.deadlock), *requests]), report) from ended.deadlock
     if answer is not None and not answer.comparison.passed:
-        raise VerificationError(_wrong(problem, answer.comparison), report)
+        raise VerificationError("\n".join([_wrong(problem, answer.comparison), *requests]), report)
+    if requests:
+        raise MisplacedRequestsError("\n".join(requests), report)
     if ended is not None and ended.unwritten is not None:
         raise UnwrittenFileError(ended.unwritten, report)
 
@@ -108,11 +128,15 @@ def _complete(kind: Accelerator[Any], machine: Machine) -> None:
 
 @dataclass(frozen=True)
 class _Ended:
-    """How a simulation ended; ``unwritten`` says why a file that was asked for of it is not there."""
+    """How a simulation ended; ``unwritten`` says why a file that was asked for of it is not there.
+
+    ``requests`` tells of those that are none of their tensor's.
+    """
 
     run: Run
     deadlock: DeadlockError | None
     unwritten: str | None
+    requests: Sequence[str] = ()
 
 
 def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
@@ -124,7 +148,11 @@ def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
     kernel, unwritten = machine.kernel, None
     states = course.states.watch(kernel) if course.states else None
     lookers: list[timeline.Looker] = [watch, *([states] if states else [])]
-    with recording(kernel, course.waveform) as recorded, tracing(kernel, course.memory_trace) as kept:
+    with (
+        recording(kernel, course.waveform) as recorded,
+        tracing(kernel, course.memory_trace) as kept,
+        checking(machine) if course.checked else nullcontext() as check,
+    ):
         try:
             run = timeline.run(machine, lookers, course.cycle_limit, progress)
         except DeadlockError as error:
@@ -132,7 +160,8 @@ def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
         unwritten = kept()
     if course.states and states:
         unwritten = unwritten or course.states.write(states)
-    return _Ended(run, deadlock, recorded.fault or unwritten)
+    requests = check.ended(complete=run.complete) if check else ()
+    return _Ended(run, deadlock, recorded.fault or unwritten, requests)
 
 
 def _standstill(kernel: Kernel) -> Run:
@@ -144,11 +173,19 @@ def _estimated(estimate: Estimate) -> Run:
     return Run(True, "done", estimate.cycles, estimate.cycles, estimate.seconds)
 
 
-def _check(problem: Problem, model: Model, tell: Progress) -> Checked | None:
-    """Compare the answer with the reference; a model of a lower fidelity may have none."""
+def _check(problem: Problem, model: Model, run: Run, tell: Progress) -> tuple[Run, Checked | None]:
+    """Compare the answer with the reference; a model of a lower fidelity may have none.
+
+    A run whose comparison is interrupted is not complete.
+    """
+    if not run.complete:
+        return run, None
     tell("verifying", 0, 0)
-    answer = model.result()
-    return None if answer is None else Checked.of(problem, answer)
+    try:
+        answer = model.result()
+        return run, None if answer is None else Checked.of(problem, answer)
+    except KeyboardInterrupt:
+        return replace(run, complete=False, reason="interrupted"), None
 
 
 def _wrong(problem: Problem, comparison: Comparison) -> str:

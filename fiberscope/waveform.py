@@ -8,21 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fiberscope.errors import InputError
-from sim import Kernel, SimulationError
-from sim.save_file import SAVE_FILE_ENDING
+from fiberscope.sim import Kernel, SimulationError
+from fiberscope.sim.save_file import SAVE_FILE_ENDING
 
 __all__ = ["Waveform", "files_of", "recording"]
 
 
 @dataclass(frozen=True)
 class Waveform:
-    """Where to write a waveform, and what of the run goes into it; see ``sim.trace.write_vcd``.
+    """Where to write a waveform, and what of the run goes into it; see ``fiberscope.sim.trace.write_vcd``.
 
     Args:
         path: the file; one that ends in ``.fst`` is written as FST, by ``vcd2fst``.
         window: the first cycle and the one it ends before.
         scopes: patterns of instance names (``pe0[0-3]``), each with all that is within it.
-        trigger: a condition from which it begins, as in ``pe07 input_stall > 100``; see ``sim.trigger``.
+        trigger: a condition from which it begins, as in ``pe07 input_stall > 100``; see
+            ``fiberscope.sim.trigger``.
         cycles: how many it lasts at the most, from where it begins.
         colours: whether the states carry GTKWave's marks of colour.
     """
@@ -61,7 +62,7 @@ def recording(kernel: Kernel, waveform: Waveform | None) -> Iterator[Recording]:
     if waveform is None:
         yield recorded
         return
-    from sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded only when a waveform is wanted)
+    from fiberscope.sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded only when a waveform is wanted)
 
     with ExitStack() as stack:
         try:

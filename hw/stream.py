@@ -3,7 +3,7 @@
 A token is one element (coordinate, reference, value) or a stop that ends a fiber.
 """
 
-from sim.protocol import Protocol
+from fiberscope.sim.protocol import Protocol
 
 STREAM = Protocol("stream", control="kind", coordinate="coordinate", reference="reference", value="value")
 

@@ -5,18 +5,21 @@ The engine and the hardware blocks are ordinary Python files that Cython compile
 uncompiled, for debugging and as a check.
 """
 
-from sim import mode
+from fiberscope.sim import mode
 
 mode.install()
 
-from sim.channel import Channel  # noqa: E402  (the mode must be chosen before the engine is imported)
-from sim.clock import Clock  # noqa: E402
-from sim.component import Component, Input, Output, Port, Signal  # noqa: E402
-from sim.constants import NEVER  # noqa: E402
-from sim.errors import BuildError, ChannelError, DeadlockError, SimulationError  # noqa: E402
-from sim.kernel import Kernel  # noqa: E402
-from sim.protocol import ANY, Protocol  # noqa: E402
-from sim.statistics import ComponentStatistics, Run  # noqa: E402
+from fiberscope.sim.channel import Channel  # noqa: E402  (the mode must be chosen before the engine is imported)
+from fiberscope.sim.clock import Clock  # noqa: E402
+from fiberscope.sim.component import Component, Input, Output, Port, Signal  # noqa: E402
+from fiberscope.sim.constants import NEVER  # noqa: E402
+from fiberscope.sim.errors import BuildError, ChannelError, DeadlockError, SimulationError  # noqa: E402
+from fiberscope.sim.kernel import Kernel  # noqa: E402
+from fiberscope.sim.protocol import ANY, Protocol  # noqa: E402
+from fiberscope.sim.statistics import ComponentStatistics, Run  # noqa: E402
+
+if __name__ != "fiberscope.sim":  # a second name would make a second copy of every class
+    raise ImportError(f"import fiberscope.{__name__} instead: {__name__} has no other name")
 
 __all__ = [
     "ANY",

@@ -1,6 +1,6 @@
 cimport cython
 
-from sim.clock cimport Clock
+from fiberscope.sim.clock cimport Clock
 
 cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, VALUE, WORDS, FIRST_ROOM
 cdef long FAR

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from sim.clock import Clock
-from sim.constants import FAR
-from sim.errors import ChannelError
-from sim.protocol import Protocol
+from fiberscope.sim.clock import Clock
+from fiberscope.sim.constants import FAR
+from fiberscope.sim.errors import ChannelError
+from fiberscope.sim.protocol import Protocol
 
 # Words of a token side by side, so that one cache line holds it.
 CONTROL = 0

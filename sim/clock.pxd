@@ -1,6 +1,6 @@
 cimport cython
 
-from sim cimport words
+from fiberscope.sim cimport words
 
 cdef long ONE, SLOTS, BITS, SHIFT, FAR
 

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from sortedcontainers import SortedDict
 
-from sim import words
-from sim.constants import FAR
-from sim.errors import SimulationError
+from fiberscope.sim import words
+from fiberscope.sim.constants import FAR
+from fiberscope.sim.errors import SimulationError
 
 SLOTS = 256  # cycles that the wheel covers; a power of two
 BITS = 32  # components, or slots, in one word; a word stays a small positive integer in both modes

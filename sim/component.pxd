@@ -1,7 +1,7 @@
 cimport cython
 
-from sim.channel cimport Channel
-from sim.clock cimport Clock
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.clock cimport Clock
 
 cdef long NEVER
 cdef int BUSY, IDLE, FIRST_STALL

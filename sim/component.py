@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, NoReturn, TypeVar
 
-from sim.channel import Channel
-from sim.clock import Clock
-from sim.constants import BUSY, FIRST_STALL, IDLE, NEVER
-from sim.errors import SimulationError
-from sim.protocol import Protocol
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.clock import Clock
+from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE, NEVER
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import Protocol
 
 Kept = TypeVar("Kept")
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Port
-from sim.constants import FIRST_STALL
-from sim.errors import BuildError, SimulationError
-from sim.names import nearest
-from sim.protocol import ANY, Protocol
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Port
+from fiberscope.sim.constants import FIRST_STALL
+from fiberscope.sim.errors import BuildError, SimulationError
+from fiberscope.sim.names import nearest
+from fiberscope.sim.protocol import ANY, Protocol
 
 _PORT = re.compile(r"(?P<name>[^\[\]]+)(\[(?P<index>\d+)\])?")
 

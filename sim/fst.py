@@ -6,8 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from sim.errors import SimulationError
-from sim.partial import partial
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.partial import Partial
 
 ENDING = ".fst"
 CONVERTER = "vcd2fst"
@@ -34,13 +34,15 @@ def convert(program: str, vcd: Path, path: Path) -> None:
     Raises:
         OSError: if the converter fails, as when the disk is full.
     """
-    made = partial(path, ENDING)
+    made = Partial(path, ENDING)
     try:
-        result = subprocess.run([program, str(vcd), str(made)], capture_output=True, text=True, check=False)
-        if result.returncode != 0 or not made.exists():
+        made.path.touch(exist_ok=False)  # the converter would write through a link
+        command = [program, str(vcd), str(made.path)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode != 0 or not made.path.stat().st_size:
             raise OSError(
                 result.returncode, f"{CONVERTER} failed: {result.stderr.strip() or 'no reason given'}"
             )
-        made.replace(path)
+        made.keep()
     finally:
-        made.unlink(missing_ok=True)
+        made.discard()

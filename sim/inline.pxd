@@ -1,6 +1,6 @@
-from sim.channel cimport Channel
-from sim.clock cimport Clock
-from sim.component cimport Component
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.clock cimport Clock
+from fiberscope.sim.component cimport Component
 
 cdef inline Component component(object listed) noexcept:
     return <Component>listed

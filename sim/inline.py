@@ -6,9 +6,9 @@ in what happens at every tick.
 
 from __future__ import annotations
 
-from sim.channel import Channel
-from sim.clock import Clock
-from sim.component import Component
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.clock import Clock
+from fiberscope.sim.component import Component
 
 
 def component(listed: Component) -> Component:

@@ -1,8 +1,8 @@
 cimport cython
 
-from sim cimport inline
-from sim.clock cimport Clock
-from sim.component cimport Component
+from fiberscope.sim cimport inline
+from fiberscope.sim.clock cimport Clock
+from fiberscope.sim.component cimport Component
 
 cdef long FAR, NEVER, QUIET, LIMIT, STOPPED, INTERRUPTED, CHUNK
 cdef int IDLE
@@ -18,6 +18,7 @@ cdef class Kernel:
     cdef readonly long time
     cdef long _worked
     cdef readonly long ticks
+    cdef readonly long steps
     cdef readonly object base_hertz
     cdef object _standstill
     cdef list _ordered
@@ -32,6 +33,7 @@ cdef class Kernel:
     cdef bint _interrupted
     cdef long _limit
 
+    cdef long _run_chunk(self, long until) except -1
     cpdef long _advance(self, long until, long steps) except -1
     @cython.final
     cdef long _run_time_steps(self, long until, long steps) except -1

@@ -8,31 +8,27 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-from sim import inline
-from sim.channel import Channel
-from sim.clock import Clock
-from sim.component import Component
-from sim.connect import Wiring
-from sim.constants import FAR, IDLE, NEVER
-from sim.errors import SimulationError, name_place, refused_wake
-from sim.interrupt import give_way, on_interrupt
-from sim.standstill import Standstill
-from sim.statistics import ComponentStatistics, Run, statistics_of
+from fiberscope.sim import inline
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.clock import Clock
+from fiberscope.sim.component import Component
+from fiberscope.sim.connect import Wiring
+from fiberscope.sim.constants import FAR, IDLE, NEVER
+from fiberscope.sim.errors import SimulationError, name_place, refused_wake
+from fiberscope.sim.interrupt import give_way, on_interrupt
+from fiberscope.sim.standstill import Standstill
+from fiberscope.sim.statistics import ComponentStatistics, Run, statistics_of
 
 if TYPE_CHECKING:
-    from sim.trace import Tracer
+    from fiberscope.sim.trace import Tracer
 
 AnyComponent = TypeVar("AnyComponent", bound=Component)
 
-STEPS_PER_CHUNK = 1 << 14  # time steps between two looks at the progress bar and at Ctrl-C
+STEPS_PER_CHUNK = 1 << 14  # time steps between two looks at the progress bar and at Ctrl-C, at the most,
+CYCLES_PER_CHUNK = 1 << 18  # and cycles of the first clock: parts may sleep, and others wake now and then
 LONGEST_PERIOD = 1 << 28  # base ticks; leaves 2**32 cycles of the slowest clock before time comes to FAR
 
-# Why the inner loop returned.
-QUIET = 0
-LIMIT = 1
-STOPPED = 2
-INTERRUPTED = 3
-CHUNK = 4
+QUIET, LIMIT, STOPPED, INTERRUPTED, CHUNK = range(5)  # why the inner loop returned
 
 
 class Kernel:
@@ -56,6 +52,7 @@ class Kernel:
         self._worked = 0  # base tick up to which some component that has ticked since was not idle
         self._limit = -1  # base tick of the cycle limit at which the run stands still; -1 if it does not
         self.ticks = 0  # component ticks executed
+        self.steps = 0  # time steps gone
         self.base_hertz = Fraction(1)
         self._standstill = Standstill(self.components, self.wiring)
         self._ordered: list[Component] = []  # by index
@@ -205,17 +202,26 @@ class Kernel:
         with on_interrupt(self.interrupt):
             reason = CHUNK
             while reason == CHUNK:
-                reason = self._advance(until, STEPS_PER_CHUNK)
-                if reason == CHUNK:
-                    self._standstill.require_moving(self.cycle, STEPS_PER_CHUNK)
+                reason = self._run_chunk(until)
+                if reason in (CHUNK, LIMIT):
+                    self._standstill.require_moving(self.cycle, self.steps)
                 give_way()
                 if progress is not None:
                     progress(self.cycle)
-        self._interrupted = False
-        return reason
+        interrupted, self._interrupted = self._interrupted, False
+        return INTERRUPTED if interrupted else reason
+
+    def _run_chunk(self, until: int) -> int:
+        """Run to the next look: so many time steps on, or as many cycles from the next one."""
+        look = self._next_time() + CYCLES_PER_CHUNK * self.clocks[0].period
+        reason = self._advance(min(look, until), STEPS_PER_CHUNK)
+        return CHUNK if reason == LIMIT and look < until else reason
 
     def interrupt(self) -> None:
-        """End the run, or the next one, incomplete before its next time step, as Ctrl-C does."""
+        """End the run, or the next one, incomplete before its next time step, as Ctrl-C does.
+
+        One at its end in that chunk is interrupted too: else who runs it bit by bit would not hear of it.
+        """
         self._interrupted = True
 
     def step(self) -> bool:
@@ -302,6 +308,7 @@ class Kernel:
         if time >= self._trace_switch:
             self._switch_tracing(time)
         self.time = time
+        self.steps += 1
         for listed in self._domains:
             clock = inline.clock(listed)
             if clock.due == time:

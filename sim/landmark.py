@@ -6,9 +6,9 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 
-from sim.constants import BUSY, FIRST_STALL
-from sim.names import family_name
-from sim.waveform import STATE, Variable
+from fiberscope.sim.constants import BUSY, FIRST_STALL
+from fiberscope.sim.names import family_name
+from fiberscope.sim.waveform import STATE, Variable
 
 
 class Landmark:

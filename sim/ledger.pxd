@@ -1,7 +1,7 @@
 cimport cython
 
-from sim cimport inline
-from sim.component cimport Component
+from fiberscope.sim cimport inline
+from fiberscope.sim.component cimport Component
 
 @cython.final
 cdef class Ledger:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from sim import inline
-from sim.channel import Channel
-from sim.component import Component
+from fiberscope.sim import inline
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component
 
 
 class Ledger:

@@ -1,8 +1,7 @@
 """Compiled or uncompiled: which form of the engine's own files the interpreter imports.
 
 Python prefers a compiled extension to the source file beside it. With ``FIBERSCOPE_UNCOMPILED=1`` a finder
-placed first answers for the compiled packages with their sources, so that the very same files run as plain
-Python.
+placed first answers with their sources, so that the very same files run as plain Python.
 """
 
 from __future__ import annotations
@@ -15,16 +14,15 @@ from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceF
 from types import ModuleType
 
 VARIABLE = "FIBERSCOPE_UNCOMPILED"
-COMPILED_PACKAGES = ("sim", "hw", "accelerators", "converters", "workloads", "fiberscope")
 
 
 class _SourceFinder(MetaPathFinder):
-    """Finds the source of a module of the compiled packages, never its extension."""
+    """Finds the source of a module of ``fiberscope``, never its extension."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if path is None or fullname.partition(".")[0] not in COMPILED_PACKAGES:
+        if path is None or not fullname.startswith("fiberscope."):
             return None
         for folder in path:
             spec = FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES)).find_spec(fullname)
@@ -46,5 +44,5 @@ def install() -> None:
 
 def compiled() -> bool:
     """Whether the running kernel is the compiled one."""
-    kernel = sys.modules.get("sim.kernel")
+    kernel = sys.modules.get("fiberscope.sim.kernel")
     return kernel is not None and not str(kernel.__file__).endswith(".py")

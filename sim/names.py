@@ -29,8 +29,8 @@ def family_name(component: str) -> str:
 def nearest(word: str, known: Iterable[str]) -> str:
     """Advice naming what looks most like a wrong name, or all (of many the first) where nothing does.
 
-    For this room and ``hw``. Those above have that of ``workloads.errors``: neither room may import the
-    other.
+    For this room and ``hw``. Those above have that of ``fiberscope.workloads.errors``: neither room may
+    import the other.
     """
     names = list(dict.fromkeys(known))
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.4)

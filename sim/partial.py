@@ -4,28 +4,90 @@ from __future__ import annotations
 
 import os
 import platform
-from contextlib import suppress
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["ENDING", "partial", "remove_abandoned"]
+__all__ = ["ENDING", "Partial", "partial", "remove_abandoned", "replacing"]
 
 ENDING = ".partial"
+LONGEST_NAME = 120  # bytes of a file's name that fit into another one's, beside a host and a process
+
+
+class Partial:
+    """A file under construction. Who opens ``path`` does so by mode ``x``: it is not there.
+
+    What stood there, be it a link that someone has laid, is taken away and never written through. A final
+    place that is a link stays one: the file that it points to is replaced.
+
+    Args:
+        path: its final place.
+        ending: tells several for one file apart.
+
+    Raises:
+        OSError: what stands there cannot be taken away.
+    """
+
+    def __init__(self, path: Path, ending: str = "") -> None:
+        self.path, self._target = partial(path, ending), _target(path)
+        self.path.unlink(missing_ok=True)
+
+    def keep(self) -> None:
+        """Give it its name at once, in the place of what had it before."""
+        os.replace(self.path, self._target)
+
+    def discard(self) -> None:
+        """Leave nothing behind but what was kept."""
+        with suppress(OSError):  # what a full disk could not take is not wanted any more
+            self.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which has its name once it is whole; one that raises leaves nothing.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    made = Partial(path, f".{secrets.token_hex(4)}")  # threads may write the same file
+    try:
+        with made.path.open("xb") as file:
+            yield file
+        made.keep()
+    finally:
+        made.discard()
 
 
 def partial(path: Path, ending: str = "") -> Path:
     """The name under which this process makes a file; ``ending`` tells several for one file apart."""
-    return path.with_name(f".{path.name}.{platform.node()}.{os.getpid()}{ending}{ENDING}")
+    target = _target(path)
+    return target.with_name(f"{_start(target)}{os.getpid()}{ending}{ENDING}")
 
 
 def remove_abandoned(path: Path) -> None:
     """Remove what processes of this host left of this file and, being dead, cannot remove themselves."""
-    start = f".{path.name}.{platform.node()}."
+    target = _target(path)
+    start = _start(target)
     with suppress(OSError):  # a folder that cannot be read is found out about elsewhere
-        for other in path.parent.iterdir():
+        for other in target.parent.iterdir():
             if other.name.startswith(start) and other.name.endswith(ENDING):
                 process = other.name[len(start) :].partition(".")[0]
                 if process.isdecimal() and _is_dead(int(process)):
                     other.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _start(target: Path) -> str:
+    """How the names begin under which this host makes a file."""
+    name = os.fsencode(target.name)
+    short = target.name if len(name) <= LONGEST_NAME else sha256(name).hexdigest()
+    return f".{short}.{platform.node()}."
 
 
 def _is_dead(process: int) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sim.channel import Channel
+    from fiberscope.sim.channel import Channel
 
 WORDS = ("control", "coordinate", "reference", "value")  # of a token, in their order
 

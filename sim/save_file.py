@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import warnings
 from collections.abc import Sequence
@@ -11,11 +12,11 @@ from pathlib import Path
 
 from vcd.gtkw import GTKWColor, GTKWFlag, GTKWSave
 
-from sim.landmark import Landmark, part_of
-from sim.names import family_name
-from sim.partial import partial
-from sim.vcd_file import VcdFile
-from sim.waveform import STATE, Variable
+from fiberscope.sim.landmark import Landmark, part_of
+from fiberscope.sim.names import family_name
+from fiberscope.sim.partial import replacing
+from fiberscope.sim.vcd_file import VcdFile
+from fiberscope.sim.waveform import STATE, Variable
 
 SAVE_FILE_ENDING = ".gtkw"
 OURS = "by Fiberscope; written anew with its waveform"  # the first line, a comment; GTKWave does not keep it
@@ -44,13 +45,8 @@ def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable], lan
     if path.exists() and not _is_ours(path):
         warnings.warn(f"{path} is not Fiberscope's own and is kept as it is", stacklevel=7)
         return
-    made = partial(path)
-    try:
-        with made.open("w", encoding="utf-8", newline="\n") as file:
-            _write(GTKWSave(file), vcd, variables, landmark)
-        made.replace(path)
-    finally:
-        made.unlink(missing_ok=True)
+    with replacing(path) as made, io.TextIOWrapper(made, encoding="utf-8", newline="\n") as file:
+        _write(GTKWSave(file), vcd, variables, landmark)
 
 
 def _is_ours(path: Path) -> bool:

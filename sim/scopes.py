@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from sim.component import Component
-from sim.errors import SimulationError
-from sim.names import nearest
+from fiberscope.sim.component import Component
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.names import nearest
 
 
 def choose(components: Sequence[Component], patterns: Sequence[str]) -> list[Component]:

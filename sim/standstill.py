@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sim.channel import Channel
-from sim.component import Component
-from sim.connect import Wiring
-from sim.constants import BUSY, FIRST_STALL
-from sim.errors import DeadlockError
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component
+from fiberscope.sim.connect import Wiring
+from fiberscope.sim.constants import BUSY, FIRST_STALL
+from fiberscope.sim.errors import DeadlockError
 
 STEPS_A_LOOK = 1 << 18  # time steps: far more than any part works on a token
+CYCLES_A_LOOK = 1 << 18  # of the first clock, where no part works
+FEW_STEPS = 8  # time steps in which parts wake, and wait again: more than end a wait for a time
 
 
 class Standstill:
     """Finds deadlocks: nothing can wake, or parts that never sleep go on in a machine stuck around them.
 
-    Such parts refresh themselves, as DRAM does while it holds requests, or poll, as RTL in the loop.
+    Such parts poll, as RTL in the loop, which may be work; or they wait, and wake now and then to refresh
+    themselves, as DRAM does while it holds replies: then nobody works, and it shows sooner.
     """
 
     def __init__(self, components: Sequence[Component], wiring: Wiring) -> None:
         self._components = components
         self._wiring = wiring
-        self._steps = 0  # since the last look
         self._moves = -1  # of tokens, up to the last look
+        self._looked = self._since = (0, 0)  # cycle and time step of that look, and of the last move it saw
 
     def require_drained(self, cycle: int) -> None:
         """Refuse an end, nothing being able to wake, with work left.
@@ -36,24 +39,30 @@ class Standstill:
             raise DeadlockError(cycle, blocked, "nothing can wake")
 
     def require_moving(self, cycle: int, steps: int) -> None:
-        """Refuse to go on, after so many more time steps, without a token moved for ``STEPS_A_LOOK``.
+        """Refuse to go on, in this cycle and after so many time steps, if no token has moved for long.
 
         Raises:
             DeadlockError: if a component waits meanwhile.
         """
-        self._steps += steps
-        if self._steps < STEPS_A_LOOK:
+        if cycle - self._looked[0] < CYCLES_A_LOOK and steps - self._looked[1] < STEPS_A_LOOK:
             return
+        self._looked = (cycle, steps)
         moves = sum(channel.pushes + channel.pops for channel in self._wiring.channels)
-        if moves == self._moves:
-            self._refuse_stalls(cycle)
-        self._steps, self._moves = 0, moves
+        if moves != self._moves:
+            self._moves, self._since = moves, self._looked
+            return
+        stood = steps - self._since[1]
+        if stood >= STEPS_A_LOOK or (stood >= FEW_STEPS and not self._works()):
+            self._refuse_stalls(cycle, stood)
 
-    def _refuse_stalls(self, cycle: int) -> None:
+    def _works(self) -> bool:
+        return any(component.state == BUSY for component in self._components)
+
+    def _refuse_stalls(self, cycle: int, stood: int) -> None:
         waiting = [component for component in self._components if component.state >= FIRST_STALL]
         blocked = [line for component in waiting for line in blocked_by(component, self._wiring)]
         if blocked:
-            raise DeadlockError(cycle, blocked, f"no token has moved for {self._steps:,} time steps")
+            raise DeadlockError(cycle, blocked, f"no token has moved for {stood:,} time steps")
 
 
 def blocked_by(component: Component, wiring: Wiring) -> Iterator[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim.component import Component
-from sim.connect import Wiring
-from sim.constants import BUSY, FIRST_STALL, IDLE
+from fiberscope.sim.component import Component
+from fiberscope.sim.connect import Wiring
+from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from sim.channel import Channel
-from sim.component import Component, Input, Output
-from sim.kernel import Kernel
-from sim.protocol import ANY
-from sim.statistics import ComponentStatistics, Run
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output
+from fiberscope.sim.kernel import Kernel
+from fiberscope.sim.protocol import ANY
+from fiberscope.sim.statistics import ComponentStatistics, Run
 
 Token = tuple[int, int, int, float]
 GIGAHERTZ = 10**9

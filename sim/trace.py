@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sim.component import Component
-from sim.constants import FAR
-from sim.errors import SimulationError
-from sim.kernel import Kernel
-from sim.landmark import Landmark
-from sim.save_file import SAVE_FILE_ENDING, write_save_file
-from sim.trigger import Trigger
-from sim.vcd_file import VcdFile
-from sim.waveform import Waveform
+from fiberscope.sim.component import Component
+from fiberscope.sim.constants import FAR
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.kernel import Kernel
+from fiberscope.sim.landmark import Landmark
+from fiberscope.sim.save_file import SAVE_FILE_ENDING, write_save_file
+from fiberscope.sim.trigger import Trigger
+from fiberscope.sim.vcd_file import VcdFile
+from fiberscope.sim.waveform import Waveform
 
 CHECK_CYCLES = 16  # of the first clock between two looks at a trigger
 
@@ -48,9 +48,9 @@ def write_vcd(
         window: cycles of the first clock, ``[start, end)``; outside of it a run is as fast as untraced.
         scopes: shell patterns on instance names, with or without the machine's leading name, as in
             ``pe0[0-3]``; a scope is shown with all that is within it. Empty for all.
-        trigger: a condition as in ``pe07 input_stall > 100`` (see ``sim.trigger``), looked at every
-            ``CHECK_CYCLES`` cycles of the first clock from the window's start on; the waveform begins when it
-            holds.
+        trigger: a condition as in ``pe07 input_stall > 100`` (see ``fiberscope.sim.trigger``), looked at
+            every ``CHECK_CYCLES`` cycles of the first clock from the window's start on; the waveform begins
+            when it holds.
         cycles: how many cycles of the first clock the waveform lasts at the most, from where it begins.
         save_file: whether to write a GTKWave save file beside it, under the same name with ``.gtkw``.
         colours: whether the states carry GTKWave's marks of colour, as in ``?firebrick?wait:ways_03``.

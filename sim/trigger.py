@@ -5,10 +5,10 @@
     comparison  := [pattern] quantity operator number
     operator    := "<" | "<=" | ">" | ">=" | "==" | "!="
 
-The pattern is a shell pattern on instance names (``sim.scopes``); a comparison holds if it does for any
-component of those meant. Quantities are ``busy``, ``idle``, ``input_stall`` and ``output_stall``, the cycles
-that the component has spent so since the run's start, and the component's counters. ``cycle``, without a
-pattern, is the cycle of the first clock.
+The pattern is a shell pattern on instance names (``fiberscope.sim.scopes``); a comparison holds if it does
+for any component of those meant. Quantities are ``busy``, ``idle``, ``input_stall`` and ``output_stall``, the
+cycles that the component has spent so since the run's start, and the component's counters. ``cycle``, without
+a pattern, is the cycle of the first clock.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 
-from sim.component import Component
-from sim.connect import Wiring
-from sim.constants import BUSY, FIRST_STALL, IDLE
-from sim.errors import SimulationError
-from sim.kernel import Kernel
-from sim.names import nearest
-from sim.scopes import choose
+from fiberscope.sim.component import Component
+from fiberscope.sim.connect import Wiring
+from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.kernel import Kernel
+from fiberscope.sim.names import nearest
+from fiberscope.sim.scopes import choose
 
 OPERATORS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,

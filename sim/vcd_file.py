@@ -12,10 +12,10 @@ from typing import Any
 from vcd import VCDWriter
 from vcd.writer import Variable as Output
 
-from sim import fst
-from sim.errors import SimulationError
-from sim.partial import partial, remove_abandoned
-from sim.waveform import Variable
+from fiberscope.sim import fst
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.partial import Partial, remove_abandoned
+from fiberscope.sim.waveform import Variable
 
 COARSEST, FINEST = 2, -15  # timescales of a VCD file, as powers of ten of a second: 100 s to 1 fs
 UNITS = ("s", "ms", "us", "ns", "ps", "fs")
@@ -45,7 +45,6 @@ class VcdFile:
         self._timescale, self.scale = exact or ("1 fs", tick * 10**-FINEST)
         self._comment = "\n".join((*comment, _meaning_of_time(self._timescale, exact is not None)))
         self._converter = fst.converter(path) if path.suffix == fst.ENDING else None
-        self._partial = partial(path)
         self._variables: Sequence[Variable] = ()
         self._lines: list[Callable[[int], str]] = []  # the line of a value, by variable
         self._broken = False
@@ -54,7 +53,8 @@ class VcdFile:
             if path.exists() and not path.is_file():
                 raise OSError(0, "it is a folder" if path.is_dir() else "it is no file")
             remove_abandoned(path)
-            self._file = self._partial.open("w", BUFFER_BYTES, encoding="utf-8", newline="\n")
+            self._partial = Partial(path)
+            self._file = self._partial.path.open("x", BUFFER_BYTES, encoding="utf-8", newline="\n")
         except OSError as error:
             raise SimulationError(f"the waveform {path} cannot be written: {error.strerror}") from None
 
@@ -138,15 +138,15 @@ class VcdFile:
         if self._broken:
             return
         if self._converter is None:
-            self._partial.replace(self.path)
+            self._partial.keep()
         else:
-            fst.convert(self._converter, self._partial, self.path)
+            fst.convert(self._converter, self._partial.path, self.path)
 
     def discard(self) -> None:
         """Leave nothing behind but what was kept."""
         with suppress(OSError):  # what a full disk could not take is not wanted any more
             self._file.close()
-        self._partial.unlink(missing_ok=True)
+        self._partial.discard()
 
 
 def _line_of(variable: Variable, output: Output[Any]) -> Callable[[int], str]:

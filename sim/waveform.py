@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sim.channel import Channel
-from sim.component import Component, Signal
-from sim.connect import Wiring
-from sim.errors import SimulationError
-from sim.probe import Probe, Probes
-from sim.scopes import choose
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Signal
+from fiberscope.sim.connect import Wiring
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.probe import Probe, Probes
+from fiberscope.sim.scopes import choose
 
 STATE = "state"  # the signal that every component has: what its cycles count as
 OCCUPANCY_BITS = 32
@@ -58,7 +58,7 @@ class Waveform:
     Args:
         components: all of the machine.
         wiring: their channels.
-        scopes: shell patterns on instance names, see ``sim.scopes.choose``. Empty for all.
+        scopes: shell patterns on instance names, see ``fiberscope.sim.scopes.choose``. Empty for all.
         colours: whether the states carry GTKWave's marks of colour, as in ``?firebrick?wait:ways_03``.
 
     Raises:

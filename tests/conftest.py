@@ -1,4 +1,4 @@
-"""Makes the helpers that all rooms' tests share importable: ``from sim.testing import run_block``."""
+"""Makes the helpers that all rooms' tests share importable: ``from memory_stub import MemoryStub``."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,7 @@
 """What make says on a machine that lacks something: one line, before anything is made."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,8 +20,7 @@ WITHOUT_HEADERS = '#!/bin/sh\ncase "$*" in *get_path*) echo nowhere;; ' + PASS_O
 def checkout(tmp_path: Path) -> Path:
     """A folder with the Makefile and nothing made yet."""
     shutil.copy(ROOT / "Makefile", tmp_path)
-    for folder in ("sim", "hw", "accelerators", "converters", "workloads", "fiberscope"):
-        (tmp_path / folder).mkdir()
+    (tmp_path / "fiberscope").mkdir()
     for file in ("pyproject.toml", "setup.py"):
         (tmp_path / file).touch()
     return tmp_path
@@ -115,3 +115,23 @@ def test_docs_and_lint_install_no_hdl_tools(checkout: Path) -> None:
         commands = make(checkout, "-n", target).stdout
         assert f"optional-dependencies {needs})" in commands
         assert ("verilator" in commands) == (needs == "rtl")
+
+
+@pytest.mark.parametrize(
+    ("target", "command"),
+    [
+        ("sim", "fiberscope sim gamma {name} --b {name} --set {name}"),
+        ("convert", "fiberscope convert csr {name} {name} --set {name}"),
+        ("model", "fiberscope model gamma {name} {name} --set {name}"),
+        ("cosim", "fiberscope rtl loop merger gamma {name} --b {name} --set {name}"),
+    ],
+)
+def test_what_make_is_given_is_a_word_of_the_shell_whatever_is_in_it(checkout, target, command):
+    name = "it's;touch${IFS}ran;'"
+    given = [f"{key}={name.replace('$', '$$')}" for key in ("MTX", "B", "SET", "TO")]
+    done = make(checkout, "-n", target, "ACC=gamma", "FROM=csr", "BLOCK=merger", *given)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.replace("\\\n", " ").splitlines()
+    words = next(shlex.split(line) for line in lines if f"fiberscope {command.split()[1]} " in line)
+    assert " ".join(words).startswith(f".venv/bin/{command.format(name=name)}")
+    assert not (checkout / "ran").exists()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sim import constants
+from fiberscope.sim import constants
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("sim", "hw", "accelerators", "converters", "workloads", "fiberscope")

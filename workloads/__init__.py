@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workloads.errors import WorkloadError
-from workloads.first_use import imported_at_first_use
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.first_use import imported_at_first_use
 
 if TYPE_CHECKING:
-    from workloads.dense_product import Gemm
-    from workloads.gemm import DrawnOperand, Operand, draw, is_gemm
-    from workloads.graph_problem import GraphAlgorithm
-    from workloads.named_tensor import NamedTensor, load_tensor
-    from workloads.problem import Problem, ProblemParameters, Spgemm
-    from workloads.readers import read_matrix
-    from workloads.registry import Entry, entries, lookup, names
-    from workloads.tensor import SparseTensor
-    from workloads.vertex_program import VertexProgram, from_root
-    from workloads.workload import Workload, file_of, from_scipy, load
+    from fiberscope.workloads.dense_product import Gemm
+    from fiberscope.workloads.gemm import DrawnOperand, Operand, draw, is_gemm
+    from fiberscope.workloads.graph_problem import GraphAlgorithm
+    from fiberscope.workloads.named_tensor import NamedTensor, load_tensor
+    from fiberscope.workloads.problem import Problem, ProblemParameters, Spgemm
+    from fiberscope.workloads.readers import read_matrix
+    from fiberscope.workloads.registry import Entry, entries, lookup, names
+    from fiberscope.workloads.tensor import SparseTensor
+    from fiberscope.workloads.vertex_program import VertexProgram, from_root
+    from fiberscope.workloads.workload import Workload, file_of, from_scipy, load
+
+if __name__ != "fiberscope.workloads":  # a second name would make a second copy of every class
+    raise ImportError(f"import fiberscope.{__name__} instead: {__name__} has no other name")
 
 __all__ = [
     "DrawnOperand",
@@ -54,28 +57,28 @@ __all__ = [
 __getattr__ = imported_at_first_use(
     __name__,
     {
-        "DrawnOperand": "workloads.gemm",
-        "Entry": "workloads.registry",
-        "Gemm": "workloads.dense_product",
-        "GraphAlgorithm": "workloads.graph_problem",
-        "NamedTensor": "workloads.named_tensor",
-        "Operand": "workloads.gemm",
-        "Problem": "workloads.problem",
-        "ProblemParameters": "workloads.problem",
-        "SparseTensor": "workloads.tensor",
-        "Spgemm": "workloads.problem",
-        "VertexProgram": "workloads.vertex_program",
-        "Workload": "workloads.workload",
-        "draw": "workloads.gemm",
-        "entries": "workloads.registry",
-        "file_of": "workloads.workload",
-        "from_root": "workloads.vertex_program",
-        "from_scipy": "workloads.workload",
-        "is_gemm": "workloads.gemm",
-        "load": "workloads.workload",
-        "load_tensor": "workloads.named_tensor",
-        "lookup": "workloads.registry",
-        "names": "workloads.registry",
-        "read_matrix": "workloads.readers",
+        "DrawnOperand": "fiberscope.workloads.gemm",
+        "Entry": "fiberscope.workloads.registry",
+        "Gemm": "fiberscope.workloads.dense_product",
+        "GraphAlgorithm": "fiberscope.workloads.graph_problem",
+        "NamedTensor": "fiberscope.workloads.named_tensor",
+        "Operand": "fiberscope.workloads.gemm",
+        "Problem": "fiberscope.workloads.problem",
+        "ProblemParameters": "fiberscope.workloads.problem",
+        "SparseTensor": "fiberscope.workloads.tensor",
+        "Spgemm": "fiberscope.workloads.problem",
+        "VertexProgram": "fiberscope.workloads.vertex_program",
+        "Workload": "fiberscope.workloads.workload",
+        "draw": "fiberscope.workloads.gemm",
+        "entries": "fiberscope.workloads.registry",
+        "file_of": "fiberscope.workloads.workload",
+        "from_root": "fiberscope.workloads.vertex_program",
+        "from_scipy": "fiberscope.workloads.workload",
+        "is_gemm": "fiberscope.workloads.gemm",
+        "load": "fiberscope.workloads.workload",
+        "load_tensor": "fiberscope.workloads.named_tensor",
+        "lookup": "fiberscope.workloads.registry",
+        "names": "fiberscope.workloads.registry",
+        "read_matrix": "fiberscope.workloads.readers",
     },
 )

@@ -10,8 +10,9 @@ import numpy as np
 import scipy
 from scipy import sparse
 
-from workloads.canonical import CsrArray, canonical
-from workloads.errors import WorkloadError
+from fiberscope.workloads.canonical import CsrArray, canonical
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.unpacked import check_members
 
 __all__ = ["MAGIC", "read_binary"]
 
@@ -51,6 +52,7 @@ def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
 
 def _npz(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401 - scipy's formats have no common public type
     with zipfile.ZipFile(stream) as members:
+        check_members(members, where)
         if (bad := members.testzip()) is not None:
             raise WorkloadError(f"the member {bad} of the .npz file is damaged", where=where)
         if "format.npy" not in members.namelist():

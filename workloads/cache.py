@@ -17,10 +17,11 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock, Timeout
 
-from workloads.download import DownloadError, Progress, download, file_digest
-from workloads.errors import WorkloadError
-from workloads.readers import SUFFIXES
-from workloads.registry import Entry
+from fiberscope.workloads.download import DownloadError, Progress, download, file_digest
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.readers import SUFFIXES
+from fiberscope.workloads.registry import Entry
+from fiberscope.workloads.unpacked import check_unpacked
 
 __all__ = ["cache_folder", "cached", "data_folders", "fetch", "find", "offline", "shipped"]
 
@@ -85,7 +86,7 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
     """The entry's file in the cache, downloaded if it is missing or broken; one process at a time.
 
     Raises:
-        DownloadError: no address, offline, or for what ``workloads.download.download`` raises it.
+        DownloadError: no address, offline, or for what ``fiberscope.workloads.download.download`` raises it.
     """
     if entry.address is None:
         raise DownloadError("no download address is known", where=entry.name)
@@ -136,6 +137,7 @@ def _unpack(archive: Path, file: Path) -> None:
         with tarfile.open(archive, "r:gz") as members:
             for member in members:
                 if member.isfile() and member.name.rsplit("/", 1)[-1] == file.name:
+                    check_unpacked(member.size, archive.stat().st_size, archive.name)
                     _copy(members, member, partly)
                     os.replace(partly, file)
                     return

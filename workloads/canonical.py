@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from workloads.errors import WorkloadError
+from fiberscope.workloads.errors import WorkloadError
 
 __all__ = [
     "Coordinates",

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from workloads.canonical import CsrArray
-from workloads.errors import WorkloadError
-from workloads.gemm import SLICE, Sliced, sliced
-from workloads.problem import MatrixProduct
-from workloads.verification import Comparison
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.gemm import SLICE, Sliced, sliced
+from fiberscope.workloads.problem import MatrixProduct
+from fiberscope.workloads.verification import Comparison
 
 __all__ = ["MOST_ELEMENTS", "Gemm", "accumulate", "exact_kind"]
 
@@ -75,10 +75,10 @@ class Gemm(MatrixProduct):
 
 
 def exact_kind(a: Sliced, b: Sliced) -> type[np.floating[Any]] | None:
-    """The smaller of FP32 and double in which every sum of products is exact, None if none is."""
+    """The smaller of FP32 and double in which values and all sums of products are exact, None if none is."""
     if a.integers is None or b.integers is None:
         return None
-    largest = a.integers * b.integers * a.shape[1]
+    largest = max(a.integers, 1) * max(b.integers, 1) * a.shape[1]
     if largest <= FP32_INTEGERS:
         return np.float32
     return np.float64 if largest <= FP32_INTEGERS**2 else None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workloads.errors import WorkloadError
+from fiberscope.workloads.errors import WorkloadError
 
 if TYPE_CHECKING:
     import requests

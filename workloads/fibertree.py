@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from workloads.canonical import Integers
-from workloads.errors import nearest
-from workloads.sorting import MOST, lexical_order, rows_in
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.sorting import MOST, lexical_order, rows_in
 
 __all__ = ["Boundaries", "FiberTree", "Rank"]
 

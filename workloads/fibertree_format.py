@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from workloads.canonical import Integers
-from workloads.fibertree import FiberTree
-from workloads.sorting import MOST
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.sorting import MOST
 
 __all__ = ["RankFormat", "fiber_bits", "footprint", "subtree_bits"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.canonical import MOST_EXACT, MOST_ROWS, Coordinates, Values
-from workloads.errors import WorkloadError
-from workloads.text import Block
+from fiberscope.workloads.canonical import MOST_EXACT, MOST_ROWS, Coordinates, Values
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.text import Block
 
 __all__ = ["Entries", "check_entries", "gather"]
 

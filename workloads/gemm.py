@@ -18,10 +18,10 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from workloads.canonical import CsrArray, Integers, Values, canonical
-from workloads.errors import WorkloadError
-from workloads.spec import Size, Spec, full_text, parsed
-from workloads.workload import Workload
+from fiberscope.workloads.canonical import CsrArray, Integers, Values, canonical
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.spec import Size, Spec, full_text, parsed
+from fiberscope.workloads.workload import Workload
 
 __all__ = ["DrawnOperand", "HeldMatrix", "Operand", "Sliced", "draw", "is_gemm", "sliced"]
 

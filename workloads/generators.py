@@ -2,7 +2,7 @@
 
 Every generator takes a ``seed`` and draws from numpy's PCG64; the same arguments give the same matrix. Values
 are uniform in (0.5, 1.5), so that no product vanishes and none overflows. Results are canonical CSR (see
-``workloads.readers.read_matrix``).
+``fiberscope.workloads.readers.read_matrix``).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.canonical import CsrArray, Integers, Values, check_shape, from_coordinates
-from workloads.errors import WorkloadError
+from fiberscope.workloads.canonical import CsrArray, Integers, Values, check_shape, from_coordinates
+from fiberscope.workloads.errors import WorkloadError
 
 __all__ = ["banded", "block", "chung_lu", "rmat", "runs", "structured", "uniform"]
 

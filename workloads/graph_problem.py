@@ -9,14 +9,14 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 from scipy import sparse
 
-from workloads import synchronous
-from workloads.canonical import CsrArray, Integers, Values
-from workloads.errors import WorkloadError, nearest
-from workloads.problem import Problem, ProblemParameters
-from workloads.program_file import read_program, try_out
-from workloads.synchronous import GraphTask
-from workloads.verification import Comparison
-from workloads.vertex_program import BFS, PAGERANK, SSSP, VertexProgram
+from fiberscope.workloads import synchronous
+from fiberscope.workloads.canonical import CsrArray, Integers, Values
+from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.problem import Problem, ProblemParameters
+from fiberscope.workloads.program_file import read_program, try_out
+from fiberscope.workloads.synchronous import GraphTask
+from fiberscope.workloads.verification import Comparison
+from fiberscope.workloads.vertex_program import BFS, PAGERANK, SSSP, VertexProgram
 
 __all__ = ["GraphAlgorithm"]
 

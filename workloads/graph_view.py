@@ -10,10 +10,17 @@ from typing import Literal
 
 import numpy as np
 
-from workloads.canonical import Coordinates, CsrArray, Duplicates, Integers, Values, from_coordinates
-from workloads.errors import WorkloadError
-from workloads.graphs import ORDER, words
-from workloads.spec import Spec, full_text, parsed
+from fiberscope.workloads.canonical import (
+    Coordinates,
+    CsrArray,
+    Duplicates,
+    Integers,
+    Values,
+    from_coordinates,
+)
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.graphs import ORDER, words
+from fiberscope.workloads.spec import Spec, full_text, parsed
 
 __all__ = ["GraphView", "full_view", "graph_view", "is_graph_view", "seen"]
 

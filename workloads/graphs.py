@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from workloads.canonical import CsrArray, Integers, Values, check_shape, compressed
-from workloads.errors import WorkloadError
-from workloads.generators import check_chances, quadrant
+from fiberscope.workloads.canonical import CsrArray, Integers, Values, check_shape, compressed
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.generators import check_chances, quadrant
 
 __all__ = ["busiest", "rmat_graph", "words"]
 

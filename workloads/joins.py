@@ -12,7 +12,7 @@ import random
 
 import numpy as np
 
-from workloads.canonical import Integers
+from fiberscope.workloads.canonical import Integers
 
 __all__ = ["Joins"]
 

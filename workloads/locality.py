@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workloads.canonical import CsrArray
-from workloads.profile import Profile, measured
-from workloads.surrogate import drawn
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.profile import Profile, measured
+from fiberscope.workloads.surrogate import drawn
 
 __all__ = ["product_nonzeros", "profile_of", "with_locality"]
 

@@ -12,10 +12,17 @@ from typing import BinaryIO
 
 import numpy as np
 
-from workloads.canonical import Coordinates, CsrArray, Duplicates, Values, check_shape, from_coordinates
-from workloads.errors import WorkloadError
-from workloads.gathering import Entries, gather
-from workloads.text import LONGEST_LINE, Grammar, scan
+from fiberscope.workloads.canonical import (
+    Coordinates,
+    CsrArray,
+    Duplicates,
+    Values,
+    check_shape,
+    from_coordinates,
+)
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.gathering import Entries, gather
+from fiberscope.workloads.text import Grammar, read_line, scan
 
 __all__ = ["BANNER", "read_matrix_market"]
 
@@ -64,8 +71,8 @@ def _read_header(stream: BinaryIO, where: str) -> _Header:
     layout, field, symmetry = _read_banner(stream, where)
     line, text = 1, b"%"
     while not text.strip() or text.lstrip().startswith(b"%"):
-        text = stream.readline(LONGEST_LINE)
         line += 1
+        text = read_line(stream, b"%", where, line)
         if not text:
             raise WorkloadError("the file ends before its size line", where=where, line=line)
     wanted = 3 if layout == "coordinate" else 2

@@ -6,12 +6,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from workloads import cache, registry
-from workloads.errors import WorkloadError
-from workloads.readers import suffix_of
-from workloads.tensor import SparseTensor
-from workloads.tns import read_tns
-from workloads.workload import Source, file_of, load
+from fiberscope.workloads import cache, registry
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.readers import suffix_of
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.tns import read_tns
+from fiberscope.workloads.workload import Source, file_of, load
 
 __all__ = ["NamedTensor", "load_tensor"]
 

@@ -1,4 +1,5 @@
-"""Numbers out of lines of text, fast: what ``workloads.text`` reads by its grammar, by a compiled loop.
+"""Numbers out of lines of text, fast: by a compiled loop what ``fiberscope.workloads.text`` has a grammar
+for.
 
 It knows what is right and nothing of what is wrong: at the first line that does not fit it gives up, and
 the grammar finds and names the fault.
@@ -12,7 +13,7 @@ from math import ldexp
 
 import numpy as np
 
-from workloads.canonical import Values
+from fiberscope.workloads.canonical import Values
 
 __all__ = ["COMPILED", "NumberLines"]
 

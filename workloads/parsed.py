@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workloads.cache import cache_folder
-from workloads.canonical import CsrArray, Duplicates, compressed, digest
-from workloads.download import file_digest
-from workloads.readers import read_matrix
-from workloads.text import STANDARD_INPUT
+from fiberscope.workloads.cache import cache_folder
+from fiberscope.workloads.canonical import CsrArray, Duplicates, compressed, digest
+from fiberscope.workloads.download import file_digest
+from fiberscope.workloads.readers import read_matrix
+from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Parsed", "read"]
 

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from workloads.canonical import CsrArray
-from workloads.errors import WorkloadError
-from workloads.gemm import Operand
-from workloads.verification import TOLERANCE, Comparison, compare, overflow
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.gemm import Operand
+from fiberscope.workloads.verification import TOLERANCE, Comparison, compare, overflow
 
 __all__ = ["MatrixProduct", "Problem", "ProblemParameters", "Spgemm"]
 

@@ -15,8 +15,8 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from workloads.canonical import CsrArray, Integers
-from workloads.errors import WorkloadError
+from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.errors import WorkloadError
 
 __all__ = ["LEAST_DEGREES", "NodeClass", "Profile", "measured", "profiles", "read_profile"]
 
@@ -193,7 +193,7 @@ def read_profile(path: str | Path) -> Profile:
 @functools.cache
 def profiles() -> dict[str, Profile]:
     """The profiles that come with Fiberscope, by the matrix's registry name."""
-    folder = resources.files("workloads").joinpath("profiles")
+    folder = resources.files("fiberscope.workloads").joinpath("profiles")
     texts = sorted(
         file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".json")
     )

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads import synchronous
-from workloads.canonical import CsrArray, Values
-from workloads.errors import WorkloadError
-from workloads.synchronous import GraphTask
-from workloads.vertex_program import VertexProgram
+from fiberscope.workloads import synchronous
+from fiberscope.workloads.canonical import CsrArray, Values
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.synchronous import GraphTask
+from fiberscope.workloads.vertex_program import VertexProgram
 
 __all__ = ["read_program", "try_out"]
 

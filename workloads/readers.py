@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-from workloads.binary import MAGIC, read_binary
-from workloads.canonical import CsrArray, Duplicates, check_shape, from_coordinates
-from workloads.errors import WorkloadError
-from workloads.gathering import Entries, gather
-from workloads.matrixmarket import BANNER, read_matrix_market
-from workloads.smtx import read_smtx
-from workloads.text import Grammar, first_entry, opened, scan
+from fiberscope.workloads.binary import MAGIC, read_binary
+from fiberscope.workloads.canonical import CsrArray, Duplicates, check_shape, from_coordinates
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.gathering import Entries, gather
+from fiberscope.workloads.matrixmarket import BANNER, read_matrix_market
+from fiberscope.workloads.smtx import read_smtx
+from fiberscope.workloads.text import Grammar, first_entry, opened, scan
 
 __all__ = ["SUFFIXES", "read_matrix", "suffix_of"]
 
@@ -31,10 +31,11 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     Explicit zeros stay as stored nonzeros (a pattern is a pattern), except the zeros of a MatrixMarket
     *array* file, which is dense. Content tells what a file is (gzip, MatrixMarket, zip), else its suffix:
 
-    - ``.mtx``, ``.mtx.gz``: MatrixMarket; see ``workloads.matrixmarket``.
+    - ``.mtx``, ``.mtx.gz``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
     - ``.npz``, ``.npy``, ``.mat``: of ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
-      ``workloads.binary``.
-    - ``.smtx``, ``.smtx.gz``: a pattern of the Deep Learning Matrix Collection; see ``workloads.smtx``.
+      ``fiberscope.workloads.binary``.
+    - ``.smtx``, ``.smtx.gz``: a pattern of the Deep Learning Matrix Collection; see
+      ``fiberscope.workloads.smtx``.
     - ``.txt``, ``.el``, ``.edges``, ``.tsv``, each also ``.gz``: an edge list as SNAP has them: ``#`` or
       ``%`` comments, then ``from to`` or ``from to weight``; nodes count from 0; square, its size is the
       largest node + 1.

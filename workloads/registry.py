@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.errors import WorkloadError, nearest
 
 __all__ = ["Entry", "entries", "lookup", "names"]
 
@@ -65,7 +65,7 @@ class Entry(BaseModel):
 @functools.cache
 def entries() -> tuple[Entry, ...]:
     """All rows, in the order of the file."""
-    text = resources.files("workloads").joinpath("registry.yaml").read_text(encoding="utf-8")
+    text = resources.files("fiberscope.workloads").joinpath("registry.yaml").read_text(encoding="utf-8")
     return tuple(Entry.model_validate(row) for row in yaml.load(text, _LOADER))
 
 

@@ -11,8 +11,8 @@ from typing import BinaryIO
 import numpy as np
 from scipy import sparse
 
-from workloads.canonical import CsrArray, Integers, canonical, check_shape
-from workloads.errors import WorkloadError
+from fiberscope.workloads.canonical import CsrArray, Integers, canonical, check_shape
+from fiberscope.workloads.errors import WorkloadError
 
 __all__ = ["read_smtx"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workloads.canonical import Integers
+from fiberscope.workloads.canonical import Integers
 
 __all__ = ["MOST", "lexical_order", "rows_in"]
 

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from workloads import generators
-from workloads.canonical import CsrArray
-from workloads.errors import WorkloadError, nearest
-from workloads.graphs import rmat_graph
-from workloads.surrogate import like
+from fiberscope.workloads import generators
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.graphs import rmat_graph
+from fiberscope.workloads.surrogate import like
 
 __all__ = ["Size", "Spec", "described", "full_text", "generate", "is_spec", "parsed"]
 

@@ -6,13 +6,13 @@ import zlib
 
 import numpy as np
 
-from workloads.canonical import CsrArray, Integers, from_coordinates
-from workloads.errors import WorkloadError
-from workloads.generators import banded, chung_lu, uniform, values_for
-from workloads.graphs import rmat_graph
-from workloads.profile import Profile, profiles, read_profile
-from workloads.registry import Entry, RmatGraph
-from workloads.wiring import Nodes, directed, undirected
+from fiberscope.workloads.canonical import CsrArray, Integers, from_coordinates
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.generators import banded, chung_lu, uniform, values_for
+from fiberscope.workloads.graphs import rmat_graph
+from fiberscope.workloads.profile import Profile, profiles, read_profile
+from fiberscope.workloads.registry import Entry, RmatGraph
+from fiberscope.workloads.wiring import Nodes, directed, undirected
 
 __all__ = ["drawn", "like", "surrogate"]
 

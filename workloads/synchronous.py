@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from workloads.canonical import CsrArray, Integers, Values
-from workloads.vertex_program import APPLY, PROCESS, REDUCE, VertexProgram
+from fiberscope.workloads.canonical import CsrArray, Integers, Values
+from fiberscope.workloads.vertex_program import APPLY, PROCESS, REDUCE, VertexProgram
 
 __all__ = ["BLOCK", "GraphTask", "Iteration", "Outcome", "run", "weights_of"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.canonical import Coordinates, CsrArray, Integers, Values, compressed
-from workloads.errors import WorkloadError
-from workloads.sorting import lexical_order
+from fiberscope.workloads.canonical import Coordinates, CsrArray, Integers, Values, compressed
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.sorting import lexical_order
 
 __all__ = ["MOST_PLACES", "SparseTensor", "coordinates_at"]
 

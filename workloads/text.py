@@ -23,11 +23,12 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from workloads.canonical import Values
-from workloads.errors import WorkloadError
-from workloads.number_lines import COMPILED, NumberLines
+from fiberscope.workloads.canonical import Values
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.number_lines import COMPILED, NumberLines
+from fiberscope.workloads.unpacked import Unpacked
 
-__all__ = ["Block", "Grammar", "first_entry", "opened", "scan"]
+__all__ = ["Block", "Grammar", "first_entry", "opened", "read_line", "scan", "too_long"]
 
 CHUNK_BYTES = 2 * 2**20
 LONGEST_LINE = 64 * 2**10
@@ -60,10 +61,13 @@ class Grammar:
         match = self._lines.match(text)
         return match.end() if match else 0
 
+    def is_comment(self, line: bytes) -> bool:
+        """Whether a line, or its beginning, starts a comment."""
+        return bool(line.strip()) and line.strip()[:1] in self._comment
+
     def is_entry(self, line: bytes) -> bool:
         """Whether a good line holds numbers."""
-        bare = line.strip()
-        return bool(bare) and bare[:1] not in self._comment
+        return bool(line.strip()) and not self.is_comment(line)
 
     def without_comments(self, text: bytes) -> bytes:
         """Good lines with the comments taken out."""
@@ -108,7 +112,8 @@ def opened(path: Path, where: str) -> Iterator[BinaryIO]:
     a ``<(command)`` is taken in whole, as is a file with such a mark: none can be read from its start again.
 
     Raises:
-        WorkloadError: no such file, not a regular file, no permission, damaged or truncated gzip.
+        WorkloadError: no such file, not a regular file, no permission, damaged or truncated gzip, or one that
+            unpacks to far more than a matrix is.
     """
     try:
         with _raw(path, where) as raw:
@@ -117,7 +122,7 @@ def opened(path: Path, where: str) -> Iterator[BinaryIO]:
             if magic != GZIP_MAGIC:
                 yield _unmarked(raw)
                 return
-            with gzip.open(raw) as unpacked:
+            with Unpacked(raw, where) as unpacked:
                 yield _unmarked(cast(BinaryIO, unpacked))
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise WorkloadError(f"the gzip file is damaged or cut short ({error})", where=where) from error
@@ -157,7 +162,7 @@ def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) ->
     """
     line = first_line
     lines = NumberLines(grammar.fields, grammar.comment)
-    while text := _whole_lines(stream, where, line):
+    while text := _whole_lines(stream, grammar, where, line):
         numbers = lines.table(text) if COMPILED else None
         if numbers is None:
             numbers = _by_grammar(text, grammar, where, line)
@@ -181,26 +186,55 @@ def too_long(where: str, line: int) -> WorkloadError:
     return WorkloadError("a line longer than 64 KiB; is this a text file?", where=where, line=line)
 
 
+def read_line(stream: BinaryIO, comment: bytes, where: str, line: int) -> bytes:
+    """The next line; of a comment, which may be of any length, its beginning.
+
+    Args:
+        stream: at the beginning of a line.
+        comment: the characters that start a comment.
+        where: the file's name, for errors.
+        line: the line's number, for errors.
+
+    Raises:
+        WorkloadError: no comment, and 64 KiB or more.
+    """
+    text = stream.readline(LONGEST_LINE)
+    if len(text) == LONGEST_LINE and not text.endswith(b"\n"):
+        mark = text.lstrip()[:1]
+        if not mark or mark not in comment:
+            raise too_long(where, line)
+        _skip_line(stream)
+    return text
+
+
+def _skip_line(stream: BinaryIO) -> None:
+    while (rest := stream.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+        pass
+
+
 def first_entry(stream: BinaryIO, where: str) -> tuple[int, int]:
     """The line of the first entry and its number of words; the stream is back at its start.
 
     Raises:
         WorkloadError: there is none.
     """
-    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
-        if len(line) == LONGEST_LINE:
-            raise too_long(where, number)
+    number = 1
+    while line := read_line(stream, b"#%", where, number):
         words = line.split()
-        if words and words[0][:1] not in (b"#", b"%"):
+        if words and words[0][:1] not in b"#%":
             stream.seek(0)
             return number, len(words)
+        number += 1
     raise WorkloadError("no entry in the file, so its shape is not known", where=where, fix="use .mtx")
 
 
-def _whole_lines(stream: BinaryIO, where: str, line: int) -> bytes:
+def _whole_lines(stream: BinaryIO, grammar: Grammar, where: str, line: int) -> bytes:
     text = stream.read(CHUNK_BYTES)
     if not text or text.endswith(b"\n"):
         return text
+    if grammar.is_comment(text[text.rfind(b"\n") + 1 :]):
+        _skip_line(stream)
+        return text + b"\n"
     rest = stream.readline(LONGEST_LINE)
     if not rest.endswith(b"\n"):
         if len(rest) == LONGEST_LINE:

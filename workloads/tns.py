@@ -11,10 +11,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from workloads.canonical import MOST_ROWS, Coordinates, Values
-from workloads.gathering import check_entries
-from workloads.tensor import SparseTensor
-from workloads.text import Block, Grammar, first_entry, opened, scan
+from fiberscope.workloads.canonical import MOST_ROWS, Coordinates, Values
+from fiberscope.workloads.gathering import check_entries
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.text import Block, Grammar, first_entry, opened, scan
 
 __all__ = ["COMMENTS", "read_tns"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.canonical import Integers
-from workloads.fibertree import FiberTree
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["NONZEROS_A_BLOCK", "blocks", "put_together", "swizzled"]
 

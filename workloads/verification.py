@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from workloads.canonical import CsrArray
+from fiberscope.workloads.canonical import CsrArray
 
 __all__ = ["TOLERANCE", "Comparison", "compare", "overflow"]
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from workloads.canonical import Integers, Values
+from fiberscope.workloads.canonical import Integers, Values
 
 __all__ = [
     "ADD",

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.canonical import Integers, Values
-from workloads.joins import Joins
+from fiberscope.workloads.canonical import Integers, Values
+from fiberscope.workloads.joins import Joins
 
 __all__ = ["Nodes", "directed", "undirected"]
 

@@ -11,14 +11,14 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from workloads import cache, parsed, registry, spec
-from workloads.canonical import CsrArray, Duplicates, canonical, digest
-from workloads.download import DownloadError
-from workloads.errors import WorkloadError, nearest
-from workloads.graph_view import full_view, graph_view, is_graph_view, seen
-from workloads.readers import SUFFIXES
-from workloads.surrogate import surrogate
-from workloads.text import STANDARD_INPUT
+from fiberscope.workloads import cache, parsed, registry, spec
+from fiberscope.workloads.canonical import CsrArray, Duplicates, canonical, digest
+from fiberscope.workloads.download import DownloadError
+from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.graph_view import full_view, graph_view, is_graph_view, seen
+from fiberscope.workloads.readers import SUFFIXES
+from fiberscope.workloads.surrogate import surrogate
+from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Workload", "file_of", "from_scipy", "load"]
 

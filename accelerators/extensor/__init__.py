@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from accelerators.extensor.configuration import ExTensorConfiguration
-from accelerators.extensor.machine import ExTensor
-from accelerators.extensor.tiles import symbols, tile_room, tiled
-from accelerators.machine import Accelerator
+from fiberscope.accelerators.extensor.configuration import ExTensorConfiguration
+from fiberscope.accelerators.extensor.machine import ExTensor
+from fiberscope.accelerators.extensor.tiles import symbols, tile_room, tiled
+from fiberscope.accelerators.machine import Accelerator
 
 __all__ = ["ACCELERATOR", "ExTensor", "ExTensorConfiguration"]
 

@@ -6,10 +6,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.composition import CompositionParameters, ElementNetwork
-from accelerators.configuration import Bytes, Configuration
-from accelerators.extensor.layout import HALVES, SPARE_SLOTS
-from workloads.fibertree_format import RankFormat
+from fiberscope.accelerators.composition import CompositionParameters, ElementNetwork
+from fiberscope.accelerators.configuration import Bytes, Configuration
+from fiberscope.accelerators.extensor.layout import HALVES, SPARE_SLOTS
+from fiberscope.workloads.fibertree_format import RankFormat
 
 PUBLISHED = "published"  # the tiling that this machine chooses by itself
 

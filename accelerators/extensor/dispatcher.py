@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.extensor.layout import HALVES, PAIR, PRODUCT, ROW, SIGNAL, TILE
-from accelerators.extensor.operand import TiledOperand
-from accelerators.extensor.output import OutputRow
-from hw.fibers.intersection import FiberIntersection
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.extensor.layout import HALVES, PAIR, PRODUCT, ROW, SIGNAL, TILE
+from fiberscope.accelerators.extensor.operand import TiledOperand
+from fiberscope.accelerators.extensor.output import OutputRow
+from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Dispatcher(Component):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 
-from accelerators.extensor.layout import HALVES, ROW, SIGNAL, TILE
-from accelerators.extensor.output import OutputRow
-from accelerators.extensor.product import StoredProduct
-from hw.fibers.memory_stream import DONE, JOB
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.extensor.layout import HALVES, ROW, SIGNAL, TILE
+from fiberscope.accelerators.extensor.output import OutputRow
+from fiberscope.accelerators.extensor.product import StoredProduct
+from fiberscope.hw.fibers.memory_stream import DONE, JOB
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Drain(Component):

@@ -1,6 +1,6 @@
 """What ExTensor's parts say to one another, and the numbers of its tensors."""
 
-from sim.protocol import Protocol
+from fiberscope.sim.protocol import Protocol
 
 # Tensor numbers, the upper bits of an address.
 A = 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from accelerators.extensor.layout import HALVES, PAIR, SIGNAL
-from accelerators.extensor.operand import TiledOperand
-from hw.fibers.memory_stream import DONE, JOB
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.extensor.layout import HALVES, PAIR, SIGNAL
+from fiberscope.accelerators.extensor.operand import TiledOperand
+from fiberscope.hw.fibers.memory_stream import DONE, JOB
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Loader(Component):

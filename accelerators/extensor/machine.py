@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 
-from accelerators.composition import Composition, PartFactory, count
-from accelerators.extensor.configuration import ExTensorConfiguration
-from accelerators.extensor.dispatcher import Dispatcher
-from accelerators.extensor.drain import Drain
-from accelerators.extensor.layout import HALVES, PARTIAL, SPARE_SLOTS, TENSORS, A, B, Z
-from accelerators.extensor.loader import Loader
-from accelerators.extensor.operand import TILES
-from accelerators.extensor.output import OutputBuffer, OutputRow, PartialSlot
-from accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
-from accelerators.extensor.product import StoredProduct
-from accelerators.extensor.sequencer import Sequencer, pairs_of
-from accelerators.extensor.tiles import Tiling
-from hw.fibers.memory_stream import MemoryStream
-from hw.memory import READ, TENSOR_SHIFT, WRITE
-from sim import ComponentStatistics, Kernel
-from sim.names import numbered
-from workloads.canonical import CsrArray
-from workloads.fibertree_format import footprint
+from fiberscope.accelerators.composition import Composition, PartFactory, count
+from fiberscope.accelerators.extensor.configuration import ExTensorConfiguration
+from fiberscope.accelerators.extensor.dispatcher import Dispatcher
+from fiberscope.accelerators.extensor.drain import Drain
+from fiberscope.accelerators.extensor.layout import HALVES, PARTIAL, SPARE_SLOTS, TENSORS, A, B, Z
+from fiberscope.accelerators.extensor.loader import Loader
+from fiberscope.accelerators.extensor.operand import TILES
+from fiberscope.accelerators.extensor.output import OutputBuffer, OutputRow, PartialSlot
+from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
+from fiberscope.accelerators.extensor.product import StoredProduct
+from fiberscope.accelerators.extensor.sequencer import Sequencer, pairs_of
+from fiberscope.accelerators.extensor.tiles import Tiling
+from fiberscope.accelerators.layout import Layout
+from fiberscope.hw.fibers.memory_stream import MemoryStream
+from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT, WRITE
+from fiberscope.sim import ComponentStatistics, Kernel
+from fiberscope.sim.names import numbered
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.fibertree_format import footprint
+
+HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of addresses
 
 # The streams to memory, those that read first: name, operation, tensor, and the byte from which they count.
 STREAMS = (
     ("a", READ, A, 0),
     ("b", READ, B, 0),
     ("po_read", READ, PARTIAL, 0),
-    ("po_write", WRITE, PARTIAL, 1 << (TENSOR_SHIFT - 1)),
+    ("po_write", WRITE, PARTIAL, HALF_A_TENSOR),
     ("z", WRITE, Z, 0),
 )
 
@@ -186,6 +189,16 @@ class ExTensor(Composition[ExTensorConfiguration]):
             "intersect_k0": count("intersect_k0", *cores),
             "microtile_products": count("products", *cores),
         }
+
+    def layouts(self) -> Sequence[Layout]:
+        """What is moved lies in the order of use: of PO what is read, and what takes its place."""
+        moved = [count("bytes", stream) for stream in self.streams]
+        moved[3] = moved[2]  # what is read of PO takes its place again
+        moved[4] = self.product.nonzeros * self.parameters.format.output // 8
+        return [
+            Layout.stream(stream, HALF_A_TENSOR, size)
+            for (_name, *stream), size in zip(STREAMS, moved, strict=True)
+        ]
 
     def traffic_minimum_bytes(self) -> int:
         """A, B and Z, each once. Z's nonzeros are those written so far: all once the run is complete."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.fibers.arrays import integers_of, values_of
-from workloads.canonical import Integers
-from workloads.fibertree import FiberTree
-from workloads.fibertree_format import RankFormat, subtree_bits
+from fiberscope.hw.fibers.arrays import integers_of, values_of
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.fibertree_format import RankFormat, subtree_bits
 
 # Places of the ranks in the trees: A is K2, M2, M1, K1, M0, K0 and B is N2, K2, N1, K1, N0, K0.
 TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = 1, 2, 3, 4, 5

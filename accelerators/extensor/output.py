@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, TILE
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, TILE
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 EMPTY = -1
 UNKNOWN = -1
@@ -25,7 +25,7 @@ class OutputRow:
     A key is the place of an element in the row: number of its microtile times the places of a microtile, plus
     its place in there.
 
-    A store (``hw/store.py``) that changes hands as a whole: the output buffer adds to it, and when it is
+    A store (docs/blocks.md) that changes hands as a whole: the output buffer adds to it, and when it is
     complete the drain reads and empties it. The values are left as they are: the keys say what is there.
 
     Args:

@@ -1,10 +1,10 @@
 cimport cython
 
-from accelerators.extensor.operand cimport TiledOperand
-from accelerators.extensor.output cimport PartialSlot
-from hw.fibers.intersection cimport FiberIntersection
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.accelerators.extensor.operand cimport TiledOperand
+from fiberscope.accelerators.extensor.output cimport PartialSlot
+from fiberscope.hw.fibers.intersection cimport FiberIntersection
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long NO_MICROTILE, NOTHING, HALVES
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT
-from accelerators.extensor.operand import TiledOperand
-from accelerators.extensor.output import PartialSlot
-from hw.fibers.intersection import FiberIntersection
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
-from sim.errors import SimulationError
+from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT
+from fiberscope.accelerators.extensor.operand import TiledOperand
+from fiberscope.accelerators.extensor.output import PartialSlot
+from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.errors import SimulationError
 
 NO_MICROTILE = -1
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from workloads.canonical import CsrArray, Integers, Values
+from fiberscope.workloads.canonical import CsrArray, Integers, Values
 
 ShortIntegers: TypeAlias = npt.NDArray[np.uint16]
 

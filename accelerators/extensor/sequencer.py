@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from accelerators.extensor.layout import PAIR
-from accelerators.extensor.operand import TILES
-from hw.fibers.arrays import integers_of
-from hw.fibers.intersection import FiberIntersection
-from sim.channel import Channel
-from sim.component import Component, Output, Signal
-from workloads.fibertree import FiberTree
+from fiberscope.accelerators.extensor.layout import PAIR
+from fiberscope.accelerators.extensor.operand import TILES
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Output, Signal
+from fiberscope.workloads.fibertree import FiberTree
 
 
 class Sequencer(Component):

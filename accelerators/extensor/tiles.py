@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import yaml
 
-from accelerators.errors import ConfigurationError
-from accelerators.extensor.configuration import PUBLISHED, ExTensorConfiguration, Tile
-from accelerators.extensor.operand import TILES, TiledOperand, tiled_a, tiled_b
-from accelerators.machine import TileRoom
-from workloads.canonical import CsrArray, Integers
-from workloads.fibertree import FiberTree
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.extensor.configuration import PUBLISHED, ExTensorConfiguration, Tile
+from fiberscope.accelerators.extensor.operand import TILES, TiledOperand, tiled_a, tiled_b
+from fiberscope.accelerators.machine import TileRoom
+from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.fibertree import FiberTree
 
 Shape = tuple[int, int, int]
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from accelerators.gamma.configuration import GammaConfiguration
-from accelerators.gamma.machine import Gamma
-from accelerators.machine import Accelerator
+from fiberscope.accelerators.gamma.configuration import GammaConfiguration
+from fiberscope.accelerators.gamma.machine import Gamma
+from fiberscope.accelerators.machine import Accelerator
 
 __all__ = ["ACCELERATOR", "Gamma", "GammaConfiguration"]
 

@@ -6,12 +6,12 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.composition import CompositionParameters, ElementNetwork
-from accelerators.configuration import Bytes, Configuration, within
-from accelerators.gamma.layout import Sizes
-from accelerators.quantities import SIZE
-from hw.cache_geometry import HASHED, LIMITS, FiberCacheSpecification
-from hw.merge import RADIX
+from fiberscope.accelerators.composition import CompositionParameters, ElementNetwork
+from fiberscope.accelerators.configuration import Bytes, Configuration, within
+from fiberscope.accelerators.gamma.layout import Sizes
+from fiberscope.accelerators.quantities import SIZE
+from fiberscope.hw.fibers.merge import RADIX
+from fiberscope.hw.memory.cache_geometry import HASHED, LIMITS, FiberCacheSpecification
 
 MOST_ENTRIES = 1 << 22  # of one kind in a machine: some hundred bytes each
 

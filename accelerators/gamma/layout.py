@@ -7,8 +7,8 @@ a row pointer for each says where. Memory backs these addresses page by page as 
 
 from dataclasses import dataclass
 
-from hw.memory import TENSOR_SHIFT
-from sim.protocol import Protocol
+from fiberscope.hw.memory.protocol import TENSOR_SHIFT
+from fiberscope.sim.protocol import Protocol
 
 
 @dataclass(frozen=True)

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from accelerators.composition import Composition, PartFactory, User, count
-from accelerators.gamma.configuration import GammaConfiguration
-from accelerators.gamma.layout import B_BASE, PARTIAL_BASE, TENSORS
-from accelerators.gamma.occupancy import PartialOccupancy
-from accelerators.gamma.prefetcher import Prefetcher
-from accelerators.gamma.preprocessing import preprocess
-from accelerators.gamma.scheduler import Scheduler
-from accelerators.gamma.tasks import TaskTable
-from accelerators.gamma.writer import FiberWriter
-from hw.arithmetic import Accumulator, Multiplier
-from hw.cache import FiberCacheBank
-from hw.fibers.compressed import CompressedRows
-from hw.fibers.pages import PageAllocator
-from hw.fibers.partials import PartialStore
-from hw.fibers.product import ProductRows
-from hw.fibers.reader import FiberReader
-from hw.merge import HighRadixMerger
-from sim import Kernel
-from sim.names import numbered
-from workloads.canonical import CsrArray
+from fiberscope.accelerators.composition import Composition, PartFactory, User, count
+from fiberscope.accelerators.gamma.configuration import GammaConfiguration
+from fiberscope.accelerators.gamma.layout import (
+    A_BASE,
+    A_POINTERS_BASE,
+    B_BASE,
+    B_POINTERS_BASE,
+    PARTIAL_BASE,
+    TENSORS,
+    Z_BASE,
+    Z_POINTERS_BASE,
+)
+from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
+from fiberscope.accelerators.gamma.prefetcher import Prefetcher
+from fiberscope.accelerators.gamma.preprocessing import preprocess
+from fiberscope.accelerators.gamma.scheduler import Scheduler
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.accelerators.gamma.writer import FiberWriter
+from fiberscope.accelerators.layout import Layout, Role
+from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.pages import PageAllocator
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.product import ProductRows
+from fiberscope.hw.fibers.reader import FiberReader
+from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.hw.memory.protocol import TENSOR_SHIFT
+from fiberscope.sim import Kernel
+from fiberscope.sim.names import numbered
+from fiberscope.workloads.canonical import CsrArray
 
 UNITS = 3  # ports of a processing element at the FiberCache's network: prefetcher, reader, writer
 
@@ -149,7 +160,6 @@ class Gamma(Composition[GammaConfiguration]):
             parameters.sizes,
         )
         self.product = ProductRows(given, self.b, self.shape[1], self.preprocessed.order)
-        self._product: CsrArray | None = None
         self.scheduler = self._add_scheduler()
         names = numbered("pe", parameters.pe.count)
         self.elements = [ProcessingElement(self, name, i) for i, name in enumerate(names)]
@@ -199,10 +209,8 @@ class Gamma(Composition[GammaConfiguration]):
 
     def result(self) -> CsrArray:
         """Z as the writers stored it, its rows in the order of A as it was given."""
-        if self._product is None:
-            rows = self.product.gather(np.asarray(self.table.row_lengths))
-            self._product = sparse.csr_array(rows, shape=self.shape)
-        return self._product
+        rows = self.product.gather(np.asarray(self.table.row_lengths))
+        return sparse.csr_array(rows, shape=self.shape)
 
     def operations(self) -> dict[str, int]:
         """Multiplies, additions of products and merged elements.
@@ -219,6 +227,26 @@ class Gamma(Composition[GammaConfiguration]):
             "partial_merge": merged - multiplies,
             "tasks": self.scheduler.completed,
         }
+
+    def layouts(self) -> Sequence[Layout]:
+        """Operands and pointers as arrays; partial fibers and the pages of Z wherever there is space."""
+        element, pointer = self.parameters.format.element, self.parameters.format.pointer
+        selected = np.unique(np.asarray(self.a.coordinates))
+        ends = np.asarray(self.b.pointers)
+        fibers = np.stack([ends[selected], ends[selected + 1]], axis=1) * element
+        pairs = np.stack([selected, selected + 2], axis=1) * pointer
+        space, whole = 1 << TENSOR_SHIFT, Layout.whole
+        a_bytes, b_bytes = (int(one.pointers[one.rows]) * element for one in (self.a, self.b))
+        a_pointers, b_pointers = ((one.rows + 1) * pointer for one in (self.a, self.b))
+        return (
+            whole(A_BASE, a_bytes, Role.OPERAND),
+            whole(A_POINTERS_BASE, a_pointers, Role.OPERAND),
+            Layout(B_BASE, b_bytes, Role.OPERAND, fibers),
+            Layout(B_POINTERS_BASE, b_pointers, Role.OPERAND, pairs),
+            Layout(PARTIAL_BASE, space, Role.WORK),
+            Layout(Z_BASE, space, Role.PRODUCT),
+            whole(Z_POINTERS_BASE, (self.shape[0] + 1) * pointer, Role.PRODUCT),
+        )
 
     def traffic_minimum_bytes(self) -> int:
         """A, the rows of B that A selects and Z, each once: an element a nonzero, a pointer a row.

@@ -1,6 +1,6 @@
 cimport cython
 
-from accelerators.gamma.tasks cimport TaskTable
+from fiberscope.accelerators.gamma.tasks cimport TaskTable
 
 cdef long NO_PARENT
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from accelerators.gamma.layout import NO_PARENT, Sizes
-from accelerators.gamma.tasks import TaskTable
-from hw.fibers.arrays import integers_of
-from hw.fibers.compressed import CompressedRows
+from fiberscope.accelerators.gamma.layout import NO_PARENT, Sizes
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.fibers.compressed import CompressedRows
 
 
 class PartialOccupancy:

@@ -1,9 +1,9 @@
 cimport cython
 
-from accelerators.gamma.tasks cimport TaskTable
-from hw.fibers.pointers cimport RowPointerReader
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.accelerators.gamma.tasks cimport TaskTable
+from fiberscope.hw.fibers.pointers cimport RowPointerReader
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long FETCH, PORT_SHIFT
 cdef long END_OF_WORK, B_BASE, B_POINTERS_BASE, PARTIAL_BASE

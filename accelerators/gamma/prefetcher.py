@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, PARTIAL_BASE, Sizes
-from accelerators.gamma.tasks import TaskTable
-from hw.fibers.compressed import CompressedRows
-from hw.fibers.pointers import RowPointerReader
-from hw.fibers.tasks import END_OF_WORK, TASK
-from hw.memory import FETCH, PORT_SHIFT, REPLY, REQUEST
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, PARTIAL_BASE, Sizes
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.pointers import RowPointerReader
+from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
+from fiberscope.hw.memory.protocol import FETCH, PORT_SHIFT, REPLY, REQUEST
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Prefetcher(Component):

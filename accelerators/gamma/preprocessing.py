@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from accelerators.gamma.configuration import GammaConfiguration
-from accelerators.gamma.reorder import affinity_order, window_rows
-from accelerators.gamma.tiling import subrows
-from hw.fibers.compressed import CompressedRows
-from workloads.canonical import Integers
+from fiberscope.accelerators.gamma.configuration import GammaConfiguration
+from fiberscope.accelerators.gamma.reorder import affinity_order, window_rows
+from fiberscope.accelerators.gamma.tiling import subrows
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.workloads.canonical import Integers
 
 __all__ = ["Preprocessed", "preprocess"]
 

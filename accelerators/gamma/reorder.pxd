@@ -1,6 +1,6 @@
 cimport cython
 
-from hw.fibers.compressed cimport CompressedRows
+from fiberscope.hw.fibers.compressed cimport CompressedRows
 
 cdef long NOBODY
 

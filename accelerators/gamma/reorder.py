@@ -13,8 +13,8 @@ from array import array
 
 import numpy as np
 
-from hw.fibers.compressed import CompressedRows
-from workloads.canonical import Integers
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.workloads.canonical import Integers
 
 NOBODY = -1
 

@@ -1,13 +1,13 @@
 cimport cython
 
-from accelerators.gamma.occupancy cimport PartialOccupancy
-from accelerators.gamma.stream cimport StreamOfA
-from hw.fibers.compressed cimport CompressedRows
-from hw.fibers.partials cimport PartialStore
-from accelerators.gamma.tasks cimport TaskTable
-from hw.window cimport ReorderWindow
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.accelerators.gamma.occupancy cimport PartialOccupancy
+from fiberscope.accelerators.gamma.stream cimport StreamOfA
+from fiberscope.hw.fibers.compressed cimport CompressedRows
+from fiberscope.hw.fibers.partials cimport PartialStore
+from fiberscope.accelerators.gamma.tasks cimport TaskTable
+from fiberscope.hw.memory.window cimport ReorderWindow
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long READ, WRITE, PORT_SHIFT, TAG_MASK
 cdef long NOT_HELD

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.gamma.layout import A_POINTERS_BASE, COMPLETION, NO_PARENT, Z_POINTERS_BASE, Sizes
-from accelerators.gamma.occupancy import PartialOccupancy
-from accelerators.gamma.stream import stream_of, unfinished_rows
-from accelerators.gamma.tasks import TaskTable
-from hw.fibers.compressed import CompressedRows
-from hw.fibers.partials import PartialStore
-from hw.fibers.tasks import END_OF_WORK, TASK
-from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE
-from hw.window import ReorderWindow
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.gamma.layout import (
+    A_POINTERS_BASE,
+    COMPLETION,
+    NO_PARENT,
+    Z_POINTERS_BASE,
+    Sizes,
+)
+from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
+from fiberscope.accelerators.gamma.stream import stream_of, unfinished_rows
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE
+from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 NOT_HELD = -1
 

@@ -1,6 +1,6 @@
 cimport cython
 
-from hw.fibers.tasks cimport TaskInputs
+from fiberscope.hw.fibers.tasks cimport TaskInputs
 
 @cython.final
 cdef class TaskTable(TaskInputs):

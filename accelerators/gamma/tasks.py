@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from accelerators.gamma.layout import NO_PARENT
-from hw.fibers.arrays import integers_of
-from hw.fibers.tasks import TaskInputs
-from workloads.canonical import Integers
+from fiberscope.accelerators.gamma.layout import NO_PARENT
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.fibers.tasks import TaskInputs
+from fiberscope.workloads.canonical import Integers
 
 
 class TaskTable(TaskInputs):
@@ -22,7 +22,7 @@ class TaskTable(TaskInputs):
     A row may come as several subrows, with others between them. Each makes a partial fiber, and these are
     merged behind the last.
 
-    A store (``hw/store.py``), of which the messages between the parts speak: the prefetcher fills in where
+    A store (docs/blocks.md), of which the messages between the parts speak: the prefetcher fills in where
     each input fiber lies (``starts``, ``ends``: elements), the writer how long the output is.
 
     Args:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.fibers.compressed import CompressedRows
-from workloads.canonical import Integers
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.workloads.canonical import Integers
 
 
 def subrows(

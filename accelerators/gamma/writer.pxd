@@ -1,11 +1,11 @@
 cimport cython
 
-from hw.fibers.product cimport ProductRows
-from hw.fibers.packing cimport LinePacker
-from hw.fibers.partials cimport PartialStore
-from accelerators.gamma.tasks cimport TaskTable
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.hw.fibers.product cimport ProductRows
+from fiberscope.hw.fibers.packing cimport LinePacker
+from fiberscope.hw.fibers.partials cimport PartialStore
+from fiberscope.accelerators.gamma.tasks cimport TaskTable
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long WRITE, WRITE_THROUGH, PORT_SHIFT, TAG_MASK, STOP
 cdef long END_OF_WORK, NO_PARENT, PARTIAL_BASE, Z_BASE

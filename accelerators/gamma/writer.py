@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.gamma.layout import COMPLETION, NO_PARENT, PARTIAL_BASE, Z_BASE, Sizes
-from accelerators.gamma.tasks import TaskTable
-from hw.fibers.packing import LinePacker
-from hw.fibers.pages import PAGE, PAGE_REQUEST
-from hw.fibers.partials import PartialStore
-from hw.fibers.product import ProductRows
-from hw.fibers.tasks import END_OF_WORK, TASK
-from hw.memory import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_THROUGH, WRITE_UNREAD
-from hw.stream import STOP, STREAM
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.gamma.layout import COMPLETION, NO_PARENT, PARTIAL_BASE, Z_BASE, Sizes
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.hw.fibers.packing import LinePacker
+from fiberscope.hw.fibers.pages import PAGE, PAGE_REQUEST
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.product import ProductRows
+from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
+from fiberscope.hw.memory.protocol import (
+    PORT_SHIFT,
+    REPLY,
+    REQUEST,
+    TAG_MASK,
+    WRITE,
+    WRITE_THROUGH,
+    WRITE_UNREAD,
+)
+from fiberscope.hw.stream import STOP, STREAM
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class FiberWriter(Component):

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from accelerators.graphicionado.configuration import GraphicionadoConfiguration
-from accelerators.graphicionado.machine import Graphicionado
-from accelerators.machine import Accelerator
-from workloads import GraphAlgorithm
-from workloads.canonical import CsrArray
-from workloads.synchronous import GraphTask
+from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
+from fiberscope.accelerators.graphicionado.machine import Graphicionado
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.workloads import GraphAlgorithm
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.synchronous import GraphTask
 
 __all__ = ["ACCELERATOR", "Graphicionado", "GraphicionadoConfiguration"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from accelerators.graphicionado.protocols import APPLY, LINE
-from hw.stream import DATA, STOP
-from hw.touched import FOUND
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.graphicionado.protocols import APPLY, LINE
+from fiberscope.hw.memory.touched import FOUND
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 NO_LINE = -1
 ONE = 1  # as wide as a word when compiled, where the literal is not

@@ -1,9 +1,9 @@
 cimport cython
 
-from accelerators.graphicionado.store cimport Frontier, Vertices
-from sim cimport words
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.accelerators.graphicionado.store cimport Frontier, Vertices
+from fiberscope.sim cimport words
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long DATA, STOP, WRITE, ONE
 cdef long MIN, RANK, OWN

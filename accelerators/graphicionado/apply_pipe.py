@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from accelerators.graphicionado.protocols import LINE
-from accelerators.graphicionado.store import Frontier, Vertices
-from hw.list_writer import LISTED
-from hw.memory import REQUEST, WRITE
-from hw.stream import DATA, STOP
-from sim import words
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
-from workloads.vertex_program import DAMPING
+from fiberscope.accelerators.graphicionado.protocols import LINE
+from fiberscope.accelerators.graphicionado.store import Frontier, Vertices
+from fiberscope.hw.fibers.list_writer import LISTED
+from fiberscope.hw.memory.protocol import REQUEST, WRITE
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim import words
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.workloads.vertex_program import DAMPING
 
 ONE = 1  # as wide as a word when compiled, where the literal is not
 WAYS = ("min", "rank")

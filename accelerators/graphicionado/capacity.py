@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accelerators.configuration import ConfigurationError
-from accelerators.graphicionado.configuration import GraphicionadoConfiguration
-from workloads.canonical import Integers
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
+from fiberscope.workloads.canonical import Integers
 
 __all__ = ["Fit"]
 
@@ -54,6 +54,7 @@ class Fit:
     @classmethod
     def _of(cls, parameters: GraphicionadoConfiguration, vertices: int, slices: int, coarsen: int) -> Fit:
         block = parameters.block.vertices
+        slices = min(slices, max(1, -(-vertices // block)))
         largest = min(vertices, -(-vertices // block // slices) * block)
         table = 0 if parameters.start == "memory" else -(-vertices // coarsen) * parameters.id.bytes
         return cls(slices, coarsen, largest * parameters.property.bytes + table)

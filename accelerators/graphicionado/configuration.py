@@ -7,10 +7,11 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.composition import CompositionParameters
-from accelerators.configuration import Bytes, Configuration
-from hw.touched import WIDTHS
+from fiberscope.accelerators.composition import CompositionParameters
+from fiberscope.accelerators.configuration import Bytes, Configuration
+from fiberscope.hw.memory.touched import WIDTHS
 
+GROUP = 8  # vertices of a job where all are active: the starts of their edges fill a line
 LARGEST_LINE = 128  # bytes: a mask says which of its properties are meant
 
 
@@ -147,6 +148,11 @@ class GraphicionadoConfiguration(CompositionParameters):
         return self.prefetch.line // self.property.bytes
 
     @builtins.property
+    def group(self) -> int:
+        """Vertices of a job where all are active; their properties are in a line."""
+        return min(GROUP, self.line_vertices)
+
+    @builtins.property
     def entry_bytes(self) -> int:
         """Bytes of an active vertex in its list: id, property, and perhaps where its edges begin and end."""
         return self.id.bytes + self.property.bytes + (2 * self.id.bytes if self.start == "frontier" else 0)
@@ -171,9 +177,9 @@ class GraphicionadoConfiguration(CompositionParameters):
             )
         if self.scan.bits not in WIDTHS:
             raise ValueError(f"scan.bits is {self.scan.bits}; {' or '.join(map(str, WIDTHS))} would do")
-        if self.entry_bytes > line:
+        if max(self.entry_bytes, self.edge_bytes(weighted=True)) > line:
             raise ValueError(
-                f"id.bytes is {self.id.bytes}; an active vertex should fit a line of {line} bytes"
+                f"id.bytes is {self.id.bytes}; an active vertex and an edge should fit a line of {line} bytes"
             )
         if self.table.coarsen > 1 and not (self.keeps_source and self.start == "edram"):
             raise ValueError(

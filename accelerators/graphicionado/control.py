@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accelerators.graphicionado.protocols import APPLY
-from accelerators.graphicionado.stream import Stream
-from accelerators.machine import Iteration
-from hw.list_writer import LIST_END
-from hw.prefetch_protocol import STREAM_JOB
-from hw.touched import COUNT, SCAN
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.graphicionado.protocols import APPLY
+from fiberscope.accelerators.graphicionado.stream import Stream
+from fiberscope.accelerators.machine import Iteration
+from fiberscope.hw.fibers.list_writer import LIST_END
+from fiberscope.hw.memory.prefetch_protocol import STREAM_JOB
+from fiberscope.hw.memory.touched import COUNT, SCAN
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 PHASES = ("begin", "process", "apply", "done")
 BEGIN, PROCESS, APPLYING, DONE = range(len(PHASES))

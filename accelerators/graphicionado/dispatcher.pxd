@@ -1,8 +1,8 @@
 cimport cython
 
-from accelerators.graphicionado.store cimport Edges, Frontier
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.accelerators.graphicionado.store cimport Edges, Frontier
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long DATA, STOP, OPEN, START_BYTES
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from accelerators.graphicionado.layout import START_BYTES
-from accelerators.graphicionado.protocols import LINE, SOURCES
-from accelerators.graphicionado.store import Edges, Frontier
-from hw.prefetch_protocol import OPEN, STREAM_ELEMENT, STREAM_JOB
-from hw.stream import DATA, STOP
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.graphicionado.layout import START_BYTES
+from fiberscope.accelerators.graphicionado.protocols import LINE, SOURCES
+from fiberscope.accelerators.graphicionado.store import Edges, Frontier
+from fiberscope.hw.memory.prefetch_protocol import OPEN, STREAM_ELEMENT, STREAM_JOB
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Dispatcher(Component):

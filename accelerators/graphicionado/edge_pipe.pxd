@@ -1,8 +1,8 @@
 cimport cython
 
-from accelerators.graphicionado.store cimport Edges, Vertices
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.accelerators.graphicionado.store cimport Edges, Vertices
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long DATA, STOP
 cdef long FREE, READING, STOPPED, ENDED

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.graphicionado.protocols import EDGE, SOURCES
-from accelerators.graphicionado.store import Edges, Vertices
-from hw.prefetch_protocol import STREAM_ELEMENT, STREAM_STOP
-from hw.stream import DATA, STOP
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.graphicionado.protocols import EDGE, SOURCES
+from fiberscope.accelerators.graphicionado.store import Edges, Vertices
+from fiberscope.hw.memory.prefetch_protocol import STREAM_ELEMENT, STREAM_STOP
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 FREE, READING, STOPPED, ENDED = range(4)  # a reader: without vertices, with some, told to stop, at its end
 

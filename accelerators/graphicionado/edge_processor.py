@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from accelerators.graphicionado.protocols import EDGE
-from hw.atomic_update import UPDATE
-from hw.stream import DATA, STOP
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.graphicionado.protocols import EDGE
+from fiberscope.hw.memory.atomic_update import UPDATE
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 WAYS = ("hop", "weigh", "copy")  # property + 1, property + weight, property
 HOP, WEIGH, COPY, OWN = range(4)

@@ -1,5 +1,5 @@
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long STOP
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hw.atomic_update import TOUCHED
-from hw.stream import STOP
-from hw.touched import COUNT
-from sim.channel import Channel
-from sim.component import Component, Input, Output
+from fiberscope.hw.memory.atomic_update import TOUCHED
+from fiberscope.hw.memory.touched import COUNT
+from fiberscope.hw.stream import STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output
 
 
 class FirstTouches(Component):

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.memory import TENSOR_SHIFT
-from workloads.canonical import CsrArray, Integers, Values
-from workloads.synchronous import GraphTask, weights_of
+from fiberscope.accelerators.layout import Layout, Role
+from fiberscope.hw.memory.protocol import TENSOR_SHIFT
+from fiberscope.workloads.canonical import CsrArray, Integers, Values
+from fiberscope.workloads.synchronous import GraphTask, weights_of
 
 __all__ = ["EDGES", "FRONTIER", "PROPERTIES", "STARTS", "START_BYTES", "TENSORS", "Dealt", "Regions", "deal"]
 
@@ -29,11 +30,13 @@ class Regions:
 
     def __init__(self) -> None:
         self._behind = 0
+        self.layouts: list[Layout] = []  # as placed
 
-    def place(self, tensor: int, size: int) -> int:
-        """The address of an array of so many bytes."""
+    def place(self, tensor: int, size: int, role: Role, ahead: int = 0) -> int:
+        """The address of an array of so many bytes, behind which so many may be read too."""
         address = (tensor << TENSOR_SHIFT) + self._behind
         self._behind += -(-size // PAGE) * PAGE
+        self.layouts.append(Layout(address, size, role, ahead=ahead))
         return address
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.graphicionado.protocols import LINE
-from hw.memory import READ, REPLY, REQUEST
-from hw.stream import STOP
-from hw.window import ReorderWindow
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.graphicionado.protocols import LINE
+from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST
+from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.hw.stream import STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 NO_LINE = -1
 

@@ -8,33 +8,34 @@ from typing import ClassVar
 
 import numpy as np
 
-from accelerators.composition import Composition, PartFactory, count
-from accelerators.graphicionado.capacity import Fit
-from accelerators.graphicionado.configuration import GraphicionadoConfiguration
-from accelerators.graphicionado.control import Control, Schedule
-from accelerators.graphicionado.edge_pipe import EdgePipe
-from accelerators.graphicionado.first_touches import FirstTouches
-from accelerators.graphicionado.layout import (
+from fiberscope.accelerators.composition import Composition, PartFactory, count
+from fiberscope.accelerators.graphicionado.capacity import Fit
+from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
+from fiberscope.accelerators.graphicionado.control import Control, Schedule
+from fiberscope.accelerators.graphicionado.edge_pipe import EdgePipe
+from fiberscope.accelerators.graphicionado.first_touches import FirstTouches
+from fiberscope.accelerators.graphicionado.layout import (
     START_BYTES,
     TENSORS,
     Regions,
     deal,
 )
-from accelerators.graphicionado.store import Edges, Frontier, Vertices
-from accelerators.graphicionado.stream import GROUP, Common, Stream
-from accelerators.machine import Iteration, Traffic
-from hw.atomic_update import AtomicUpdate
-from hw.fibers.arrays import values_of
-from hw.islip import IslipCrossbar
-from hw.network import Concentrator
-from hw.prefetch import StreamPrefetcher
-from hw.routes import CoordinateRoute
-from hw.touched import TouchedBitmap
-from sim import Component, Kernel
-from sim.names import numbered
-from workloads.canonical import CsrArray, Values
-from workloads.synchronous import GraphTask
-from workloads.vertex_program import PAGERANK
+from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Vertices
+from fiberscope.accelerators.graphicionado.stream import Common, Stream
+from fiberscope.accelerators.layout import Layout
+from fiberscope.accelerators.machine import Iteration, Traffic
+from fiberscope.hw.fibers.arrays import values_of
+from fiberscope.hw.memory.atomic_update import AtomicUpdate
+from fiberscope.hw.memory.prefetch import StreamPrefetcher
+from fiberscope.hw.memory.touched import TouchedBitmap
+from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.islip import IslipCrossbar
+from fiberscope.hw.networks.routes import CoordinateRoute
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.names import numbered
+from fiberscope.workloads.canonical import CsrArray, Values
+from fiberscope.workloads.synchronous import GraphTask
+from fiberscope.workloads.vertex_program import PAGERANK
 
 NEVER_STREAMING = 1 << 62  # touched vertices above which all are applied, where that never happens
 
@@ -83,6 +84,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self.bounds = self.fit.bounds(parameters, self.vertex_count)
         self.degrees = np.diff(graph.indptr)
         self.names = numbered("stream", parameters.streams)
+        self.regions = Regions()
         self.streams = self._add_streams(graph)
         self._connect_crossbar()
         self._add_bitmaps()
@@ -95,7 +97,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         count = self.parameters.streams
         dealt = [deal(graph, self.task, number, count, self.bounds) for number in range(count)]
         weights = values_of(np.concatenate([part.weights for part in dealt]))
-        common = Common(self, self.program, weights, self.fit.coarsen, Regions())
+        common = Common(self, self.program, weights, self.fit.coarsen, self.regions)
         properties = self.program.start(self.degrees, self.task.root)
         streams, first = [], 0
         for number, part in enumerate(dealt):
@@ -158,7 +160,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def _schedule(self) -> Schedule:
         parameters, streams = self.parameters, self.parameters.streams
         bounds = [[-(-max(0, int(v) - i) // streams) for i in range(streams)] for v in self.bounds]
-        groups = [-(-stream.vertices.count // GROUP) for stream in self.streams]
+        groups = [-(-stream.vertices.count // parameters.group) for stream in self.streams]
         a_line_each = self.vertex_count // parameters.line_vertices // self.fit.slices
         return Schedule(
             bounds,
@@ -205,6 +207,10 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def _all(self, part: str) -> list[Component]:
         """One of the parts, of all streams."""
         return [getattr(stream, part) for stream in self.streams]
+
+    def layouts(self) -> Sequence[Layout]:
+        """Every stream's arrays; the frontier that is written becomes the one that is read, at its place."""
+        return self.regions.layouts
 
     def traffic(self) -> dict[str, Traffic]:
         """Bytes moved in whole lines, and those of the elements that were wanted."""

@@ -1,6 +1,6 @@
 """What the tokens between Graphicionado's own components mean."""
 
-from sim.protocol import Protocol
+from fiberscope.sim.protocol import Protocol
 
 # Vertices of a stream from one to the one before the end, whose edges a reader brings.
 SOURCES = Protocol("sources", control="kind", coordinate="first", reference="end", value="property")

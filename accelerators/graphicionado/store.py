@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from accelerators.graphicionado.layout import Dealt
-from hw.fibers.arrays import coordinates_of, integers_of, values_of
-from workloads.canonical import Values
+from fiberscope.accelerators.graphicionado.layout import Dealt
+from fiberscope.hw.fibers.arrays import coordinates_of, integers_of, values_of
+from fiberscope.workloads.canonical import Values
 
 
 class Vertices:

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accelerators.composition import Composition, User
-from accelerators.graphicionado.apply_order import ApplyOrder
-from accelerators.graphicionado.apply_pipe import ApplyPipe
-from accelerators.graphicionado.configuration import GraphicionadoConfiguration
-from accelerators.graphicionado.dispatcher import Dispatcher
-from accelerators.graphicionado.edge_processor import EdgeProcessor
-from accelerators.graphicionado.layout import EDGES, FRONTIER, PROPERTIES, START_BYTES, STARTS, Regions
-from accelerators.graphicionado.line_reader import LineReader
-from accelerators.graphicionado.store import Edges, Frontier, Vertices
-from hw.atomic_update import FORWARD, STALL
-from hw.list_writer import ListWriter
-from sim import Component
-from sim.names import numbered
-from workloads.vertex_program import VertexProgram
+from fiberscope.accelerators.composition import Composition, User
+from fiberscope.accelerators.graphicionado.apply_order import ApplyOrder
+from fiberscope.accelerators.graphicionado.apply_pipe import ApplyPipe
+from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
+from fiberscope.accelerators.graphicionado.dispatcher import Dispatcher
+from fiberscope.accelerators.graphicionado.edge_processor import EdgeProcessor
+from fiberscope.accelerators.graphicionado.layout import (
+    EDGES,
+    FRONTIER,
+    PROPERTIES,
+    START_BYTES,
+    STARTS,
+    Regions,
+)
+from fiberscope.accelerators.graphicionado.line_reader import LineReader
+from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Vertices
+from fiberscope.accelerators.layout import Role
+from fiberscope.hw.fibers.list_writer import ListWriter
+from fiberscope.hw.memory.atomic_update import FORWARD, STALL
+from fiberscope.sim import Component
+from fiberscope.sim.names import numbered
+from fiberscope.workloads.vertex_program import VertexProgram
 
-__all__ = ["GROUP", "Common", "Stream"]
+__all__ = ["Common", "Stream"]
 
-GROUP = 8  # vertices of a job where all are active: the starts of their edges fill a line
+EDGES_SENT = 2  # by a reader, that the edge pipe has not looked at
 
 
 @dataclass(frozen=True)
@@ -80,11 +88,14 @@ class Stream:
     def _add_source(self) -> None:
         """P1 to P3."""
         parameters, name, program = self.parameters, self.name, self.program
-        group = GROUP if program.all_active else 0
-        entry = GROUP * parameters.property.bytes if group else parameters.entry_bytes
+        group = parameters.group if program.all_active else 0
+        entry = group * parameters.property.bytes or parameters.entry_bytes
         edge = parameters.edge_bytes(program.uses_weights)
-        base = self._place(EDGES, edge, len(self.edges.destinations))
-        self.vertex_reader = self._prefetcher("vertex_reader", self._place(FRONTIER, entry), entry)
+        counted = group > 0 or not parameters.keeps_source
+        base = self._place_edges(edge, counted)
+        self.vertex_reader = self._prefetcher(
+            "vertex_reader", self._place(FRONTIER, entry, Role.STATE), entry
+        )
         self.dispatcher = self.machine.add(
             Dispatcher,
             f"{name}.dispatcher",
@@ -92,7 +103,7 @@ class Stream:
             self.frontier,
             self.vertices.count,
             group=group,
-            counted=group > 0 or not parameters.keeps_source,
+            counted=counted,
             coarsen=self.common.coarsen,
             line_bytes=parameters.prefetch.line,
         )
@@ -103,23 +114,33 @@ class Stream:
             "edge_pipe", f"{name}.edge_pipe", *stores, streams, all_active=group > 0
         )
         looks_up = parameters.start == "memory"
-        self.start_reader = self._line_reader("start_reader", STARTS, START_BYTES) if looks_up else None
+        self.start_reader = (
+            self._line_reader("start_reader", STARTS, START_BYTES, Role.OPERAND) if looks_up else None
+        )
 
-    def _place(self, tensor: int, size: int, count: int | None = None) -> int:
-        """The address of an array of elements of this size; one for each vertex by default."""
-        return self.common.regions.place(tensor, size * (self.vertices.count if count is None else count))
+    def _place(self, tensor: int, size: int, role: Role, block: int = 0) -> int:
+        """The address of an array of elements of this size, one for each vertex."""
+        return self.common.regions.place(tensor, size * self.vertices.count, role, size * block)
+
+    def _place_edges(self, size: int, counted: bool) -> int:
+        """The address of the edges, whose readers go beyond the last if they are not told how many come."""
+        prefetch = self.parameters.prefetch
+        # What its buffers hold, and what it has sent until the stop comes back.
+        ahead = 0 if counted else prefetch.lines * prefetch.line + 2 * EDGES_SENT * size
+        return self.common.regions.place(EDGES, size * len(self.edges.destinations), Role.OPERAND, ahead)
 
     def _prefetcher(self, name: str, base: int, element: int) -> Component:
         prefetch = self.parameters.prefetch
         sizes = {"line_bytes": prefetch.line, "lines": prefetch.lines}
         return self.machine.add("prefetcher", f"{self.name}.{name}", base, element, **sizes)
 
-    def _line_reader(self, name: str, tensor: int, size: int) -> LineReader:
+    def _line_reader(self, name: str, tensor: int, size: int, role: Role, block: int = 0) -> LineReader:
+        """Reads elements of this size, one for each vertex, perhaps in whole blocks of so many."""
         prefetch = self.parameters.prefetch
         return self.machine.add(
             LineReader,
             f"{self.name}.{name}",
-            self._place(tensor, size),
+            self._place(tensor, size, role, block),
             line_bytes=prefetch.line,
             lines=prefetch.lines,
             waiting=prefetch.lines * max(2, prefetch.line // START_BYTES),
@@ -155,7 +176,8 @@ class Stream:
         self.order = self.machine.add(
             ApplyOrder, f"{name}.apply_order", line_vertices=line_vertices, block=block
         )
-        self.property_reader = self._line_reader("property_reader", PROPERTIES, parameters.property.bytes)
+        size = parameters.property.bytes
+        self.property_reader = self._line_reader("property_reader", PROPERTIES, size, Role.STATE, block)
         self.apply = self.machine.add(
             ApplyPipe,
             f"{name}.apply",
@@ -170,7 +192,7 @@ class Stream:
             lists=not program.all_active,
         )
         entry = parameters.entry_bytes
-        base = self._place(FRONTIER, entry)
+        base = self._place(FRONTIER, entry, Role.WORK)
         self.list_writer = self.machine.add(ListWriter, f"{name}.list_writer", base, entry, line_bytes=line)
 
     def _connect_source(self) -> None:
@@ -184,7 +206,7 @@ class Stream:
         for i, reader in enumerate(self.edge_readers):
             connect(self.dispatcher, f"jobs[{i}]", reader, "jobs", **waiting)
             connect(self.dispatcher, f"sources[{i}]", self.edge_pipe, f"sources[{i}]", **waiting)
-            connect(reader, "elements", self.edge_pipe, f"elements[{i}]", capacity=2)
+            connect(reader, "elements", self.edge_pipe, f"elements[{i}]", capacity=EDGES_SENT)
             connect(self.edge_pipe, f"stops[{i}]", reader, "stops", capacity=1)
 
     def _connect_destination(self) -> None:

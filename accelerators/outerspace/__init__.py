@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from accelerators.machine import Accelerator
-from accelerators.outerspace.configuration import OuterSpaceConfiguration
-from accelerators.outerspace.machine import OuterSpace
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.outerspace.configuration import OuterSpaceConfiguration
+from fiberscope.accelerators.outerspace.machine import OuterSpace
 
 __all__ = ["ACCELERATOR", "OuterSpace", "OuterSpaceConfiguration"]
 

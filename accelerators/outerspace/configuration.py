@@ -6,9 +6,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.composition import CompositionParameters, Network
-from accelerators.configuration import Bytes, Configuration
-from hw.cache_geometry import FiberCacheSpecification
+from fiberscope.accelerators.composition import CompositionParameters, Network
+from fiberscope.accelerators.configuration import Bytes, Configuration
+from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
 
 
 class Tiles(Configuration):

@@ -1,7 +1,7 @@
 cimport cython
 
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long WRITE, PORT_SHIFT, END_OF_WORK
 cdef long CLEAR, MULTIPLY, DRAIN, RECONFIGURE, MERGE, FINISH, DONE

@@ -5,12 +5,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from accelerators.outerspace.groups import Groups
-from accelerators.outerspace.layout import END_OF_WORK, GROUP, GROUP_DONE, ROW
-from hw.fibers.arrays import integers_of
-from hw.memory import PORT_SHIFT, REQUEST, WRITE
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.outerspace.groups import Groups
+from fiberscope.accelerators.outerspace.layout import END_OF_WORK, GROUP, GROUP_DONE, ROW
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.memory.protocol import PORT_SHIFT, REQUEST, WRITE
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 CLEAR, MULTIPLY, DRAIN, RECONFIGURE, MERGE, FINISH, DONE = range(7)
 PHASES = ("clear", "multiply", "drain", "reconfigure", "merge", "finish", "done")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.fibers.arrays import integers_of
+from fiberscope.hw.fibers.arrays import integers_of
 
 Numbers = npt.NDArray[np.int64]
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hw.fibers.compressed import CompressedRows
-from hw.memory import TENSOR_SHIFT
-from sim.protocol import Protocol
+import numpy as np
+
+from fiberscope.accelerators.layout import Layout, Role
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.memory.protocol import TENSOR_SHIFT
+from fiberscope.sim.protocol import Protocol
 
 # Tensor numbers, the upper bits of an address.
 A = 0
@@ -36,6 +40,9 @@ VALUE_BYTES = 8
 ELEMENT_BYTES = INDEX_BYTES + VALUE_BYTES
 LINK_BITS = 32  # of a link, which counts in units of what nodes are aligned to
 REGION = TENSOR_SHIFT - 2  # bits of an address within one of a tensor's arrays
+OWN_REGION = 30  # within what one merging element writes
+SPILL_REGION = OWN_REGION - 8  # within the heads that it spills
+SPILLED_HEADS = (T << TENSOR_SHIFT) + (3 << REGION)
 
 
 @dataclass(frozen=True)
@@ -63,3 +70,54 @@ class OperandLayout:
         for size in sizes:
             places.append(places[-1] + -(-size // block_bytes) * block_bytes)
         return cls(*places)
+
+
+def operands_of(
+    a: CompressedRows, b: CompressedRows, block_bytes: int
+) -> tuple[OperandLayout, OperandLayout]:
+    """A and B, so that no array of B shares the sets of a cache with one of A's."""
+    first = OperandLayout.of(A, 0, a, block_bytes)
+    return first, OperandLayout.of(B, first.end - (A << TENSOR_SHIFT), b, block_bytes)
+
+
+def written_arrays(rows: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Heads of the rows' lists and pointers of Z: address and bytes of each array."""
+    size = INDEX_BYTES * rows
+    return (HEADS << TENSOR_SHIFT, size), ((Z << TENSOR_SHIFT) + (2 << REGION), size)
+
+
+def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[CompressedRows]) -> list[Layout]:
+    """The arrays of A and B: used are all elements of A, and the rows of B that meet one."""
+    ends = [np.asarray(matrix.pointers) for matrix in matrices]
+    met = np.flatnonzero(np.diff(ends[0]))  # columns of A, and of B the rows
+    made = []
+    for operand, pointers in zip(operands, ends, strict=True):
+        made.append(Layout(operand.pointers, len(pointers) * INDEX_BYTES, Role.OPERAND))
+        fibers = np.stack([pointers[met], pointers[met + 1]], axis=1)
+        for start, size in ((operand.coordinates, INDEX_BYTES), (operand.values, VALUE_BYTES)):
+            made.append(Layout(start, int(pointers[-1]) * size, Role.OPERAND, fibers * size))
+    return made
+
+
+def own_regions(number: int) -> tuple[int, int]:
+    """Where what a merging element writes of Z begins, and where its spilled heads."""
+    return (Z << TENSOR_SHIFT) + (number << OWN_REGION), SPILLED_HEADS + (number << SPILL_REGION)
+
+
+def made_layouts(
+    base: int, block_bytes: int, heads: tuple[int, int], pointers: tuple[int, int], mergers: int
+) -> list[Layout]:
+    """Heads and Z's pointers, address and bytes; T from ``base`` on: the spill pointer's block, nodes.
+
+    And what each of so many merging elements has to itself.
+    """
+    regions = [own_regions(number) for number in range(mergers)]
+    nodes = SPILLED_HEADS - base - block_bytes
+    return [
+        Layout.whole(*heads, Role.WORK),
+        Layout.whole(*pointers, Role.PRODUCT),
+        Layout(base, block_bytes, Role.STATE),
+        Layout(base + block_bytes, nodes, Role.WORK),
+        *(Layout(z_address, 1 << OWN_REGION, Role.PRODUCT) for z_address, _spilled in regions),
+        *(Layout(spilled, 1 << SPILL_REGION, Role.STATE) for _z_address, spilled in regions),
+    ]

@@ -1,8 +1,8 @@
 cimport cython
 
-from accelerators.outerspace.lists cimport RowLists
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.accelerators.outerspace.lists cimport RowLists
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long READ_BURST, WRITE_BURST, PORT_SHIFT, TAG_MASK, NONE, INDEX_BYTES, ELEMENT_BYTES
 cdef int IN_AREA, TO_SPILL, SPILLING

@@ -5,11 +5,11 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 
-from accelerators.outerspace.layout import ELEMENT_BYTES, INDEX_BYTES, NODE_PLACE, NODE_REQUEST
-from accelerators.outerspace.lists import RowLists
-from hw.memory import PORT_SHIFT, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE_BURST
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.outerspace.layout import ELEMENT_BYTES, INDEX_BYTES, NODE_PLACE, NODE_REQUEST
+from fiberscope.accelerators.outerspace.lists import RowLists
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE_BURST
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 NONE = -1
 # A node in its row's area takes the access of the head alone; one in the spill area is TO_SPILL up to the

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from accelerators.outerspace.layout import ELEMENT_BYTES, NO_NODE
-from hw.fibers.arrays import coordinates_of, integers_of, values_of
-from hw.fibers.compressed import CompressedRows
+from fiberscope.accelerators.outerspace.layout import ELEMENT_BYTES, NO_NODE
+from fiberscope.hw.fibers.arrays import coordinates_of, integers_of, values_of
+from fiberscope.hw.fibers.compressed import CompressedRows
 
 
 class RowLists:

@@ -1,9 +1,9 @@
 cimport cython
 
-from hw.fibers.compressed cimport CompressedRows
-from hw.window cimport ReorderWindow
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.hw.fibers.compressed cimport CompressedRows
+from fiberscope.hw.memory.window cimport ReorderWindow
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long READ, PORT_SHIFT, TAG_MASK, END_OF_WORK, INDEX_BYTES, VALUE_BYTES, POINTER_PARTS
 

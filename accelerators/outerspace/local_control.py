@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 
-from accelerators.outerspace.groups import Groups
-from accelerators.outerspace.layout import (
+from fiberscope.accelerators.outerspace.groups import Groups
+from fiberscope.accelerators.outerspace.layout import (
     END_OF_WORK,
     GROUP,
     GROUP_DONE,
@@ -15,11 +15,11 @@ from accelerators.outerspace.layout import (
     VALUE_BYTES,
     OperandLayout,
 )
-from hw.fibers.compressed import CompressedRows
-from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
-from hw.window import ReorderWindow
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
+from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 POINTER_PARTS = 4  # loads that two pairs of pointers may take: A's, where it crosses a block, and B's
 

@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from accelerators.composition import Composition, PartFactory, User, count
-from accelerators.configuration import ConfigurationError
-from accelerators.machine import Traffic
-from accelerators.outerspace.configuration import OuterSpaceConfiguration
-from accelerators.outerspace.control import CentralControl
-from accelerators.outerspace.groups import Groups
-from accelerators.outerspace.layout import (
+from fiberscope.accelerators.composition import Composition, PartFactory, User, count
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.accelerators.layout import Layout
+from fiberscope.accelerators.machine import Traffic
+from fiberscope.accelerators.outerspace.configuration import OuterSpaceConfiguration
+from fiberscope.accelerators.outerspace.control import CentralControl
+from fiberscope.accelerators.outerspace.groups import Groups
+from fiberscope.accelerators.outerspace.layout import (
     ELEMENT_BYTES,
     HEADS,
     INDEX_BYTES,
     LINK_BITS,
-    REGION,
     TENSORS,
-    A,
-    B,
-    OperandLayout,
     T,
-    Z,
+    made_layouts,
+    operand_layouts,
+    operands_of,
+    own_regions,
+    written_arrays,
 )
-from accelerators.outerspace.linker import Linker, Space
-from accelerators.outerspace.lists import RowLists
-from accelerators.outerspace.local_control import LocalControl
-from accelerators.outerspace.merger import MergerSpecification, MergingElement
-from accelerators.outerspace.multiplier import MultiplierSpecification, MultiplyingElement
-from hw.cache import FiberCacheBank
-from hw.fibers.arrays import integers_of
-from hw.fibers.compressed import CompressedRows
-from hw.fibers.product import ProductRows
-from hw.memory import TENSOR_SHIFT
-from hw.network import Concentrator
-from sim import Component, Kernel
-from sim.names import numbered
-from workloads.canonical import CsrArray
-
-OWN_REGION = 30  # bits of an address within what one merging element writes
+from fiberscope.accelerators.outerspace.linker import Linker, Space
+from fiberscope.accelerators.outerspace.lists import RowLists
+from fiberscope.accelerators.outerspace.local_control import LocalControl
+from fiberscope.accelerators.outerspace.merger import MergerSpecification, MergingElement
+from fiberscope.accelerators.outerspace.multiplier import MultiplierSpecification, MultiplyingElement
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.product import ProductRows
+from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.hw.memory.protocol import TENSOR_SHIFT
+from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.names import numbered
+from fiberscope.workloads.canonical import CsrArray
 
 
 class OuterSpace(Composition[OuterSpaceConfiguration]):
@@ -85,9 +84,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.a = CompressedRows(by_column.indptr, by_column.indices, by_column.data)
         self.b = CompressedRows(b.indptr, b.indices, b.data)
         block = parameters.l0.block
-        a_layout = OperandLayout.of(A, 0, self.a, block)
-        behind = a_layout.end - (A << TENSOR_SHIFT)  # so that no array of B shares the sets of one of A's
-        self.layouts = (a_layout, OperandLayout.of(B, behind, self.b, block))
+        self.operands = operands_of(self.a, self.b, block)
         self.lists = RowLists(self.a, self.b, self.shape[0])
         self.product = ProductRows(CompressedRows(a.indptr, a.indices, a.data), self.b, self.shape[1])
         self.lengths = integers_of(np.zeros(self.shape[0], np.int64))
@@ -108,23 +105,22 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         rows = np.arange(self.shape[0])
         if parameters.merge.order == "long_first":
             rows = np.argsort(-np.asarray(self.lists.row_products), kind="stable")
-        heads = (HEADS << TENSOR_SHIFT, INDEX_BYTES * self.shape[0])
-        pointers = ((Z << TENSOR_SHIFT) + (2 << REGION), INDEX_BYTES * self.shape[0])
+        self.written = written_arrays(self.shape[0])
         first = (tile.count + parameters.l1.count) * self.group  # port at memory, behind those of the users
         self.control = self.add(
             CentralControl,
             "control",
             self.groups,
             integers_of(rows),
-            (heads, pointers),
+            self.written,
             port=first + self.group,
             block_bytes=block,
             overlap=multiply.overlap_pairs,
             reconfiguration=parameters.l0.size // block,
         )
-        slots = parameters.alloc.slots
+        slots, self.space = parameters.alloc.slots, self._space()
         self.linker = self.add(
-            "linker", "linker", self.lists, self._space(), port=first, block_bytes=block, slots=slots
+            "linker", "linker", self.lists, self.space, port=first, block_bytes=block, slots=slots
         )
 
     def _space(self) -> Space:
@@ -197,14 +193,14 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
                 self.groups,
                 self.a,
                 self.b,
-                self.layouts,
+                self.operands,
                 port=elements,
                 block_bytes=parameters.l0.block,
                 loads=parameters.pe.outstanding,
                 overlap=parameters.multiply.overlap_pairs,
             )
         )
-        made = (multiplier, self.a, self.b, self.layouts, self.lists)
+        made = (multiplier, self.a, self.b, self.operands, self.lists)
         self.multipliers.append(
             [
                 self.add("multiplier", f"{name}.{pe}.multiplier", *made, port=i, number=tile * elements + i)
@@ -248,9 +244,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
 
     def _merging(self, specification: MergerSpecification, number: int) -> tuple[object, ...]:
         """What a merging element is made with; it has regions of Z and, for spilled heads, of T to itself."""
-        z_address = (Z << TENSOR_SHIFT) + (number << OWN_REGION)
-        spill_address = (T << TENSOR_SHIFT) + (3 << REGION) + (number << (OWN_REGION - 8))
-        return specification, self.lists, self.product, self.lengths, z_address, spill_address
+        return specification, self.lists, self.product, self.lengths, *own_regions(number)
 
     def _connect_tile(self, tile: int, name: str) -> None:
         """The network between a tile's elements and its caches, and the way past these."""
@@ -343,6 +337,12 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             "rows_merged": count("rows_merged", *mergers),
             "spilled_nodes": count("spilled", self.linker),
         }
+
+    def layouts(self) -> Sequence[Layout]:
+        """The operands' arrays, heads and pointers; nodes and what is spilled wherever there is space."""
+        operands = operand_layouts(self.operands, (self.a, self.b))
+        block, mergers = self.parameters.l0.block, len(self._all(self.mergers))
+        return [*operands, *made_layouts(self.space.base, block, *self.written, mergers)]
 
     def traffic(self) -> dict[str, Traffic]:
         """Bytes moved in whole blocks, and those of the elements, pointers, headers and heads in them."""

@@ -1,12 +1,12 @@
 cimport cython
 
-from accelerators.outerspace.lists cimport RowLists
-from hw.fibers.packing cimport LinePacker
-from hw.fibers.product cimport ProductRows
-from hw.sorted_head cimport SortedHeads
-from hw.window cimport ReorderWindow
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.accelerators.outerspace.lists cimport RowLists
+from fiberscope.hw.fibers.packing cimport LinePacker
+from fiberscope.hw.fibers.product cimport ProductRows
+from fiberscope.hw.fibers.sorted_head cimport SortedHeads
+from fiberscope.hw.memory.window cimport ReorderWindow
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long READ, READ_BURST, WRITE, WRITE_BURST, TAG_MASK, END_OF_WORK, NO_NODE, NOTHING, INDEX_BYTES, ELEMENT_BYTES
 cdef long NO_ROW, HEAD, WALK, FIRST, MERGE

@@ -5,15 +5,15 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 
-from accelerators.outerspace.layout import ELEMENT_BYTES, END_OF_WORK, INDEX_BYTES, NO_NODE, ROW
-from accelerators.outerspace.lists import RowLists
-from hw.fibers.packing import LinePacker
-from hw.fibers.product import ProductRows
-from hw.memory import READ, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_BURST
-from hw.sorted_head import SortedHeads
-from hw.window import ReorderWindow
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.outerspace.layout import ELEMENT_BYTES, END_OF_WORK, INDEX_BYTES, NO_NODE, ROW
+from fiberscope.accelerators.outerspace.lists import RowLists
+from fiberscope.hw.fibers.packing import LinePacker
+from fiberscope.hw.fibers.product import ProductRows
+from fiberscope.hw.fibers.sorted_head import SortedHeads
+from fiberscope.hw.memory.protocol import READ, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_BURST
+from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 NOTHING = -1
 PHASES = ("no_row", "head", "walk", "first", "merge")
@@ -205,6 +205,8 @@ class MergingElement(Component):
 
     def _send_load(self, now: int) -> int:
         channel = self.requests if self.cached else self.memory_requests
+        if not self.window.has_room():
+            return self._wait()
         if not channel.can_push():
             return self.wait_output(channel)
         channel.push(self.operation, self.window.send(), self.next_block)

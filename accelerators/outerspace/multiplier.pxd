@@ -1,10 +1,10 @@
 cimport cython
 
-from accelerators.outerspace.lists cimport RowLists
-from hw.fibers.compressed cimport CompressedRows
-from hw.window cimport ReorderWindow
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.accelerators.outerspace.lists cimport RowLists
+from fiberscope.hw.fibers.compressed cimport CompressedRows
+from fiberscope.hw.memory.window cimport ReorderWindow
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long READ, WRITE, WRITE_BURST, PORT_SHIFT, TAG_MASK, END_OF_WORK, NO_TASK, UNKNOWN
 cdef long INDEX_BYTES, VALUE_BYTES, ELEMENT_BYTES

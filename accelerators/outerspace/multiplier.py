@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 
-from accelerators.outerspace.layout import (
+from fiberscope.accelerators.outerspace.layout import (
     ELEMENT_BYTES,
     END_OF_WORK,
     INDEX_BYTES,
@@ -16,12 +16,12 @@ from accelerators.outerspace.layout import (
     VALUE_BYTES,
     OperandLayout,
 )
-from accelerators.outerspace.lists import RowLists
-from hw.fibers.compressed import CompressedRows
-from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_BURST
-from hw.window import ReorderWindow
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.outerspace.lists import RowLists
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_BURST
+from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 NO_TASK = -2
 UNKNOWN = -1  # address of a node whose place has not come

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from accelerators.machine import Accelerator
-from accelerators.sigma.configuration import SigmaConfiguration
-from accelerators.sigma.machine import Sigma
-from workloads import Gemm
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
+from fiberscope.accelerators.sigma.machine import Sigma
+from fiberscope.workloads import Gemm
 
 __all__ = ["ACCELERATOR", "Sigma", "SigmaConfiguration"]
 

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from accelerators.sigma.flex_dpe import PartialSums
-from accelerators.sigma.plan import Pass, Plan
-from accelerators.sigma.protocols import SUMS
-from accelerators.sigma.share import Share
-from hw.fibers.memory_stream import JOB
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
-from workloads.dense_product import accumulate
+from fiberscope.accelerators.sigma.flex_dpe import PartialSums
+from fiberscope.accelerators.sigma.plan import Pass, Plan
+from fiberscope.accelerators.sigma.protocols import SUMS
+from fiberscope.accelerators.sigma.share import Share
+from fiberscope.hw.fibers.memory_stream import JOB
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.workloads.dense_product import accumulate
 
 __all__ = ["Accumulators"]
 

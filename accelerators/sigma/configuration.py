@@ -6,10 +6,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.composition import CompositionParameters
-from accelerators.configuration import Bytes, BytesPerSecond, Configuration, within
-from accelerators.memory import MemoryParameters
-from hw.adder_network import LEAVES, depth
+from fiberscope.accelerators.composition import CompositionParameters
+from fiberscope.accelerators.configuration import Bytes, BytesPerSecond, Configuration, within
+from fiberscope.accelerators.memory import MemoryParameters
+from fiberscope.hw.lanes.adder_network import LEAVES, depth
 
 MULTIPLIER_CYCLES = 1
 NETWORK_CYCLES = 1  # of the distribution network: the register behind it
@@ -74,7 +74,7 @@ class Sram(Configuration):
 
     data: Bytes = Field(ge=1)
     bitmap: Bytes = Field(ge=1)
-    bandwidth: BytesPerSecond = Field(ge=1)
+    bandwidth: BytesPerSecond = Field(ge=10**6)  # of less, a column is millions of cycles
 
 
 class Values(Configuration):

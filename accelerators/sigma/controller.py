@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 
-from accelerators.sigma.plan import Pass, Plan
-from accelerators.sigma.protocols import PASS
-from hw.bitmap import scan_cycles
-from hw.fibers.memory_stream import DONE, JOB
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.sigma.plan import Pass, Plan
+from fiberscope.accelerators.sigma.protocols import PASS
+from fiberscope.hw.fibers.memory_stream import DONE, JOB
+from fiberscope.hw.lanes.bitmap import scan_cycles
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 __all__ = ["FETCHES", "Controller"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from accelerators.sigma.plan import Pass, Plan
-from accelerators.sigma.protocols import COLUMNS, LINE, PASS
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.sigma.plan import Pass, Plan
+from fiberscope.accelerators.sigma.protocols import COLUMNS, LINE, PASS
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 __all__ = ["Distributor"]
 

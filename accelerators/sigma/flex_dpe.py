@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from accelerators.sigma.plan import Pass, Plan, Table
-from accelerators.sigma.protocols import COLUMNS, LINE, SUMS
-from accelerators.sigma.share import Share
-from hw.benes_router import MulticastRouter
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.sigma.plan import Pass, Plan, Table
+from fiberscope.accelerators.sigma.protocols import COLUMNS, LINE, SUMS
+from fiberscope.accelerators.sigma.share import Share
+from fiberscope.hw.networks.benes_router import MulticastRouter
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 __all__ = ["FlexDpe"]
 

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from accelerators.composition import Composition, PartFactory, User, count
-from accelerators.machine import MemoryUse
-from accelerators.sigma.accumulators import Accumulators
-from accelerators.sigma.configuration import SigmaConfiguration
-from accelerators.sigma.controller import FETCHES, Controller
-from accelerators.sigma.distributor import Distributor
-from accelerators.sigma.flex_dpe import FlexDpe, PartialSums
-from accelerators.sigma.plan import Plan
-from hw.benes_router import MulticastRouter
-from hw.fibers.memory_stream import MemoryStream
-from hw.memory import READ, TENSOR_SHIFT, WRITE
-from sim import Kernel
-from sim.names import numbered
-from workloads.canonical import CsrArray
-from workloads.gemm import Sliced, sliced
+from fiberscope.accelerators.composition import Composition, PartFactory, User, count
+from fiberscope.accelerators.layout import Layout
+from fiberscope.accelerators.machine import MemoryUse
+from fiberscope.accelerators.sigma.accumulators import Accumulators
+from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
+from fiberscope.accelerators.sigma.controller import FETCHES, Controller
+from fiberscope.accelerators.sigma.distributor import Distributor
+from fiberscope.accelerators.sigma.flex_dpe import FlexDpe, PartialSums
+from fiberscope.accelerators.sigma.plan import Plan
+from fiberscope.hw.fibers.memory_stream import MemoryStream
+from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT, WRITE
+from fiberscope.hw.networks.benes_router import MulticastRouter
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.names import numbered
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.gemm import Sliced, sliced
 
 __all__ = ["Sigma"]
 
 A, B, Z = range(3)
+HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of addresses
 FEW_COLUMNS = 1 << 12  # at the Flex-DPEs, in all, up to which they are simulated one by one
 
 
@@ -72,6 +74,7 @@ class Sigma(Composition[SigmaConfiguration]):
         self.product = np.zeros((self.plan.rows, self.plan.columns), self.plan.kind)
         self._add_parts()
         self._connect_parts()
+        self.streams: list[tuple[int, int, int, Component]] = []  # operation, tensor, and where it begins
         if not self.plan.without_memory:
             self._add_streams()
         self.build()
@@ -132,13 +135,14 @@ class Sigma(Composition[SigmaConfiguration]):
             zip((*FETCHES, "written"), (held, streamed, Z, Z), strict=True)
         ):
             operation = WRITE if name == "written" else READ
-            start = 1 << (TENSOR_SHIFT - 1) if operation == WRITE else 0
+            start = HALF_A_TENSOR if operation == WRITE else 0
             sizes = {"line_bytes": stream.line, "lines": stream.lines, "most_jobs": most}
             made = self.add("stream", f"stream.{name}", operation, tensor, start, port, **sizes)
             asks = self.accumulators if operation == WRITE else self.controller
             connect(asks, f"{name}_jobs", made, "jobs", capacity=most)
             done = "written" if operation == WRITE else f"{name}_done"
             connect(made, "done", self.controller, done, capacity=most)
+            self.streams.append((operation, tensor, start, made))
             users.append((made, "requests", "replies" if operation == READ else ""))
         self.add_memory(users, stream.line)
 
@@ -155,6 +159,14 @@ class Sigma(Composition[SigmaConfiguration]):
             "add_outside": count("add_outside", self.accumulators),
             "accumulate": count("accumulate", self.accumulators),
         }
+
+    def layouts(self) -> Sequence[Layout]:
+        """What is moved lies in the order of use: of Z sums that come back, and what is written."""
+        moved = [count("bytes", made) for *_place, made in self.streams]
+        if any(moved):  # every sum is written in the end, and before that each time that it is to come back
+            moved[3] = moved[2] + self.plan.rows * self.plan.columns * self.parameters.value.sum_bytes
+        places = (place for *place, _made in self.streams)
+        return [Layout.stream(place, HALF_A_TENSOR, size) for place, size in zip(places, moved, strict=True)]
 
     def traffic(self) -> dict[str, Any]:
         """Bytes read and written by tensor; none without memory."""

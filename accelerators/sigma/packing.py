@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from accelerators.sigma.configuration import SigmaConfiguration
-from workloads.canonical import CsrArray
-from workloads.gemm import Sliced
+from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.gemm import Sliced
 
 __all__ = ["Chunk", "Part", "Slice", "chunks", "slices"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accelerators.errors import ConfigurationError
-from accelerators.sigma.configuration import SigmaConfiguration
-from accelerators.sigma.packing import Chunk, Part, chunks, slices
-from workloads.dense_product import exact_kind
-from workloads.gemm import Sliced
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
+from fiberscope.accelerators.sigma.packing import Chunk, Part, chunks, slices
+from fiberscope.workloads.dense_product import exact_kind
+from fiberscope.workloads.gemm import Sliced
 
 __all__ = ["Pass", "Plan", "Table"]
 

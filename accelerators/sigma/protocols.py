@@ -1,6 +1,6 @@
 """What the parts of SIGMA say to one another."""
 
-from sim.protocol import Protocol
+from fiberscope.sim.protocol import Protocol
 
 PASS = Protocol("pass", coordinate="pass")
 LINE = Protocol("stationary line", coordinate="pass")

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from accelerators.sigma.packing import Chunk, Part
-from hw.adder_network import sums
-from hw.benes import DOUBLE, sources_of
-from hw.benes_router import MulticastRouter
+from fiberscope.accelerators.sigma.packing import Chunk, Part
+from fiberscope.hw.lanes.adder_network import sums
+from fiberscope.hw.networks.benes import DOUBLE, sources_of
+from fiberscope.hw.networks.benes_router import MulticastRouter
 
 __all__ = ["Share"]
 

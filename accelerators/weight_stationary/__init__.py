@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from accelerators.machine import EVENT, Accelerator
-from accelerators.weight_stationary.configuration import WeightStationaryConfiguration
-from accelerators.weight_stationary.machine import WeightStationary
+from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.accelerators.weight_stationary.configuration import WeightStationaryConfiguration
+from fiberscope.accelerators.weight_stationary.machine import WeightStationary
 
 __all__ = ["ACCELERATOR", "WeightStationary", "WeightStationaryConfiguration"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from workloads.canonical import CsrArray
+from fiberscope.workloads.canonical import CsrArray
 
 __all__ = ["Beat", "beats", "capacity", "count_beats"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from accelerators.weight_stationary.beats import Beat
-from accelerators.weight_stationary.passes import Pass
-from accelerators.weight_stationary.protocols import BEAT, END, WORDS
-from sim.channel import Channel
-from sim.component import Component, Output, Signal
+from fiberscope.accelerators.weight_stationary.beats import Beat
+from fiberscope.accelerators.weight_stationary.passes import Pass
+from fiberscope.accelerators.weight_stationary.protocols import BEAT, END, WORDS
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Output, Signal
 
 __all__ = ["Bus"]
 

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.configuration import Configuration, Hertz
+from fiberscope.accelerators.configuration import Configuration, Hertz
 
 __all__ = ["WeightStationaryConfiguration"]
 

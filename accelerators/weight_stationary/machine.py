@@ -8,17 +8,17 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from accelerators.composition import PartFactory, count
-from accelerators.machine import MemoryUse, Traffic
-from accelerators.weight_stationary.beats import Beat, beats, count_beats
-from accelerators.weight_stationary.bus import Bus
-from accelerators.weight_stationary.configuration import WeightStationaryConfiguration
-from accelerators.weight_stationary.output_buffer import OutputBuffer
-from accelerators.weight_stationary.passes import Pass, passes
-from accelerators.weight_stationary.pe import ProcessingElement
-from sim import Component, Kernel
-from sim.names import numbered
-from workloads.canonical import CsrArray
+from fiberscope.accelerators.composition import PartFactory, count
+from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.accelerators.weight_stationary.beats import Beat, beats, count_beats
+from fiberscope.accelerators.weight_stationary.bus import Bus
+from fiberscope.accelerators.weight_stationary.configuration import WeightStationaryConfiguration
+from fiberscope.accelerators.weight_stationary.output_buffer import OutputBuffer
+from fiberscope.accelerators.weight_stationary.passes import Pass, passes
+from fiberscope.accelerators.weight_stationary.pe import ProcessingElement
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.names import numbered
+from fiberscope.workloads.canonical import CsrArray
 
 __all__ = ["WeightStationary", "bus_beats"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from accelerators.weight_stationary.protocols import SUM
-from sim.channel import Channel
-from sim.component import Component, Input, Signal
+from fiberscope.accelerators.weight_stationary.protocols import SUM
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Signal
 
 __all__ = ["OutputBuffer"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from accelerators.weight_stationary.configuration import WeightStationaryConfiguration
-from workloads.canonical import CsrArray
+from fiberscope.accelerators.weight_stationary.configuration import WeightStationaryConfiguration
+from fiberscope.workloads.canonical import CsrArray
 
 __all__ = ["Pass", "passes"]
 

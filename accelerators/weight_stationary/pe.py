@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accelerators.weight_stationary.beats import Beat
-from accelerators.weight_stationary.configuration import WeightStationaryConfiguration
-from accelerators.weight_stationary.protocols import BEAT, END, SUM
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.accelerators.weight_stationary.beats import Beat
+from fiberscope.accelerators.weight_stationary.configuration import WeightStationaryConfiguration
+from fiberscope.accelerators.weight_stationary.protocols import BEAT, END, SUM
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 __all__ = ["ProcessingElement"]
 

@@ -1,6 +1,6 @@
 """What the parts of the array say to one another."""
 
-from sim.protocol import Protocol
+from fiberscope.sim.protocol import Protocol
 
 __all__ = ["BEAT", "END", "SUM", "WORDS"]
 

@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 from scipy.special import bdtrc
 
-from converters.sage.configuration import SageParameters
-from converters.sage.kernels import Problem
+from fiberscope.converters.sage.configuration import SageParameters
+from fiberscope.converters.sage.kernels import Problem
 
 __all__ = ["Compute", "compute"]
 

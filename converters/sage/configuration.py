@@ -9,8 +9,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from accelerators.configuration import BytesPerSecond, Configuration, Hertz, layers, validated
-from workloads.formats import FORMATS, Format, Rlc, check_width
+from fiberscope.accelerators.configuration import BytesPerSecond, Configuration, Hertz, layers, validated
+from fiberscope.workloads.formats import FORMATS, Format, Rlc, check_width
 
 __all__ = ["CONFIGURATION", "SageParameters", "sage_parameters"]
 

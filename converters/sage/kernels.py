@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from converters.sage.statistics import Statistics
-from workloads.errors import WorkloadError, nearest
+from fiberscope.converters.sage.statistics import Statistics
+from fiberscope.workloads.errors import WorkloadError, nearest
 
 __all__ = ["KERNELS", "Problem", "problem"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from converters.sage.statistics import Statistics
-from workloads import cache, file_of, load_tensor, registry
-from workloads.errors import WorkloadError, nearest
+from fiberscope.converters.sage.statistics import Statistics
+from fiberscope.workloads import cache, file_of, load_tensor, registry
+from fiberscope.workloads.errors import WorkloadError, nearest
 
 __all__ = ["operand"]
 

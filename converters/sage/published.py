@@ -8,8 +8,8 @@ from importlib import resources
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from converters.sage.search import Choice
-from converters.sage.statistics import Statistics
+from fiberscope.converters.sage.search import Choice
+from fiberscope.converters.sage.statistics import Statistics
 
 __all__ = ["Pick", "Row", "rows"]
 
@@ -57,5 +57,7 @@ class Row(_Data):
 @cache
 def rows() -> tuple[Row, ...]:
     """All rows of the table."""
-    text = resources.files("converters.sage").joinpath("published.yaml").read_text(encoding="utf-8")
+    text = (
+        resources.files("fiberscope.converters.sage").joinpath("published.yaml").read_text(encoding="utf-8")
+    )
     return tuple(Row.model_validate(row) for row in yaml.safe_load(text))

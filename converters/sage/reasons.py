@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from converters.sage.search import Choice, Prediction
+from fiberscope.converters.sage.search import Choice, Prediction
 
 __all__ = ["Reason", "reasons"]
 

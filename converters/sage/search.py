@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 
-from converters.cost import conversion_cost
-from converters.sage.compute import Compute, compute
-from converters.sage.configuration import SageParameters
-from converters.sage.kernels import Problem
-from converters.sage.statistics import Statistics
-from workloads.errors import WorkloadError
+from fiberscope.converters.cost import conversion_cost
+from fiberscope.converters.sage.compute import Compute, compute
+from fiberscope.converters.sage.configuration import SageParameters
+from fiberscope.converters.sage.kernels import Problem
+from fiberscope.converters.sage.statistics import Statistics
+from fiberscope.workloads.errors import WorkloadError
 
 __all__ = ["Choice", "Prediction", "all_choices", "rank"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from workloads.errors import WorkloadError
-from workloads.formats import Format
-from workloads.tensor import SparseTensor
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.formats import Format
+from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["Statistics"]
 

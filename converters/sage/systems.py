@@ -11,10 +11,10 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from converters.sage.configuration import SageParameters
-from converters.sage.kernels import Problem
-from converters.sage.search import Choice, Prediction, rank
-from workloads.errors import WorkloadError, nearest
+from fiberscope.converters.sage.configuration import SageParameters
+from fiberscope.converters.sage.kernels import Problem
+from fiberscope.converters.sage.search import Choice, Prediction, rank
+from fiberscope.workloads.errors import WorkloadError, nearest
 
 __all__ = ["OURS", "System", "best_of", "system_called", "systems"]
 
@@ -64,7 +64,7 @@ def _choices(allowed: _Allowed) -> Iterator[Choice]:
 @cache
 def systems() -> dict[str, System]:
     """All classes by name."""
-    text = resources.files("converters.sage").joinpath("systems.yaml").read_text(encoding="utf-8")
+    text = resources.files("fiberscope.converters.sage").joinpath("systems.yaml").read_text(encoding="utf-8")
     return {name: System(name=name, **row) for name, row in yaml.safe_load(text).items()}
 
 

@@ -13,21 +13,22 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from accelerators.composition import Composition, CompositionParameters, count
-from accelerators.configuration import Bytes, Configuration, ConfigurationError
-from accelerators.machine import EVENT, Accelerator
-from hw.arithmetic import Accumulator, PairMultiplier
-from hw.fibers.memory_stream import DONE, JOB, MemoryStream
-from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
-from hw.level import Level
-from hw.memory import READ, WRITE
-from hw.scanner import LevelScanner
-from hw.stream import DATA, STREAM
-from sim import Component, Input, Output
-from sim.names import numbered
+from fiberscope.accelerators.composition import Composition, CompositionParameters, count
+from fiberscope.accelerators.configuration import Bytes, Configuration, ConfigurationError
+from fiberscope.accelerators.layout import Layout, Role
+from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.hw.fibers.arithmetic import Accumulator, PairMultiplier
+from fiberscope.hw.fibers.memory_stream import DONE, JOB, MemoryStream
+from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT, WRITE
+from fiberscope.hw.fibers.scanner import LevelScanner
+from fiberscope.hw.stream import DATA, STREAM
+from fiberscope.sim import Component, Input, Output
+from fiberscope.sim.names import numbered
 
 STREAMS = (("a", READ, 0), ("b", READ, 1), ("z", WRITE, 2))  # name, operation and number of the tensor
-LANE_BYTES = 1 << 36  # of addresses: each lane's rows of A and Z lie by themselves
+LANE_BYTES = 1 << 32  # of addresses: each lane's rows of A and Z lie by themselves
 
 
 class Lane(Configuration):
@@ -114,8 +115,7 @@ class Control(Component):
         return True
 
     def _finish(self):
-        done = self.begun > self.finished and self.summed == len(self.columns)
-        if not (done and self.z_jobs.can_push()):
+        if not (self.begun > self.finished and self.summed == len(self.columns) and self.z_jobs.can_push()):
             return False
         self.z_jobs.push(0, self.machine.bytes(len(self.product[self.rows[self.finished]])), 0, 0.0)
         self.finished += 1
@@ -139,13 +139,12 @@ class InnerProduct(Composition[InnerProductParameters]):
         if self.bytes(b.nnz) > parameters.lane.buffer:
             raise ConfigurationError(f"lane.buffer should hold B, which has {self.bytes(b.nnz)} bytes")
         self.product: list[dict[int, float]] = [{} for _ in range(a.shape[0])]
-        sides = {"a": self.a, "b": self.b}
-        self.levels = {side: Level(of.indptr, of.indices, of.data) for side, of in sides.items()}
+        self.levels = {side: Level(of.indptr, of.indices, of.data) for side, of in (("a", a), ("b", self.b))}
         blocks = np.array_split(np.arange(a.shape[0]), parameters.lane.count)
         self.names = numbered("lane", parameters.lane.count)
         self.lanes = [self._add_lane(*lane) for lane in zip(self.names, blocks, strict=True)]
-        users = [user for stream in STREAMS for user in self._add_streams(*stream)]
-        self.add_memory(users, parameters.lane.line)
+        self.streams: list[tuple[int, int, int, Component]] = []
+        self.add_memory([user for one in STREAMS for user in self._add_streams(*one)], parameters.lane.line)
         self.build()
 
     def bytes(self, elements):
@@ -176,9 +175,9 @@ class InnerProduct(Composition[InnerProductParameters]):
         lane, connect = self.parameters.lane, self.kernel.connect
         sizes = {"line_bytes": lane.line, "lines": lane.lines, "most_jobs": lane.rows}
         for i, (control, *_) in enumerate(self.lanes):
-            start, port = 0 if name == "b" else i * LANE_BYTES, tensor * lane.count + i
-            lane_stream = f"{self.names[i]}.stream_{name}"
-            stream = self.add(MemoryStream, lane_stream, operation, tensor, start, port, **sizes)
+            place, port = (operation, tensor, 0 if name == "b" else i * LANE_BYTES), tensor * lane.count + i
+            stream = self.add(MemoryStream, f"{self.names[i]}.stream_{name}", *place, port, **sizes)
+            self.streams += [(*place, stream)] if name != "b" else []
             connect(control, f"{name}_jobs", stream, "jobs", capacity=lane.rows)
             connect(stream, "done", control, f"{name}_done", capacity=lane.rows)
             yield stream, "requests", "replies" if operation == READ else ""
@@ -192,6 +191,10 @@ class InnerProduct(Composition[InnerProductParameters]):
     def operations(self):
         names = {1: "intersect", 2: "multiply", 3: "add"}  # counters, by the places of a lane's parts
         return {name: count(name, *(lane[i] for lane in self.lanes)) for i, name in names.items()}
+
+    def layouts(self):
+        b = Layout.whole(1 << TENSOR_SHIFT, self.bytes(self.b.nnz), Role.OPERAND)
+        return [b, *(Layout.stream(place, LANE_BYTES, stream.bytes) for *place, stream in self.streams)]
 
     def traffic_minimum_bytes(self):
         return self.bytes(self.a.nnz + self.b.nnz + sum(map(len, self.product)))

@@ -2,8 +2,8 @@
 
 cimport cython
 
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long DATA, STOP, PERIOD, NO_MERGE
 

@@ -4,10 +4,10 @@ It has the ports, the arguments and the counter ``merged_elements`` of the merge
 takes the ends of its ways all at once, when every way shows one.
 """
 
-from hw.merge import MERGE_TASK
-from hw.stream import DATA, STOP, STREAM
-from sim.channel import Channel
-from sim.component import Component, Input, Output
+from fiberscope.hw.fibers.merge import MERGE_TASK
+from fiberscope.hw.stream import DATA, STOP, STREAM
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output
 
 PERIOD = 2  # cycles an element
 NO_MERGE = -1

@@ -42,7 +42,7 @@ def ablate(
       fiberscope ablate gamma wiki-Vote
       fiberscope ablate gamma wiki-Vote --set reorder=affinity
     """
-    from accelerators.configuration import parse_settings
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.parts import parse_parts
     from fiberscope.study import ablate as study
 

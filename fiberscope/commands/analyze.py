@@ -45,10 +45,10 @@ def analyze(
       fiberscope analyze arch.yaml problem.yaml mapping.yaml --json out.json
       fiberscope analyze dot_product --set mode=timeloop
     """
-    from accelerators.configuration import parse_settings
-    from fiberscope.analytic.api import analyzed
-    from fiberscope.analytic.show import steps, tables
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.output import lay
+    from fiberscope.models.analytic.api import analyzed
+    from fiberscope.models.analytic.show import steps, tables
 
     check_outputs({"the report": json}, {f"the input {path}": path for path in inputs})
     entries = {key: entry.value for key, entry in parse_settings(settings or []).items()}

@@ -39,7 +39,7 @@ def check(
       fiberscope check gamma wiki-Vote
       fiberscope check outerspace uniform:rows=300,cols=300,nonzeros=3000
     """
-    from accelerators.configuration import parse_settings
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.progress import watched
     from fiberscope.study.check import check as checked
 

@@ -17,7 +17,7 @@ from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json, 
 from fiberscope.report.table import Table, percent, replace_between
 
 if TYPE_CHECKING:
-    from accelerators.machine import Accelerator as Kind
+    from fiberscope.accelerators.machine import Accelerator as Kind
     from fiberscope.study.compare import Run
 
 __all__ = ["compare", "tables"]
@@ -64,7 +64,7 @@ def compare(
       fiberscope compare sam 12 14
       fiberscope compare tiles wiki-Vote
     """
-    from accelerators.configuration import parse_settings
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.parts import parse_parts
 
     marker = f"compare {accelerator}"
@@ -91,7 +91,7 @@ def _machine(
     accelerator: str, matrices: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[object, list[Table]]:
     """A machine, as data and as tables."""
-    import accelerators
+    from fiberscope import accelerators
     from fiberscope.study.speedups import has_designs
 
     kind = accelerators.find(accelerator)
@@ -100,8 +100,8 @@ def _machine(
 
 def _sage(_name: str, workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """SAGE beside what the paper's picks and gains."""
-    from converters.sage.configuration import sage_parameters
     from fiberscope.commands.sage_tables import sage_tables
+    from fiberscope.converters.sage.configuration import sage_parameters
     from fiberscope.study import sage as study
 
     if options["parts"]:
@@ -127,7 +127,7 @@ def _sparseloop(
 def _sam(_name: str, figures: Sequence[str], _options: Mapping[str, Any]) -> tuple[list[Any], list[Table]]:
     """The figures of the SAM paper, whose machines are graphs."""
     from fiberscope.commands.experiment_tables import experiment_tables
-    from fiberscope.graph.experiments import experiments
+    from fiberscope.models.graphs.experiments import experiments
 
     runs, claims = experiments(figures, tell)
     rows = [asdict(run) for run in runs] + [asdict(claim) for claim in claims]
@@ -148,12 +148,12 @@ def _tiles(_name: str, matrices: Sequence[str], _options: Mapping[str, Any]) -> 
 
 def _mint(_name: str, cases: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """The variants of MINT in gates, beside their published areas."""
-    from accelerators.configuration import load
-    from converters.mint import MINT
+    from fiberscope.accelerators.configuration import load
     from fiberscope.commands.mint_tables import mint_tables
+    from fiberscope.converters.mint import MINT
+    from fiberscope.hw.rtl.tools.area import require, version
+    from fiberscope.hw.rtl.tools.simulator import HdlError
     from fiberscope.rtl.choice import known, one_line
-    from hw.rtl.tools.area import require, version
-    from hw.rtl.tools.simulator import HdlError
 
     if cases or options["parts"]:
         raise InputError("mint has no matrices and no parts: it counts gates; write fiberscope compare mint")

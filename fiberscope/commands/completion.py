@@ -20,14 +20,14 @@ __all__ = [
 
 def complete_accelerator(incomplete: str) -> list[str]:
     """Names of accelerators."""
-    import accelerators
+    from fiberscope import accelerators
 
     return _beginning(incomplete, accelerators.names())
 
 
 def complete_matrix(incomplete: str) -> list[str]:
     """Names of known matrices; of files the shell knows by itself."""
-    import workloads
+    from fiberscope import workloads
 
     return _beginning(incomplete, (entry.name for entry in workloads.entries() if entry.is_matrix))
 
@@ -53,8 +53,8 @@ def _beginning(incomplete: str, words: Iterable[str]) -> list[str]:
 
 def _shipped(context: typer.Context) -> dict[str, str]:
     """Parameters and their values as words of a command line; none where no accelerator is named."""
-    import accelerators
-    from accelerators.configuration import parameters, written
+    from fiberscope import accelerators
+    from fiberscope.accelerators.configuration import parameters, written
 
     # Behind an option that has no value yet, the words are not taken apart.
     name = context.params.get("accelerator") or context.params.get("name") or next(iter(context.args), "")

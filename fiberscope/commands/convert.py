@@ -21,7 +21,15 @@ from fiberscope.commands.recorded import (
     VcdWindow,
     states_recorded,
 )
-from fiberscope.commands.sim import CycleLimit, Energy, Histograms, MemoryTrace, checked_outputs, ended
+from fiberscope.commands.sim import (
+    Checked,
+    CycleLimit,
+    Energy,
+    Histograms,
+    MemoryTrace,
+    checked_outputs,
+    ended,
+)
 from fiberscope.commands.waveform_size import sized
 
 __all__ = ["convert"]
@@ -52,6 +60,7 @@ def convert(
     memory_trace: MemoryTrace = None,
     exact: Exact = False,
     histograms: Histograms = False,
+    checked: Checked = False,
     cycle_limit: CycleLimit = None,
     energy: Energy = False,
     quiet: Quiet = False,
@@ -63,17 +72,17 @@ def convert(
       fiberscope convert csr csc wiki-Vote
       fiberscope convert csr bsr4 uniform:rows=100,cols=100,nonzeros=500 --bits 16 --json out.json
     """
-    from accelerators.configuration import parse_settings
-    from converters.mint import MINT
-    from converters.recipes import recipe
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.api import simulate
     from fiberscope.commands.progress import watched
+    from fiberscope.converters.mint import MINT
+    from fiberscope.converters.recipes import recipe
 
     recipe(source, target)  # refused before anything is read
     waveform, states = checked_outputs(context), states_recorded(context)
     wanted = {"problem.source": source.lower(), "problem.target": target.lower(), "problem.bits": bits}
     asked = partial(simulate, MINT, matrix, config=config, exact=exact, histograms=histograms)
-    run = partial(asked, memory_trace=memory_trace, cycle_limit=cycle_limit)
+    run = partial(asked, memory_trace=memory_trace, cycle_limit=cycle_limit, checked=checked)
     given = {**parse_settings(settings or []), **wanted}
     with delivering(json, quiet, vcd, states) as deliver, watched(quiet) as tell:
         report = run(settings=given, waveform=waveform, timeline=states, progress=sized(tell, waveform))

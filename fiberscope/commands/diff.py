@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from fiberscope.report.difference import Change, Difference, Setting
     from fiberscope.report.document import Report
 
-__all__ = ["diff"]
+__all__ = ["diff", "show_difference"]
 
-MOST_CHANGES = 20
+MOST_CHANGES = MOST_MADE_OF = 20
 LEAST_EFFECT = 0.001
 
 _Before = Annotated[Path, typer.Argument(metavar="BEFORE", help="A report written with --json.")]
@@ -32,7 +32,7 @@ _Json = Annotated[
 
 
 def diff(before: _Before, after: _After, json: _Json = None) -> None:
-    """Say what changed between two runs, the largest effects first.
+    """Say what differs between two runs: sources, operands, environment, settings, then the largest effects.
 
     \b
     Examples:
@@ -48,13 +48,16 @@ def diff(before: _Before, after: _After, json: _Json = None) -> None:
     if json is not None:
         write_text(json, difference.to_json())
     if json != STANDARD_OUTPUT:
-        _show(difference, *reports)
+        show_difference(difference, *reports)
 
 
-def _show(difference: Difference, before: Report, after: Report) -> None:
+def show_difference(difference: Difference, before: Report, after: Report) -> None:
+    """Print what differs between two reports."""
+    if difference.provenance:
+        lay(_settings("What it was made of", difference.provenance, MOST_MADE_OF), "")
     lay(_headline(before, after))
     if difference.settings:
-        lay("", _settings(difference))
+        lay("", _settings("What was given", difference.settings, len(difference.settings)))
     if difference.changes:
         lay("", _changes(difference))
     if not difference.settings and not difference.changes:
@@ -74,10 +77,13 @@ def _headline(before: Report, after: Report) -> Text:
     return text
 
 
-def _settings(difference: Difference) -> RichTable:
-    table = ruled("What was given", "before", "after", numbers=["before", "after"])
-    for setting in difference.settings:
+def _settings(title: str, settings: Sequence[Setting], most: int) -> RichTable:
+    table = ruled(title, "before", "after", numbers=["before", "after"])
+    for setting in settings[:most]:
         table.add_row(setting.name, *_given(setting))
+    if len(settings) > most:
+        table.caption = f"and {len(settings) - most} more; --json FILE has them all"
+        table.caption_justify = "left"
     return table
 
 

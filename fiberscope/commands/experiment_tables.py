@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fiberscope.report.table import Table
 
 if TYPE_CHECKING:
-    from fiberscope.graph.experiments import Claim, Measured
+    from fiberscope.models.graphs.experiments import Claim, Measured
 
 __all__ = ["experiment_tables"]
 

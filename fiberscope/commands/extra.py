@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Final
 
-from fiberscope.errors import InputError
+__all__ = ["advice", "missing"]
 
-__all__ = ["sweeping"]
+EXTRAS: Final = {
+    "cocotb": "rtl",
+    "cocotb_tools": "rtl",
+    "dask": "sweep",
+    "dask_jobqueue": "sweep",
+    "distributed": "sweep",
+    "duckdb": "sweep",
+    "matplotlib": "plots",
+    "optuna": "search",
+    "pandas": "sweep",
+    "perfetto": "perfetto",
+    "pyarrow": "sweep",
+    "pyosys": "area",
+    "pyrtl": "rtl",
+}  # by library
 
-LIBRARIES = ("dask", "dask_jobqueue", "distributed", "duckdb", "optuna", "pandas", "pyarrow")
+
+def advice(error: ModuleNotFoundError) -> str | None:
+    """What to install of what was not found; None where it is in no extra."""
+    library = (error.name or "").partition(".")[0]
+    return missing(library) if library in EXTRAS else None
 
 
-@contextmanager
-def sweeping() -> Iterator[None]:
-    """Make a line of what the extra ``sweep`` would have brought.
-
-    Raises:
-        InputError: within it a library of the extra was not found.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        if library not in LIBRARIES:
-            raise
-        raise InputError(
-            f"{library} is not installed, which sweeps need: pip install 'fiberscope[sweep]'"
-        ) from error
+def missing(library: str) -> str:
+    """That it is not installed, and how to install the extra that has it."""
+    return f"{library} is not installed: pip install 'fiberscope[{EXTRAS[library]}]'"

@@ -15,8 +15,8 @@ from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
 from fiberscope.report.table import Table, percent
 
 if TYPE_CHECKING:
-    from workloads import NamedTensor
-    from workloads.formats import Format
+    from fiberscope.workloads import NamedTensor
+    from fiberscope.workloads.formats import Format
 
 __all__ = ["formats"]
 
@@ -48,8 +48,8 @@ def formats(
       fiberscope formats my_tensor.tns --bits 16 --json -
       fiberscope formats wiki-Vote --format csr --format bsr4 --format rlc5-value
     """
-    from workloads import file_of, load_tensor
-    from workloads.formats import check_width, format_called
+    from fiberscope.workloads import file_of, load_tensor
+    from fiberscope.workloads.formats import check_width, format_called
 
     check_width(bits)
     forms = [format_called(name) for name in chosen or ()]
@@ -65,7 +65,7 @@ def formats(
 
 
 def _all_that_hold(found: NamedTensor) -> list[Format]:
-    from workloads.formats import FORMATS
+    from fiberscope.workloads.formats import FORMATS
 
     return [form for form in FORMATS.values() if form.holds(found.tensor.shape)]
 

@@ -22,6 +22,7 @@ from fiberscope.commands.graph_source import (
     tensors_by_name,
 )
 from fiberscope.commands.graph_verilog import export, rtl
+from fiberscope.commands.group import Group
 from fiberscope.commands.options import Config, Exact, Json, Quiet, Settings
 from fiberscope.commands.recorded import (
     Perfetto,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["graph"]
 
-graph = typer.Typer(rich_markup_mode=None)
+graph = Group()
 
 _File = Annotated[Path, typer.Argument(metavar="FILE.gv", help="The graph, as SAM's compiler writes them.")]
 _Streams = Annotated[bool, typer.Option("--streams", help="Show the tokens of every stream too.")]
@@ -105,9 +106,9 @@ def run(
       fiberscope graph run examples/graphs/fig11_locate.gv B=a.mtx C=ones:shape=40x10 D=ones --vcd out.vcd
       fiberscope graph run "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:d" B=wiki-Vote c=ones
     """
-    from accelerators.configuration import parse_settings
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.progress import watched
-    from fiberscope.graph.execution import run as run_graph
+    from fiberscope.models.graphs.execution import run as run_graph
 
     given, waveform, states = tensors_by_name(tensors), recorded(context), states_recorded(context)
     _check_files(context, given)
@@ -131,11 +132,11 @@ def check(file: _File) -> None:
     Examples:
       fiberscope graph check examples/graphs/fig12_ikj.gv
     """
-    from fiberscope.graph.check import check as check_graph
-    from fiberscope.graph.check import operands_of
-    from fiberscope.graph.expression import Unreadable, expressions_of
-    from fiberscope.graph.read import read_gv
-    from fiberscope.graph.splits import told
+    from fiberscope.models.graphs.check import check as check_graph
+    from fiberscope.models.graphs.check import operands_of
+    from fiberscope.models.graphs.expression import Unreadable, expressions_of
+    from fiberscope.models.graphs.read import read_gv
+    from fiberscope.models.graphs.splits import told
 
     read = read_gv(file)
     check_graph(read)
@@ -159,7 +160,7 @@ def draw(source: Source, formats: Formats = None, order: Order = "", output: _Ou
       fiberscope graph draw examples/graphs/fig12_ikj.gv -o ikj.svg
       fiberscope graph draw "x(i) = b(i) + c(i)" --format "x:s,b:s,c:s" -o sum.svg
     """
-    from fiberscope.graph.draw import svg_text
+    from fiberscope.models.graphs.draw import svg_text
     from fiberscope.report.files import write_text
 
     name, made = named_graph(source, formats, order)
@@ -185,10 +186,10 @@ def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) ->
     Examples:
       fiberscope graph optimise examples/graphs/fig11_coiterate.gv --optimise locate -o located.gv
     """
-    from fiberscope.graph.check import check as check_graph
-    from fiberscope.graph.read import read_gv
-    from fiberscope.graph.rewrites import rewrites_named, rewritten
-    from fiberscope.graph.write import write_gv
+    from fiberscope.models.graphs.check import check as check_graph
+    from fiberscope.models.graphs.read import read_gv
+    from fiberscope.models.graphs.rewrites import rewrites_named, rewritten
+    from fiberscope.models.graphs.write import write_gv
 
     names, path = rewrites_named(rewrites), output or Path(f"{file.stem}_optimised.gv")
     check_outputs({"the graph rewritten": path}, {"the graph": file})
@@ -216,9 +217,9 @@ def cost(
       fiberscope graph cost examples/graphs/fig12_ikj.gv B=wiki-Vote C=wiki-Vote --streams
     """
     from fiberscope.commands.output import show
-    from fiberscope.graph.cost import estimated
-    from fiberscope.graph.cost.line import cost_line, cost_table
-    from fiberscope.graph.execution import prepare
+    from fiberscope.models.graphs.cost import estimated
+    from fiberscope.models.graphs.cost.line import cost_line, cost_table
+    from fiberscope.models.graphs.execution import prepare
 
     given = tensors_by_name(tensors)
     ready = prepare(graph_of(source, formats, order, given), given, exact=exact)
@@ -229,7 +230,7 @@ def cost(
 
 def _show_streams(report: Report | None) -> None:
     from fiberscope.commands.output import show
-    from fiberscope.graph.streams import streams_table
+    from fiberscope.models.graphs.streams import streams_table
 
     show([streams_table(report)] if report else [], markdown=False)
 
@@ -248,8 +249,8 @@ def _check_files(context: typer.Context, given: dict[str, str]) -> None:
 
 def _files(given: dict[str, str]) -> dict[str, Path | None]:
     """The files of the operands, which no output may overwrite, by what they are called in a message."""
-    from fiberscope.graph.published import is_published
-    from workloads import file_of
+    from fiberscope.models.graphs.published import is_published
+    from fiberscope.workloads import file_of
 
     return {
         f"the tensor {name}": None if is_published(text) or text == "ones" else file_of(text)

@@ -13,7 +13,7 @@ from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 if TYPE_CHECKING:
-    from fiberscope.graph.compiler.compile import Compiled
+    from fiberscope.models.graphs.compiler.compile import Compiled
 
 __all__ = ["compile_", "gallery"]
 
@@ -73,7 +73,7 @@ def compile_(
       fiberscope graph compile "X(i,j) = B(i,k) * C(k,j)" --format "X:ss,B:ss,C:ss" --order i,k,j -o ikj.gv
       fiberscope graph compile "x(i) = b(i) - C(i,j) * d(j)" --format "x:s,b:s,C:ss,d:s" --show cin
     """
-    from fiberscope.graph.write import write_gv
+    from fiberscope.models.graphs.write import write_gv
 
     check_outputs({"the graph": output, "the file of --json": json}, {})
     given = tensors_by_name(tensors)
@@ -99,7 +99,7 @@ def compile_(
 
 
 def _summary(made: Compiled, shown: list[_Shown], output: Path | None) -> list[str]:
-    from fiberscope.graph.splits import told
+    from fiberscope.models.graphs.splits import told
 
     lines: list[str] = []
     if _Shown.CIN in shown:
@@ -124,6 +124,6 @@ def gallery(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of th
     Examples:
       fiberscope graph gallery docs
     """
-    from fiberscope.graph.gallery import write_gallery
+    from fiberscope.models.graphs.gallery import write_gallery
 
     print("\n".join(f"Written: {path}" for path in write_gallery(folder)))

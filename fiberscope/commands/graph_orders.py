@@ -36,7 +36,7 @@ def orders(
       fiberscope graph orders "x(i) = B(i,j) * c(j)" --format x:s,B:ss,c:s B=wiki-Vote c=ones
     """
     from fiberscope.commands.output import show
-    from fiberscope.graph.compiler.choice import candidates_of_text, candidates_table
+    from fiberscope.models.graphs.compiler.choice import candidates_of_text, candidates_table
 
     found = candidates_of_text(expression, formats or [], tensors_by_name(tensors), exact=exact)
     show([candidates_table(found)], markdown=False)
@@ -50,10 +50,10 @@ def cascade(specification: _Specification, settings: Settings = None, output: _O
     Examples:
       fiberscope graph cascade gamma -o gamma.gv
     """
-    from accelerators.configuration import parse_settings
-    from fiberscope.graph.compiler.cascades import graph_of_cascade
-    from fiberscope.graph.write import write_gv
-    from fiberscope.teaal.api import specified
+    from fiberscope.accelerators.configuration import parse_settings
+    from fiberscope.models.graphs.compiler.cascades import graph_of_cascade
+    from fiberscope.models.graphs.write import write_gv
+    from fiberscope.models.trace.api import specified
 
     path = output or Path(f"{Path(specification).stem}.gv")
     check_outputs({"the graph": path}, {})

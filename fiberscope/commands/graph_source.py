@@ -12,8 +12,8 @@ import typer
 from fiberscope.errors import InputError
 
 if TYPE_CHECKING:
-    from fiberscope.graph.compiler.compile import Compiled
-    from fiberscope.graph.netlist import Graph
+    from fiberscope.models.graphs.compiler.compile import Compiled
+    from fiberscope.models.graphs.netlist import Graph
 
 __all__ = [
     "AUTO",
@@ -85,8 +85,8 @@ def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str
     Raises:
         InputError: as of ``graph_of``, or it cannot be read.
     """
-    from fiberscope.graph.netlist import Graph
-    from fiberscope.graph.read import read_gv
+    from fiberscope.models.graphs.netlist import Graph
+    from fiberscope.models.graphs.read import read_gv
 
     made, file = graph_of(source, formats, order), file_of_graph(source)
     return "graph" if file is None else file.stem, made if isinstance(made, Graph) else read_gv(made)
@@ -108,8 +108,8 @@ def chosen(
         return formats, order
     if not given:
         raise InputError("--order auto goes by statistics of the tensors; give them, as in B=wiki-Vote")
-    from fiberscope.graph.compiler.choice import candidates_of_text
-    from fiberscope.graph.compiler.schedule import parse_splits
+    from fiberscope.models.graphs.compiler.choice import candidates_of_text
+    from fiberscope.models.graphs.compiler.schedule import parse_splits
 
     splits = parse_splits(split) if split else {}
     best = candidates_of_text(expression, formats or [], given, splits)[0]
@@ -132,8 +132,8 @@ def compiled(
     Raises:
         InputError: something of it cannot be.
     """
-    from fiberscope.graph.compiler.compile import compile_expression
-    from fiberscope.graph.compiler.schedule import parse_variables
+    from fiberscope.models.graphs.compiler.compile import compile_expression
+    from fiberscope.models.graphs.compiler.schedule import parse_variables
 
     return compile_expression(
         expression,

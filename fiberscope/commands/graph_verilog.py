@@ -10,8 +10,8 @@ import typer
 
 from fiberscope.commands.graph_source import Formats, Order, Source, Tensors, named_graph, tensors_by_name
 from fiberscope.commands.options import Config, Exact, Settings
-from fiberscope.errors import MACHINE_WRONG, InputError
-from fiberscope.rtl.options import Folder, Simulator
+from fiberscope.errors import MACHINE_WRONG
+from fiberscope.rtl.options import Folder, HdlSimulator
 
 __all__ = ["export", "rtl"]
 
@@ -44,9 +44,9 @@ def export(
     Examples:
       fiberscope graph export examples/graphs/spmv.gv B=sam-random:shape=12x9,sparsity=0.6 c=ones -o build/
     """
-    from accelerators.configuration import parse_settings
-    from fiberscope.graph.execution import configured, prepare
-    from fiberscope.graph.verilog import machine_of, module_name, verilog_of, write_verilog
+    from fiberscope.accelerators.configuration import parse_settings
+    from fiberscope.models.graphs.execution import configured, prepare
+    from fiberscope.models.graphs.verilog import machine_of, module_name, verilog_of, write_verilog
     from fiberscope.report.files import make_folder
 
     parameters = configured(parse_settings(settings or []), config)
@@ -66,7 +66,7 @@ def rtl(
     settings: Settings = None,
     value_bits: _ValueBits = 32,
     points: _Points = 64,
-    simulator: Simulator = "icarus",
+    simulator: HdlSimulator = "icarus",
     area: _Area = True,
     output: Folder = Path("build/graph"),
 ) -> int:
@@ -80,15 +80,15 @@ def rtl(
     Examples:
       fiberscope graph rtl "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:s" --no-area
     """
-    from accelerators.configuration import parse_settings
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.output import show
     from fiberscope.rtl.choice import in_one_line, known
 
     name, graph = named_graph(source, formats, order)
     known()
-    from fiberscope.graph.cosim import area_table, cosimulated
-    from fiberscope.graph.drawn import drawn
-    from hw.rtl.tools.simulator import FailedBenchError, HdlError
+    from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
+    from fiberscope.models.graphs.cosim import area_table, cosimulated
+    from fiberscope.models.graphs.drawn import drawn
 
     given = tensors_by_name(tensors) or drawn(graph)
     asked, sizes = parse_settings(settings or []), {"value_bits": value_bits, "points": points}
@@ -99,7 +99,7 @@ def rtl(
         print(failed, file=sys.stderr)
         return MACHINE_WRONG
     except HdlError as error:
-        raise in_one_line(InputError(str(error))) from error
+        raise in_one_line(error, output) from error
     for path in done.files:
         print(f"Written: {path}")
     print(f"{done.tokens:,} tokens in {done.cycles:,} cycles, in {simulator} as in the event simulation")

@@ -17,8 +17,8 @@ from fiberscope.report.table import ruled
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from accelerators.machine import Accelerator
-    from workloads import Entry
+    from fiberscope.accelerators.machine import Accelerator
+    from fiberscope.workloads import Entry
 
 __all__ = ["info"]
 
@@ -73,8 +73,8 @@ def info(
 
 
 def _draw(name: str, output: Path | None, settings: list[str]) -> None:
-    import accelerators
-    from accelerators.configuration import parse_settings
+    from fiberscope import accelerators
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.drawing.machine import drawn
 
     output = output or Path(f"{accelerators.find(name).name}.svg")
@@ -88,9 +88,8 @@ def _draw(name: str, output: Path | None, settings: list[str]) -> None:
 
 
 def _described(name: str, parameter: str | None) -> _Machine | _Matrix:
-    import accelerators
-    import workloads
-    from workloads.errors import nearest
+    from fiberscope import accelerators, workloads
+    from fiberscope.workloads.errors import nearest
 
     machines = accelerators.names()
     if name in machines or name.endswith(".py"):
@@ -109,9 +108,9 @@ class _Machine:
     """An accelerator as its file of parameters describes it; of one parameter or section if that is given."""
 
     def __init__(self, machine: Accelerator[Any], key: str | None) -> None:
-        from accelerators.configuration import header, parameters
-        from accelerators.ranges import ranges
-        from workloads.errors import nearest
+        from fiberscope.accelerators.configuration import header, parameters
+        from fiberscope.accelerators.ranges import ranges
+        from fiberscope.workloads.errors import nearest
 
         self._machine, self._header = machine, header(machine.shipped)
         self._ranges = ranges(machine.configuration)
@@ -146,7 +145,7 @@ class _Machine:
         """One parameter with what its sources are below it; several as a table below that."""
         from rich.text import Text
 
-        from accelerators.configuration import written
+        from fiberscope.accelerators.configuration import written
 
         sources = Text("\n".join(self._header))
         if self._single:

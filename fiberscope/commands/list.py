@@ -12,7 +12,7 @@ from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json
 from fiberscope.report.table import ruled
 
 if TYPE_CHECKING:
-    from workloads import Entry
+    from fiberscope.workloads import Entry
 
 __all__ = ["list_"]
 
@@ -27,8 +27,7 @@ def list_(json: _Json = None) -> None:
       fiberscope list
       fiberscope list --json -
     """
-    import accelerators
-    import workloads
+    from fiberscope import accelerators, workloads
 
     machines = {name: accelerators.find(name).summary for name in accelerators.names()}
     matrices = [entry for entry in workloads.entries() if entry.is_matrix]

@@ -13,9 +13,9 @@ from fiberscope.commands.options import Json, Quiet
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
 if TYPE_CHECKING:
-    from fiberscope.analytic.mapper.api import Best
-    from fiberscope.analytic.mapper.search import Found
     from fiberscope.api import Progress
+    from fiberscope.models.analytic.mapper.api import Best
+    from fiberscope.models.analytic.mapper.search import Found
 
 __all__ = ["search_mapping"]
 
@@ -72,10 +72,10 @@ def search_mapping(
       fiberscope map arch.yaml problem.yaml --metric delay --metric energy
       fiberscope map matmul --search exhaustive --metric energy
     """
-    from accelerators.configuration import parse_settings
-    from fiberscope.analytic.mapper.api import find
-    from fiberscope.analytic.mapper.search import Limits
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.progress import watched
+    from fiberscope.models.analytic.mapper.api import find
+    from fiberscope.models.analytic.mapper.search import Limits
 
     check_outputs({"the report": json, "the mapping": output}, {f"the input {one}": one for one in inputs})
     options: dict[str, Any] = {

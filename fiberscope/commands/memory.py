@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.commands.group import Group
 from fiberscope.commands.options import Accelerator, Config, Settings
 from fiberscope.commands.output import show
 from fiberscope.errors import InputError
 from fiberscope.report.table import Table
 
 if TYPE_CHECKING:
-    from hw.dram import DramSpecification
-    from hw.dram.replay import ReplayResult
-    from hw.dram.trace import Request
+    from fiberscope.hw.dram import DramSpecification
+    from fiberscope.hw.dram.replay import ReplayResult
+    from fiberscope.hw.dram.trace import Request
 
 __all__ = ["memory"]
 
-memory = typer.Typer(rich_markup_mode=None)
+memory = Group()
 
 GIB = 1 << 30
 
@@ -61,8 +62,8 @@ def replay(
       fiberscope memory replay gamma out.trace
       fiberscope memory replay gamma out.trace --set memory.refresh=off
     """
-    from hw.dram.replay import by_channel
-    from hw.dram.replay import replay as run
+    from fiberscope.hw.dram.replay import by_channel
+    from fiberscope.hw.dram.replay import replay as run
 
     specification = _specification(accelerator, settings or [], config, request_bytes)
     parts = by_channel(_requests(trace), specification)
@@ -74,9 +75,9 @@ def _specification(
     accelerator: str, settings: Sequence[str], config: Path | None, request_bytes: int
 ) -> DramSpecification:
     """One of the accelerator's channels, of DRAM whatever ``memory.model`` says."""
-    import accelerators
-    from accelerators.configuration import parse_settings
-    from accelerators.memory import MemoryParameters
+    from fiberscope import accelerators
+    from fiberscope.accelerators.configuration import parse_settings
+    from fiberscope.accelerators.memory import MemoryParameters
     from fiberscope.problem import configure
 
     kind = accelerators.find(accelerator)
@@ -93,7 +94,7 @@ def _specification(
 
 
 def _requests(trace: Path) -> list[Request]:
-    from hw.dram.replay import read_trace
+    from fiberscope.hw.dram.replay import read_trace
 
     try:
         found = read_trace(trace)

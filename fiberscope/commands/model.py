@@ -12,6 +12,7 @@ import typer
 from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import Exact, Json, Quiet
+from fiberscope.commands.sim import ended
 from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 
@@ -48,7 +49,7 @@ def model(
     output: _Output = None,
     exact: Exact = False,
     quiet: Quiet = False,
-) -> None:
+) -> int:
     """Run a cascade of Einsums as a machine maps it: exact counts, and the time of what takes longest.
 
     Results are verified. Nothing is timed event by event: the time is that of what takes longest.
@@ -60,27 +61,28 @@ def model(
       fiberscope model my.yaml A=a.mtx B=b.mtx --set K1=512
       fiberscope model gamma wiki-Vote --show loopnest
     """
-    from accelerators.configuration import parse_settings
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.output import show as show_tables
     from fiberscope.commands.progress import watched
-    from fiberscope.teaal.api import model as modelled
-    from fiberscope.teaal.show import traffic_table
+    from fiberscope.models.trace.api import model as modelled
+    from fiberscope.models.trace.show import traffic_table
 
     factors, tensors = _taken_apart(operands or [])
     _check_show(show, json, output)
     check_outputs({"the report": json, "--output": output}, _files(specification, factors, tensors))
     entries = parse_settings(settings or [])
     if show is not None and _shown(show, specification, entries):
-        return
+        return 0
     given: dict[str, Any] = {"tensors": tensors, "settings": entries, "exact": exact}
     if show == "spacetime":
         _draw(output or Path(f"{Path(specification).stem}-spacetime.svg"), specification, factors, given)
-        return
+        return 0
     with delivering(json, quiet or show is not None) as deliver, watched(quiet) as tell:
         report = modelled(specification, *factors, progress=tell, **given)
     deliver(report)
     if show is not None and json != STANDARD_OUTPUT:
         show_tables([traffic_table(report)], markdown=False)
+    return ended(report, energy=False)
 
 
 def _check_show(what: str | None, json: Path | None, output: Path | None) -> None:
@@ -89,7 +91,7 @@ def _check_show(what: str | None, json: Path | None, output: Path | None) -> Non
     Raises:
         InputError: saying which.
     """
-    from fiberscope.teaal.show import check
+    from fiberscope.models.trace.show import check
 
     if what is not None:
         check(what)
@@ -101,9 +103,9 @@ def _check_show(what: str | None, json: Path | None, output: Path | None) -> Non
 
 def _shown(what: str, specification: str, settings: Mapping[str, object]) -> bool:
     """Show what a specification alone can tell; returns whether it can."""
-    from fiberscope.teaal import show
-    from fiberscope.teaal.api import specified
-    from fiberscope.teaal.loop_nest import loop_nests
+    from fiberscope.models.trace import show
+    from fiberscope.models.trace.api import specified
+    from fiberscope.models.trace.loop_nest import loop_nests
 
     if what not in show.OF_SPECIFICATIONS:
         return False
@@ -114,9 +116,9 @@ def _shown(what: str, specification: str, settings: Mapping[str, object]) -> boo
 
 def _draw(path: Path, specification: str, factors: list[str], given: dict[str, Any]) -> None:
     """Draw where and when the bodies of the loops run."""
+    from fiberscope.models.trace.api import prepare
+    from fiberscope.models.trace.spacetime_picture import drawing
     from fiberscope.report.pictures import save_figure
-    from fiberscope.teaal.api import prepare
-    from fiberscope.teaal.spacetime_picture import drawing
 
     ready = prepare(specification, *factors, **given)
     names = " and ".join(dict.fromkeys(one.workload.name for one in ready.operands.values()))
@@ -150,7 +152,7 @@ def _taken_apart(operands: list[str]) -> tuple[list[str], dict[str, str]]:
 
 def _files(specification: str, factors: list[str], tensors: dict[str, str]) -> dict[str, Path | None]:
     """What the model reads, which no output may overwrite, by what it is called in a message."""
-    from workloads import file_of
+    from fiberscope.workloads import file_of
 
     operands = {**dict(zip("AB", factors, strict=False)), **tensors}
     files = {f"the matrix {name}": file_of(matrix) for name, matrix in operands.items()}

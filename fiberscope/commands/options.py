@@ -48,7 +48,10 @@ Settings = Annotated[
         autocompletion=complete_setting,
     ),
 ]
-Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of parameters to override.")]
+Config = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="YAML file of parameters to override, or the report of a run."),
+]
 Parts = Annotated[
     list[str] | None,
     typer.Option(
@@ -64,6 +67,6 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no s
 
 def matrices(a: str, b: str | None) -> dict[str, Path | None]:
     """The files of the matrices, which no output may overwrite, by what they are called in a message."""
-    from workloads import file_of
+    from fiberscope.workloads import file_of
 
     return {"the matrix A": file_of(a), "the matrix B": None if b is None else file_of(b)}

@@ -11,7 +11,7 @@ from fiberscope.report.table import Table, trimmed
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from workloads import Entry
+    from fiberscope.workloads import Entry
 
 __all__ = ["lay", "nonzeros", "shape", "show", "tell"]
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.extra import sweeping
 from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
@@ -64,8 +63,7 @@ def _run(file: Path, timeline: Path | None, title: str) -> dict[str, Any]:
 
 def _study(folder: Path, title: str) -> dict[str, Any]:
     """Of a store."""
-    with sweeping():
-        from fiberscope.page.study import study_data
-        from fiberscope.store import Store
+    from fiberscope.page.study import study_data
+    from fiberscope.store import Store
 
     return study_data(Store(folder), title)

@@ -11,7 +11,7 @@ from fiberscope.commands.options import Matrix, matrices
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
 if TYPE_CHECKING:
-    from workloads.profile import Profile
+    from fiberscope.workloads.profile import Profile
 
 __all__ = ["profile"]
 
@@ -30,8 +30,8 @@ def profile(matrix: Matrix, json: _Json = None) -> None:
       fiberscope profile mine.mtx --json mine.json
       fiberscope sim gamma surrogate:profile=mine.json,seed=1
     """
-    from workloads import load
-    from workloads.locality import profile_of
+    from fiberscope.workloads import load
+    from fiberscope.workloads.locality import profile_of
 
     check_outputs({"--json": json}, matrices(matrix, None))
     workload = load(matrix)

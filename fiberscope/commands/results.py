@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.extra import sweeping
 from fiberscope.errors import InputError
 from fiberscope.report.files import check_outputs, write_text
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["results"]
 
 MOST_ROWS = 40  # in a terminal
+SOURCES = "substr(runs.source, 1, 12) AS source, version"
 
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The store that a sweep wrote.")]
 _Where = Annotated[
@@ -31,6 +31,10 @@ _Sort = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="By which column, as in 'cycles DESC'; repeatable.")
 ]
 _Columns = Annotated[str | None, typer.Option(metavar="A,B,...", help="Which columns, or SQL of them.")]
+_Sources = Annotated[
+    bool,
+    typer.Option("--sources", help="Show, too, of which sources and version each row is; the rows by that."),
+]
 _Sql = Annotated[str | None, typer.Option(metavar="SQL", help="A whole query of DuckDB; the table is runs.")]
 _Csv = Annotated[Path | None, typer.Option(metavar="FILE", help="Write rows as CSV; - to the terminal.")]
 _Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write rows as JSON; - to the terminal.")]
@@ -41,6 +45,7 @@ def results(
     where: _Where = None,
     sort: _Sort = None,
     columns: _Columns = None,
+    sources: _Sources = False,
     sql: _Sql = None,
     csv: _Csv = None,
     json: _Json = None,
@@ -52,27 +57,39 @@ def results(
       fiberscope results study --where "pe_count > 16" --sort cycles
       fiberscope results study --csv -
       fiberscope results study --columns workload,pe_count,cycles/seconds
+      fiberscope results study --sources
       fiberscope results study --sql "SELECT workload, min(cycles) FROM runs GROUP BY ALL"
     """
-    if sql is not None and (where or sort or columns):
-        raise InputError("--sql is a whole query; put --where, --sort and --columns into it")
+    if sql is not None and (where or sort or columns or sources):
+        raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
     check_outputs({"--csv": csv, "--json": json}, {})
-    with sweeping():
-        from fiberscope.store import Store
+    from fiberscope.store import Store
 
-        store = Store(folder)
-        whole = csv is not None or json is not None
-        asked = columns or ("* EXCLUDE (report)" if whole else _telling(store))
-        order = [f"ORDER BY {', '.join(sort)}"] if sort else []
-        limit = [f"WHERE {where}"] if where else []
-        query = " ".join([f"SELECT {asked} FROM runs", *limit, *order])
-        found = store.table(query if sql is None else sql)
-        if csv is not None:
-            write_text(csv, _as_csv(found))
+    store = Store(folder)
+    whole = csv is not None or json is not None
+    asked = columns or ("* EXCLUDE (report)" if whole else _telling(store))
+    asked = f"{SOURCES}, {asked}" if sources and not whole else asked
+    by = sort or (["version", "source"] if sources else [])
+    order = [f"ORDER BY {', '.join(by)}"] if by else []
+    limit = [f"WHERE {where}"] if where else []
+    query = " ".join([f"SELECT {asked} FROM runs", *limit, *order])
+    found = store.table(query if sql is None else sql)
+    if csv is not None:
+        write_text(csv, _as_csv(found))
     if json is not None:
         write_text(json, dumps(_plain(found.to_pylist()), indent=2, default=str) + "\n")
     if not whole:
         _show(found)
+    if not (whole or sources or sql):
+        _tell_sources(store)
+
+
+def _tell_sources(store: Store) -> None:
+    """Say that rows are of several sources, where they are."""
+    told = store.table("SELECT count(DISTINCT source) AS count FROM runs GROUP BY command, accelerator")
+    most = max((row["count"] for row in told.to_pylist()), default=0)
+    if most > 1:
+        print(f"Rows of a machine are of up to {most:,} sources; --sources tells them apart")
 
 
 def _telling(store: Store) -> str:

@@ -14,10 +14,10 @@ from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
 from fiberscope.report.table import Table, percent
 
 if TYPE_CHECKING:
-    from converters.sage.configuration import SageParameters
-    from converters.sage.kernels import Problem
-    from converters.sage.search import Choice, Prediction
-    from converters.sage.statistics import Statistics
+    from fiberscope.converters.sage.configuration import SageParameters
+    from fiberscope.converters.sage.kernels import Problem
+    from fiberscope.converters.sage.search import Choice, Prediction
+    from fiberscope.converters.sage.statistics import Statistics
 
 __all__ = ["sage"]
 
@@ -62,10 +62,10 @@ def sage(
       fiberscope sage --a wiki-Vote --kernel spmm --top 5 --set match_cost=bus
       fiberscope sage --a expected:shape=11000x11000,density=0.1 --mcf-a csr --json -
     """
-    from accelerators.configuration import parse_settings
-    from converters.sage.configuration import sage_parameters
-    from converters.sage.kernels import problem
-    from converters.sage.operands import operand
+    from fiberscope.accelerators.configuration import parse_settings
+    from fiberscope.converters.sage.configuration import sage_parameters
+    from fiberscope.converters.sage.kernels import problem
+    from fiberscope.converters.sage.operands import operand
 
     check_outputs({"--json": json}, {})
     parameters = sage_parameters(parse_settings(settings or []), config)
@@ -83,8 +83,8 @@ def sage(
 def _ranked(
     asked: Problem, parameters: SageParameters, system: str, mcf_a: str | None, mcf_b: str | None
 ) -> list[Prediction]:
-    from converters.sage.search import all_choices, rank
-    from converters.sage.systems import system_called
+    from fiberscope.converters.sage.search import all_choices, rank
+    from fiberscope.converters.sage.systems import system_called
 
     allowing = system_called(system)
     allowed = allowing.choices() or all_choices(asked)
@@ -93,7 +93,7 @@ def _ranked(
 
 
 def _is_asked(one: Choice, asked: Problem, mcf_a: str | None, mcf_b: str | None) -> bool:
-    from workloads.errors import WorkloadError, nearest
+    from fiberscope.workloads.errors import WorkloadError, nearest
 
     for wanted, known in zip((mcf_a, mcf_b), asked.mcfs, strict=True):
         if wanted is not None and wanted not in known:
@@ -102,7 +102,7 @@ def _is_asked(one: Choice, asked: Problem, mcf_a: str | None, mcf_b: str | None)
 
 
 def _document(asked: Problem, parameters: object, system: str, ranked: Sequence[Prediction]) -> object:
-    from converters.sage.reasons import reasons
+    from fiberscope.converters.sage.reasons import reasons
 
     return {
         "schema": "fiberscope-sage-1",
@@ -147,7 +147,7 @@ def _table(asked: Problem, ranked: Sequence[Prediction], top: int) -> Table:
 
 
 def _why(ranked: Sequence[Prediction]) -> Table:
-    from converters.sage.reasons import reasons
+    from fiberscope.converters.sage.reasons import reasons
 
     table = Table(
         "Why: the best pair without each of its formats", ("Instead of", "The best", "EDP", "As"), 2

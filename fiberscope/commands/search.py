@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.extra import sweeping
 from fiberscope.commands.options import Accelerator, Config, Exact, Settings
 from fiberscope.commands.sweep import (
     Memory,
@@ -73,20 +72,19 @@ def search(
       fiberscope search gamma wiki-Vote --minimise cycles --minimise fibercache_size --over search.yaml
       fiberscope search gamma wiki-Vote --minimise "cycles * pe_count" --over search.yaml --points 200
     """
-    with sweeping():
-        from fiberscope.store import Store
-        from fiberscope.sweeps.clusters import Where
-        from fiberscope.sweeps.point import Point
-        from fiberscope.sweeps.runner import Limits
-        from fiberscope.sweeps.search import Goal, Search, read_space
+    from fiberscope.store import Store
+    from fiberscope.sweeps.clusters import Where
+    from fiberscope.sweeps.point import Point
+    from fiberscope.sweeps.runner import Limits
+    from fiberscope.sweeps.search import Goal, Search, read_space
 
-        goals = [*map(Goal, minimise or []), *(Goal(measure, largest=True) for measure in maximise or [])]
-        if not goals:
-            raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
-        given = settings_of(settings or [])
-        point = Point(command, accelerator, workload, given, str(config) if config else None, exact)
-        found = Search(point, read_space(over, point), goals, Store(store, make=True), points, seed)
-        found.run(Where(scheduler, slurm, pbs, workers), Limits(timeout, _bytes(memory)), quiet)
+    goals = [*map(Goal, minimise or []), *(Goal(measure, largest=True) for measure in maximise or [])]
+    if not goals:
+        raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
+    given = settings_of(settings or [])
+    point = Point(command, accelerator, workload, given, str(config) if config else None, exact)
+    found = Search(point, read_space(over, point), goals, Store(store, make=True), points, seed)
+    found.run(Where(scheduler, slurm, pbs, workers), Limits(timeout, _bytes(memory)), quiet)
     if not quiet:
         _show(found)
         print(f"Results: {store} (look at them: fiberscope results {store})")
@@ -98,7 +96,7 @@ def _bytes(given: str | None) -> int | None:
     Raises:
         InputError: none.
     """
-    from accelerators.quantities import SIZE
+    from fiberscope.accelerators.quantities import SIZE
 
     try:
         return None if given is None else SIZE.parse(given)

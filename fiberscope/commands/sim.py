@@ -42,10 +42,13 @@ if TYPE_CHECKING:
     from fiberscope.report.document import Report
     from fiberscope.waveform import Waveform
 
-__all__ = ["CycleLimit", "Energy", "Histograms", "MemoryTrace", "checked_outputs", "ended", "sim"]
+__all__ = ["Checked", "CycleLimit", "Energy", "Histograms", "MemoryTrace", "checked_outputs", "ended", "sim"]
 
 Histograms = Annotated[
     bool, typer.Option("--histograms", help="Report how full the channels were, for 'fiberscope plot'.")
+]
+Checked = Annotated[
+    bool, typer.Option("--checked", help="Hold every request that memory gets to its tensor; slower.")
 ]
 CycleLimit = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Stop at this cycle, with an incomplete report.")
@@ -80,6 +83,7 @@ def sim(
     memory_trace: MemoryTrace = None,
     exact: Exact = False,
     histograms: Histograms = False,
+    checked: Checked = False,
     cycle_limit: CycleLimit = None,
     energy: Energy = False,
     quiet: Quiet = False,
@@ -94,14 +98,15 @@ def sim(
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
     """
-    from accelerators.configuration import parse_settings
+    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.api import simulate
     from fiberscope.commands.progress import watched
     from fiberscope.parts import parse_parts
 
     waveform, states = checked_outputs(context), states_recorded(context)
     asked = partial(simulate, accelerator, matrix, b, config=config, exact=exact, histograms=histograms)
-    run = partial(asked, memory_trace=memory_trace, cycle_limit=cycle_limit, parts=parse_parts(part or []))
+    asked = partial(asked, checked=checked, parts=parse_parts(part or []))
+    run = partial(asked, memory_trace=memory_trace, cycle_limit=cycle_limit)
     with delivering(json, quiet, vcd, states) as deliver, watched(quiet) as tell:
         given = parse_settings(settings or [])
         report = run(settings=given, waveform=waveform, timeline=states, progress=sized(tell, waveform))
@@ -112,8 +117,8 @@ def sim(
 def ended(report: Report, energy: bool) -> int:
     """Show the energy if that was asked for; returns the exit code."""
     from fiberscope.commands.output import show
+    from fiberscope.models.trace.energy_table import default_table
     from fiberscope.report.energy import energy_table
-    from fiberscope.teaal.energy_table import default_table
 
     if energy:
         show([energy_table(report, default_table())], markdown=False)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
-from fiberscope.commands.extra import sweeping
 from fiberscope.commands.options import Config, Exact, Settings
 from fiberscope.errors import POINTS_FAILED, InputError
 
@@ -81,6 +80,7 @@ def sweep(
 ) -> int:
     """Run every combination of machines, workloads and parameters; what a store has already is not run again.
 
+    A row is of the sources that it was run by: changed code makes new rows, and leaves the old ones alone.
     A point that fails has its row too, with the reason, and the sweep goes on; the exit code is 4 then.
 
     \b
@@ -90,16 +90,15 @@ def sweep(
       fiberscope sweep gamma wiki-Vote --command model --grid fibercache.size=768KiB,1536KiB,3MiB
       fiberscope sweep "csr csc" wiki-Vote --command convert --grid problem.bits=8,16,32
     """
-    with sweeping():
-        from fiberscope.sweeps.api import run_study
-        from fiberscope.sweeps.clusters import Where
+    from fiberscope.sweeps.api import run_study
+    from fiberscope.sweeps.clusters import Where
 
-        study = _study(context.params)
-        folder = Path(study.store or STORE)
-        where = Where(scheduler, slurm, pbs, workers)
-        done = run_study(study, folder, where, retry=retry, quiet=quiet)
-        if not quiet:
-            _tell(done, folder)
+    study = _study(context.params)
+    folder = Path(study.store or STORE)
+    where = Where(scheduler, slurm, pbs, workers)
+    done = run_study(study, folder, where, retry=retry, quiet=quiet)
+    if not quiet:
+        _tell(done, folder)
     return POINTS_FAILED if done.failed else 0
 
 
@@ -120,7 +119,7 @@ def _study(given: Mapping[str, Any]) -> Study:
 
 def settings_of(given: Sequence[str]) -> dict[str, object]:
     """Settings of a command line by dotted key."""
-    from accelerators.configuration import parse_settings
+    from fiberscope.accelerators.configuration import parse_settings
 
     return {key: entry.value for key, entry in parse_settings(given).items()}
 
@@ -131,7 +130,7 @@ def _grid(given: Sequence[str]) -> dict[str, list[object]]:
     Raises:
         InputError: one without values, or that is given twice.
     """
-    from accelerators.yaml_layer import read_scalar
+    from fiberscope.accelerators.yaml_layer import read_scalar
 
     read: dict[str, list[object]] = {}
     for text in given:
@@ -149,6 +148,9 @@ def _tell(done: Swept, folder: Path) -> None:
     counts = [f"{count:,} {status}" for status, count in sorted(done.statuses.items())]
     had = [f"{done.had:,} in the store before"] if done.had else []
     print(f"{len(done.digests):,} points: {', '.join([*counts, *had])}")
+    if done.others:
+        apart = f"fiberscope results {folder} --sources"
+        print(f"Left alone: {done.others:,} rows of other sources (tell them apart: {apart})")
     for line in done.failures(MOST_SHOWN):
         print(f"  {line}")
     print(f"Results: {folder} (look at them: fiberscope results {folder})")

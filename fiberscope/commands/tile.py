@@ -14,9 +14,9 @@ from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 if TYPE_CHECKING:
-    from fiberscope.tiling.kernel import Kernel
-    from fiberscope.tiling.plan import Plan
-    from fiberscope.tiling.statistics import Statistics
+    from fiberscope.models.tiles.kernel import Kernel
+    from fiberscope.models.tiles.plan import Plan
+    from fiberscope.models.tiles.statistics import Statistics
 
 __all__ = ["tile"]
 
@@ -85,11 +85,11 @@ def tile(
       fiberscope tile wiki-Vote --order ijk --buffer 64KiB --json out.json
       fiberscope tile wiki-Vote --transpose-b --set model=counted --set grow=contracted --plot out.svg
     """
-    from accelerators.configuration import parse_settings, validated
-    from fiberscope.tiling.kernel import Kernel
-    from fiberscope.tiling.operands import load_operands
-    from fiberscope.tiling.options import Options
-    from fiberscope.tiling.plan import Methods, plan
+    from fiberscope.accelerators.configuration import parse_settings, validated
+    from fiberscope.models.tiles.kernel import Kernel
+    from fiberscope.models.tiles.operands import load_operands
+    from fiberscope.models.tiles.options import Options
+    from fiberscope.models.tiles.plan import Methods, plan
 
     check_outputs({"--json": json, "--plot": plot}, {**_files(operands), "--statistics": statistics})
     asked = Kernel.read(kernel, order)
@@ -103,15 +103,15 @@ def tile(
 
 
 def _files(operands: list[str]) -> dict[str, Path | None]:
-    from workloads import file_of
+    from fiberscope.workloads import file_of
 
     return {f"operand {number}": file_of(name) for number, name in enumerate(operands, start=1)}
 
 
 def _words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
     """Words that a buffer holds of an operand."""
-    from accelerators.quantities import SIZE
-    from fiberscope.tiling.base import capacity_of
+    from fiberscope.accelerators.quantities import SIZE
+    from fiberscope.models.tiles.base import capacity_of
 
     if capacity is not None:
         return capacity
@@ -123,7 +123,7 @@ def _words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
 
 def _known(path: Path, kernel: Kernel) -> Mapping[str, Statistics]:
     """The statistics that an earlier run wrote, of every operand."""
-    from fiberscope.tiling.report import read_statistics
+    from fiberscope.models.tiles.report import read_statistics
 
     return read_statistics(path, kernel)
 
@@ -131,9 +131,9 @@ def _known(path: Path, kernel: Kernel) -> Mapping[str, Statistics]:
 def _deliver(made: Plan, measure: bool, json: Path | None, plot: Path | None, markdown: bool) -> None:
     """Write what was asked for, then show it."""
     from fiberscope.commands.output import show
+    from fiberscope.models.tiles.pictures import drawing
+    from fiberscope.models.tiles.report import document, tables, why
     from fiberscope.report.pictures import save_figure
-    from fiberscope.tiling.pictures import drawing
-    from fiberscope.tiling.report import document, tables, why
 
     if json is not None:
         write_json(json, document(made, measured=measure))

@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sim import Component, Kernel
-from sim.connect import End
-from sim.names import family_name
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.connect import End
+from fiberscope.sim.names import family_name
 
 __all__ = ["Box", "Bundle", "Graph", "box_names", "graph_of"]
 
 _DIRECTIONS = ("_requests", "_replies")  # two crossbars that are one network
-_ROOMS = {"hw.dram": "memory", "hw.network": "network", "hw": "block"}
+_ROOMS = {
+    "fiberscope.hw.dram": "memory",
+    "fiberscope.hw.networks.crossbar": "network",
+    "fiberscope.hw": "block",
+}
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import accelerators
-from accelerators.machine import EVENT
+from fiberscope import accelerators
+from fiberscope.accelerators.machine import EVENT
 from fiberscope.drawing.graph import Graph, graph_of
 from fiberscope.drawing.layout import arranged
 from fiberscope.drawing.svg import svg
 from fiberscope.errors import InputError
 from fiberscope.problem import configure
-from sim import SimulationError
+from fiberscope.sim import SimulationError
 
 __all__ = ["drawn", "families_of"]
 

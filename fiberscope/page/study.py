@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
 from fiberscope import __version__
+from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
 from fiberscope.errors import InputError
 from fiberscope.page.chosen import carried
 from fiberscope.page.measures import measures, with_rates

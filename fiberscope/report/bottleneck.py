@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from accelerators.machine import Accelerator
+from fiberscope.accelerators.machine import Accelerator
 from fiberscope.report.document import Component
 from fiberscope.report.families import Family, families
 

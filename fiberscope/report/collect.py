@@ -7,19 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from accelerators import configuration
-from accelerators.machine import Accelerator, MemoryUse, Model
 from fiberscope import __version__
+from fiberscope.accelerators import configuration
+from fiberscope.accelerators.machine import Accelerator, MemoryUse, Model
 from fiberscope.parts import origin
+from fiberscope.provenance.environment import environment
 from fiberscope.report import document as parts
 from fiberscope.report import host
 from fiberscope.report.bottleneck import bottleneck
 from fiberscope.report.timeline import Watch
-from sim import Component, ComponentStatistics, Kernel, Run, mode
-from workloads import Operand, Problem
-from workloads.verification import Comparison
+from fiberscope.sim import Component, ComponentStatistics, Kernel, Run, mode
+from fiberscope.workloads import Operand, Problem
+from fiberscope.workloads.verification import Comparison
 
-__all__ = ["Checked", "Timing", "components_of", "of_host", "operand", "report"]
+__all__ = ["Checked", "Made", "Timing", "components_of", "of_host", "operand", "report"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,15 @@ class Timing:
 
     seconds: float
     simulation_seconds: float
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a run was made: which of the models ran, with which blocks that a user put into it, and by what."""
+
+    fidelity: str
+    replaced: Mapping[str, Callable[..., Component]]
+    source: parts.Source | None
 
 
 @dataclass(frozen=True)
@@ -51,26 +61,24 @@ def report(
     checked: Checked | None,
     timing: Timing,
     watch: Watch | None,
-    replaced: Mapping[str, Callable[..., Component]],
-    fidelity: str,
+    made: Made,
 ) -> parts.Report:
     """The report of a run, complete or not.
 
     Args:
-        accelerator, problem, model, run, fidelity: what ran, and how it ended; ``model`` has the counts.
+        accelerator, problem, model, run, made: what ran, and how it ended; ``model`` has the counts.
         checked, timing: its answer, None if there is none that could be checked; that of the host.
         watch: what was seen of the components over time, None of a model without components.
-        replaced: the blocks that a user put into the machine.
     """
     operations, traffic = dict(model.operations()), _traffic(model)
     kernel: Kernel | None = getattr(model, "kernel", None)
     components = components_of(kernel) if kernel else {}
     memory = _memory(model.memory(), traffic, run.seconds)
     return parts.Report(
-        fidelity=cast(parts.Fidelity, fidelity),
+        fidelity=cast(parts.Fidelity, made.fidelity),
         version=__version__,
         accelerator=accelerator.name,
-        parts={name: origin(factory) for name, factory in replaced.items()},
+        parts={name: origin(factory) for name, factory in made.replaced.items()},
         complete=run.complete,
         ending=cast(parts.Ending, run.reason),
         workload=_workload(problem),
@@ -91,6 +99,8 @@ def report(
         timeline=watch.timeline(run.cycles) if watch else None,
         iterations=tuple(parts.Iteration(**asdict(one)) for one in accelerator.iterations(model)),
         occupancies=watch.occupancies() if watch else {},
+        source=made.source,
+        environment=environment(),
         host=of_host(kernel.ticks if kernel else None, run.cycles, operations.get("multiply"), timing),
     )
 

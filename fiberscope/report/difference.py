@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from fiberscope.report.document import Conversion, Report, TensorTraffic
+from fiberscope.report.document import Conversion, Report, Source, TensorTraffic
 from fiberscope.report.families import Family, families
 
 __all__ = ["Change", "Difference", "Setting", "compare"]
@@ -26,7 +26,7 @@ Unit = Literal["count", "bytes", "share"]
 
 @dataclass(frozen=True)
 class Setting:
-    """Something that the runs were given and that differs: a parameter, the workload, the version."""
+    """Something that the runs were given or made by, and that differs: a parameter, an operand, a module."""
 
     name: str
     before: Any
@@ -46,8 +46,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """All that differs; ``changes`` with the largest effect first, equal ones in the order of the report."""
+    """All that differs; ``changes`` with the largest effect first, equal ones in the order of the report.
 
+    ``provenance`` is what else than settings differs: sources, operands, environment.
+    """
+
+    provenance: tuple[Setting, ...]
     settings: tuple[Setting, ...]
     changes: tuple[Change, ...]
 
@@ -60,25 +64,41 @@ def compare(before: Report, after: Report) -> Difference:
     """What differs between two reports; the host that ran them is left out."""
     changes = [change for change in _changes(before, after) if change.before != change.after]
     changes.sort(key=lambda change: -change.effect)
-    return Difference(tuple(_settings(before, after)), tuple(changes))
+    provenance = _differing(_provenance(before), _provenance(after))
+    settings = _differing(_given(before), _given(after))
+    return Difference(tuple(provenance), tuple(settings), tuple(changes))
 
 
-def _settings(before: Report, after: Report) -> Iterator[Setting]:
-    given = [_given(before), _given(after)]
-    for name in dict.fromkeys([*given[0], *given[1]]):
-        first, second = (one.get(name) for one in given)
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:
+    for name in dict.fromkeys([*before, *after]):
+        first, second = before.get(name), after.get(name)
         if first != second:
             yield Setting(name, first, second)
 
 
-def _given(report: Report) -> dict[str, Any]:
+def _provenance(report: Report) -> dict[str, Any]:
     b = report.workload.b
     return {
         "version": report.version,
-        "accelerator": report.accelerator,
-        "ending": report.ending,
+        **_source(report.source),
         "A": f"{report.workload.name} ({report.workload.digest[:12]})",
         "B": f"{b.name} ({b.digest[:12]})" if b else "A",
+        **{f"{one.name} of more": one.digest[:12] for one in report.workload.more},
+        **(report.environment.model_dump() if report.environment else {}),
+    }
+
+
+def _source(source: Source | None) -> dict[str, Any]:
+    if source is None:
+        return {}
+    modules = {f"source of {name}": digest for name, digest in source.modules.items()}
+    return {"source": source.digest[:12], "path": source.path, "commit": source.commit, **modules}
+
+
+def _given(report: Report) -> dict[str, Any]:
+    return {
+        "accelerator": report.accelerator,
+        "ending": report.ending,
         "fidelity": report.fidelity,
         **_problem(report),
         **{f"memory.format.{name}": one.source for name, one in _converted(report).items()},

@@ -1,7 +1,8 @@
 """The one document that every run ends in: what ran, what it did, where the cycles went, whether it is right.
 
-Two runs of the same inputs, configuration and version give the same document byte for byte, apart from its
-part ``host``. Everything stands in base units (cycles, seconds, bytes); the configuration names its own.
+Two runs of the same inputs, configuration and version give the same document byte for byte, apart from the
+parts that tell of their circumstances. Everything stands in base
+units (cycles, seconds, bytes); the configuration names its own.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 __all__ = [
+    "CIRCUMSTANCES",
+    "Asked",
     "Component",
     "Conversion",
     "Conversions",
+    "Environment",
     "Host",
     "Iteration",
     "Memory",
@@ -29,6 +33,7 @@ __all__ = [
     "Problem",
     "Product",
     "Report",
+    "Source",
     "Teaal",
     "TensorTraffic",
     "Timeline",
@@ -37,6 +42,7 @@ __all__ = [
 ]
 
 SCHEMA: Final = "fiberscope-report-1"
+CIRCUMSTANCES: Final = ("source", "environment", "host")  # what two runs that are equal may differ in
 Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
 Fidelity = Literal["analytical", "trace", "event", "rtl"]
 
@@ -239,8 +245,55 @@ class Conversions(_Part):
     traffic_bytes_without: int
 
 
+class Asked(_Part):
+    """What a run was asked for, as it was given, so that it can be asked for again.
+
+    ``machine`` is a name or a path; of the analytical model all its inputs, quoted as in a shell. Operands
+    are factors in their order or tensors by name, null where one was in memory; ``graph`` is the text of a
+    graph that no file had.
+    """
+
+    command: Literal["sim", "model", "analyze", "graph"]
+    machine: str
+    factors: tuple[str | None, ...] = ()
+    tensors: dict[str, str | None] = {}
+    settings: dict[str, Any] = {}
+    exact: bool = False
+    parts: dict[str, str] = {}
+    cycle_limit: int | None = None
+    histograms: bool = False
+    checked: bool = False
+    graph: str | None = None
+
+
+class Source(_Part):
+    """What a run was made by: ``digest`` is over all ``modules`` (digests by name) of the machine, its parts
+    and what they import that is no library's.
+
+    ``path`` is the machine's as it was given, null of one that ships; ``commit`` is of the repository that it
+    is in, and ``changed`` whether any of the sources differs from that; null where there is none.
+    """
+
+    digest: str
+    modules: dict[str, str]
+    path: str | None = None
+    commit: str | None = None
+    changed: bool | None = None
+    asked: Asked
+
+
+class Environment(_Part):
+    """What a run was made with; ``build`` is the digest of the engine's compiled modules, null uncompiled."""
+
+    python: str
+    numpy: str
+    scipy: str
+    compiled: bool
+    build: str | None
+
+
 class Host(_Part):
-    """The computer that ran the simulation; the only part that may differ between two runs.
+    """The computer that ran the simulation.
 
     ``seconds`` is wall-clock time from the loaded operands to the verified product, ``simulation_seconds``
     that of the simulation alone, from which the speeds are. ``computes_per_host_cycle`` is multiplications
@@ -297,6 +350,8 @@ class Report(_Part, Document):
     conversions: Conversions | None = None
     levels: dict[str, StorageLevel] = {}
     analytical: Analytical | None = None
+    source: Source | None = None
+    environment: Environment | None = None
     host: Host
 
     def summary(self, width: int = 100) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from fiberscope.models.trace.energy_table import EnergyTable
 from fiberscope.report.document import Report
 from fiberscope.report.table import Table
-from fiberscope.teaal.energy_table import EnergyTable
 
 __all__ = ["energy_table"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fiberscope.report.document import Component
-from sim.names import family_name
+from fiberscope.sim.names import family_name
 
 __all__ = ["Family", "families"]
 

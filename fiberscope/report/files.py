@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from fiberscope.errors import InputError
+from fiberscope.spelling import spelt
 
 __all__ = [
     "STANDARD_OUTPUT",
     "check_outputs",
     "check_writable",
     "make_folder",
+    "read_text",
     "write_bytes",
     "write_json",
     "write_text",
@@ -25,17 +26,45 @@ __all__ = [
 STANDARD_OUTPUT: Final = Path("-")  # as the name of a file
 
 
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        InputError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text, at byte {error.start}") from error
+
+
 def write_text(path: Path, text: str) -> None:
-    """Write a text file at once, as ``write_bytes`` does; to standard output if the path is ``-``."""
+    """Write a text file at once, as ``write_bytes`` does; to standard output if the path is ``-``.
+
+    It is UTF-8 there too, whatever the terminal's encoding.
+    """
     if path == STANDARD_OUTPUT:
+        _print(text)
+    else:
+        write_bytes(path, text.encode("utf-8"))
+
+
+def _print(text: str) -> None:
+    if sys.stdout is None:
+        raise InputError("there is no standard output to write to; give the name of a file")
+    sys.stdout.flush()
+    if not hasattr(sys.stdout, "buffer"):  # as in a notebook
         sys.stdout.write(text)
         return
-    write_bytes(path, text.encode("utf-8"))
+    sys.stdout.buffer.write(text.encode("utf-8"))
+    sys.stdout.buffer.flush()
 
 
 def write_json(path: Path, document: object) -> None:
     """Write plain data as an indented JSON document with a final newline, as ``write_text`` does."""
-    write_text(path, json.dumps(document, indent=2) + "\n")
+    write_text(path, json.dumps(spelt(document), indent=2) + "\n")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -46,21 +75,15 @@ def write_bytes(path: Path, content: bytes) -> None:
     Raises:
         InputError: the file cannot be written.
     """
+    from fiberscope.sim.partial import replacing  # noqa: PLC0415  (the engine, which many commands do without)
+
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(content)
             return
-        target = path.resolve()
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
+        with replacing(path) as file:
             file.write(content)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
     except OSError as error:
-        os.unlink(temporary)
         raise _unwritable(path, error) from error
 
 
@@ -122,6 +145,18 @@ def check_writable(path: Path) -> None:
     """
     if path == STANDARD_OUTPUT:
         return
+    try:
+        _check_place(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _check_place(path: Path) -> None:
+    """Refuse a place where no file can be.
+
+    Raises:
+        OSError: the system does not have such a name.
+    """
     if "\0" in str(path):
         raise InputError(f"{str(path)!r}: a null character is part of no file's name")
     if path.is_dir():
@@ -136,9 +171,3 @@ def check_writable(path: Path) -> None:
 
 def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"{path}: cannot write it: {error.strerror}")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

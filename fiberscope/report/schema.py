@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import ClassVar, Self
 
 from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
 
 from fiberscope.errors import InputError
 from fiberscope.report.files import write_text
+from fiberscope.spelling import spelt
 
 __all__ = ["Document"]
 
@@ -21,7 +24,15 @@ class Document(BaseModel):
 
     def to_json(self) -> str:
         """The document as JSON with a final newline."""
-        return self.model_dump_json(by_alias=True, indent=self.indentation) + "\n"
+        return self.dumped(self.indentation) + "\n"
+
+    def dumped(self, indentation: int | None = None) -> str:
+        """The document as JSON; names that are no UTF-8 are ``spelt``."""
+        try:
+            return self.model_dump_json(by_alias=True, indent=indentation)
+        except PydanticSerializationError:
+            plain = spelt(self.model_dump(mode="json", by_alias=True))
+            return json.dumps(plain, indent=indentation, ensure_ascii=False)
 
     @classmethod
     def read(cls, path: str | Path) -> Self:

@@ -49,7 +49,7 @@ def as_html(report: Report, width: int = WIDTH) -> str:
     console = Console(file=io.StringIO(), record=True, width=width, highlight=False, markup=False)
     console.print(_fitted(report, console))
     if report.analytical is not None:
-        from fiberscope.analytic.show import tables  # noqa: PLC0415  (it imports this module's reports)
+        from fiberscope.models.analytic.show import tables  # noqa: PLC0415  (it imports this module's reports)
 
         console.print(*(table.rich() for table in tables(report)), sep="\n")
     return console.export_html(inline_styles=True, code_format=HTML)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fiberscope.errors import InputError
+from fiberscope.report.files import read_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -92,10 +93,7 @@ def replace_between(path: Path, marker: str, text: str) -> str:
     Raises:
         InputError: the page cannot be read, or has no such part.
     """
-    try:
-        page = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the page: {error.strerror}") from error
+    page = read_text(path)
     begin, end = f"<!-- {marker}: begin -->", f"<!-- {marker}: end -->"
     pattern = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", flags=re.DOTALL)
     if not pattern.search(page):

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
-from accelerators.machine import Machine
+from fiberscope.accelerators.machine import Machine
 from fiberscope.report.document import Occupancy, Timeline
-from sim import Run
-from sim.interrupt import on_interrupt
-from sim.names import family_name
+from fiberscope.sim import Run
+from fiberscope.sim.interrupt import on_interrupt
+from fiberscope.sim.names import family_name
 
 __all__ = ["Looker", "Watch", "run", "with_room"]
 

@@ -13,13 +13,13 @@ from rich.progress import track
 from rich.table import Table
 
 from fiberscope.errors import InputError
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.sram import Macro, srams
+from fiberscope.hw.rtl.tools.area import GATES, Area, Cells, cells_of, library, measure, require, version
+from fiberscope.hw.rtl.tools.simulator import HdlError
+from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.kit.sram import Macro, srams
-from hw.rtl.tools.area import GATES, Area, Cells, cells_of, library, measure, require, version
-from hw.rtl.tools.simulator import HdlError
-from hw.rtl.tools.sram_table import ESTIMATED, estimate
 
 __all__ = ["show"]
 

@@ -1,4 +1,4 @@
-"""The cocotb test that runs in an HDL simulator with blocks in the loop; see ``fiberscope.rtl.loop``."""
+"""The cocotb test that runs in an HDL simulator with blocks in the loop; see ``fiberscope.rtl.runs``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import cocotb
 from cocotb.task import bridge
 
-from fiberscope.rtl.loop import simulate_in_bench
+from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
+from fiberscope.hw.rtl.tools.harness import prefix
 from fiberscope.rtl.places import Place
-from hw.rtl.tools.cocotb_backend import CocotbBackend
-from hw.rtl.tools.harness import prefix
+from fiberscope.rtl.runs import simulate_in_bench
 
 
 @cocotb.test()

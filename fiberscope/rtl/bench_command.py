@@ -11,11 +11,11 @@ import typer
 
 from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.rtl.choice import in_one_line, named, one_line
-from fiberscope.rtl.options import Folder, Numbers, Simulator
+from fiberscope.rtl.options import Folder, HdlSimulator, Numbers
 
 if TYPE_CHECKING:
-    from hw.rtl.kit.block import RtlBlock
-    from hw.rtl.kit.parameters import Parameters
+    from fiberscope.hw.rtl.kit.block import RtlBlock
+    from fiberscope.hw.rtl.kit.parameters import Parameters
 
 __all__ = ["bench"]
 
@@ -30,7 +30,7 @@ def bench(
     matrix: Annotated[
         str | None, typer.Option(metavar="MATRIX", help="What a machine works on, whose memory is served.")
     ] = None,
-    simulator: Simulator = "icarus",
+    simulator: HdlSimulator = "icarus",
     output: Folder = Path("build/bench"),
 ) -> int:
     """Run cocotb tests of your own on a block: on its event model, its RTL, or both, cycle by cycle.
@@ -42,8 +42,8 @@ def bench(
     Examples:
       fiberscope rtl bench examples/merger_bench.py --block merger --set radix=4 --dut both
     """
+    from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.rtl.own import try_bench, try_machine
-    from hw.rtl.tools.simulator import FailedBenchError, HdlError
 
     given = settings or []
     if _is_machine(block, dut, matrix):
@@ -56,7 +56,7 @@ def bench(
         print(failed, file=sys.stderr)
         return MACHINE_WRONG
     except HdlError as error:
-        raise in_one_line(InputError(str(error))) from error
+        raise in_one_line(error, output) from error
     print(f"{outcome.tests} tests of {file.name} passed on {' and '.join(outcome.transcripts)} of {block}")
     different = list(outcome.differences())
     for line in different:
@@ -70,9 +70,9 @@ def bench(
 
 def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
     """Whether what is under test is a whole machine; refuses what is neither that nor a block's device."""
-    import accelerators
+    from fiberscope import accelerators
     from fiberscope.rtl.own import DEVICES
-    from workloads.errors import nearest
+    from fiberscope.workloads.errors import nearest
 
     if dut in DEVICES:
         if matrix is not None:
@@ -90,7 +90,7 @@ def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
 
 def _parsed(name: str, settings: list[str]) -> tuple[RtlBlock, Parameters]:
     """A block, and its parameters."""
-    from hw.rtl.kit.parameters import parse
+    from fiberscope.hw.rtl.kit.parameters import parse
 
     block = named(name)
     with one_line():

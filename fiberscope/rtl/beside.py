@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -72,6 +73,7 @@ class Beside:
 def _write(run: Callable[[], Report], path: Path) -> None:
     """Write the report of a run; without a word if it goes wrong."""
     code = 1
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run with RTL, which ends this one
     with contextlib.suppress(BaseException):
         run().write(path)
         code = 0

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fiberscope.errors import InputError
+from fiberscope.report.files import make_folder, write_text
 
 if TYPE_CHECKING:
-    from hw.rtl.kit.block import RtlBlock
+    from fiberscope.hw.rtl.kit.block import RtlBlock
 
 __all__ = ["in_one_line", "known", "named", "one_line"]
 
 
-def in_one_line(error: InputError) -> InputError:
-    """The same error in its first line, the others (ports, a compiler's complaints) being said before it."""
+LOG = "fault.log"
+
+
+def in_one_line(error: Exception, folder: Path) -> InputError:
+    """The same error with that of its lines (ports, a tool's own) which tells most; all are in the folder."""
     first, *others = str(error).splitlines()
-    for line in others:
-        print(line, file=sys.stderr)
-    return InputError(first.removesuffix(":") + (", see above" if others else ""))
+    if not others:
+        return InputError(first)
+    log = folder / LOG
+    make_folder(folder)
+    write_text(log, "\n".join([first, *others, ""]))
+    return InputError(f"{first.removesuffix(':')}: {_telling(others)}; all that was said is in {log}")
+
+
+def _telling(lines: Sequence[str]) -> str:
+    """What Python ended with, or else the first that a compiler calls an error, or else the first."""
+    raised = [line for line in lines if re.match(r" *\w+(Error|Exception): ", line)]
+    errors = [line for line in lines if "error" in line.lower()]
+    return " ".join([*raised[-1:], *errors, *lines][0].split())
 
 
 @contextmanager
@@ -38,7 +53,7 @@ def named(name: str) -> RtlBlock:
     Raises:
         InputError: with the nearest name, if there is none.
     """
-    from workloads.errors import nearest
+    from fiberscope.workloads.errors import nearest
 
     blocks = known()
     if name not in blocks:
@@ -47,15 +62,7 @@ def named(name: str) -> RtlBlock:
 
 
 def known() -> Mapping[str, RtlBlock]:
-    """The catalogue; once it is there, so is all that RTL needs.
+    """The catalogue; once it is there, so is all that RTL needs."""
+    from fiberscope.hw.rtl.catalogue import BLOCKS
 
-    Raises:
-        InputError: the extra that it needs is not installed.
-    """
-    try:
-        from hw.rtl.catalogue import BLOCKS
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"{error.name} is not installed, which RTL needs: pip install 'fiberscope[rtl]'"
-        ) from error
     return BLOCKS

@@ -5,13 +5,14 @@ Imported to answer ``--help``, as the other commands are; what is heavy or an ex
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.commands.group import Group
 from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
 from fiberscope.commands.recorded import (
     Vcd,
@@ -30,15 +31,17 @@ from fiberscope.rtl.options import Folder, Numbers, Simulator
 from fiberscope.rtl.power_command import power
 
 if TYPE_CHECKING:
-    from fiberscope.rtl.loop import Loop, Outcome
-    from hw.rtl.kit.block import RtlBlock
-    from hw.rtl.kit.parameters import Parameters
+    from fiberscope.hw.rtl.kit.block import RtlBlock
+    from fiberscope.hw.rtl.kit.parameters import Parameters
+    from fiberscope.rtl.loop import Outcome
+    from fiberscope.rtl.order import Loop
 
 __all__ = ["rtl"]
 
 MOST_SHOWN = 10  # entries of a report that differ
+WAVEFORM = "Waveform"  # of the files of a run with RTL
 
-rtl = typer.Typer(rich_markup_mode=None)
+rtl = Group()
 
 _Block = Annotated[str, typer.Argument(help="Name of the block; see 'fiberscope rtl list'.")]
 _Every = Annotated[
@@ -89,7 +92,7 @@ def _top(context: typer.Context) -> None:
 def list_() -> None:
     """List the blocks that exist as RTL, with their parameters and defaults."""
     blocks = known()
-    from hw.rtl.kit.parameters import described
+    from fiberscope.hw.rtl.kit.parameters import described
 
     for block in blocks.values():
         print(f"{block.name:<12} {block.summary}")
@@ -127,9 +130,9 @@ def export(
     """
     chosen = named(block)
     from fiberscope import __version__
-    from hw.rtl.kit.core_file import core_file
-    from hw.rtl.kit.parameters import parse
-    from workloads.errors import nearest
+    from fiberscope.hw.rtl.kit.core_file import core_file
+    from fiberscope.hw.rtl.kit.parameters import parse
+    from fiberscope.workloads.errors import nearest
 
     kinds = _kinds_of_ports(chosen, status)
     if ports not in kinds:
@@ -145,9 +148,9 @@ def export(
 
 def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parameters], str]]:
     """What writes the Verilog of a block with each kind of ports."""
-    from hw.rtl.kit.axis import axis
-    from hw.rtl.kit.checks import checked
-    from hw.rtl.kit.registered import registered
+    from fiberscope.hw.rtl.kit.axis import axis
+    from fiberscope.hw.rtl.kit.checks import checked
+    from fiberscope.hw.rtl.kit.registered import registered
 
     return {
         "plain": partial(block.verilog, status=status),
@@ -166,9 +169,9 @@ def shell(block: _Block, settings: Numbers = None, output: Folder = Path("build"
       fiberscope rtl shell merger --set radix=4 -o build/
     """
     chosen = named(block)
-    from hw.rtl.kit.model import shell
-    from hw.rtl.kit.parameters import parse
-    from hw.rtl.kit.registered import registered
+    from fiberscope.hw.rtl.kit.model import shell
+    from fiberscope.hw.rtl.kit.parameters import parse
+    from fiberscope.hw.rtl.kit.registered import registered
 
     with one_line():
         parameters = parse(chosen.name, chosen.parameters, settings or [])
@@ -191,8 +194,8 @@ def area(block: _Every = None, settings: _Lists = None, liberty: _Liberty = None
     if block is None and settings:
         raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
     chosen = list(known().values()) if block is None else [named(block)]
+    from fiberscope.hw.rtl.kit.parameters import combinations
     from fiberscope.rtl.area import show
-    from hw.rtl.kit.parameters import combinations
 
     with one_line():
         measured = [
@@ -235,19 +238,19 @@ def loop(
       fiberscope rtl loop merger gamma my.mtx --vcd loop.vcd --vcd-scope pe00
     """
     order = _order(context)
-    from fiberscope.rtl.loop import compare
+    from fiberscope.rtl.loop import FailedLoopError, compare
 
     try:
         outcome = compare(order, simulator, output)
     except InputError as error:
-        raise in_one_line(error) from error
+        raise in_one_line(error, output) from error
+    except FailedLoopError as failed:
+        _show_files(failed.files)
+        raise
     print(
         f"{accelerator} on {outcome.component.workload.name}, RTL in {simulator} at {', '.join(outcome.at)}"
     )
-    code = _said(outcome)
-    if vcd is not None:
-        print(f"Waveform: {vcd} (open it: fiberscope wave {vcd})")
-    return code
+    return _said(outcome)
 
 
 def _order(context: typer.Context) -> Loop:
@@ -257,7 +260,7 @@ def _order(context: typer.Context) -> Loop:
     names = tuple(dict.fromkeys(given["blocks"].split(",")))
     for name in names:
         named(name)
-    from fiberscope.rtl.loop import Loop
+    from fiberscope.rtl.order import Loop
     from fiberscope.waveform import files_of
 
     asked = Loop(
@@ -289,13 +292,21 @@ def _said(outcome: Outcome) -> int:
     for key in outcome.untold():
         print(f"NOT compared: {key}, for which the module has no status output")
     different = outcome.differences()
-    if not different:
+    if outcome.parted is None:
         print(f"identical in all {outcome.entries():,} entries of the report")
+        _show_files({what: path for what, path in outcome.files.items() if what == WAVEFORM})
         return 0
     print(f"DIFFERENT in {len(different)} of {outcome.entries():,} entries of the report:")
     for line in different[:MOST_SHOWN]:
         print(f"  {line}")
+    print(f"where that begins: {outcome.parted}")
+    _show_files(outcome.files)
     return MACHINE_WRONG
+
+
+def _show_files(files: Mapping[str, Path]) -> None:
+    for what, path in files.items():
+        print(f"{what}: {path}" + (f" (open it: fiberscope wave {path})" if what == WAVEFORM else ""))
 
 
 def _write(block: RtlBlock, text: str, folder: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from fiberscope.hw.rtl.kit.exercise import Exercise
 from fiberscope.report.document import Component
-from hw.rtl.kit.exercise import Exercise
 
 __all__ = ["said"]
 

@@ -2,112 +2,69 @@
 
 from __future__ import annotations
 
-import contextlib
-import inspect
-import json
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
 
-import accelerators
-from accelerators.configuration import parse_settings
-from accelerators.machine import EVENT, Accelerator
-from fiberscope.api import simulate
-from fiberscope.commands.options import matrices
 from fiberscope.errors import FailedRunError, InputError
-from fiberscope.report.document import Report
+from fiberscope.hw.rtl.kit.exercise import Exercise
+from fiberscope.hw.rtl.tools.hdl import FILES, SIMULATORS, HdlError, find
+from fiberscope.hw.rtl.tools.simulator import check_sources
+from fiberscope.hw.rtl.tools.verilator import Verilator
+from fiberscope.interrupts import finished
+from fiberscope.report.document import CIRCUMSTANCES, Report
 from fiberscope.report.files import check_outputs
 from fiberscope.rtl.beside import Beside, TooLongError
-from fiberscope.rtl.places import Maker, Place, choose, makers
+from fiberscope.rtl.order import Loop
+from fiberscope.rtl.places import Place, choose, makers
+from fiberscope.rtl.runs import (
+    RESULTS,
+    TOP,
+    Recorder,
+    Run,
+    in_hdl,
+    in_pyrtl,
+    made_folder,
+    simulated,
+    verilated,
+)
+from fiberscope.sim import SimulationError
 from fiberscope.solve import Progress
-from fiberscope.waveform import Waveform
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.adapter import Adapter
-from hw.rtl.kit.backend import Backend, PyrtlBackend
-from hw.rtl.kit.exercise import Exercise
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.tools.harness import harness
-from hw.rtl.tools.hdl import FILES, SIMULATORS, Bench, HdlError, find, read_order, run
-from hw.rtl.tools.simulator import check_sources
-from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
-from hw.rtl.tools.verilator import Verilator
-from sim import Component, Kernel, SimulationError
-from workloads.errors import nearest
+from fiberscope.workloads.errors import nearest
 
-__all__ = ["Loop", "Outcome", "Recorder", "compare", "simulate_in_bench"]
+__all__ = ["PYRTL", "FailedLoopError", "Outcome", "compare"]
 
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
-TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
-RESULTS = ("report.json", "fault.txt", "exercised.json")  # of a run in an HDL simulator
-OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
-Run: TypeAlias = "tuple[Report, Mapping[str, Exercise]]"
-Recorder: TypeAlias = "Callable[[Place, Backend], Backend]"
-NOT_COMPARED = (
-    "host",
-    "parts",
-)  # what of a report may differ: the host's speed, and that a part was replaced
+NOT_COMPARED = (*CIRCUMSTANCES, "parts")  # what of a report may differ: that a part was replaced, too
+NO_TOKEN = "every token is that of the component, in its cycle; what differs is what is counted"
 
 
-@dataclass(frozen=True)
-class Loop:
-    """What is run.
+class FailedLoopError(FailedRunError):
+    """The accelerator went wrong with RTL in it; ``files`` are those that show how, by what they are."""
 
-    Args:
-        blocks: the parts that are replaced, names in the catalogue of RTL.
-        accelerator: its name.
-        a, b: the operands; A again if there is no B.
-        settings: parameters of the accelerator, ``key=value``.
-        at: the components to replace, by instance name; of a block of which none is named, the first.
-        sources: Verilog files of one's own, for one block; the twins' if there are none.
-        module: the module among them; the block's name if None.
-        cycle_limit: where a run is stopped, None for nowhere.
-        lock_step: whether the RTL runs one cycle in every cycle of the machine; else it may sleep as a
-            component does, and runs the cycles slept through when it wakes.
-        waveform: of the run with RTL, which is in lock-step then.
-    """
-
-    blocks: tuple[str, ...]
-    accelerator: str
-    a: str
-    b: str | None = None
-    settings: tuple[str, ...] = ()
-    at: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    module: str | None = None
-    cycle_limit: int | None = None
-    lock_step: bool = False
-    waveform: Waveform | None = None
-
-    @property
-    def inputs(self) -> dict[str, Path | None]:
-        """Files that no output may overwrite, by what they are called in a message."""
-        return {
-            **matrices(self.a, self.b),
-            **{f"--verilog {source}": Path(source) for source in self.sources},
-        }
-
-    @property
-    def model(self) -> Accelerator[Any]:
-        """The accelerator, in lock-step if it is to be: in a kernel in which no component ever sleeps."""
-        kind = accelerators.find(self.accelerator)
-        if not self.lock_step and self.waveform is None:
-            return kind
-        machine = kind.models[EVENT]
-        if "kernel" not in inspect.signature(machine).parameters:
-            raise InputError(f"{kind.name} takes no kernel, which lock-step and waveforms with RTL need")
-        awake = partial(machine, kernel=Kernel(sleep=False))
-        return replace(kind, models={**kind.models, EVENT: awake})
+    def __init__(self, message: str, report: Report, files: Mapping[str, Path]) -> None:
+        super().__init__(message, report)
+        self.files = files
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The report with the components, that with RTL in their places, and what the run exercised of each."""
+    """The report with the components, that with RTL in their places, and what the run exercised of each.
+
+    Args:
+        component, rtl, exercised: these.
+        files: what the run with RTL has left, by what it is.
+        parted: the first cycle in which the RTL moves other tokens than the component, as is found where the
+            reports differ or a waveform is recorded.
+    """
 
     component: Report
     rtl: Report
     exercised: Mapping[str, Exercise]
+    files: Mapping[str, Path]
+    parted: str | None = None
 
     @property
     def at(self) -> tuple[str, ...]:
@@ -142,48 +99,94 @@ def compare(loop: Loop, simulator: str, folder: Path, recorder: Recorder | None 
 
     Args:
         loop: what to run.
-        simulator: ``pyrtl`` or an HDL simulator of ``hw.rtl.tools.hdl``.
+        simulator: ``pyrtl`` or an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``.
         folder: where Verilog, logs and the report of the second run are put.
         recorder: goes around what runs each module, in this process, with the wires within shown.
 
     Raises:
         InputError: for what the user can put right, the ports of a module among it.
         FailedRunError: the accelerator went wrong, by itself or with RTL in it.
+        KeyboardInterrupt: the run with RTL was interrupted; where it leaves a report, that says so.
     """
     noted = makers(loop.accelerator, loop.blocks, {})
     _check(loop, simulator)
     plain = replace(loop, waveform=None, lock_step=False)
-    _simulate(replace(plain, cycle_limit=1), noted)  # until the parts are made
+    simulated(replace(plain, cycle_limit=1), noted)  # until the parts are made
     places = choose(loop.accelerator, noted, loop.at, loop.module)
     if simulator != PYRTL:
         _check_folder(loop, places, folder)
-    with Beside(lambda: _simulate(plain, noted)) as component:
+    with Beside(lambda: simulated(plain, noted)) as component:
         try:
             if loop.sources:
                 places = _fitted(loop, places, simulator, folder)
-            if simulator == PYRTL:
-                rtl, exercised = _limited(loop, component, partial(_simulate_in_pyrtl, places, recorder))
-            elif simulator == Verilator.name:
-                in_library = partial(_simulate_verilated, places, folder, recorder)
-                rtl, exercised = _limited(loop, component, in_library)
-            else:
-                limited = replace(loop, cycle_limit=component.limit)
-                rtl, exercised = _simulate_in_hdl(limited, places, simulator, folder)
-        except FailedRunError as failed:
-            component.report()  # what goes wrong without RTL is none of its faults
-            at = ", ".join(place.at for place in places)
-            raise FailedRunError(f"with RTL at {at}: {failed}", failed.report) from failed
+            return _Attempt(loop, places, simulator, component).outcome(folder, recorder)
         except SimulationError as error:
             raise InputError(str(error)) from error
-        return Outcome(component.report(), rtl, exercised)
 
 
-def _limited(loop: Loop, component: Beside, simulate: Callable[[Loop, Progress | None], Run]) -> Run:
-    """The run with RTL in this process; again up to the limit, if it goes on behind it."""
-    try:
-        return simulate(loop, component.hold)
-    except TooLongError:
-        return simulate(replace(loop, cycle_limit=component.limit), None)
+@dataclass(frozen=True)
+class _Attempt:
+    """RTL in its places, and the run without it."""
+
+    loop: Loop
+    places: Sequence[Place]
+    simulator: str
+    component: Beside
+
+    def outcome(self, folder: Path, recorder: Recorder | None) -> Outcome:
+        """Both runs; where they differ, a third finds the cycle in which that begins.
+
+        Raises:
+            FailedLoopError: the accelerator went wrong with RTL in it, and does not without.
+        """
+        try:
+            rtl, exercised = self._run(self.loop, folder, recorder)
+            finished(rtl)
+        except FailedRunError as failed:
+            self.component.report()  # what goes wrong without RTL is none of its faults
+            at = ", ".join(place.at for place in self.places)
+            message = f"with RTL at {at}: {failed}; {self._parted()}"
+            raise FailedLoopError(message, failed.report, self._files(folder)) from failed
+        parted = next((exercise.parted for exercise in exercised.values() if exercise.parted), None)
+        outcome = Outcome(finished(self.component.report()), rtl, exercised, self._files(folder), parted)
+        if outcome.differences() and parted is None:
+            return replace(outcome, parted=self._parted())
+        return outcome
+
+    def _run(self, loop: Loop, folder: Path, recorder: Recorder | None) -> Run:
+        if self.simulator == PYRTL:
+            return self._limited(loop, partial(in_pyrtl, self.places, recorder))
+        if self.simulator == Verilator.name:
+            return self._limited(loop, partial(verilated, self.places, folder, recorder))
+        return in_hdl(replace(loop, cycle_limit=self.component.limit), self.places, self.simulator, folder)
+
+    def _limited(self, loop: Loop, simulate: Callable[[Loop, Progress | None], Run]) -> Run:
+        """The run with RTL in this process; again up to the limit, if it goes on behind it."""
+        try:
+            return simulate(loop, self.component.hold)
+        except TooLongError:
+            return simulate(replace(loop, cycle_limit=self.component.limit), None)
+
+    def _parted(self) -> str:
+        """The first cycle in which the RTL moves other tokens than the component, which runs beside it."""
+        limit = self.component.limit
+        loop = replace(self.loop, waveform=None, until_parted=True, cycle_limit=limit)
+        with tempfile.TemporaryDirectory(prefix="fiberscope-loop-") as folder:
+            try:
+                self._run(loop, Path(folder), None)
+            except FailedRunError:
+                return NO_TOKEN
+            except SimulationError as parted:
+                return str(parted)
+        return NO_TOKEN
+
+    def _files(self, folder: Path) -> dict[str, Path]:
+        """What shows how the run with RTL went, by what it is."""
+        own = [Path(source) for source in self.loop.sources]
+        twins = [] if self.simulator == PYRTL else [folder / f"{place.module}.v" for place in self.places]
+        files = {f"Verilog of {path.stem}": path for path in own or twins}
+        files |= {} if self.simulator == PYRTL else {"Report with RTL": folder / RESULTS[0]}
+        return files | ({} if self.loop.waveform is None else {"Waveform": self.loop.waveform.path})
 
 
 def _check(loop: Loop, simulator: str) -> None:
@@ -214,173 +217,10 @@ def _check_folder(loop: Loop, places: Sequence[Place], folder: Path) -> None:
 
 def _fitted(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> tuple[Place, ...]:
     """The places with the user's module in them, which may lack status outputs."""
-    with _folder(folder):
+    with made_folder(folder):
         sources = [Path(source) for source in loop.sources]
         found = {place.module: find(simulator).ports(sources, place.module, folder) for place in places}
     return tuple(place.fitted(found[place.module]) for place in places)
-
-
-def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
-    """The second run, within an HDL simulator; leaves its report, or what went wrong, where it was told."""
-    order = read_order()
-    given: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in order["loop"].items()
-    }
-    places = [
-        Place(**{**place, "parameters": BLOCKS[place["block"]].parameters(**place["parameters"])})
-        for place in order["places"]
-    ]
-    if given["waveform"] is not None:
-        given["waveform"] = Waveform(**{**given["waveform"], "path": Path(given["waveform"]["path"])})
-    with contextlib.chdir(order["here"]), _reported(order["report"], order["fault"]):
-        report, exercised = _simulate_with(Loop(**given), places, backend)
-        told = {at: asdict(exercise) for at, exercise in exercised.items()}
-        Path(order["exercised"]).write_text(json.dumps(told), encoding="utf-8")
-        report.write(order["report"])
-
-
-@contextlib.contextmanager
-def _reported(report: str, fault: str) -> Iterator[None]:
-    """Leave what went wrong, and what is known of a run that failed."""
-    try:
-        yield
-    except Exception as error:
-        if isinstance(error, FailedRunError):
-            error.report.write(report)
-        Path(fault).write_text(str(error), encoding="utf-8")
-        raise
-
-
-def _simulate_in_pyrtl(
-    places: Sequence[Place], recorder: Recorder | None, loop: Loop, progress: Progress | None
-) -> Run:
-    def backend(place: Place, watched: bool) -> Backend:
-        twin = BLOCKS[place.block].twin(place.parameters)
-        return _recorded(place, PyrtlBackend(twin, watched=watched or recorder is not None), recorder)
-
-    return _simulate_with(loop, places, backend, progress)
-
-
-def _recorded(place: Place, backend: Backend, recorder: Recorder | None) -> Backend:
-    return backend if recorder is None else recorder(place, backend)
-
-
-def _simulate_verilated(
-    places: Sequence[Place], folder: Path, recorder: Recorder | None, loop: Loop, progress: Progress | None
-) -> Run:
-    """With the modules compiled into this process."""
-    with _folder(folder):
-        sources = _sources(loop, places, folder)
-    interfaces = {_key(place): place.interface for place in places}
-    watched = loop.waveform is not None or recorder is not None
-    modules = {
-        key: VerilatedModule(sources, interface, folder, watched=watched)
-        for key, interface in interfaces.items()
-    }
-
-    def backend(place: Place, _watched: bool) -> Backend:
-        return _recorded(place, VerilatedBackend(modules[_key(place)]), recorder)
-
-    run = _simulate_with(loop, places, backend, progress)
-    run[0].write(folder / "report.json")
-    return run
-
-
-def _key(place: Place) -> tuple[str, Parameters]:
-    """Places of the same module for the same parameters share it."""
-    return place.module, place.parameters
-
-
-def _simulate_in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> Run:
-    folder = folder.resolve()
-    report, fault, exercised = (folder / name for name in RESULTS)
-    with _folder(folder):
-        for old in (report, fault):
-            old.unlink(missing_ok=True)
-        sources = _sources(loop, places, folder)
-    order = {
-        "loop": json.loads(json.dumps(asdict(loop), default=str)),  # paths as text
-        "places": [asdict(place) for place in places],
-        "here": str(Path.cwd()),
-        "report": str(report),
-        "fault": str(fault),
-        "exercised": str(exercised),
-    }
-    interfaces = tuple({_key(place): place.interface for place in places}.values())
-    bench = Bench(sources, TOP, interfaces, "fiberscope.rtl.bench", order, folder)
-    try:
-        run(bench, simulator)
-    except HdlError as error:
-        if not fault.is_file():
-            raise
-        message = fault.read_text(encoding="utf-8")
-        if report.is_file():
-            raise FailedRunError(message, Report.read(report)) from error
-        raise SimulationError(message) from error
-    told = json.loads(exercised.read_text(encoding="utf-8"))
-    return Report.read(report), {at: Exercise(**exercise) for at, exercise in told.items()}
-
-
-@contextlib.contextmanager
-def _folder(folder: Path) -> Iterator[None]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written to: {error.strerror}") from error
-
-
-def _sources(loop: Loop, places: Sequence[Place], folder: Path) -> tuple[Path, ...]:
-    """The Verilog files; those of twins and of the harness around all modules are written now."""
-    texts = {f"{TOP}.v": harness(TOP, {place.instance: place.interface for place in places})}
-    if not loop.sources:
-        for module, place in {place.module: place for place in places}.items():
-            texts[f"{module}.v"] = BLOCKS[place.block].verilog(place.parameters, module)
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return (*map(Path, loop.sources), *(folder / name for name in texts))
-
-
-def _simulate_with(
-    loop: Loop,
-    places: Sequence[Place],
-    backend: Callable[[Place, bool], Backend],
-    progress: Progress | None = None,
-) -> Run:
-    """The accelerator with RTL at some places; ``backend`` is told whether the RTL is watched."""
-    watched = loop.waveform is not None
-    adapters: dict[str, Adapter] = {}
-
-    def stand_in(place: Place) -> Callable[..., Component]:
-        component = accelerators.find(loop.accelerator).parts[place.block]
-
-        def make(name: str, *arguments: object) -> Component:
-            adapter = BLOCKS[place.block].stand_in(name, place.interface, backend(place, watched))
-            if loop.sources:
-                adapter.drain = OWN_DRAIN
-            if watched:
-                adapter.shadow = partial(component, name, *arguments)
-            adapters[name] = adapter
-            return adapter
-
-        return make
-
-    rtl = {place.at: stand_in(place) for place in places}
-    report = _simulate(loop, makers(loop.accelerator, loop.blocks, rtl), progress)
-    return report, {place.at: adapters[place.at].exercise() for place in places}
-
-
-def _simulate(loop: Loop, parts: Mapping[str, Maker], progress: Progress | None = None) -> Report:
-    return simulate(
-        loop.model,
-        loop.a,
-        loop.b,
-        settings=parse_settings(loop.settings),
-        cycle_limit=loop.cycle_limit,
-        waveform=loop.waveform,
-        parts=parts,
-        progress=progress,
-    )
 
 
 def _entries(report: Report) -> dict[str, object]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from fiberscope.hw.rtl.tools.accompanied import Accompanied
+from fiberscope.hw.rtl.tools.hdl import read_order
 from fiberscope.rtl.machine_model import MachineModel, machine_interface
-from hw.rtl.tools.accompanied import Accompanied
-from hw.rtl.tools.hdl import read_order
 
 ORDER = read_order()
 

@@ -7,15 +7,15 @@ from functools import partial
 from itertools import count
 from typing import Any, cast
 
-import accelerators
-from accelerators.configuration import Configuration, parse_settings
-from accelerators.machine import EVENT, Machine
+from fiberscope import accelerators
+from fiberscope.accelerators.configuration import Configuration, parse_settings
+from fiberscope.accelerators.machine import EVENT, Machine
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.memory_pins import DONE, MemoryPins, memory_interface
 from fiberscope.problem import configure
-from hw.rtl.kit.interface import Interface
-from hw.rtl.kit.memory_pins import DONE, MemoryPins, memory_interface
-from sim import Component, Kernel
-from sim.standstill import blocked_by
-from workloads import Problem
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.standstill import blocked_by
+from fiberscope.workloads import Problem
 
 __all__ = ["MachineModel", "machine_interface"]
 

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Folder", "Numbers", "Simulator"]
+__all__ = ["Folder", "HdlSimulator", "Numbers", "Simulator"]
 
 Numbers = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
 ]
 Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, verilator or pyrtl (none).")]
+HdlSimulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus or verilator.")]
 Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]

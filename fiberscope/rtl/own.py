@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from fiberscope.errors import InputError
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.model import shell
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.hw.rtl.tools.hdl import Bench, find, run
 from fiberscope.rtl.machine_model import machine_interface
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Interface
-from hw.rtl.kit.model import shell
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.kit.registered import registered
-from hw.rtl.tools.hdl import Bench, find, run
 
 __all__ = ["DEVICES", "Outcome", "try_bench", "try_machine"]
 
 MODEL, RTL, BOTH = "model", "rtl", "both"
 DEVICES = (MODEL, RTL, BOTH)
-Transcript: TypeAlias = "Mapping[str, list[list[Any]]]"  # by test: cycle, port and fields of each token
+MOST_LANES = 4  # that are told of a transfer
+Transcript: TypeAlias = "Mapping[str, list[list[Any]]]"  # by test: cycle, port and lanes of each transfer
 
 
 @dataclass(frozen=True)
@@ -42,19 +44,29 @@ class Outcome:
             return
         model, rtl = self.transcripts[MODEL], self.transcripts[RTL]
         for test in dict.fromkeys([*model, *rtl]):
-            first, second = model.get(test, []), rtl.get(test, [])
-            for number in range(max(len(first), len(second))):
-                left, right = _at(first, number), _at(second, number)
+            transfers = zip_longest(model.get(test, []), rtl.get(test, []))
+            for number, (left, right) in enumerate(transfers):
                 if left != right:
-                    yield f"{test}, token {number}: {left} of the model, {right} of the RTL"
+                    here, there = _said(left, right), _said(right, left)
+                    yield f"{test}, token {number}: {here} of the model, {there} of the RTL"
                     break
 
 
-def _at(transcript: list[list[Any]], number: int) -> str:
-    if number >= len(transcript):
+def _said(transfer: list[Any] | None, other: list[Any] | None) -> str:
+    """A transfer with its port and cycle; of several lanes those in which the other is otherwise."""
+    if transfer is None:
         return "none"
-    cycle, port, fields = transcript[number]
-    return f"{' '.join(f'{name}={bits}' for name, bits in fields.items())} at {port} in cycle {cycle}"
+    cycle, port, lanes = transfer
+    others = other[2] if other is not None and other[1] == port else []
+    differ = [i for i, (lane, same) in enumerate(zip_longest(lanes, others)) if lane != same]
+    shown = differ or list(range(len(lanes)))  # it is the cycle that differs
+    said = [f"lane {i} {_fields(lanes[i])}" for i in shown] if len(lanes) > 1 else [_fields(lanes[0])]
+    more = f"; {len(said) - MOST_LANES} more lanes" if len(said) > MOST_LANES else ""
+    return f"{'; '.join(said[:MOST_LANES])}{more} at {port} in cycle {cycle}"
+
+
+def _fields(lane: Mapping[str, int] | None) -> str:
+    return "empty" if lane is None else " ".join(f"{name}={bits}" for name, bits in lane.items())
 
 
 def try_bench(
@@ -64,10 +76,10 @@ def try_bench(
 
     Args:
         bench: the file; what it imports is looked for beside it.
-        block: what is under test, with a channel at each port (``hw.rtl.kit.registered``).
+        block: what is under test, with a channel at each port (``fiberscope.hw.rtl.kit.registered``).
         parameters: those of the block.
         device: one of ``DEVICES``.
-        simulator: an HDL simulator of ``hw.rtl.tools.hdl``.
+        simulator: an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``.
         folder: where Verilog, logs and transcripts are put.
 
     Raises:
@@ -88,7 +100,13 @@ def try_bench(
         text = module.verilog(parameters) if under_test == RTL else shell(interface)
         told = {**order, "model": under_test == MODEL}
         tests, transcripts[under_test] = _run(
-            bench, interface, text, "hw.rtl.tools.own_bench", told, simulator, folder.resolve() / under_test
+            bench,
+            interface,
+            text,
+            "fiberscope.hw.rtl.tools.own_bench",
+            told,
+            simulator,
+            folder.resolve() / under_test,
         )
     return Outcome(tests, transcripts)
 
@@ -136,7 +154,7 @@ def try_machine(
         accelerator: the machine, also the name of the empty module before it.
         settings: its parameters, ``key=value``.
         matrix: what it multiplies by itself.
-        simulator: an HDL simulator of ``hw.rtl.tools.hdl``.
+        simulator: an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``.
         folder: where Verilog, logs and the transcript are put.
 
     Raises:

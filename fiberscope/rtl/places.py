@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
-import accelerators
+from fiberscope import accelerators
 from fiberscope.errors import InputError
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.interface import Interface, Wire, check_ports
-from hw.rtl.kit.parameters import Parameters
-from sim import Component
-from workloads.errors import nearest
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.interface import Interface, Wire
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.tools.ports import check_ports
+from fiberscope.sim import Component
+from fiberscope.workloads.errors import nearest
 
 __all__ = ["Maker", "Place", "choose", "makers"]
 
@@ -61,15 +63,18 @@ class Place:
 class Maker:
     """Makes the parts of one kind: notes them all, and puts RTL at some places."""
 
-    def __init__(self, kind: Callable[..., Component], rtl: Mapping[str, Callable[..., Component]]) -> None:
+    def __init__(
+        self, block: RtlBlock, kind: Callable[..., Component], rtl: Mapping[str, Callable[..., Component]]
+    ) -> None:
+        self.block = block
         self.kind = kind
         self.rtl = rtl
-        self.made: dict[str, tuple[Any, ...]] = {}  # arguments by instance name
+        self.made: dict[str, partial[Parameters]] = {}  # what suits the arguments, by instance name
 
-    def __call__(self, name: str, *arguments: object) -> Component:
+    def __call__(self, name: str, *arguments: object, **options: object) -> Component:
         """Make a part; the arguments are those of the machine."""
-        self.made[name] = arguments
-        return self.rtl.get(name, self.kind)(name, *arguments)
+        self.made[name] = partial(self.block.matching, *arguments, **options)
+        return self.rtl.get(name, self.kind)(name, *arguments, **options)
 
 
 def makers(
@@ -86,12 +91,17 @@ def makers(
         InputError: if it has no such part.
     """
     kind = accelerators.find(accelerator)
+    known = {name for name, part in kind.parts.items() if name in BLOCKS and _stands_in(BLOCKS[name], part)}
     for block in blocks:
-        if block not in kind.parts:
-            known = kind.parts.keys() & BLOCKS.keys()
+        if block not in known:
             advice = nearest(block, known) if known else "none of its parts exists as RTL"
             raise InputError(f"{kind.name} has no part {block} to replace; {advice}")
-    return {block: Maker(kind.parts[block], rtl) for block in blocks}
+    return {block: Maker(BLOCKS[block], kind.parts[block], rtl) for block in blocks}
+
+
+def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
+    """Whether a block's module can take a part's place; parts of several machines share names, not ports."""
+    return getattr(part, "PORTS", None) == block.stand_in.PORTS
 
 
 def choose(
@@ -118,7 +128,7 @@ def choose(
     for block, maker in made.items():
         named = [name for name in maker.made if name in at]
         for name in named or list(maker.made)[:1]:
-            chosen.append((name, block, _parameters(block, maker.made[name])))
+            chosen.append((name, block, _parameters(maker.made[name])))
     return _with_modules(chosen, own_module)
 
 
@@ -136,8 +146,8 @@ def _with_modules(found: Iterable[tuple[str, str, Parameters]], own_module: str 
     )
 
 
-def _parameters(block: str, arguments: tuple[Any, ...]) -> Parameters:
+def _parameters(matching: Callable[[], Parameters]) -> Parameters:
     try:
-        return BLOCKS[block].matching(*arguments)
+        return matching()
     except ValueError as error:
         raise InputError(f"{error}; set the accelerator so that it suits the RTL") from error

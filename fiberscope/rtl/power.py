@@ -16,22 +16,23 @@ from rich.console import Console
 from rich.table import Table
 
 from fiberscope.errors import InputError
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.tools import sta
+from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
+from fiberscope.hw.rtl.tools.area import library, version
+from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
+from fiberscope.hw.rtl.tools.simulator import HdlError
+from fiberscope.hw.rtl.tools.sram_table import access_pj
+from fiberscope.hw.rtl.tools.stimulus import STIMULI, stimulus
 from fiberscope.report.files import write_text
-from fiberscope.rtl.loop import PYRTL, Loop, compare
+from fiberscope.rtl.loop import PYRTL, compare
+from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import Place
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.adapter import Adapter
-from hw.rtl.kit.backend import Backend, PyrtlBackend
-from hw.rtl.kit.interface import Interface
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.tools import sta
-from hw.rtl.tools.activity import Activity, RecordingBackend
-from hw.rtl.tools.area import library, version
-from hw.rtl.tools.netlist import Netlist, mapped
-from hw.rtl.tools.simulator import HdlError
-from hw.rtl.tools.sram_table import access_pj
-from hw.rtl.tools.stimulus import STIMULI, stimulus
-from sim.testing import run_block
+from fiberscope.sim.testing import run_block
 
 __all__ = ["Energy", "Measured", "Ran", "measure", "measure_alone", "output_ports", "said", "written"]
 
@@ -146,7 +147,7 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> Measured:
         outputs = output_ports(interface, made.stand_in)
         outcome = run_block(stand_in, stimulus(block, parameters), outputs, sleep=False)
         counters = outcome.statistics["block"].counters
-        ran = Ran(block, parameters, block, counters, "its own stimulus (hw.rtl.tools.stimulus)")
+        ran = Ran(block, parameters, block, counters, "its own stimulus (fiberscope.hw.rtl.tools.stimulus)")
         return _measured(ran, netlist, recording, cells)
 
 
@@ -219,7 +220,7 @@ def _of_memories(ran: Ran, netlist: Netlist, activity: Activity) -> Iterator[Ene
             access_pj(entries * bits / 8, bits),
             0.0,
             f"45 nm SRAM, a lane of {entries} x {bits} bits",
-            f"estimate by hw.rtl.tools.sram_table; counted of {ran.of}",
+            f"estimate by fiberscope.hw.rtl.tools.sram_table; counted of {ran.of}",
         )
 
 

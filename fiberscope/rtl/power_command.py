@@ -17,9 +17,9 @@ from fiberscope.rtl.choice import in_one_line, named, one_line
 from fiberscope.rtl.options import Folder
 
 if TYPE_CHECKING:
-    from fiberscope.rtl.loop import Loop
-    from hw.rtl.kit.block import RtlBlock
-    from hw.rtl.kit.parameters import Parameters
+    from fiberscope.hw.rtl.kit.block import RtlBlock
+    from fiberscope.hw.rtl.kit.parameters import Parameters
+    from fiberscope.rtl.order import Loop
 
 __all__ = ["power"]
 
@@ -68,8 +68,8 @@ def power(
       fiberscope rtl power accumulator --set value_bits=8 --set sum_bits=16 --table adder.csv
     """
     made = named(block)
+    from fiberscope.hw.rtl.tools.activity import DifferentNetlistError
     from fiberscope.rtl.power import measure, measure_alone, said, written
-    from hw.rtl.tools.activity import DifferentNetlistError
 
     order = _order(block, accelerator, matrix, b, settings or (), at)
     inputs = {} if order is None else order.inputs
@@ -83,7 +83,7 @@ def power(
         print(f"fiberscope: {error}", file=sys.stderr)
         return MACHINE_WRONG
     except InputError as error:
-        raise in_one_line(error) from error
+        raise in_one_line(error, output) from error
     if table is not None:
         written(measured, table)
     if str(table) != "-":
@@ -100,7 +100,7 @@ def _order(
     at: str | None,
 ) -> Loop | None:
     """The run of an accelerator that is asked for, None if the block is to run alone."""
-    from fiberscope.rtl.loop import Loop
+    from fiberscope.rtl.order import Loop
 
     if accelerator is None:
         return None
@@ -112,7 +112,7 @@ def _order(
 
 def _parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:
     """The block's own."""
-    from hw.rtl.kit.parameters import parse
+    from fiberscope.hw.rtl.kit.parameters import parse
 
     with one_line():
         return parse(block.name, block.parameters, settings)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, write_bytes
+from fiberscope.sim import Kernel
 from fiberscope.states.perfetto import require_perfetto, trace_of
 from fiberscope.states.watch import StateWatch, Window
-from sim import Kernel
 
 __all__ = ["StateFiles", "state_files"]
 

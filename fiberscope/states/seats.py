@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sim import Channel, Component, Kernel
-from sim.connect import Stall, Wiring
+from fiberscope.sim import Channel, Component, Kernel
+from fiberscope.sim.connect import Stall, Wiring
 
 __all__ = ["Queue", "Seat", "seats_of"]
 

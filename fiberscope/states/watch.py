@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.report.timeline import with_room
+from fiberscope.sim import Kernel
+from fiberscope.sim.constants import FAR
+from fiberscope.sim.ledger import Ledger
 from fiberscope.states.document import ComponentStates, Domain, QueueFill, StateTimeline
 from fiberscope.states.seats import Seat, seats_of
-from sim import Kernel
-from sim.constants import FAR
-from sim.ledger import Ledger
 
 __all__ = ["LARGEST_BYTES", "MOST_INTERVALS", "StateWatch"]
 

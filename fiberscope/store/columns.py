@@ -12,7 +12,10 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from fiberscope.spelling import spelt
+
 __all__ = [
+    "DONE",
     "FIXED",
     "LARGE",
     "Row",
@@ -28,7 +31,7 @@ __all__ = [
 TEXT, COUNT, NUMBER, TRUTH = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 
 FIXED: Final[Mapping[str, pa.DataType]] = {
-    "digest": TEXT,  # of configuration, content of the workload and version: what the row is found by
+    "digest": TEXT,  # of configuration, content of the workload and sources: what the row is found by
     "status": TEXT,
     "reason": TEXT,  # one line; empty where the run was done
     "command": TEXT,
@@ -57,6 +60,7 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "bottleneck": TEXT,
     "wall_seconds": NUMBER,  # of the host
     "version": TEXT,
+    "source": TEXT,  # digest of all sources that it was run by
     "workload_source": TEXT,
     "workload_digest": TEXT,
     "config_digest": TEXT,
@@ -65,6 +69,7 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "report": TEXT,  # JSON
 }
 _FIELDS: Final = [pa.field(name, kind) for name, kind in FIXED.items()]
+DONE: Final = "done"  # the status of a run that came to its end, and was right
 LARGE: Final = "report"  # left out where all columns are asked for
 KEY = b"parameter"  # in what a file says of a column: the dotted key of the parameter that it is
 
@@ -109,7 +114,7 @@ def encoded(row: Mapping[str, object], parameters: Mapping[str, object]) -> byte
     """
     given = {column_of(key): value if _is_plain(value) else str(value) for key, value in parameters.items()}
     keys = {column_of(key): key for key in parameters}
-    return gzip.compress(json.dumps([{**row, **given}, keys]).encode(), compresslevel=1, mtime=0)
+    return gzip.compress(json.dumps(spelt([{**row, **given}, keys])).encode(), compresslevel=1, mtime=0)
 
 
 def _is_plain(value: object) -> bool:

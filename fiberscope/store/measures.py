@@ -38,7 +38,7 @@ def measures(report: Report, workers: str) -> dict[str, Any]:
         "version": report.version,
         "workload_source": report.workload.source,
         **{f"operations_{name}": count for name, count in report.operations.items()},
-        "report": report.model_dump_json(by_alias=True),
+        "report": report.dumped(),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import duckdb
@@ -11,25 +12,48 @@ import pyarrow as pa
 from fiberscope.errors import InputError
 from fiberscope.store.columns import FIXED
 
-__all__ = ["run"]
+__all__ = ["AskedWrongError", "run"]
+
+LOOK_SECONDS = 0.05
+
+
+class AskedWrongError(InputError):
+    """A query that no rows could answer."""
 
 
 def run(sql: str, parts: Sequence[Path]) -> pa.Table:
     """What a query gives of the rows of Parquet files, which it calls ``runs``.
 
+    It runs in a thread of its own, for in its midst DuckDB seldom looks whether Ctrl-C was pressed.
+
     Raises:
-        InputError: as DuckDB puts it, in a line.
+        InputError: as DuckDB puts it, in a line; ``AskedWrongError`` if that is the query's fault alone.
+        KeyboardInterrupt: it was interrupted.
     """
-    with duckdb.connect(":memory:") as connection:
+    with duckdb.connect(":memory:") as connection, ThreadPoolExecutor(1) as beside:
+        found = beside.submit(_table, connection, sql, parts)
         try:
-            if parts:
-                connection.from_parquet([str(part) for part in parts]).create_view("runs")
-            else:
-                empty = pa.Table.from_batches([], pa.schema(FIXED.items()))  # empty_table loads pandas
-                connection.from_arrow(empty).create_view("runs")
-            return connection.sql(_asked(connection, sql)).to_arrow_table()
+            while not found.done():  # a signal that another thread got is heard of in between
+                wait([found], LOOK_SECONDS)
+            return found.result()
+        except KeyboardInterrupt:
+            while not found.done():  # one that is about to begin would not hear of it
+                connection.interrupt()
+                wait([found], LOOK_SECONDS)
+            raise
+        except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+            raise AskedWrongError(f"{' '.join(sql.split())}: {_line(error)}") from error
         except duckdb.Error as error:
             raise InputError(f"{' '.join(sql.split())}: {_line(error)}") from error
+
+
+def _table(connection: duckdb.DuckDBPyConnection, sql: str, parts: Sequence[Path]) -> pa.Table:
+    if parts:
+        connection.from_parquet([str(part) for part in parts]).create_view("runs")
+    else:
+        empty = pa.Table.from_batches([], pa.schema(FIXED.items()))  # empty_table loads pandas
+        connection.from_arrow(empty).create_view("runs")
+    return connection.sql(_asked(connection, sql)).to_arrow_table()
 
 
 def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:

@@ -3,8 +3,9 @@
 A row arrives as a file of its own, named by its digest: written under another name and renamed, so that it is
 there or not, and never twice. Now and then those that have arrived are gathered into parts of up to
 ``PART_ROWS`` rows: the part is written and renamed first, the arrived files go afterwards, and one that is
-left over by a kill in between is passed over, as its digest is in a part. All parts have the same columns, so
-that other programs open ``FOLDER/*.parquet`` as it is.
+left over by a kill in between is passed over, as its digest is in a part. A row that tells of a failure stays
+until the point was run again, and gives way to what came of it. All parts have the same columns, so that
+other programs open ``FOLDER/*.parquet`` as it is.
 
     study/runs-000000.parquet     parts
     study/_arrived/<digest>.json.gz
@@ -27,7 +28,7 @@ from filelock import FileLock
 from fiberscope.errors import InputError
 from fiberscope.report.document import Report
 from fiberscope.report.files import make_folder, write_bytes
-from fiberscope.store.columns import LARGE, Row, decoded, parameters, tabulated, unified, widened
+from fiberscope.store.columns import DONE, FIXED, LARGE, Row, decoded, parameters, tabulated, unified, widened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +76,7 @@ class Store:
         return set(map(_digest, new)).union(*map(_digests, self._parts()))
 
     def add(self, digest: str, content: bytes) -> None:
-        """Keep a row, as ``columns.encoded`` makes it.
+        """Keep a row, as ``columns.encoded`` makes it, in the place of one that tells of a failure.
 
         When this returns the row is there to stay, and once, whoever else adds it.
         """
@@ -89,28 +90,17 @@ class Store:
         with self._lock:
             self._waiting = 0
             new = self._new()
-            if new:
+            if new or not all(map(_has_all_columns, self._parts())):
                 self._append(new)
             for file in new:
                 file.unlink(missing_ok=True)
             self._sweep_abandoned()
 
     def _sweep_abandoned(self) -> None:
-        for file in (*self.folder.glob(".*.tmp"), *self._arrived.glob(".*.tmp")):
+        for file in (*self.folder.glob(".*.partial"), *self._arrived.glob(".*.partial")):
             with suppress(FileNotFoundError):  # who writes it has renamed it
                 if time.time() - file.stat().st_mtime > ABANDONED_SECONDS:
                     file.unlink()
-
-    def forget(self, digests: Collection[str]) -> None:
-        """Take rows out, so that they are run again."""
-        self.gather()
-        gone = pa.array(digests, pa.string())
-        with self._lock:
-            for part in self._parts():
-                table = _table(part)
-                kept = table.filter(pc.invert(pc.is_in(table["digest"], gone)))
-                if len(kept) < len(table):
-                    _write(kept, part)
 
     def table(self, sql: str) -> pa.Table:
         """What a query gives; the rows are called ``runs``.
@@ -118,14 +108,15 @@ class Store:
         Raises:
             InputError: the query cannot be run.
         """
-        from fiberscope.store.query import run  # noqa: PLC0415  (writing needs no DuckDB)
+        from fiberscope.store.query import AskedWrongError, run  # noqa: PLC0415  (writing needs no DuckDB)
 
         with suppress(OSError):  # who may only read sees what has been gathered
             self.gather()
         try:
             return run(sql, self._parts())
-        except InputError:
-            unified(map(_schema, self._parts()))  # a damaged part is named, whatever was asked
+        except InputError as error:
+            for part in self._parts():  # a damaged one is named, whatever was asked
+                _schema(part) if isinstance(error, AskedWrongError) else _table(part)
             raise
 
     def frame(self) -> pd.DataFrame:
@@ -146,22 +137,23 @@ class Store:
         return parameters(unified([*map(_schema, self._parts()), arrived.schema]))
 
     def _parts(self) -> list[Path]:
-        return sorted(self.folder.glob("runs-*.parquet"))
+        return sorted(self.folder.glob(f"runs-{'[0-9]' * 6}.parquet"))
 
     def _new(self) -> list[Path]:
         return sorted(self._arrived.glob(f"*{ROW}"))
 
     def _append(self, new: Sequence[Path]) -> None:
-        """Rows of digests that no part has go into the last part, if there is room, and into further ones."""
+        """Put rows that are not there yet into the last part, if there is room, and into further ones."""
         parts = self._parts()
-        have = set().union(*map(_digests, parts))
-        rows = tabulated(_row(file) for file in new if _digest(file) not in have)
-        schema = unified([*map(_schema, parts), rows.schema])
-        first = parts.pop() if len(rows) and parts and _rows(parts[-1]) < PART_ROWS else None
+        done = set().union(*map(_done, parts))
+        rows = tabulated(_row(file) for file in new if _digest(file) not in done)
+        schema, again = unified([*map(_schema, parts), rows.schema]), set(rows["digest"].to_pylist())
+        last = parts.pop() if len(rows) and parts and _rows(parts[-1]) < PART_ROWS else None
         for part in parts:
-            if not _schema(part).equals(schema):
-                _write(widened(_table(part), schema), part)
-        self._write_parts([*([_table(first)] if first else []), rows], schema, len(parts))
+            if not _schema(part).equals(schema) or not again.isdisjoint(_digests(part)):
+                _write(widened(_without(again, part), schema), part)
+        number = _number(last) if last else _number(parts[-1]) + 1 if parts else 0  # one may be taken out
+        self._write_parts([*([_without(again, last)] if last else []), rows], schema, number)
 
     def _write_parts(self, tables: Sequence[pa.Table], schema: pa.Schema, number: int) -> None:
         whole = pa.concat_tables([widened(table, schema) for table in tables])
@@ -176,7 +168,8 @@ def _readable(file: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError) as error:  # pyarrow's are ValueErrors
-        told = str(error).partition(".")[0].removesuffix(f" '{file}'")
+        said = str(error).replace(f"Could not open Parquet input source '{file}': ", "")
+        told = " ".join(said.partition(". ")[0].split()).rstrip(".:")
         raise InputError(
             f"{file}: is damaged: {told}; take it out of the store, and its points run again"
         ) from error
@@ -201,8 +194,29 @@ def _schema(file: Path) -> pa.Schema:
         return pq.read_schema(file)
 
 
+def _has_all_columns(part: Path) -> bool:
+    """Whether a part has those of every row; an older version knew fewer."""
+    return FIXED.keys() <= set(_schema(part).names)
+
+
 def _digests(part: Path) -> set[str]:
     return set(_table(part, ["digest"])["digest"].to_pylist())
+
+
+def _done(part: Path) -> set[str]:
+    """The digests of rows that are there to stay."""
+    table = _table(part, ["digest", "status"])
+    return set(table.filter(pc.equal(table["status"], DONE))["digest"].to_pylist())
+
+
+def _without(digests: Collection[str], part: Path) -> pa.Table:
+    """The rows of a part but for these."""
+    table = _table(part)
+    return table.filter(pc.invert(pc.is_in(table["digest"], pa.array(digests, pa.string()))))
+
+
+def _number(part: Path) -> int:
+    return int(part.stem.removeprefix("runs-"))
 
 
 def _rows(part: Path) -> int:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-import accelerators
-from accelerators.composition import PartFactory
-from accelerators.machine import Accelerator
+from fiberscope import accelerators
+from fiberscope.accelerators.composition import PartFactory
+from fiberscope.accelerators.machine import Accelerator
 from fiberscope.arguments import check_types
 from fiberscope.errors import InputError
 from fiberscope.study.runs import run
+from fiberscope.study.tables import read_table
 
 __all__ = ["Ablation", "Outcome", "ablate", "ablations"]
 
@@ -53,12 +53,7 @@ def ablations(kind: Accelerator[Any]) -> list[Ablation]:
     path = kind.folder / "ablations.yaml"
     if not path.is_file():
         raise InputError(f"{kind.name} cannot be taken apart yet; its folder has no ablations.yaml")
-    try:
-        rows = TypeAdapter(list[Ablation]).validate_python(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in fault["loc"])
-        raise InputError(f"{kind.name}/ablations.yaml: {key}: {fault['msg']}") from error
+    rows = read_table(path, list[Ablation], kind.name)
     together = {key: value for row in rows if not row.takes_away for key, value in row.settings.items()}
     return [*rows, Ablation(name=ALL, settings=together, tells="what the rest of the machine needs")]
 

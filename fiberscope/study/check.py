@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
-import accelerators
-from accelerators.machine import Accelerator
+from fiberscope import accelerators
+from fiberscope.accelerators.machine import Accelerator
 from fiberscope.api import simulate
 from fiberscope.errors import InputError
+from fiberscope.models.trace.api import model
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
-from fiberscope.teaal.api import model
+from fiberscope.study.tables import read_table
 
 __all__ = ["Check", "Row", "check"]
 
@@ -151,7 +151,7 @@ def _bound(trace: Report, beyond: Container[str]) -> float:
 def _rules(path: Path, accelerator: str) -> _Rules:
     if not path.is_file():
         raise InputError(f"{accelerator} has no {FILE} that says what its two models should agree on")
-    return _Rules.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    return read_table(path, _Rules, accelerator)
 
 
 def _row(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) -> Row:

@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-import accelerators
-from accelerators.composition import PartFactory
-from accelerators.machine import Accelerator
+from fiberscope import accelerators
+from fiberscope.accelerators.composition import PartFactory
+from fiberscope.accelerators.machine import Accelerator
 from fiberscope.arguments import check_types
 from fiberscope.errors import InputError
 from fiberscope.report.document import Report
 from fiberscope.study.runs import run
-from workloads import Workload, WorkloadError, is_gemm
-from workloads import load as load_workload
+from fiberscope.study.tables import read_table
+from fiberscope.workloads import Workload, WorkloadError, is_gemm
+from fiberscope.workloads import load as load_workload
 
 __all__ = ["Figures", "Published", "Run", "TensorTraffic", "compare", "published"]
 
@@ -134,16 +134,7 @@ def published(kind: Accelerator[Any]) -> Published:
     path = kind.folder / "published.yaml"
     if not path.is_file():
         raise InputError(f"nothing published of {kind.name} is on file; its folder has no published.yaml")
-    try:
-        return Published.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        raise InputError(f"{kind.name}/published.yaml: {_explain(error)}") from error
-
-
-def _explain(error: ValidationError) -> str:
-    fault = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in fault["loc"])
-    return f"{key}: {fault['msg']}"
+    return read_table(path, Published, kind.name)
 
 
 def compare(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from converters.configuration import MintParameters
-from converters.variants import VARIANTS, instances
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.tools.area import Area, measure
+from fiberscope.converters.configuration import MintParameters
+from fiberscope.converters.variants import VARIANTS, instances
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.tools.area import Area, measure
 
 __all__ = ["COUNTERS", "PUBLISHED_MM2", "Gates", "Part", "Variant", "gates", "summed"]
 
@@ -24,7 +24,7 @@ class Part:
     """A kind of hardware, as its twin becomes gates.
 
     Args:
-        kind: as ``converters.variants`` has it.
+        kind: as ``fiberscope.converters.variants`` has it.
         block: the twin.
         gates: generic, of one instance.
         flip_flops: of one instance.

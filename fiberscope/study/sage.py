@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import product
 from math import exp, log
 
-from converters.sage.compute import compute
-from converters.sage.configuration import SageParameters
-from converters.sage.kernels import problem
-from converters.sage.published import Row, rows
-from converters.sage.search import Choice, Prediction, rank
-from converters.sage.statistics import Statistics
-from converters.sage.systems import OURS, best_of, systems
 from fiberscope.api import simulate
-from workloads.errors import WorkloadError, nearest
-from workloads.generators import uniform
+from fiberscope.converters.sage.compute import compute
+from fiberscope.converters.sage.configuration import SageParameters
+from fiberscope.converters.sage.kernels import problem
+from fiberscope.converters.sage.published import Row, rows
+from fiberscope.converters.sage.search import Choice, Prediction, rank
+from fiberscope.converters.sage.statistics import Statistics
+from fiberscope.converters.sage.systems import OURS, best_of, systems
+from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.generators import uniform
 
 __all__ = ["Comparison", "Ratio", "Simulated", "Size", "Workload", "compare", "simulated"]
 

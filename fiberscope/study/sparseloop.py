@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from fiberscope.analytic.api import evaluated
-from fiberscope.analytic.distributions import density
-from fiberscope.analytic.inputs import Case, read_case
-from fiberscope.analytic.lanes import share_of_steps
+from fiberscope.models.analytic.api import evaluated
+from fiberscope.models.analytic.distributions import density
+from fiberscope.models.analytic.inputs import Case, read_case
+from fiberscope.models.analytic.lanes import share_of_steps
 
 __all__ = ["Row", "sparseloop"]
 

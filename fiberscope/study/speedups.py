@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from accelerators.composition import PartFactory
-from accelerators.machine import Accelerator
-from fiberscope.errors import InputError
+from fiberscope.accelerators.composition import PartFactory
+from fiberscope.accelerators.machine import Accelerator
 from fiberscope.report.document import Report
 from fiberscope.study.runs import run
-from workloads import Workload, WorkloadError, load
+from fiberscope.study.tables import read_table
+from fiberscope.workloads import Workload, WorkloadError, load
 
 __all__ = ["Beside", "Designs", "Ratio", "designs", "has_designs", "speedups"]
 
@@ -82,12 +81,7 @@ def designs(kind: Accelerator[Any]) -> Designs:
     Raises:
         InputError: the file is not as it should be.
     """
-    try:
-        return Designs.model_validate(yaml.safe_load(_path(kind).read_text(encoding="utf-8")))
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in fault["loc"])
-        raise InputError(f"{kind.name}/{FILE}: {key}: {fault['msg']}") from error
+    return read_table(_path(kind), Designs, kind.name)
 
 
 def speedups(

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from accelerators.errors import ConfigurationError
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.api import simulate
 from fiberscope.errors import InputError
+from fiberscope.models.tiles.baselines.drt import drt
+from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.measure import measure
+from fiberscope.models.tiles.optimise import optimise
+from fiberscope.models.tiles.options import Options
+from fiberscope.models.tiles.plan import Methods, plan
+from fiberscope.models.trace.api import model
 from fiberscope.report.document import Report
-from fiberscope.teaal.api import model
-from fiberscope.tiling.baselines.drt import drt
-from fiberscope.tiling.kernel import Kernel
-from fiberscope.tiling.measure import measure
-from fiberscope.tiling.optimise import optimise
-from fiberscope.tiling.options import Options
-from fiberscope.tiling.plan import Methods, plan
-from workloads import Workload, from_scipy, load
-from workloads.tensor import SparseTensor
+from fiberscope.workloads import Workload, from_scipy, load
+from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["LARGEST", "MATRICES", "PUBLISHED", "NotRun", "Ran", "Words", "ran", "words"]
 

@@ -15,9 +15,10 @@ from fiberscope.sweeps.batches import batches
 from fiberscope.sweeps.clusters import Where, connected
 from fiberscope.sweeps.ending import DONE, ended
 from fiberscope.sweeps.engine import execute
-from fiberscope.sweeps.plan import REFUSED, Task, planned
+from fiberscope.sweeps.plan import Task, planned
 from fiberscope.sweeps.progress import Progress, shown
 from fiberscope.sweeps.runner import Limits
+from fiberscope.sweeps.statuses import REFUSED
 from fiberscope.sweeps.study import Study, read_study, study_of
 
 if TYPE_CHECKING:
@@ -111,12 +112,14 @@ class Swept:
         digests: of its points.
         had: how many of them the store had before.
         statuses: of the others, how often each.
+        others: rows of the same machines that the store has of other sources.
     """
 
     store: Store
     digests: Sequence[str]
     had: int
     statuses: Mapping[str, int]
+    others: int
 
     @property
     def failed(self) -> int:
@@ -157,15 +160,19 @@ def run_study(study: Study, folder: Path, where: Where, *, retry: bool = False, 
     """
     tasks = planned(study.sweep())
     store = Store(folder, make=True)
-    if retry:
-        store.forget(_failures(store, tasks))
-    have = store.digests()
+    have = store.digests() - (_failures(store) if retry else set())
     new = [task for task in tasks if task.digest not in have]
     progress = Progress(new)
     with shown(progress, quiet):
         _keep_refused(new, store, progress)
         run([task for task in new if not task.refused], store, where, limits_of(study), progress)
-    return Swept(store, [task.digest for task in tasks], len(tasks) - len(new), progress.statuses)
+    return Swept(
+        store,
+        [task.digest for task in tasks],
+        len(tasks) - len(new),
+        progress.statuses,
+        _of_others(store, tasks),
+    )
 
 
 def limits_of(study: Study) -> Limits:
@@ -192,6 +199,19 @@ def _keep_refused(tasks: Iterable[Task], store: Store, progress: Progress) -> No
         progress.ended(task, outcome)
 
 
-def _failures(store: Store, tasks: Iterable[Task]) -> set[str]:
-    rows = store.table(f"SELECT digest FROM runs WHERE status <> '{DONE}'").to_pylist()
-    return {row["digest"] for row in rows} & {task.digest for task in tasks}
+def _of_others(store: Store, tasks: Iterable[Task]) -> int:
+    """Rows of what tasks run, by other sources than theirs."""
+    ran = {(task.point.command, task.point.accelerator) for task in tasks}
+    ours = {task.row["source"] for task in tasks} | {""}  # nothing ran
+    rows = store.table(
+        "SELECT command, accelerator, source, count(*) AS rows FROM runs GROUP BY ALL"
+    ).to_pylist()
+    return sum(
+        row["rows"]
+        for row in rows
+        if (row["command"], row["accelerator"]) in ran and row["source"] not in ours
+    )
+
+
+def _failures(store: Store) -> set[str]:
+    return set(store.table(f"SELECT digest FROM runs WHERE status <> '{DONE}'")["digest"].to_pylist())

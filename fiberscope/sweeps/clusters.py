@@ -7,16 +7,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import dask
-import yaml
 from distributed import Client, LocalCluster
 
-from accelerators.yaml_layer import read_text, refusing
+from fiberscope.accelerators.yaml_layer import read_document
 from fiberscope.errors import InputError
 
 __all__ = ["Where", "connected"]
@@ -96,7 +95,7 @@ def _here(workers: int) -> Iterator[Client]:
     """Workers as a cluster has them, started by Dask's command: no script needs a guard of ``__main__``."""
     with (
         LocalCluster(n_workers=0, processes=True, dashboard_address="127.0.0.1:0") as cluster,
-        closing(_Workers(cluster.scheduler_address, workers)),
+        _Workers(cluster.scheduler_address, workers),
         Client(cluster) as client,
     ):
         try:
@@ -131,13 +130,16 @@ class _Workers:
             if self._process.poll() is not None:
                 self._process = self._start()
 
-    def close(self) -> None:
-        """End the workers, and the points that they run."""
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        """End the workers, and the points that they run: at once where nobody waits for these any more."""
         self._ending.set()
         self._keeper.join()
         self._process.terminate()
         try:
-            self._process.wait(LAST_SECONDS)
+            self._process.wait(LAST_SECONDS if kind is None else 0)
         except subprocess.TimeoutExpired:  # points are running
             self._process.kill()
             self._process.wait()
@@ -170,9 +172,7 @@ def _jobs(where: Where) -> Iterator[Client]:
 
 
 def _options(file: Path) -> dict[str, Any]:
-    text = read_text(file, str(file))
-    with refusing(str(file)):
-        options = yaml.safe_load(text)
+    options = read_document(file, str(file))
     if not isinstance(options, dict):
         raise InputError(f"{file}: expected options of the cluster as 'key: value', as in 'memory: 4GB'")
     return options

@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from fiberscope.errors import InputError
-from workloads import file_of, is_gemm, load, lookup, names
-from workloads.spec import described, is_spec
+from fiberscope.workloads import file_of, is_gemm, load, lookup, names
+from fiberscope.workloads.spec import described, is_spec
 
 __all__ = ["digest_of", "digest_of_file", "size_of"]
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fiberscope.store.columns import encoded
+from fiberscope.store.columns import DONE, encoded
 
 __all__ = ["DONE", "Outcome", "ended"]
-
-DONE = "done"
 
 
 class Outcome(NamedTuple):

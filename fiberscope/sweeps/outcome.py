@@ -10,14 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from accelerators import ConfigurationError
+from fiberscope.accelerators import ConfigurationError
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
+from fiberscope.report.document import Report
 from fiberscope.store.measures import measures
 from fiberscope.sweeps.commands import command_of
 from fiberscope.sweeps.ending import DONE, Outcome, ended
-from fiberscope.sweeps.plan import REFUSED
 from fiberscope.sweeps.point import Point
-from workloads import WorkloadError
+from fiberscope.sweeps.statuses import REFUSED, STALE
+from fiberscope.workloads import WorkloadError
 
 __all__ = ["outcome"]
 
@@ -30,11 +31,13 @@ def outcome(task: Mapping[str, Any], memory_bytes: int | None) -> Outcome:
         memory_bytes: how much more than this process has already it may take.
     """
     point, began = Point(**task["point"]), time.perf_counter()
-    report = None
+    report, stale = None, False
     try:
         with _limited(memory_bytes):
-            report = command_of(point).run(point)
+            report = _run(point, task["row"]["source"])
         status, reason = DONE, ""
+    except _StaleError as error:
+        stale, status, reason = True, REFUSED, str(error)
     except (DeadlockedRunError, VerificationError) as error:
         report, reason = error.report, str(error)
         status = "deadlock" if isinstance(error, DeadlockedRunError) else "wrong"
@@ -45,7 +48,31 @@ def outcome(task: Mapping[str, Any], memory_bytes: int | None) -> Outcome:
         if _is_out_of_memory(error):
             status, reason = "memory", f"took more than {_allowed(memory_bytes)} of memory"
     told = {} if report is None else measures(report, command_of(point).workers(point))
-    return ended(task, status, reason, time.perf_counter() - began, told)
+    came = ended(task, status, reason, time.perf_counter() - began, told)
+    return came._replace(status=STALE) if stale else came
+
+
+class _StaleError(Exception):
+    """This process has other sources than the point is to be run by."""
+
+
+_known: set[str] = set()  # digests of sources that this process has, as far as it was asked
+
+
+def _run(point: Point, source: str) -> Report:
+    """Run a point by its sources.
+
+    Raises:
+        _StaleError: the process has others.
+    """
+    command, others = command_of(point), _StaleError("its sources are others than when the sweep began")
+    if source not in _known and command.roots(point).loaded().digest != source:
+        raise others
+    _known.add(source)
+    report = command.run(point)
+    if report.source is None or report.source.digest != source:  # a machine's file is read again each time
+        raise others
+    return report
 
 
 def _is_out_of_memory(error: Exception) -> bool:

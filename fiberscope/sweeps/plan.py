@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
-from accelerators.errors import ConfigurationError, ConflictError
-from accelerators.quantities import in_base_units
 from fiberscope import __version__
+from fiberscope.accelerators.errors import ConfigurationError, ConflictError
+from fiberscope.accelerators.quantities import in_base_units
 from fiberscope.errors import InputError
+from fiberscope.provenance.made import Roots
+from fiberscope.report.document import SCHEMA
 from fiberscope.sweeps.commands import command_of
-from fiberscope.sweeps.content import digest_of, digest_of_file, size_of
+from fiberscope.sweeps.content import digest_of, size_of
 from fiberscope.sweeps.point import Point, operands
-from workloads.errors import WorkloadError
+from fiberscope.sweeps.statuses import REFUSED
+from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["REFUSED", "Task", "planned"]
-
-REFUSED = "refused"
+__all__ = ["Task", "planned"]
 
 
 @dataclass(frozen=True)
@@ -68,25 +67,38 @@ def planned(points: Iterable[Point]) -> list[Task]:
     return list(tasks.values())
 
 
+class Settled(NamedTuple):
+    """What is known of a point before it runs: its parameters as used, the digest of its sources.
+
+    One that is ``refused``, with the reason, has its parameters as they were given, and no sources.
+    """
+
+    parameters: dict[str, object]
+    source: str
+    refused: str
+
+
 class _Settling:
     """Settles parameters, once for all workloads: a machine takes a millisecond to check its own."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[dict[str, object], str]] = {}
+        self._known: dict[str, Settled] = {}
+        self._digest_of = cache(_source)
 
-    def __call__(self, point: Point, settings: str) -> tuple[dict[str, object], str]:
-        """The parameters of a point as they are used; or as given, and why they cannot be."""
+    def __call__(self, point: Point, settings: str) -> Settled:
+        """The parameters of a point, by which sources it runs, and why it cannot be."""
         own = point.workload if point.command == "analyze" else bool(point.workload)
         key = json.dumps([point.command, point.accelerator, own, settings, point.config])
         if key not in self._known:
             self._known[key] = self._settled(point)
         return self._known[key]
 
-    def _settled(self, point: Point) -> tuple[dict[str, object], str]:
+    def _settled(self, point: Point) -> Settled:
+        command = command_of(point)
         try:
-            return command_of(point).settle(point), ""
+            return Settled(command.settle(point), self._digest_of(command.roots(point)), "")
         except ConflictError as error:
-            return dict(point.settings), " ".join(str(error).split())
+            return Settled(dict(point.settings), "", " ".join(str(error).split()))
 
 
 def _task(point: Point, settle: _Settling) -> Task:
@@ -96,17 +108,20 @@ def _task(point: Point, settle: _Settling) -> Task:
     with _told_of(point, "workload"):
         content, size = _content(point.workload, point.exact)
     with _told_of(point, "accelerator"):
-        settled, refusal = settle(point, settings)
-    failed = {"status": REFUSED, "reason": refusal} if refusal else {}
-    used = _written(settled)  # not as ``read``: 128 GB/s is no 128e9 where a plain number counts bits
-    given = (point.command, point.accelerator, _design(point), used, content, __version__)
-    read = {key: in_base_units(value) for key, value in settled.items()}
+        settled = settle(point, settings)
+    failed = {"status": REFUSED, "reason": settled.refused} if settled.refused else {}
+    used = _written(
+        settled.parameters
+    )  # not as ``read``: 128 GB/s is no 128e9 where a plain number counts bits
+    given = (point.command, point.accelerator, used, content, settled.source or settled.refused, SCHEMA)
+    read = {key: in_base_units(value) for key, value in settled.parameters.items()}
     row = {
         "digest": _digest(json.dumps(given)),
         "command": point.command,
         "accelerator": point.accelerator,
         "workload": point.workload,
         "version": __version__,
+        "source": settled.source,
         "workload_digest": _digest(json.dumps(content)),
         "config_digest": _digest(used),
         "config": _written(read),
@@ -147,14 +162,8 @@ def _content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
     return digests, sum(map(size_of, (*plain, *named.values()))) or 1.0  # of none: all are alike
 
 
-def _design(point: Point) -> list[str]:
-    """The digests of the files that what runs is written in."""
-    try:
-        words = shlex.split(point.accelerator)
-    except ValueError as error:
-        raise InputError(f"{point.accelerator}: {str(error).lower()}") from error
-    files = [Path(word) for word in (*words, *filter(None, [point.config])) if Path(word).is_file()]
-    return [digest_of_file(file) for file in files]
+def _source(roots: Roots) -> str:
+    return roots.sources().digest
 
 
 def _digest(text: str) -> str:

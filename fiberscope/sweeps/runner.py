@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distributed import get_worker
 
+from fiberscope.sweeps.statuses import REFUSED, STALE
+
 if TYPE_CHECKING:
     from fiberscope.sweeps.ending import Outcome
 
@@ -54,9 +56,14 @@ def _run(task: Mapping[str, Any], limits: Limits) -> Outcome:
     """Run a task in the process that this thread has for it."""
     from fiberscope.sweeps.ending import ended  # noqa: PLC0415  (the sweep itself reads this file)
 
-    child, began = _child(), time.perf_counter()
+    began = time.perf_counter()
     try:
-        return child.ask(task, limits)
+        came = _child().ask(task, limits)
+        if came.status == STALE:  # a new process has what is there now
+            _child().end()
+            _HERE.child = None
+            came = _child().ask(task, limits)
+        return came._replace(status=REFUSED) if came.status == STALE else came
     except _GoneError as gone:
         _HERE.child = None
         return ended(task, gone.status, str(gone), time.perf_counter() - began)
@@ -103,10 +110,14 @@ class _Child:
         except BrokenPipeError:
             raise self._died(limits) from None
         if not self._answers_within(limits.seconds):
-            self._process.kill()
-            self._process.wait()
+            self.end()
             raise _GoneError("timeout", f"took more than {limits.seconds:g} s")
         return self._outcome(limits)
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
 
     def _answers_within(self, seconds: float | None) -> bool:
         waiting = select.poll()

@@ -21,6 +21,8 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from pydantic import RootModel
 
 from fiberscope.errors import InputError
+from fiberscope.models.trace.document import read_document
+from fiberscope.models.trace.schema import checked
 from fiberscope.store import Store
 from fiberscope.store.columns import decoded, tabulated
 from fiberscope.sweeps.batches import single
@@ -32,8 +34,6 @@ from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.progress import Progress, shown
 from fiberscope.sweeps.runner import Limits
 from fiberscope.sweeps.space import Range, Span
-from fiberscope.teaal.document import read_document
-from fiberscope.teaal.schema import checked
 
 __all__ = ["Goal", "Search", "read_space"]
 
@@ -122,7 +122,7 @@ class Search:
         )
         self._known: dict[str, list[float] | None] = {}  # of digests; None of those that failed
         self._asked: dict[str, Trial] = {}
-        self._remember()
+        self._remember(space)
 
     def run(self, where: Where, limits: Limits, quiet: bool = False) -> None:
         """Run points until there are as many as wanted, or nothing new is suggested."""
@@ -177,17 +177,26 @@ class Search:
         else:
             self._study.tell(trial, values)
 
-    def _remember(self) -> None:
-        """Learn what the store has of this search."""
+    def _remember(self, space: Mapping[str, Span]) -> None:
+        """Learn what the store has of this search, by the sources as they are."""
         names = ("command", "accelerator", "workload")
         ours = " AND ".join(f"{name} = '{_quoted(getattr(self.point, name))}'" for name in names)
-        rows = self.store.table(f"SELECT * EXCLUDE (report) FROM runs WHERE {ours}")
+        sources = ", ".join(f"'{task.row['source']}'" for task in planned(self._samples(space)))
+        asked = f"SELECT * EXCLUDE (report) FROM runs WHERE {ours} AND source IN ({sources})"
+        rows = self.store.table(asked)
         values = self._values(rows) if len(rows) else []
         for row, measured in zip(rows.to_pylist(), values, strict=True):
             trial = self._trial(json.loads(row["settings"]), measured)
             if trial is not None:
                 self._known[row["digest"]] = measured
                 self._study.add_trial(trial)
+
+    def _samples(self, space: Mapping[str, Span]) -> Iterator[Point]:
+        """Points of all sources that those of the space can have: what runs may depend on a parameter."""
+        yield self.point
+        for key, span in space.items():
+            for value in () if isinstance(span, Range) else span:
+                yield replace(self.point, settings={**self.point.settings, key: value})
 
     def _trial(self, settings: dict[str, Any], values: list[float] | None) -> FrozenTrial | None:
         """The trial that a row is, if it is of this search."""

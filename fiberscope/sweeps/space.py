@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from scipy.stats import qmc
 
-from accelerators.quantities import SIZE
+from fiberscope.accelerators.quantities import SIZE
 
 __all__ = ["Grid", "Range", "Sample", "combined"]
 

@@ -9,13 +9,13 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
-from accelerators.quantities import Bytes
-from accelerators.yaml_layer import Entry
+from fiberscope.accelerators.quantities import Bytes
+from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.errors import InputError
+from fiberscope.models.trace.document import Document, read_document
+from fiberscope.models.trace.schema import checked
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.space import Sample, combined
-from fiberscope.teaal.document import Document, read_document
-from fiberscope.teaal.schema import checked
 
 __all__ = ["Study", "read_study", "study_of"]
 

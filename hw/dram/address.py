@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.dram.standards import Organisation
-from sim.names import nearest
+from fiberscope.hw.dram.standards import Organisation
+from fiberscope.sim.names import nearest
 
 COLUMN_LOW = 2  # bits of the column that MOP keeps below the banks: four bursts side by side in a row
 

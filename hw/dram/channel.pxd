@@ -1,8 +1,8 @@
-from hw.dram.address cimport Decoder
-from hw.dram.controller cimport Controller
-from hw.dram.returns cimport Returns
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.hw.dram.address cimport Decoder
+from fiberscope.hw.dram.controller cimport Controller
+from fiberscope.hw.dram.returns cimport Returns
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long FAR, NEVER, READ, READ_BURST, WRITE, WRITE_BURST, WRITE_THROUGH, TENSOR_SHIFT, TENSORS, READS, WRITES, OPENED
 

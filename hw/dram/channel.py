@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 
-from hw.dram.address import Decoder
-from hw.dram.commands import (
+from fiberscope.hw.dram.address import Decoder
+from fiberscope.hw.dram.commands import (
     ACTIVATE,
     COMMANDS,
     OPENED,
@@ -18,10 +18,10 @@ from hw.dram.commands import (
     WRITES,
     Command,
 )
-from hw.dram.controller import Controller
-from hw.dram.returns import Returns
-from hw.dram.specification import DramSpecification
-from hw.memory import (
+from fiberscope.hw.dram.controller import Controller
+from fiberscope.hw.dram.returns import Returns
+from fiberscope.hw.dram.specification import DramSpecification
+from fiberscope.hw.memory.protocol import (
     OPERATIONS,
     READ,
     READ_BURST,
@@ -33,10 +33,10 @@ from hw.memory import (
     WRITE_BURST,
     WRITE_THROUGH,
 )
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
-from sim.constants import FAR, NEVER
-from sim.errors import SimulationError
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.constants import FAR, NEVER
+from fiberscope.sim.errors import SimulationError
 
 
 class DramChannel(Component):
@@ -97,7 +97,8 @@ class DramChannel(Component):
         self._controller = Controller(specification, self._returns)
         if log:
             self._controller.device.log = []
-        self.on_request: Callable[[int, int, int], None] | None = None  # told cycle, operation, address
+        # Told cycle, operation, address and tag of what is taken.
+        self.on_request: Callable[[int, int, int, int], None] | None = None
         self._reset_counts()
 
     def _reset_counts(self) -> None:
@@ -152,7 +153,8 @@ class DramChannel(Component):
             if not self._take(now):
                 return False
             if self.on_request is not None:
-                self.on_request(now, self.requests.control(), self.requests.reference())
+                requests = self.requests
+                self.on_request(now, requests.control(), requests.reference(), requests.coordinate())
             self.requests.pop()
         return self.requests.can_pop()
 

@@ -1,9 +1,9 @@
 cimport cython
 
-from hw.dram.device cimport Device
-from hw.dram.queues cimport BurstQueues
-from hw.dram.refresh cimport RefreshTimer
-from hw.dram.returns cimport Returns
+from fiberscope.hw.dram.device cimport Device
+from fiberscope.hw.dram.queues cimport BurstQueues
+from fiberscope.hw.dram.refresh cimport RefreshTimer
+from fiberscope.hw.dram.returns cimport Returns
 
 cdef long FAR, NOBODY, READS, WRITES, OPENED, CLOSED
 cdef long COLUMN, ROW, ANY_KIND

@@ -20,13 +20,13 @@ from __future__ import annotations
 import math
 from array import array
 
-from hw.dram.commands import CLOSED, NOBODY, OPENED, READS, WRITES
-from hw.dram.device import Device
-from hw.dram.queues import BurstQueues
-from hw.dram.refresh import RefreshTimer
-from hw.dram.returns import Returns
-from hw.dram.specification import DramSpecification
-from sim.constants import FAR
+from fiberscope.hw.dram.commands import CLOSED, NOBODY, OPENED, READS, WRITES
+from fiberscope.hw.dram.device import Device
+from fiberscope.hw.dram.queues import BurstQueues
+from fiberscope.hw.dram.refresh import RefreshTimer
+from fiberscope.hw.dram.returns import Returns
+from fiberscope.hw.dram.specification import DramSpecification
+from fiberscope.sim.constants import FAR
 
 COLUMN = 1  # kinds of command, as bits
 ROW = 2

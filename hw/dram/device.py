@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 
-from hw.dram.commands import (
+from fiberscope.hw.dram.commands import (
     ACTIVATE,
     CLOSED,
     COMMANDS,
@@ -23,8 +23,8 @@ from hw.dram.commands import (
     WRITE_COLUMN,
     Command,
 )
-from hw.dram.standards import DramStandard
-from sim.constants import FAR
+from fiberscope.hw.dram.standards import DramStandard
+from fiberscope.sim.constants import FAR
 
 ACTIVATES_IN_WINDOW = 4  # what tFAW limits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from hw.dram.commands import LISTS, NOBODY, WRITES
+from fiberscope.hw.dram.commands import LISTS, NOBODY, WRITES
 
 SIEVE = 1024  # a power of two
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 
-from hw.dram.specification import DramSpecification
-from sim.constants import FAR
+from fiberscope.hw.dram.specification import DramSpecification
+from fiberscope.sim.constants import FAR
 
 
 class RefreshTimer:

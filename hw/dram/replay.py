@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hw.dram.channel import DramChannel
-from hw.dram.commands import Command
-from hw.dram.specification import DramSpecification
-from hw.dram.trace import ReplySink, Request, TraceSource, reads_of
-from hw.memory import READ, READ_BURST, TENSOR_SHIFT, TENSORS, WRITE, WRITE_BURST
-from sim.kernel import Kernel
-from sim.statistics import ComponentStatistics
+from fiberscope.hw.dram.channel import DramChannel
+from fiberscope.hw.dram.commands import Command
+from fiberscope.hw.dram.specification import DramSpecification
+from fiberscope.hw.dram.trace import ReplySink, Request, TraceSource, reads_of
+from fiberscope.hw.memory.protocol import READ, READ_BURST, TENSOR_SHIFT, TENSORS, WRITE, WRITE_BURST
+from fiberscope.sim.kernel import Kernel
+from fiberscope.sim.statistics import ComponentStatistics
 
 LETTERS = {"R": READ, "W": WRITE, "RB": READ_BURST, "WB": WRITE_BURST, "LD": READ, "ST": WRITE}
 ADDRESSES = TENSORS << TENSOR_SHIFT

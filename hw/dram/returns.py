@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from sim.constants import FAR
+from fiberscope.sim.constants import FAR
 
 
 def _numbers(count: int) -> array[int]:

@@ -1,5 +1,5 @@
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long NEVER, READ, READ_BURST, WRITE, WRITE_BURST, WRITE_THROUGH, TENSOR_SHIFT, TENSORS
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hw.memory import (
+from fiberscope.hw.memory.protocol import (
     OPERATIONS,
     READ,
     READ_BURST,
@@ -20,10 +20,10 @@ from hw.memory import (
     WRITE_BURST,
     WRITE_THROUGH,
 )
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
-from sim.constants import NEVER
-from sim.errors import SimulationError
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.constants import NEVER
+from fiberscope.sim.errors import SimulationError
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class SimpleMemory(Component):
         self._count = 0
         self._free = 0  # when the last transfer ends: cycle and parts of it
         self._free_part = 0
-        self.on_request: Callable[[int, int, int], None] | None = None  # as of ``DramChannel``
+        self.on_request: Callable[[int, int, int, int], None] | None = None  # as of ``DramChannel``
         self._reads = self._writes = self._read_latency = 0
         self._read_bytes = array("q", bytes(8 * TENSORS))
         self._write_bytes = array("q", bytes(8 * TENSORS))
@@ -147,7 +147,7 @@ class SimpleMemory(Component):
             self._writes += 1
             self._write_bytes[tensor] += self._size
         if self.on_request is not None:
-            self.on_request(now, operation, address)
+            self.on_request(now, operation, address, self.requests.coordinate())
         self.requests.pop()
 
     def _refuse(self, fault: str) -> None:

@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from hw.dram.address import AddressMap, address_map
-from hw.dram.standards import DramStandard, standard
+from fiberscope.hw.dram.address import AddressMap, address_map
+from fiberscope.hw.dram.standards import DramStandard, standard
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,10 @@ class DramSpecification:
         singly = self.refresh in ("all_bank", "off") or device.timing.rfc_bank is not None
         without = f"all_bank or off ({device.name} refreshes no bank singly)"
         _require(singly, "refresh", self.refresh, without)
+        banks, interval = device.organisation.total_banks, device.timing.refi
+        at_once = self.refresh in ("all_bank", "off") or banks < interval
+        all_taken = f"all_bank or off (refreshes of {banks} single banks take all {interval} cycles of tREFI)"
+        _require(at_once, "refresh", self.refresh, all_taken)
         ordered = 0 <= self.write_low < self.write_high <= 1
         _require(ordered, "write_low, write_high", (self.write_low, self.write_high), "0 <= low < high <= 1")
         burst = device.organisation.burst_bytes

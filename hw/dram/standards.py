@@ -10,7 +10,7 @@ from importlib.resources import files
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from sim.names import nearest
+from fiberscope.sim.names import nearest
 
 Count = Field(ge=1)
 
@@ -133,7 +133,7 @@ class DramStandard(_Row):
 @cache
 def standards() -> dict[str, DramStandard]:
     """All rows of the table by name."""
-    text = files("hw.dram").joinpath("standards.yaml").read_text(encoding="utf-8")
+    text = files("fiberscope.hw.dram").joinpath("standards.yaml").read_text(encoding="utf-8")
     table = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {name: DramStandard(name=name, **row) for name, row in table.items()}
 

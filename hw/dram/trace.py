@@ -5,11 +5,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from hw.memory import READ, READ_BURST, REPLY, REQUEST
-from sim.channel import Channel
-from sim.component import Component, Input, Output
-from sim.constants import FAR
-from sim.errors import SimulationError
+from fiberscope.hw.memory.protocol import READ, READ_BURST, REPLY, REQUEST
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output
+from fiberscope.sim.constants import FAR
+from fiberscope.sim.errors import SimulationError
 
 Request = tuple[int, int, int]  # earliest cycle, operation, byte address
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
-from hw.fibers.arrays import coordinates_of, integers_of, values_of
+from fiberscope.hw.fibers.arrays import coordinates_of, integers_of, values_of
 
 __all__ = ["CompressedRows"]
 

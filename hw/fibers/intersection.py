@@ -16,8 +16,8 @@ class FiberIntersection:
     ``a`` and ``b`` are the heads' positions, ``met`` says whether they were found equal, ``steps`` is all
     those made.
 
-    Source: ExTensor (MICRO 2019): skip-ahead; it is ``hw.intersect.SkipAheadIntersector`` with windows that
-    hold the fibers, and ``TwoFingerIntersector``, without their channels.
+    Source: ExTensor (MICRO 2019): skip-ahead; it is ``fiberscope.hw.fibers.intersect.SkipAheadIntersector``
+    with windows that hold the fibers, and ``TwoFingerIntersector``, without their channels.
 
     Args:
         coordinates_a, coordinates_b: all coordinates of the operands, fiber behind fiber.

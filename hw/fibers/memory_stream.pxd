@@ -1,8 +1,8 @@
 cimport cython
 
-from hw.window cimport ReorderWindow
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.hw.memory.window cimport ReorderWindow
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long READ, TENSOR_SHIFT, PORT_SHIFT, TAG_MASK
 

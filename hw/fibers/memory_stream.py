@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from array import array
 
-from hw.memory import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, TENSOR_SHIFT
-from hw.window import ReorderWindow
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
-from sim.protocol import Protocol
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, TENSOR_SHIFT
+from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.protocol import Protocol
 
 # Protocols: a token asks to move so many bytes (its coordinate), one says that they are moved.
 JOB = Protocol("bytes to move", coordinate="bytes")

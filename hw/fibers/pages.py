@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
-from sim.protocol import Protocol
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.protocol import Protocol
 
 # Protocols: a token asks for a page, one with its number as reference gives it.
 PAGE_REQUEST = Protocol("page request")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hw.fibers.arrays import coordinates_of, values_of
+from fiberscope.hw.fibers.arrays import coordinates_of, values_of
 
 __all__ = ["PartialStore"]
 

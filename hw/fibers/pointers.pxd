@@ -1,7 +1,7 @@
 cimport cython
 
-from hw.window cimport ReorderWindow
-from sim.channel cimport Channel
+from fiberscope.hw.memory.window cimport ReorderWindow
+from fiberscope.sim.channel cimport Channel
 
 cdef long READ, TAG_MASK, NO_LINE
 

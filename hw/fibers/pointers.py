@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.memory import READ, TAG_MASK
-from hw.window import ReorderWindow
-from sim.channel import Channel
+from fiberscope.hw.memory.protocol import READ, TAG_MASK
+from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.sim.channel import Channel
 
 NO_LINE = -1
 

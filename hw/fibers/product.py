@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.compressed import CompressedRows
 
+Rows: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.integer]]
 ELEMENTS_A_BLOCK = 1 << 16  # moved at once when the rows are brought together
 
 
@@ -38,14 +39,22 @@ class ProductRows:
         self.value_pages = _pages(8 * int(starts[-1]))
         self.coordinates = np.frombuffer(self.coordinate_pages, np.int32, starts[-1])
         self.values = np.frombuffer(self.value_pages, np.float64, starts[-1])
+        self.together: Rows | None = None
 
-    def gather(
-        self, lengths: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.integer]]:
+    def gather(self, lengths: npt.NDArray[np.int64]) -> Rows:
         """Values, coordinates and row pointers, given the elements of each row by number.
 
-        Moves the rows together in place, and gives back the pages that they leave. A row only ever moves
-        towards the front, so blocks of rows in order do not overtake one another.
+        The first call moves the rows together, so that nothing is written from then on; later ones give the
+        same again.
+        """
+        if self.together is None:
+            self.together = self._gather(lengths)
+        return self.together
+
+    def _gather(self, lengths: npt.NDArray[np.int64]) -> Rows:
+        """Move the rows together in place, and give back the pages that they leave.
+
+        A row only ever moves towards the front, so blocks of rows in order do not overtake one another.
         """
         written = np.zeros(len(lengths), np.int64)
         starts = np.full(len(lengths) + 1, self.starts[len(lengths)])

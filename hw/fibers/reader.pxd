@@ -1,10 +1,10 @@
 cimport cython
 
-from hw.fibers.compressed cimport CompressedRows
-from hw.fibers.partials cimport PartialStore
-from hw.fibers.tasks cimport TaskInputs
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.hw.fibers.compressed cimport CompressedRows
+from fiberscope.hw.fibers.partials cimport PartialStore
+from fiberscope.hw.fibers.tasks cimport TaskInputs
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef long READ, CONSUME, PORT_SHIFT, TAG_MASK, DATA, STOP, UNSCALED
 cdef long END_OF_WORK

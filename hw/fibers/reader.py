@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from array import array
 
-from hw.fibers.compressed import CompressedRows
-from hw.fibers.partials import PartialStore
-from hw.fibers.tasks import END_OF_WORK, TASK, TaskInputs
-from hw.memory import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
-from hw.merge import MERGE_TASK
-from hw.stream import DATA, STOP, STREAM
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Signal
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.merge import MERGE_TASK
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK, TaskInputs
+from fiberscope.hw.memory.protocol import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
+from fiberscope.hw.stream import DATA, STOP, STREAM
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
 
 UNSCALED = -1  # reference of an element of a partial fiber
 

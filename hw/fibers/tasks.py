@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.fibers.arrays import integers_of
-from sim.protocol import Protocol
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.sim.protocol import Protocol
 
 __all__ = ["END_OF_WORK", "TASK", "TaskInputs"]
 

@@ -1,96 +1,27 @@
-"""The blocks that have twins, by name; the file of each has its parameters, ports, design and stand-in."""
+"""The blocks that have twins, by name: all that a module beside an event class's makes and lists."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import walk_packages
 
-from hw.rtl import (
-    accumulator,
-    adder_network,
-    allocator,
-    atomic_update,
-    bank,
-    benes,
-    bitmap,
-    bitmap_intersector,
-    channel,
-    cluster_counter,
-    comparator_bank,
-    counter_banks,
-    divider,
-    intersector,
-    islip,
-    merge_tree,
-    merger,
-    packer,
-    position_multiplier,
-    prefetch,
-    prefix_sum,
-    sorted_head,
-    sorting_network,
-    touched,
-)
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.streams import (
-    accumulators,
-    dense_scanner,
-    dropper,
-    fiber_reducer,
-    hold,
-    joiner,
-    repeater,
-    scanner,
-    stop_dropper,
-    values,
-    writer,
-)
+from fiberscope import hw
+from fiberscope.hw.rtl.kit import channel
+from fiberscope.hw.rtl.kit.block import RtlBlock
 
-BLOCKS: Mapping[str, RtlBlock] = {
-    block.name: block
-    for block in (
-        merger.BLOCK,
-        bank.BLOCK,
-        merge_tree.BLOCK,
-        channel.BLOCK,
-        prefix_sum.BLOCK,
-        divider.BLOCK,
-        sorting_network.BLOCK,
-        cluster_counter.BLOCK,
-        comparator_bank.BLOCK,
-        position_multiplier.BLOCK,
-        packer.BLOCK,
-        counter_banks.BLOCK,
-        adder_network.BLOCK,
-        benes.BLOCK,
-        bitmap.REGOR,
-        bitmap.PREFIX_POPCOUNT,
-        sorted_head.BLOCK,
-        accumulator.BLOCK,
-        allocator.BUMP_ALLOCATOR,
-        allocator.NODE_WRITER,
-        atomic_update.BLOCK,
-        islip.BLOCK,
-        touched.BLOCK,
-        prefetch.BLOCK,
-        intersector.TWO_FINGER,
-        intersector.SKIP_AHEAD,
-        bitmap_intersector.BLOCK,
-        scanner.BLOCK,
-        dense_scanner.BLOCK,
-        repeater.GENERATOR,
-        repeater.REPEATER,
-        hold.BLOCK,
-        joiner.INTERSECT,
-        joiner.UNION,
-        values.ARRAY,
-        values.ALU,
-        values.REDUCER,
-        fiber_reducer.BLOCK,
-        accumulators.SPARSE,
-        accumulators.TENSOR,
-        dropper.BLOCK,
-        stop_dropper.BLOCK,
-        writer.COMPRESSED,
-        writer.VALUES,
-    )
-}
+_TWIN = "_rtl"  # what a twin's file ends in
+
+
+def _made() -> Iterator[object]:
+    for module in walk_packages(hw.__path__, f"{hw.__name__}."):
+        if module.name.endswith(_TWIN):
+            yield from vars(import_module(module.name)).values()
+
+
+def _blocks() -> Iterator[RtlBlock]:
+    yield channel.BLOCK
+    yield from (one for one in _made() if isinstance(one, RtlBlock) and one.listed)
+
+
+BLOCKS: Mapping[str, RtlBlock] = {block.name: block for block in sorted(_blocks(), key=lambda one: one.name)}

@@ -1,11 +1,11 @@
 cimport cython
 
-from hw.streams.block cimport StreamBlock
-from hw.streams.output cimport OutputStream
-from hw.streams.points cimport FiberMaker
-from hw.streams.queue cimport Queue
-from hw.streams.sums cimport Sums
-from sim.channel cimport Channel
+from fiberscope.hw.streams.block cimport StreamBlock
+from fiberscope.hw.streams.output cimport OutputStream
+from fiberscope.hw.streams.points cimport FiberMaker
+from fiberscope.hw.streams.queue cimport Queue
+from fiberscope.hw.streams.sums cimport Sums
+from fiberscope.sim.channel cimport Channel
 
 cdef long Q17, Q18, Q25, DATA, DONE, EMPTY, STOP, BEFORE_ALL, POINT
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from hw.streams.block import StreamBlock
-from hw.streams.output import OutputStream
-from hw.streams.points import FiberMaker
-from hw.streams.ports import output_stream
-from hw.streams.queue import Queue
-from hw.streams.quirks import CLEAN, Q17, Q18, Q25
-from hw.streams.sums import Sums
-from hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
-from sim.channel import Channel
-from sim.component import Input
-from sim.errors import SimulationError
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.points import FiberMaker
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.queue import Queue
+from fiberscope.hw.streams.quirks import CLEAN, Q17, Q18, Q25
+from fiberscope.hw.streams.sums import Sums
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input
+from fiberscope.sim.errors import SimulationError
 
 BEFORE_ALL = -1  # a coordinate before all others
 POINT = 4  # words of a point that waits

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
-from hw.streams.block import StreamBlock
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q13
-from hw.streams.tokens import DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
-from sim import inline
-from sim.channel import Channel
-from sim.component import Input
-from sim.errors import SimulationError
-from sim.names import nearest
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q13
+from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
+from fiberscope.sim import inline
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.names import nearest
 
 MULTIPLY, ADD, SUBTRACT, DIVIDE, MAXIMUM, MINIMUM, EXP, SIN, COS, SQRT, ABSOLUTE, NEGATE, SQUARE, TAKE = (
     range(14)

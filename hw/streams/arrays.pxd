@@ -1,9 +1,9 @@
 cimport cython
 
-from hw.streams.block cimport StreamBlock
-from hw.streams.growing cimport Growing
-from hw.streams.output cimport OutputStream
-from sim.channel cimport Channel
+from fiberscope.hw.streams.block cimport StreamBlock
+from fiberscope.hw.streams.growing cimport Growing
+from fiberscope.hw.streams.output cimport OutputStream
+from fiberscope.sim.channel cimport Channel
 
 cdef long DATA, DONE, EMPTY, INTEGER, LARGEST
 
@@ -22,18 +22,5 @@ cdef class ArrayLoad(StreamBlock):
     cpdef long update(self, long now) except? -2
     @cython.final
     cdef int _load(self, long address) except -1
-
-cdef class ArrayStore(StreamBlock):
-    cdef readonly Growing memory
-    cdef readonly long stores
-    cdef public Channel in_ref
-    cdef public Channel in_val
-
-    @cython.locals(kind=long)
-    cpdef long update(self, long now) except? -2
-    @cython.final
-    cdef int _store(self, long address, double value) except -1
-    @cython.final
-    cdef int _refuse(self) except -1
 
 cpdef int check_address(str reader, long address, long size) except -1

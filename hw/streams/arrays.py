@@ -1,26 +1,20 @@
-"""Arrays: from references to the values they name, and back."""
+"""Arrays: from references to the values they name."""
 
 from __future__ import annotations
-
-from array import array
-from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from hw.fibers.arrays import values_of
-from hw.streams.block import StreamBlock
-from hw.streams.growing import Growing
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q13
-from hw.streams.tokens import DATA, DONE, EMPTY, INTEGER, REF, VAL, written_head
-from sim.channel import Channel
-from sim.component import Input
-from sim.errors import SimulationError
-from sim.protocol import ANY
-
-LARGEST = 1 << 40  # values of an array that is written: beyond, a reference is a mistake
+from fiberscope.hw.fibers.arrays import values_of
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q13
+from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, INTEGER, VAL
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import ANY
 
 
 class ArrayLoad(StreamBlock):
@@ -30,7 +24,8 @@ class ArrayLoad(StreamBlock):
 
     Timing: a token a cycle.
 
-    Quirks: Q13, integers, among them the 0 for N, are marked as such (``hw.streams.tokens.INTEGER``).
+    Quirks: Q13, integers, among them the 0 for N, are marked as such
+        (``fiberscope.hw.streams.tokens.INTEGER``).
 
     Counts: ``loads``, and ``addresses`` that differ among them.
 
@@ -82,68 +77,6 @@ class ArrayLoad(StreamBlock):
             self._seen[address] = 1
             self.addresses += 1
         self.out_val.push(DATA, self.mark, self.values[address])
-
-
-class ArrayStore(StreamBlock):
-    """Writes each value to the place that its reference names.
-
-    Interface: references on ``in_ref`` and values on ``in_val``, of the same shape; stops and N are ignored.
-    It is done with done on both.
-
-    Timing: a pair a cycle, when both are seen.
-
-    Counts: ``stores``.
-
-    Source: the public simulator's array (weiya711/sam at 6e477d1).
-
-    Args:
-        name: instance name.
-        room: values that are allocated at first; it grows when a reference lies beyond.
-        quirks: see ``StreamBlock``.
-
-    Raises:
-        SimulationError: in the run, if a reference is negative, or the streams differ in shape.
-    """
-
-    PORTS = (Input("in_ref", ANY), Input("in_val", VAL))
-    COUNTERS = ("stores",)
-
-    in_ref: Channel
-    in_val: Channel
-
-    def __init__(self, name: str, room: int = 1, quirks: int = CLEAN) -> None:
-        super().__init__(name, quirks)
-        self.memory = Growing(room)
-        self.stores = 0
-
-    def update(self, now: int) -> int:
-        """Take one pair."""
-        if not self.in_ref.can_pop():
-            return self.wait_input(self.in_ref)
-        if not self.in_val.can_pop():
-            return self.wait_input(self.in_val)
-        kind = self.in_ref.control()
-        if kind != EMPTY and kind != self.in_val.control():
-            self._refuse()
-        if kind == DATA:
-            self._store(self.in_ref.coordinate(), self.in_val.value())
-        self.in_ref.pop()
-        self.in_val.pop()
-        return self.finish(now) if kind == DONE else self.busy(now + 1)
-
-    def _store(self, address: int, value: float) -> None:
-        check_address(self.name, address, LARGEST)
-        self.memory.put_value(address, value)
-        self.stores += 1
-
-    def _refuse(self) -> NoReturn:
-        reference, value = written_head(self.in_ref, REF), written_head(self.in_val, VAL)
-        raise SimulationError(f"{self.name}: reference {reference} comes with value {value}")
-
-    @property
-    def values(self) -> array[float]:
-        """The array, up to the highest place written; 0.0 where nothing was."""
-        return self.memory.values()
 
 
 def check_address(reader: str, address: int, size: int) -> None:

@@ -1,7 +1,7 @@
 cimport cython
 
-from hw.streams.output cimport OutputStream
-from hw.streams.scanner cimport Scanner
+from fiberscope.hw.streams.output cimport OutputStream
+from fiberscope.hw.streams.scanner cimport Scanner
 
 cdef long DATA, STOP, IN_FIBER, OWES_STOP, Q10
 

@@ -6,14 +6,14 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate
 
-from hw.streams.modes import IN_FIBER, OWES_STOP
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q10
-from hw.streams.scanner import Scanner
-from hw.streams.tokens import BV, DATA, REF, STOP, word
-from sim.component import Input
-from sim.errors import SimulationError
+from fiberscope.hw.streams.modes import IN_FIBER, OWES_STOP
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q10
+from fiberscope.hw.streams.scanner import Scanner
+from fiberscope.hw.streams.tokens import BV, DATA, REF, STOP, word
+from fiberscope.sim.component import Input
+from fiberscope.sim.errors import SimulationError
 
 
 class BitVectorScanner(Scanner):

@@ -1,8 +1,8 @@
 cimport cython
 
-from hw.streams.output cimport OutputStream
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.hw.streams.output cimport OutputStream
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef class StreamBlock(Component):
     cdef readonly long quirks

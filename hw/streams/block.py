@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hw.streams.output import OutputStream
-from hw.streams.quirks import CLEAN
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Port, Signal
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
 NEVER_YET = -1
 
@@ -34,7 +34,8 @@ class StreamBlock(Component):
 
     Args:
         name: instance name.
-        quirks: which quirks of the public simulator it has, a mask of those in ``hw.streams.quirks``.
+        quirks: which quirks of the public simulator it has, a mask of those in
+            ``fiberscope.hw.streams.quirks``.
     """
 
     SIGNALS: ClassVar[tuple[Signal, ...]] = (Signal("done", 1),)

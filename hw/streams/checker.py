@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from hw.streams.tokens import CRD, DATA, DONE, EMPTY, REPSIG, STOP, VAL, text
-from sim.channel import Channel
-from sim.component import Component, Input
-from sim.errors import SimulationError
-from sim.protocol import ANY, Protocol
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REPSIG, STOP, VAL, text
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import ANY, Protocol
 
 Seen = tuple[int, int, float]  # kind, payload, value
 

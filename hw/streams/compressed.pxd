@@ -1,5 +1,5 @@
-from hw.level cimport Level
-from hw.streams.scanner cimport Scanner
+from fiberscope.hw.fibers.level cimport Level
+from fiberscope.hw.streams.scanner cimport Scanner
 
 cdef long DATA, IN_FIBER, Q4
 

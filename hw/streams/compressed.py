@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hw.level import Level
-from hw.streams.modes import IN_FIBER
-from hw.streams.quirks import CLEAN, Q4
-from hw.streams.scanner import Scanner
-from hw.streams.tokens import DATA
-from sim.component import Signal
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.modes import IN_FIBER
+from fiberscope.hw.streams.quirks import CLEAN, Q4
+from fiberscope.hw.streams.scanner import Scanner
+from fiberscope.hw.streams.tokens import DATA
+from fiberscope.sim.component import Signal
 
 
 class CompressedScanner(Scanner):

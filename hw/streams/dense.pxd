@@ -1,6 +1,6 @@
 cimport cython
 
-from hw.streams.scanner cimport Scanner
+from fiberscope.hw.streams.scanner cimport Scanner
 
 cdef long DATA, IN_FIBER, Q6
 

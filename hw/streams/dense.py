@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hw.streams.modes import IN_FIBER
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q6
-from hw.streams.scanner import Scanner
-from hw.streams.tokens import CRD, DATA, REF
-from sim.component import Input, Signal
-from sim.errors import SimulationError
-from sim.protocol import ANY
+from fiberscope.hw.streams.modes import IN_FIBER
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q6
+from fiberscope.hw.streams.scanner import Scanner
+from fiberscope.hw.streams.tokens import CRD, DATA, REF
+from fiberscope.sim.component import Input, Signal
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import ANY
 
 
 class DenseScanner(Scanner):

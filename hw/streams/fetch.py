@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from array import array
 
-from hw.memory import READ, REPLY, REQUEST, TAG_MASK
-from hw.streams.block import StreamBlock
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.tokens import DATA, DONE
-from sim.channel import Channel
-from sim.component import Input, Output, Signal
-from sim.errors import SimulationError
-from sim.protocol import ANY
+from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST, TAG_MASK
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.tokens import DATA, DONE
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Output, Signal
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import ANY
 
 NO_LINE = -1
 
@@ -41,7 +41,8 @@ class Fetch(StreamBlock):
 
     Args:
         name: instance name.
-        base: byte address of entry 0, the tensor's number in its upper bits (``hw.memory``).
+        base: byte address of entry 0, the tensor's number in its upper bits
+            (``fiberscope.hw.memory.protocol``).
         entry_bytes: of an entry.
         line_bytes: of a request, the memory's.
         entries: that each reference names; 2 for segments.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.streams.quirks import Q16
+from fiberscope.hw.streams.quirks import Q16
 
 
 class FiberEnds:

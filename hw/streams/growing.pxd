@@ -9,9 +9,6 @@ cdef class Growing:
 
     cdef int _allocate(self) except -1
     cpdef int append(self, long number) except -1
-    cpdef int put(self, long place, long number) except -1
-    cpdef int extend_to(self, long count) except -1
-    cpdef int put_value(self, long place, double value) except -1
     cpdef long integer(self, long place) noexcept
     cpdef int clear(self) except -1
     cpdef int append_value(self, double value) except -1

@@ -35,21 +35,6 @@ class Growing:
         self._values[self.count] = value
         self.count += 1
 
-    def put(self, place: int, number: int) -> None:
-        """Put an integer in place of the word that is there."""
-        self._integers[place] = number
-
-    def put_value(self, place: int, value: float) -> None:
-        """Put a double at this place; words that lie before it and were not there are 0."""
-        self.extend_to(place + 1)
-        self._values[place] = value
-
-    def extend_to(self, count: int) -> None:
-        """Have at least so many words; those that were not there are 0."""
-        while count > self.room:
-            self._double()
-        self.count = max(self.count, count)
-
     def _double(self) -> None:
         words = self._integers
         self.room *= 2

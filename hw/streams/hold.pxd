@@ -1,9 +1,9 @@
 cimport cython
 
-from hw.streams.block cimport StreamBlock
-from hw.streams.output cimport OutputStream
-from hw.streams.queue cimport Queue
-from sim.channel cimport Channel
+from fiberscope.hw.streams.block cimport StreamBlock
+from fiberscope.hw.streams.output cimport OutputStream
+from fiberscope.hw.streams.queue cimport Queue
+from fiberscope.sim.channel cimport Channel
 
 cdef long Q0, Q12, DATA, DONE, EMPTY, STOP
 

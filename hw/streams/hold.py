@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hw.streams.block import StreamBlock
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.queue import Queue
-from hw.streams.quirks import CLEAN, Q0, Q12
-from hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, text
-from sim.channel import Channel
-from sim.component import Input
-from sim.errors import SimulationError
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.queue import Queue
+from fiberscope.hw.streams.quirks import CLEAN, Q0, Q12
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, text
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input
+from fiberscope.sim.errors import SimulationError
 
 
 class CoordinateHold(StreamBlock):

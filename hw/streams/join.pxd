@@ -1,7 +1,7 @@
 cimport cython
 
-from hw.streams.joiner cimport Joiner
-from hw.streams.output cimport OutputStream
+from fiberscope.hw.streams.joiner cimport Joiner
+from fiberscope.hw.streams.output cimport OutputStream
 
 cdef long DONE_KEY, EMPTY_KEY, NOTHING, STOP_KEY, EMPTY, STOP, Q2, Q8, Q9, Q11
 

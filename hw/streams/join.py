@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from array import array
 
-from hw.streams.heads import DONE_KEY, EMPTY_KEY, NOTHING, STOP_KEY
-from hw.streams.joiner import Joiner
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q2, Q8, Q9, Q11
-from hw.streams.tokens import EMPTY, SKIP_CRD, STOP
-from sim.component import Port
+from fiberscope.hw.streams.heads import DONE_KEY, EMPTY_KEY, NOTHING, STOP_KEY
+from fiberscope.hw.streams.joiner import Joiner
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q2, Q8, Q9, Q11
+from fiberscope.hw.streams.tokens import EMPTY, SKIP_CRD, STOP
+from fiberscope.sim.component import Port
 
 
 class Intersect(Joiner):

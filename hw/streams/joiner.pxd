@@ -1,9 +1,9 @@
 cimport cython
 
-from hw.streams.block cimport StreamBlock
-from hw.streams.output cimport OutputStream
-from sim cimport inline
-from sim.channel cimport Channel
+from fiberscope.hw.streams.block cimport StreamBlock
+from fiberscope.hw.streams.output cimport OutputStream
+from fiberscope.sim cimport inline
+from fiberscope.sim.channel cimport Channel
 
 cdef long DATA, DONE, EMPTY, STOP, Q2, Q11, NOTHING, EMPTY_KEY, STOP_KEY, DONE_KEY
 

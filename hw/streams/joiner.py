@@ -5,16 +5,16 @@ from __future__ import annotations
 from array import array
 from typing import NoReturn
 
-from hw.streams.block import StreamBlock
-from hw.streams.heads import DONE_KEY, EMPTY_KEY, NOTHING, STOP_KEY
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q2, Q11
-from hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
-from sim import inline
-from sim.channel import Channel
-from sim.component import Input, Port
-from sim.errors import SimulationError
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.heads import DONE_KEY, EMPTY_KEY, NOTHING, STOP_KEY
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q2, Q11
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
+from fiberscope.sim import inline
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Port
+from fiberscope.sim.errors import SimulationError
 
 
 class Joiner(StreamBlock):

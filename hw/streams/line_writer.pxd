@@ -1,8 +1,8 @@
 cimport cython
 
-from hw.fibers.packing cimport LinePacker
-from hw.streams.block cimport StreamBlock
-from sim.channel cimport Channel
+from fiberscope.hw.fibers.packing cimport LinePacker
+from fiberscope.hw.streams.block cimport StreamBlock
+from fiberscope.sim.channel cimport Channel
 
 cdef long DATA, DONE, EMPTY, STOP, WRITE
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hw.fibers.packing import LinePacker
-from hw.memory import REQUEST, WRITE
-from hw.streams.block import StreamBlock
-from hw.streams.tokens import DATA, DONE, EMPTY, STOP
-from sim.channel import Channel
-from sim.component import Input, Output, Signal
-from sim.protocol import ANY
+from fiberscope.hw.fibers.packing import LinePacker
+from fiberscope.hw.memory.protocol import REQUEST, WRITE
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Output, Signal
+from fiberscope.sim.protocol import ANY
 
 
 class LineWriter(StreamBlock):
@@ -27,7 +27,8 @@ class LineWriter(StreamBlock):
 
     Args:
         name: instance name.
-        base: byte address of the first entry, the tensor's number in its upper bits (``hw.memory``).
+        base: byte address of the first entry, the tensor's number in its upper bits
+            (``fiberscope.hw.memory.protocol``).
         entry_bytes: of an entry, up to a line.
         line_bytes: of a request, the memory's.
         of_stops: whether stops have entries, not elements.

@@ -1,7 +1,7 @@
 cimport cython
 
-from sim.channel cimport Channel
-from sim cimport inline
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim cimport inline
 
 cdef long DATA, STOP, EMPTY, DONE, KINDS
 

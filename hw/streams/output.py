@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from hw.streams.tokens import DATA, DONE, EMPTY, STOP
-from sim import inline
-from sim.channel import Channel
+from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
+from fiberscope.sim import inline
+from fiberscope.sim.channel import Channel
 
 KINDS = 4
 COUNTED = (("data", DATA), ("stops", STOP), ("empties", EMPTY), ("dones", DONE))

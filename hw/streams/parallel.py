@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from hw.streams.block import StreamBlock
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN
-from hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, text
-from sim import inline
-from sim.channel import Channel
-from sim.component import Input, Port
-from sim.errors import SimulationError
-from sim.protocol import Protocol
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, text
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Port
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import Protocol
 
 
 def check_ways(name: str, ways: int, block: int, span: int) -> None:
@@ -123,131 +120,3 @@ class Scatter(StreamBlock):
                 f"cycle {now}, {self.name}: {tokens[0]} on in_crd and {tokens[1]} on in_ref in the same "
                 "place: the streams must have the same shape"
             )
-
-
-class Ways(StreamBlock):
-    """A block with a stream from each of several ways.
-
-    Args:
-        name: instance name.
-        ways: how many.
-        array: the name of its inputs from them.
-        carries: what these carry.
-        quirks: see ``StreamBlock``.
-
-    Raises:
-        ValueError: if there are none.
-    """
-
-    def __init__(self, name: str, ways: int, array: str, carries: Protocol, quirks: int) -> None:
-        super().__init__(name, quirks)
-        check_ways(name, ways, 1, 0)
-        self.ways, self.array, self.carries = ways, array, carries
-        self.sources: list[Channel] = []
-        self.ports: tuple[Port, ...] = ()
-
-    def declared_ports(self) -> tuple[Port, ...]:
-        """Those of the block."""
-        return self.ports
-
-    def elaborate(self) -> None:
-        """Fetch the streams.
-
-        Raises:
-            SimulationError: if ways are missing.
-        """
-        super().elaborate()
-        self.sources = getattr(self, self.array)
-        if len(self.sources) != self.ways:
-            raise SimulationError(f"{self.name} has {self.ways} ways, but {len(self.sources)} {self.array}")
-
-
-class Gather(Ways):
-    """Takes back what a ``Scatter`` has dealt, and what was made of it, in the order of the stream.
-
-    Interface: a stream a way on ``in_stream[i]``, with the same stops; one stream leaves on ``out_stream``.
-    By count, ``block`` elements of a way, then of the next one, from the first on in each fiber; by
-    coordinate, all of the first way's, then all of the next's. In the midst of a block a way must not end
-    before the others: that is where the order would not be that of the stream.
-
-    Timing: a token a cycle; a stop leaves when all ways show it.
-
-    Source: the gather of comal (stanford-ppl).
-
-    Args:
-        name: instance name.
-        ways: streams that are taken back.
-        block: elements of a way in turn.
-        by_span: whether they were dealt by coordinate.
-        carries: what the streams carry.
-        quirks: see ``StreamBlock``.
-
-    Raises:
-        ValueError: if a number is out of its range.
-        SimulationError: in the run, if the ways do not end together, naming the cycle and both tokens.
-    """
-
-    in_stream: list[Channel]
-    out_stream: OutputStream
-
-    def __init__(
-        self,
-        name: str,
-        ways: int,
-        block: int = 1,
-        by_span: bool = False,
-        carries: Protocol = CRD,
-        quirks: int = CLEAN,
-    ) -> None:
-        super().__init__(name, ways, "in_stream", carries, quirks)
-        check_ways(name, ways, block, 0)
-        self.block, self.by_span = block, by_span
-        self.way = 0  # whose turn it is
-        self.taken = 0  # elements of it in this turn
-        self.ports = (Input("in_stream", carries, array=True), output_stream("out_stream", carries))
-
-    def update(self, now: int) -> int:
-        """Take the next token of the way whose turn it is, or the stop of all."""
-        while True:
-            source = inline.channel(self.in_stream[self.way])
-            if not source.can_pop():
-                return self.wait_input(source)
-            if source.control() in (DATA, EMPTY):
-                return self._take(source, now)
-            if not self.by_span or self.way == self.ways - 1:
-                return self._end(source, now)
-            self.way += 1
-
-    def _take(self, source: Channel, now: int) -> int:
-        self.out_stream.push(source.control(), source.coordinate(), source.value())
-        source.pop()
-        self.taken += 1
-        if self.taken == self.block and not self.by_span:
-            self.way, self.taken = (self.way + 1) % self.ways, 0
-        return self.busy(now + 1)
-
-    def _end(self, source: Channel, now: int) -> int:
-        """Send the stop, or done, that all ways must show."""
-        kind, level = source.control(), source.coordinate()
-        for way in range(self.ways):
-            other = inline.channel(self.in_stream[way])
-            if not other.can_pop():
-                return self.wait_input(other)
-            if other.control() != kind or other.coordinate() != level:
-                self._refuse(way, now)
-        self.out_stream.push(kind, level)
-        for way in range(self.ways):
-            inline.channel(self.in_stream[way]).pop()
-        self.way = self.taken = 0
-        return self.finish(now) if kind == DONE else self.busy(now + 1)
-
-    def _refuse(self, way: int, now: int) -> NoReturn:
-        tokens = []
-        for place in (self.way, way):
-            end = inline.channel(self.in_stream[place])
-            written = text(end.control(), end.coordinate(), end.value(), self.carries)
-            tokens.append(f"{written} on in_stream[{place}]")
-        raise SimulationError(
-            f"cycle {now}, {self.name}: {tokens[0]} meets {tokens[1]}: the ways must end their fibers "
-            "together"
-        )

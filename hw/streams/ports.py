@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sim.component import Output
-from sim.protocol import Protocol
+from fiberscope.sim.component import Output
+from fiberscope.sim.protocol import Protocol
 
 
 def output_stream(name: str, carries: Protocol) -> Output:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hw.streams.block import StreamBlock
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q13, Q14, Q15
-from hw.streams.tokens import CRD, DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
-from sim.channel import Channel
-from sim.component import Input, Port
-from sim.errors import SimulationError
-from sim.names import nearest
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q13, Q14, Q15
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Port
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.names import nearest
 
 SUM, MAXIMUM, MINIMUM = range(3)
 OPERATIONS = {"sum": SUM, "max": MAXIMUM, "min": MINIMUM}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from hw.streams.block import StreamBlock
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q0, Q12
-from hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, REPSIG, STOP, text
-from sim.channel import Channel
-from sim.component import Input, Signal
-from sim.errors import SimulationError
-from sim.protocol import ANY
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q0, Q12
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, REPSIG, STOP, text
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Signal
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import ANY
 
 
 class RepeatSignalGenerator(StreamBlock):

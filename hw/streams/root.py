@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hw.streams.block import StreamBlock
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.tokens import DATA, DONE, REF
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.tokens import DATA, DONE, REF
 
 
 class Root(StreamBlock):

@@ -1,8 +1,8 @@
 cimport cython
 
-from hw.streams.block cimport StreamBlock
-from hw.streams.output cimport OutputStream
-from sim.channel cimport Channel
+from fiberscope.hw.streams.block cimport StreamBlock
+from fiberscope.hw.streams.output cimport OutputStream
+from fiberscope.sim.channel cimport Channel
 
 cdef long DATA, DONE, EMPTY, STOP, WANTS_FIBER, OWES_STOP, IN_FIBER, Q0, Q5
 

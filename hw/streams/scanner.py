@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hw.streams.block import StreamBlock
-from hw.streams.modes import IN_FIBER, MODES, OWES_STOP, WANTS_FIBER
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q0, Q5
-from hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
-from sim.channel import Channel
-from sim.component import Input, Port, Signal
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.modes import IN_FIBER, MODES, OWES_STOP, WANTS_FIBER
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q0, Q5
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Port, Signal
 
 
 class Scanner(StreamBlock):

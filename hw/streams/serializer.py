@@ -5,21 +5,55 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NoReturn
 
-from hw.streams.output import OutputStream
-from hw.streams.parallel import Ways
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN
-from hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, text
-from sim.channel import Channel
-from sim.component import Input
-from sim.errors import SimulationError
-from sim.protocol import Protocol
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.parallel import check_ways
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, text
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Port
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import Protocol
 
 NO_WAY = -1
 
 
-class Dealt(Ways):
-    """Takes elements of its ways one by one, and the ends of their fibers together."""
+class Dealt(StreamBlock):
+    """Takes elements of its ways one by one, and the ends of their fibers together.
+
+    Args:
+        name: instance name.
+        ways: how many.
+        array: the name of its inputs from them.
+        carries: what these carry.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        ValueError: if there are none.
+    """
+
+    def __init__(self, name: str, ways: int, array: str, carries: Protocol, quirks: int) -> None:
+        super().__init__(name, quirks)
+        check_ways(name, ways, 1, 0)
+        self.ways, self.array, self.carries = ways, array, carries
+        self.sources: list[Channel] = []
+        self.ports: tuple[Port, ...] = ()
+
+    def declared_ports(self) -> tuple[Port, ...]:
+        """Those of the block."""
+        return self.ports
+
+    def elaborate(self) -> None:
+        """Fetch the streams.
+
+        Raises:
+            SimulationError: if ways are missing.
+        """
+        super().elaborate()
+        self.sources = getattr(self, self.array)
+        if len(self.sources) != self.ways:
+            raise SimulationError(f"{self.name} has {self.ways} ways, but {len(self.sources)} {self.array}")
 
     def pop_all(self, ways: Iterable[int], kind: int, level: int, now: int) -> None:
         """Take this stop, or done, of these ways.

@@ -1,8 +1,8 @@
 cimport cython
 
-from hw.streams.compressed cimport CompressedScanner
-from hw.streams.skips cimport Skips
-from sim.channel cimport Channel
+from fiberscope.hw.streams.compressed cimport CompressedScanner
+from fiberscope.hw.streams.skips cimport Skips
+from fiberscope.sim.channel cimport Channel
 
 cdef long DATA, EMPTY, STOP, IN_FIBER, Q7
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hw.level import Level
-from hw.streams.compressed import CompressedScanner
-from hw.streams.modes import IN_FIBER
-from hw.streams.quirks import CLEAN, Q7
-from hw.streams.skips import Skips
-from hw.streams.tokens import DATA, EMPTY, SKIP_CRD, STOP
-from sim.channel import Channel
-from sim.component import Input, Signal
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.modes import IN_FIBER
+from fiberscope.hw.streams.quirks import CLEAN, Q7
+from fiberscope.hw.streams.skips import Skips
+from fiberscope.hw.streams.tokens import DATA, EMPTY, SKIP_CRD, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Signal
 
 
 class SkippingScanner(CompressedScanner):

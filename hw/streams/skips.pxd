@@ -1,7 +1,7 @@
 cimport cython
 
-from hw.streams.growing cimport Growing
-from sim.channel cimport Channel
+from fiberscope.hw.streams.growing cimport Growing
+from fiberscope.sim.channel cimport Channel
 
 cdef long DATA, STOP
 

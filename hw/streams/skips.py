@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hw.streams.growing import Growing
-from hw.streams.quirks import Q7
-from hw.streams.tokens import DATA, STOP
-from sim.channel import Channel
+from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.quirks import Q7
+from fiberscope.hw.streams.tokens import DATA, STOP
+from fiberscope.sim.channel import Channel
 
 
 class Skips:

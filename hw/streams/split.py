@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hw.streams.block import StreamBlock
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q21, Q22
-from hw.streams.tokens import CRD, DATA, DONE, STOP, text
-from sim.channel import Channel
-from sim.component import Input
-from sim.errors import SimulationError
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q21, Q22
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, text
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input
+from fiberscope.sim.errors import SimulationError
 
 NO_CHUNK = -1
 

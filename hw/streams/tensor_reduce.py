@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hw.streams.block import StreamBlock
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN
-from hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
-from sim import inline
-from sim.channel import Channel
-from sim.component import Input, Port
-from sim.errors import SimulationError
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
+from fiberscope.sim import inline
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Port
+from fiberscope.sim.errors import SimulationError
 
 
 class TensorReduce(StreamBlock):

@@ -12,14 +12,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
-from hw.streams.block import StreamBlock
-from hw.streams.checker import StreamChecker
-from hw.streams.tokens import BV, CRD, REF, REPSIG, SKIP_CRD, VAL, Written, text, token
-from sim.channel import Channel
-from sim.component import Component, Output, Port
-from sim.kernel import Kernel
-from sim.protocol import ANY, Protocol
-from sim.testing import StreamSink, check_accounting, random_stalls
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.checker import StreamChecker
+from fiberscope.hw.streams.tokens import BV, CRD, REF, REPSIG, SKIP_CRD, VAL, Written, text, token
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Output, Port
+from fiberscope.sim.kernel import Kernel
+from fiberscope.sim.protocol import ANY, Protocol
+from fiberscope.sim.testing import StreamSink, check_accounting, random_stalls
 
 Stream = list[tuple[int, Written]]  # cycles and tokens
 

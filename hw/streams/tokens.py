@@ -12,10 +12,10 @@ Source: SAM (ASPLOS 2023), Section 3; the text form is that of the public simula
 
 from __future__ import annotations
 
-from hw.stream import DATA, EMPTY, STOP
-from sim.channel import Channel
-from sim.errors import SimulationError
-from sim.protocol import Protocol
+from fiberscope.hw.stream import DATA, EMPTY, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import Protocol
 
 __all__ = ["BV", "CRD", "DATA", "DONE", "EMPTY", "INTEGER", "REF", "REPSIG", "SKIP_CRD", "STOP", "VAL"]
 

@@ -1,9 +1,9 @@
 cimport cython
 
-from hw.streams.block cimport StreamBlock
-from hw.streams.droppers cimport StopMerger
-from hw.streams.output cimport OutputStream
-from sim.channel cimport Channel
+from fiberscope.hw.streams.block cimport StreamBlock
+from fiberscope.hw.streams.droppers cimport StopMerger
+from fiberscope.hw.streams.output cimport OutputStream
+from fiberscope.sim.channel cimport Channel
 
 cdef long Q19, DATA, DONE, STOP
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 
-from hw.streams import bits
-from hw.streams.block import StreamBlock
-from hw.streams.droppers import StopMerger
-from hw.streams.output import OutputStream
-from hw.streams.ports import output_stream
-from hw.streams.quirks import CLEAN, Q19
-from hw.streams.tokens import BV, DATA, DONE, STOP
-from sim.channel import Channel
-from sim.component import Input
-from sim.errors import SimulationError
+from fiberscope.hw.streams import bits
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.droppers import StopMerger
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN, Q19
+from fiberscope.hw.streams.tokens import BV, DATA, DONE, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input
+from fiberscope.sim.errors import SimulationError
 
 
 class WordDropper(StreamBlock):

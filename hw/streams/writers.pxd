@@ -1,9 +1,9 @@
 cimport cython
 
-from hw.streams.block cimport StreamBlock
-from hw.streams.fiber_ends cimport FiberEnds
-from hw.streams.growing cimport Growing
-from sim.channel cimport Channel
+from fiberscope.hw.streams.block cimport StreamBlock
+from fiberscope.hw.streams.fiber_ends cimport FiberEnds
+from fiberscope.hw.streams.growing cimport Growing
+from fiberscope.sim.channel cimport Channel
 
 cdef long DATA, DONE, STOP
 
@@ -35,19 +35,3 @@ cdef class CompressedWriter(FiberWriter):
 
 cdef class BitVectorWriter(FiberWriter):
     cdef public Channel in_bv
-
-cdef class DenseWriter(StreamBlock):
-    cdef readonly long size
-    cdef readonly Growing memory
-    cdef readonly long stored
-    cdef readonly long fibers
-    cdef readonly FiberEnds ends
-    cdef public Channel in_crd
-    cdef public Channel in_val
-
-    @cython.locals(kind=long)
-    cpdef long update(self, long now) except? -2
-    @cython.final
-    cdef int _store(self, long coordinate, double value) except -1
-    @cython.final
-    cdef int _end_fiber(self, long level) except -1

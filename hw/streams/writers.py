@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from array import array
 
-from hw.streams.block import StreamBlock
-from hw.streams.fiber_ends import FiberEnds
-from hw.streams.growing import Growing
-from hw.streams.quirks import CLEAN
-from hw.streams.tokens import BV, CRD, DATA, DONE, STOP, VAL, unsigned
-from sim.channel import Channel
-from sim.component import Input
-from sim.errors import SimulationError
-from sim.protocol import ANY
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.fiber_ends import FiberEnds
+from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.tokens import BV, CRD, DATA, DONE, STOP, VAL, unsigned
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input
+from fiberscope.sim.protocol import ANY
 
 
 class Writer(StreamBlock):
@@ -189,78 +188,3 @@ class BitVectorWriter(FiberWriter):
     def words(self) -> list[int]:
         """Of all fibers so far, unsigned."""
         return [unsigned(bits) for bits in self.level.integers()]
-
-
-class DenseWriter(StreamBlock):
-    """Writes values into the fibers of a dense level, each at its coordinate; the others are 0.
-
-    Interface: ``in_crd`` and ``in_val``, of one shape; ``values`` has ``size`` of them for each fiber that
-    has ended; which stops end one, see ``FiberEnds``.
-
-    Timing: a token a cycle, when both are seen; never stalls.
-
-    Counts: ``stored``, and ``fibers`` that have ended.
-
-    Source: a choice of this model; the public simulator's class for it is not usable, and writes dense
-    results by its values writer.
-
-    Args:
-        name: instance name.
-        size: coordinates of the level.
-        quirks: see ``StreamBlock``.
-
-    Raises:
-        ValueError: if the size is negative.
-        SimulationError: in the run, if a coordinate lies beyond, or the streams differ in shape.
-    """
-
-    PORTS = (Input("in_crd", CRD), Input("in_val", VAL))
-    COUNTERS = ("stored", "fibers")
-
-    in_crd: Channel
-    in_val: Channel
-
-    def __init__(self, name: str, size: int, quirks: int = CLEAN) -> None:
-        super().__init__(name, quirks)
-        if size < 0:
-            raise ValueError(f"{name}: the size of a dense level must not be negative, as {size} is")
-        self.size = size
-        self.memory = Growing(size)
-        self.stored = self.fibers = 0
-        self.ends = FiberEnds(quirks)
-
-    def update(self, now: int) -> int:
-        """Take a coordinate with its value."""
-        if not self.in_crd.can_pop():
-            return self.wait_input(self.in_crd)
-        if not self.in_val.can_pop():
-            return self.wait_input(self.in_val)
-        kind = self.in_crd.control()
-        if kind != self.in_val.control():
-            raise SimulationError(f"{self.name}: in_crd and in_val must have the same shape")
-        if kind == DATA:
-            self._store(self.in_crd.coordinate(), self.in_val.value())
-        elif kind == STOP:
-            self._end_fiber(self.in_crd.coordinate())
-        self.in_crd.pop()
-        self.in_val.pop()
-        return self.finish(now) if kind == DONE else self.busy(now + 1)
-
-    def _store(self, coordinate: int, value: float) -> None:
-        if coordinate < 0 or coordinate >= self.size:
-            raise SimulationError(
-                f"{self.name}: coordinate {coordinate} lies outside a dense level of size {self.size}"
-            )
-        self.memory.put_value(self.fibers * self.size + coordinate, value)
-        self.stored += 1
-        self.ends.element()
-
-    def _end_fiber(self, level: int) -> None:
-        if self.ends.stop(level):
-            self.fibers += 1
-            self.memory.extend_to(self.fibers * self.size)
-
-    @property
-    def values(self) -> array[float]:
-        """Of all fibers that have ended."""
-        return self.memory.values()

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import Field, model_validator
 
-import accelerators
-from accelerators.configuration import (
+from fiberscope import accelerators
+from fiberscope.accelerators.configuration import (
     Bytes,
     Configuration,
     ConfigurationError,

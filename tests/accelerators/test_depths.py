@@ -13,10 +13,10 @@ from gamma_bench import configured as gamma_configured
 from gamma_bench import small_operands as gamma_operands
 from gamma_stubs import run_part
 
-from accelerators.extensor import ExTensor
-from accelerators.gamma import Gamma
-from hw.fibers.memory_stream import MemoryStream
-from hw.memory import READ
+from fiberscope.accelerators.extensor import ExTensor
+from fiberscope.accelerators.gamma import Gamma
+from fiberscope.hw.fibers.memory_stream import MemoryStream
+from fiberscope.hw.memory.protocol import READ
 
 NETWORK = {"network.queue": 11, "network.memory_latency": 3, "memory.channels": 2}
 GAMMA = NETWORK | {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import accelerators
-from accelerators.configuration import ConfigurationError
+from fiberscope import accelerators
+from fiberscope.accelerators.configuration import ConfigurationError
 
 MACHINE = Path(__file__).parents[2] / "examples" / "inner_product" / "machine.py"
 

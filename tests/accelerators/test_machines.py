@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import yaml
 from machine_case import cases
+from machine_golden import numbers
 from machine_reports import report_of
 from modes import other_mode
 from vcd_reader import read_vcd
-from whole_machines import KERNELS, cycles, outcome, run_to_end
+from whole_machines import KERNELS, outcome, run_to_end
 
-import accelerators
-from sim import Kernel
-from sim.testing import check_accounting
-from sim.trace import write_vcd
+from fiberscope import accelerators
+from fiberscope.sim import Kernel
+from fiberscope.sim.testing import check_accounting
+from fiberscope.sim.trace import write_vcd
 
 REPORTS = Path(__file__).parent / "support" / "machine_reports.py"
 CASES = cases()
@@ -91,7 +94,8 @@ def test_compiled_and_uncompiled_give_the_same_report(case, reports_of_the_other
     if not any(host["compiled"] for host in hosts):
         pytest.skip("the engine has not been compiled here")
     assert {host["compiled"] for host in hosts} == {True, False}
-    assert ours == others
+    assert {report.pop("environment")["build"] is None for report in (ours, others)} == {True, False}
+    assert ours == others  # the sources too
     assert ours["verification"]["passed"] is True
 
 
@@ -111,6 +115,14 @@ def test_the_accounting_of_every_component_adds_up(case, variant):
     assert done == work > 0
 
 
+@every_make
+def test_asking_twice_changes_nothing(case, variant):
+    """Neither what a run left behind nor its answer, whatever was made of that."""
+    machine = run_to_end(case.build(variant, case.operands()))
+    before = outcome(machine)
+    assert outcome(machine) == before
+
+
 @every_machine
 def test_every_part_has_a_scope_in_the_waveform(case, tmp_path):
     machine = case.build("tiny", case.operands())
@@ -121,10 +133,10 @@ def test_every_part_has_a_scope_in_the_waveform(case, tmp_path):
 
 
 @every_machine
-def test_cycles_and_counts_are_those_that_are_pinned(case):
-    found = {variant: cycles(run_to_end(case.build(variant, case.operands()))) for variant in case.variants}
-    assert found == case.golden
-    machine = run_to_end(case.build("tiny", case.operands()))
-    assert machine.operations() == case.operations
-    traffic = {name: (part.read_bytes, part.write_bytes) for name, part in machine.traffic().items()}
-    assert traffic == case.traffic
+def test_cycles_bytes_and_counters_are_those_that_are_kept(case):
+    """Set FIBERSCOPE_UPDATE_GOLDEN=1 to keep those found; the commit says why they changed."""
+    found = {variant: numbers(run_to_end(case.build(variant, case.operands()))) for variant in case.variants}
+    if os.environ.get("FIBERSCOPE_UPDATE_GOLDEN"):
+        text = yaml.safe_dump(found, sort_keys=False, default_flow_style=None, width=110)
+        case.golden.write_text(f"# Kept by tests/accelerators/test_machines.py.\n{text}", encoding="utf-8")
+    assert found == yaml.safe_load(case.golden.read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE, TIME, Quantity, in_base_units
+from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE, TIME, Quantity, in_base_units
 
 ALL = (SIZE, FREQUENCY, BANDWIDTH, TIME)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-import accelerators
-from accelerators.configuration import ConfigurationError, leaf_keys, load
-from accelerators.ranges import Range, ranges
+from fiberscope import accelerators
+from fiberscope.accelerators.configuration import ConfigurationError, leaf_keys, load
+from fiberscope.accelerators.ranges import Range, ranges
 
 MACHINES = [accelerators.find(name) for name in accelerators.names()]
 BOUNDS = [

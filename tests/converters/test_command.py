@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from converters.machine import Mint
 from fiberscope.cli import run
+from fiberscope.converters.machine import Mint
 
 MATRIX = "uniform:rows=20,cols=30,nonzeros=60"
 

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from conversions import EXAMPLE, PAIRS, convert, machine, parameters, random_matrix
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kept import check_kept
 from scipy import sparse
 
-from converters.cost import conversion_cost
-from converters.recipes import recipe
-from workloads import WorkloadError
-from workloads.formats import FORMATS, Rlc
-from workloads.tensor import SparseTensor
+from fiberscope.converters.cost import conversion_cost
+from fiberscope.converters.recipes import recipe
+from fiberscope.workloads import WorkloadError
+from fiberscope.workloads.formats import FORMATS, Rlc
+from fiberscope.workloads.tensor import SparseTensor
 
 SMALL_PAD = ("scratchpad.size", 28)  # seven counters, so that keys are taken range by range
+SMALL_LANES = (("lanes.words", 3), ("lanes.chunk", 4), ("lanes.scan", 8), ("lanes.divide", 2))
 MAKES = [
     (),
     (("lanes.chunk", 1),),
     (("lanes.chunk", 2), SMALL_PAD),
     (("lanes.chunk", 4), ("lanes.scatter", 16)),
 ]
+IN_MEMORY = (("port.ideal", False), ("memory.model", "simple"), ("port.lines", 4), ("port.backlog", 2))
+NARROW = (*SMALL_LANES, ("scratchpad.banks", 2), SMALL_PAD, ("scan_form", "work-efficient"))
 every_pair = pytest.mark.parametrize(("source", "target"), PAIRS, ids=[" to ".join(pair) for pair in PAIRS])
 
 
@@ -183,6 +189,17 @@ def test_a_run_takes_as_long_as_its_closed_form(source, target):
         done = convert(random_matrix(seed, shape, density), source, target)
         deep = 64 if target == "bsr2" else 20  # a row of blocks is gathered before the first leaves
         assert -20 <= done.cycles - done.cost().cycles <= deep + done.conflicts
+
+
+@every_pair
+def test_cycles_operations_and_lines_are_those_kept(source, target):
+    """To the cycle, with memory and without."""
+    for case, make in {"ideal": (), "memory": IN_MEMORY, "narrow": NARROW}.items():
+        done = convert(random_matrix(4, (40, 30), 0.15), source, target, 32, *make)
+        traffic = done.machine.traffic()
+        moved = {"read": traffic["A"].read_bytes, "written": traffic["Z"].write_bytes}
+        found = {"cycles": done.cycles, **moved, **done.machine.operations()}
+        check_kept(Path(__file__).parent / "conversions.json", f"{source} to {target}, {case}", found)
 
 
 def test_a_missing_recipe_is_refused_with_the_legal_targets():

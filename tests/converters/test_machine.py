@@ -16,16 +16,17 @@ from scipy import sparse
 from whole_machines import KERNELS, cycles
 
 import fiberscope
-from converters.recipes import sources
-from converters.sorting import Cluster, Sort
-from converters.stages import ITEM
-from converters.variants import FIGURE_8, KINDS, VARIANTS, instances, waits_for_host
+from fiberscope.accelerators.request_check import checking
+from fiberscope.converters.recipes import sources
+from fiberscope.converters.sorting import Cluster, Sort
+from fiberscope.converters.stages import ITEM
+from fiberscope.converters.variants import FIGURE_8, KINDS, VARIANTS, instances, waits_for_host
+from fiberscope.hw.lanes.cluster_counter import ClusterCounter
+from fiberscope.hw.lanes.sorting_network import SortingNetwork, depth
+from fiberscope.hw.stream import DATA, STOP
 from fiberscope.report.difference import compare
-from hw.cluster_counter import ClusterCounter
-from hw.sorting_network import SortingNetwork, depth
-from hw.stream import DATA, STOP
-from sim import Component, Kernel, Output
-from sim.testing import GIGAHERTZ, StreamSink, check_accounting, data_tokens, run_block
+from fiberscope.sim import Component, Kernel, Output
+from fiberscope.sim.testing import GIGAHERTZ, StreamSink, check_accounting, data_tokens, run_block
 
 END = (STOP, 0, 0, 0.0)
 TENSOR = random_matrix(5, (40, 30), 0.1)
@@ -113,7 +114,7 @@ def test_a_variant_waits_for_what_it_borrows():
 
 
 def test_every_block_of_a_recipe_is_of_some_kind_of_hardware():
-    from converters.recipes import family, recipe
+    from fiberscope.converters.recipes import family, recipe
 
     blocks = {block for pair in PAIRS for block in recipe(*pair).blocks}
     assert {family(block).rstrip("_") for block in blocks} == KINDS.keys() | {"turn"}
@@ -229,3 +230,12 @@ def test_diff_tells_what_a_converter_in_front_of_a_machine_adds():
 def test_what_cannot_be_converted_for_a_machine_is_refused(accelerator, key, value, message):
     with pytest.raises(ValueError, match=message):
         fiberscope.simulate(accelerator, EXAMPLE.matrix(), settings={f"memory.format.{key}": value})
+
+
+@every_pair
+def test_every_request_is_one_of_its_tensors(source, target):
+    mint, _expected = machine(TENSOR, source, target, parameters=SIMPLE)
+    with checking(mint) as check:
+        assert mint.kernel.run().complete
+        check.finish()
+    assert check.faults == []

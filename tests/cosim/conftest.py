@@ -26,7 +26,7 @@ SIMULATORS = ["icarus", pytest.param("verilator", marks=pytest.mark.slow)]  # co
 @pytest.fixture
 def simulator(request: pytest.FixtureRequest) -> str:
     """The HDL simulator to use; skips where it is missing, unless somebody asked for it."""
-    from hw.rtl.tools.hdl import HdlError, find
+    from fiberscope.hw.rtl.tools.hdl import HdlError, find
 
     try:
         return find(request.param).name
@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         pytest.exit("benches run in icarus or verilator; SIM=pyrtl needs ACC=, BLOCK= and MTX=", returncode=2)
     wanted = os.environ.get("FIBERSCOPE_BLOCK", "")
     if wanted and HERE:
-        from hw.rtl.catalogue import BLOCKS
+        from fiberscope.hw.rtl.catalogue import BLOCKS
 
         if wanted not in BLOCKS:
             pytest.exit(f"no block {wanted} exists as RTL; known: {', '.join(BLOCKS)}", returncode=2)

@@ -3,9 +3,9 @@
 import pytest
 
 from fiberscope import cli
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.interface import MASK, Interface
-from hw.rtl.tools.hdl import Bench, FailedBenchError, find, run
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.interface import MASK, Interface
+from fiberscope.hw.rtl.tools.hdl import Bench, FailedBenchError, find, run
 
 RADIX = 4
 

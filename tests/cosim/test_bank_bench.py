@@ -8,9 +8,9 @@ from bank_bench import Bench, requests
 from block_bench import bench
 from scenarios import LARGE, SCENARIOS
 
-from hw.rtl.bank import BLOCK
-from hw.rtl.tools.hdl import HdlError, run
-from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.hw.memory.cache_rtl import BLOCK
+from fiberscope.hw.rtl.tools.hdl import HdlError, run
+from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 
 
 @pytest.mark.parametrize("block", ["bank"])

@@ -4,7 +4,7 @@ import pytest
 from block_bench import bench
 from scenarios import ALIKE, LARGE, LARGE_SEEDS, SCENARIOS
 
-from hw.rtl.tools.hdl import run
+from fiberscope.hw.rtl.tools.hdl import run
 
 SEEDS = (0, 1)  # the second begins with what the first leaves in the registers
 # A reader, a joiner and a writer of streams, a network and a packer of converters; PyRTL runs all by default.

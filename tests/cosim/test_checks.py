@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from fiberscope import __version__, cli
-from hw.rtl.kit.checks import wrapper
-from hw.rtl.kit.interface import Interface, Stream
+from fiberscope.hw.rtl.kit.checks import wrapper
+from fiberscope.hw.rtl.kit.interface import Interface, Stream
 
 INTERFACE = Interface("sender", (Stream("out", "out", "output", {"control": 1, "coordinate": 4}),))
 SENDER = """

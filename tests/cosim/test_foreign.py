@@ -4,9 +4,9 @@ import pytest
 from dot_pair import GIVEN
 from foreign_multiplier import DOT
 
-from hw.rtl.kit.core_file import write_files
-from hw.rtl.tools.hdl import Bench, FailedBenchError, run
-from sim import SimulationError
+from fiberscope.hw.rtl.kit.core_file import write_files
+from fiberscope.hw.rtl.tools.hdl import Bench, FailedBenchError, run
+from fiberscope.sim import SimulationError
 
 
 def bench(folder, spoil=lambda text: text):

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from fiberscope import cli
-from fiberscope.graph.execution import configured, prepare
-from fiberscope.graph.transcript import of_machine, of_module
-from fiberscope.graph.verilog import POINTS, VALUE_BITS, machine_of, verilog_of
-from hw.rtl.tools.hdl import Bench, HdlError, find, run
-from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.hw.rtl.tools.hdl import Bench, HdlError, find, run
+from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.models.graphs.execution import configured, prepare
+from fiberscope.models.graphs.transcript import of_machine, of_module
+from fiberscope.models.graphs.verilog import POINTS, VALUE_BITS, machine_of, verilog_of
 
 GRAPHS = Path(__file__).parents[2] / "examples" / "graphs"
 OPERANDS = {
@@ -51,7 +51,9 @@ def test_a_graph_in_icarus_is_its_event_model(name, depth, simulator, tmp_path):
     }
     interface = graph.composition.without_status().interface()
     folder = tmp_path / "bench"
-    bench = Bench((tmp_path / f"{name}.v",), name, (interface,), "fiberscope.graph.bench", order, folder)
+    bench = Bench(
+        (tmp_path / f"{name}.v",), name, (interface,), "fiberscope.models.graphs.bench", order, folder
+    )
     assert tokens > 300
     assert run(bench, simulator) == 1
 
@@ -114,10 +116,10 @@ def test_an_accumulator_of_too_few_places_is_refused(tmp_path, capsys):
 @pytest.mark.slow
 def test_planted_a_token_that_never_came_is_found(tmp_path, capsys, monkeypatch):
     require_tools()
-    monkeypatch.setattr("fiberscope.graph.cosim.of_machine", lambda machine: {"mul.in_val_0": []})
+    monkeypatch.setattr("fiberscope.models.graphs.cosim.of_machine", lambda machine: {"mul.in_val_0": []})
     line = ["x(i) = b(i) * c(i)", "--format", "x:s,b:s,c:s"]
     assert cli.run(["graph", "rtl", *line, "-o", str(tmp_path), "--no-area"]) == 3
-    assert "1 of 1 tests of fiberscope.graph.bench failed" in capsys.readouterr().err
+    assert "1 of 1 tests of fiberscope.models.graphs.bench failed" in capsys.readouterr().err
 
 
 def require_tools():

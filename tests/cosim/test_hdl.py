@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from block_bench import bench
 
-from hw.rtl.kit.interface import Wire
-from hw.rtl.merger import MergerParameters
-from hw.rtl.tools import verilator as verilator_module
-from hw.rtl.tools.hdl import SIMULATORS, HdlError, find, run
-from sim import SimulationError
+from fiberscope.hw.fibers.merge_rtl import MergerParameters
+from fiberscope.hw.rtl.kit.interface import Wire
+from fiberscope.hw.rtl.tools import verilator as verilator_module
+from fiberscope.hw.rtl.tools.hdl import SIMULATORS, HdlError, find, run
+from fiberscope.sim import SimulationError
 
 SMALL = MergerParameters(radix=2, coordinate_bits=4, reference_bits=4, value_bits=32)
 ODD = """

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from scenarios import SCENARIOS
 
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.axis import axis
-from hw.rtl.kit.checks import checked
-from hw.rtl.kit.registered import registered
-from hw.rtl.tools.hdl import SIMULATORS, HdlError
-from hw.rtl.tools.lint import PORT_WAIVERS, WAIVERS, lint
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.axis import axis
+from fiberscope.hw.rtl.kit.checks import checked
+from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.hw.rtl.tools.hdl import SIMULATORS, HdlError
+from fiberscope.hw.rtl.tools.lint import PORT_WAIVERS, WAIVERS, lint
 
 DRAWN = range(3)
 NARROW = {"coordinate_bits": 1, "reference_bits": 1, "value_bits": 32}
@@ -32,7 +32,8 @@ SMALLEST = {
     "position_multiplier": {"lanes": 1, "width": 1, "word_bits": 0},
     "packer": {"inputs": 1, "outputs": 1, "width": 1, "word_bits": 0},
     "counter_banks": {
-        **dict.fromkeys(("counters", "lanes", "sweep_lanes", "counter_bits"), 1),
+        **dict.fromkeys(("counters", "lanes", "sweep_lanes"), 1),
+        "counter_bits": 16,
         "word_bits": 0,
     },
     "adder_network": {"leaves": 2, "id_bits": 1, "operand_bits": 1},
@@ -48,8 +49,8 @@ SMALLEST = {
         "value_bits": 2,
     },
     "islip": {"inputs": 1, "outputs": 1, "depth": 1, "coordinate_bits": 5, "value_bits": 0},
-    "touched": {"bits": 1, "count_bits": 1},
-    "prefetch": {"element_bytes": 1, "line_bytes": 8, "lines": 1, "element_bits": 1, "address_bits": 8},
+    "touched": {"bits": 1, "count_bits": 12},
+    "prefetch": {"element_bytes": 1, "line_bytes": 8, "lines": 1, "element_bits": 9, "address_bits": 16},
     "two_finger": NARROW,
     "skip_ahead": {"window": 1, **NARROW},
     "compressed_scanner": {"fibers": 1, "elements": 1, "coordinate_bits": 4, "reference_bits": 4},

@@ -120,7 +120,12 @@ def test_verilog_written_by_hand_takes_the_place(simulator, capsys):
 def test_planted_verilog_that_drops_the_payload_is_found(simulator, capsys):
     spoilt = own_verilog("assign merged_value = ", "assign merged_value = 0 & ")
     assert loop(simulator, *spoilt) == 3
-    assert "with RTL at gamma.pe0.merger: the machine's product is wrong" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert "with RTL at gamma.pe0.merger: the machine's product is wrong" in err
+    assert re.search(
+        r"; gamma.pe0.merger: in cycle \d+, merged is (.* )value=\S+ of the component, \1value=0.0 of", err
+    )
+    assert out.splitlines()[-2:] == ["Verilog of mine: mine.v", "Report with RTL: build/loop/report.json"]
 
 
 def test_planted_verilog_that_takes_its_time_differs_in_cycles(simulator, capsys):
@@ -141,6 +146,9 @@ def test_planted_verilog_that_takes_its_time_differs_in_cycles(simulator, capsys
     component, rtl = (int(line.split()[-1].replace(",", "")) for line in out.splitlines()[2:4])
     assert component < rtl
     assert "DIFFERENT in " in out
+    assert re.search(
+        r"\nwhere that begins: gamma.pe0.merger: in cycle \d+, \S+ is .* of the component, nothing of", out
+    )
 
 
 @pytest.mark.parametrize("option", ["--output", "--vcd"])
@@ -161,12 +169,16 @@ def test_verilog_that_an_output_would_overwrite_is_kept(option, simulator, capsy
 def test_ports_that_do_not_match_are_listed(simulator, capsys):
     capsys.readouterr()
     assert loop(simulator, *own_verilog("ways_3_ready", "ways_3_rdy")) == 2
-    lines = capsys.readouterr().err.splitlines()
+    log = Path("build/loop/fault.log")
+    assert capsys.readouterr().err == (
+        "fiberscope: the ports of module mine do not match those of its component: "
+        f"missing output ways_3_ready; all that was said is in {log}\n"
+    )
+    first, *lines = log.read_text().splitlines()
+    assert first == "the ports of module mine do not match those of its component"
     assert lines[:2] == ["  missing  output ways_3_ready", "  unknown  output ways_3_rdy"]
     assert lines[2].startswith(
         "expected: input clk, input rst, input tasks_valid, input [2:0] tasks_coordinate"
     )
     assert lines[3] == "found:    " + lines[2][10:].replace("ways_3_ready", "ways_3_rdy")
-    assert lines[4:] == [
-        "fiberscope: the ports of module mine do not match those of its component, see above"
-    ]
+    assert lines[4:] == []

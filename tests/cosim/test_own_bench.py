@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from fiberscope import cli
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.rtl import own
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.interface import check_ports
-from hw.rtl.kit.registered import registered
 
 BENCH = Path(__file__).parents[2] / "examples" / "merger_bench.py"
 
@@ -38,6 +38,45 @@ def test_planted_rtl_of_other_timing_is_told_by_its_first_token(simulator, tmp_p
     assert re.search(r" in cycle \d+ of the model, .* in cycle \d+ of the RTL$", told)
 
 
+NETWORK = Path(__file__).parent / "support" / "network_bench.py"
+ADDERS = {"block": "adder_network", "settings": ("leaves=8",), "file": NETWORK}
+
+
+def test_lanes_that_a_mask_leaves_out_are_not_compared(simulator, tmp_path, capsys):
+    assert bench("--dut", "both", "--sim", simulator, folder=tmp_path, **ADDERS) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "24 tokens moved, the same in every cycle"
+
+
+def told(*lanes, cycle=4, port="sums"):
+    """How a transfer of these lanes differs from one of three."""
+    of_model = [5, "sums", [{"value": 1}, None, {"value": 3}]]
+    outcome = own.Outcome(1, {"model": {"test": [of_model]}, "rtl": {"test": [[cycle, port, list(lanes)]]}})
+    return list(outcome.differences())
+
+
+def test_a_difference_is_told_by_the_lanes_that_differ():
+    assert told({"value": 1}, None, {"value": 3}, cycle=5) == []
+    assert told({"value": 1}, {"value": 2}, {"value": 4}, cycle=5) == [
+        "test, token 0: lane 1 empty; lane 2 value=3 at sums in cycle 5 of the model, "
+        "lane 1 value=2; lane 2 value=4 at sums in cycle 5 of the RTL"
+    ]
+    assert told({"value": 7}, port="others") == [
+        "test, token 0: lane 0 value=1; lane 2 value=3 at sums in cycle 5 of the model, "
+        "value=7 at others in cycle 4 of the RTL"
+    ]
+    assert told({"value": 1}, None, {"value": 3}) == [
+        "test, token 0: lane 0 value=1; lane 1 empty; lane 2 value=3 at sums in cycle 5 of the model, "
+        "lane 0 value=1; lane 1 empty; lane 2 value=3 at sums in cycle 4 of the RTL"
+    ]
+
+
+def test_of_many_lanes_that_differ_four_are_told():
+    one, other = ([[0, "sums", [{"value": number}] * 128]] for number in (1, 2))
+    (line,) = own.Outcome(1, {"model": {"test": one}, "rtl": {"test": other}}).differences()
+    assert line.count("lane ") == 8
+    assert line.count("; 124 more lanes at sums in cycle 0") == 2
+
+
 def test_a_bench_that_fails_on_the_model_fails(simulator, tmp_path, capsys):
     spoilt = tmp_path / "spoilt_bench.py"
     spoilt.write_text(BENCH.read_text().replace("sorted(chain", "list(chain"))
@@ -56,8 +95,8 @@ def test_a_bench_serves_the_memory_of_a_whole_machine(simulator, tmp_path, capsy
     assert first == "1 tests of memory_bench.py passed on gamma of gamma"
     tokens = int(second.split()[0])
     (transcript,) = json.loads((tmp_path / "gamma" / "transcript.json").read_text()).values()
-    reads = [fields for _cycle, port, fields in transcript if "requests" in port and fields["control"] == 0]
-    replies = [fields for _cycle, port, fields in transcript if "replies" in port]
+    reads = [lane for _cycle, port, (lane,) in transcript if "requests" in port and lane["control"] == 0]
+    replies = [lane for _cycle, port, (lane,) in transcript if "replies" in port]
     assert len(transcript) == tokens > 50
     assert sorted(map(str, reads)) == sorted(map(str, replies))
 
@@ -137,7 +176,7 @@ def test_what_cannot_be_run_is_one_line(options, block, settings, file, said, tm
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_every_block_has_a_shell_with_the_ports_of_its_rtl(name, simulator, tmp_path, capsys):
-    from hw.rtl.tools.hdl import find
+    from fiberscope.hw.rtl.tools.hdl import find
 
     assert cli.run(["rtl", "shell", name, "-o", str(tmp_path)]) == 0
     interface = registered(BLOCKS[name], inputs=True).interface(BLOCKS[name].parameters())

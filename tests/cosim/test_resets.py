@@ -4,7 +4,7 @@ import pytest
 from block_bench import bench
 from scenarios import SCENARIOS
 
-from hw.rtl.tools.hdl import HdlError, run
+from fiberscope.hw.rtl.tools.hdl import HdlError, run
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from pairs import check_pair
 from scenarios import SCENARIOS
 
 from fiberscope import cli
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.interface import Bundle, Interface
-from hw.rtl.kit.words import Words
-from hw.rtl.tools.hdl import HdlError, find
-from hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
-from sim import SimulationError
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.interface import Bundle, Interface
+from fiberscope.hw.rtl.kit.words import Words
+from fiberscope.hw.rtl.tools.hdl import HdlError, find
+from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.sim import SimulationError
 
 WIDE = """
 module wide (input clk, input rst, input in_valid, input [99:0] in_coordinate, output in_ready,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.tools.area import SHIPPED, Cells, cells_of
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.tools.area import SHIPPED, Cells, cells_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
 LIBRARY = SHIPPED["osu018"][0]

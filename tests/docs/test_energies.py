@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fiberscope import cli
-from hw.rtl.tools.area import SHIPPED
+from fiberscope.hw.rtl.tools.area import SHIPPED
 
 DOCS = Path(__file__).parents[2] / "docs"
 TABLE = DOCS / "energies.csv"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import accelerators
 import fiberscope
+from fiberscope import accelerators
 from fiberscope.study.compare import published
 
 README = Path(__file__).parents[2] / "README.md"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accelerators.graphicionado import ACCELERATOR
+from fiberscope.accelerators.graphicionado import ACCELERATOR
 from fiberscope.commands.design_tables import design_tables
 from fiberscope.study.speedups import designs, speedups
 

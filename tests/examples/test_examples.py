@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sim import mode
-from sim.testing import check_laws
+from fiberscope.sim import mode
+from fiberscope.sim.testing import check_laws
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -98,10 +98,10 @@ def test_what_a_wheel_brings_is_enough_to_compile_against(own: Path, tmp_path: P
     """The .pxd files of an installation that is not the checkout: what ``setup.py`` packs, and no more."""
     site = tmp_path / "site"
     subprocess.run([sys.executable, "-c", PACK, str(site)], cwd=ROOT, check=True, capture_output=True)
-    assert (site / "accelerators" / "gamma" / "config.yaml").is_file()
+    assert (site / "fiberscope" / "accelerators" / "gamma" / "config.yaml").is_file()
     python("-c", TRANSLATE, str(site), str(ROOT), cwd=own)
     assert "SlowMerger" in (own / "slow_merger.c").read_text()
-    shutil.rmtree(site / "sim")
+    shutil.rmtree(site / "fiberscope" / "sim")
     with pytest.raises(AssertionError, match="Error"):
         python("-c", TRANSLATE, str(site), str(ROOT), cwd=own)
 

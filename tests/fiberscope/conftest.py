@@ -1,19 +1,28 @@
 """The toy accelerator, found as every accelerator is; the helpers of these tests are importable."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import accelerators
+from fiberscope import accelerators
 
 MACHINES = Path(__file__).parent.parent / "support" / "machines"
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 
 @pytest.fixture
+def heeding() -> Iterator[None]:
+    """Ctrl-C is heeded, also where the tests themselves run in the background of a script."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(accelerators, "__path__", [*accelerators.__path__, str(MACHINES)])
     yield "toy"
-    sys.modules.pop("accelerators.toy", None)
+    sys.modules.pop("fiberscope.accelerators.toy", None)

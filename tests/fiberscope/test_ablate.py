@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import accelerators
-from accelerators import configuration
-from fiberscope import cli
+from fiberscope import accelerators, cli
+from fiberscope.accelerators import configuration
 from fiberscope.errors import InputError
 from fiberscope.study.ablate import ablate, ablations
 

@@ -13,12 +13,11 @@ import pytest
 from rich.console import Console
 from scipy import sparse
 
-import accelerators
 import fiberscope
-from accelerators.configuration import ConfigurationError
-from fiberscope import Waveform
-from fiberscope.report.document import Report
-from workloads import from_scipy
+from fiberscope import Waveform, accelerators
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.report.document import CIRCUMSTANCES, Report
+from fiberscope.workloads import from_scipy
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 
@@ -42,6 +41,7 @@ def test_operands_may_be_matrices_in_memory(toy: str) -> None:
     assert report.workload.source == "memory"
     assert report.workload.b is not None
     assert report.workload.b.shape == (3, 1)
+    assert report.workload.more == ()
 
 
 def test_the_accounting_of_every_component_adds_up(toy: str) -> None:
@@ -137,15 +137,17 @@ def test_reports_are_read_back(toy: str, tmp_path: Path) -> None:
 def test_settings_may_be_keywords(toy: str) -> None:
     report = fiberscope.simulate(toy, SMALL, lane__count=4, fault="none", settings={"lane.pause": 2})
     assert report.config["lane"] == {"count": 4, "pause": 2}
-    assert report == _without_host(report, fiberscope.simulate(toy, SMALL, settings=report_settings(report)))
+    assert report == _circumstances_apart(
+        report, fiberscope.simulate(toy, SMALL, settings=report_settings(report))
+    )
 
 
 def report_settings(report: Report) -> dict[str, object]:
     return {"lane.count": report.config["lane"]["count"], "lane.pause": report.config["lane"]["pause"]}
 
 
-def _without_host(like: Report, other: Report) -> Report:
-    return other.model_copy(update={"host": like.host})
+def _circumstances_apart(like: Report, other: Report) -> Report:
+    return other.model_copy(update={part: getattr(like, part) for part in CIRCUMSTANCES})
 
 
 @pytest.mark.parametrize(

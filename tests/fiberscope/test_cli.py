@@ -230,7 +230,7 @@ def test_a_window_after_the_end_is_one_line_of_warning(toy: str, capsys: pytest.
 def test_a_programming_mistake_is_not_dressed_up_as_bad_input(
     toy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workloads import problem
+    from fiberscope.workloads import problem
 
     def broken(*_arguments: object) -> None:
         raise ValueError("a mistake of ours")

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import accelerators
-from accelerators.configuration import leaf_keys
-from fiberscope import cli
-from sim import mode
+from fiberscope import accelerators, cli
+from fiberscope.accelerators.configuration import leaf_keys
+from fiberscope.sim import mode
 
 EXAMPLES = 75 if mode.compiled() else 10
 KEYS = list(leaf_keys(accelerators.find("gamma").configuration))

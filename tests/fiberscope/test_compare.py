@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-import accelerators
-from fiberscope import cli
+from fiberscope import accelerators, cli
 from fiberscope.api import simulate
 from fiberscope.errors import InputError
 from fiberscope.report.table import Table, replace_between
 from fiberscope.study.compare import Published, compare, published
-from workloads import WorkloadError
+from fiberscope.workloads import WorkloadError
 
 GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")
 TINY = """%%MatrixMarket matrix coordinate real general
@@ -100,7 +99,7 @@ def test_a_page_without_markers_is_refused_before_the_runs(
 
 
 def test_a_page_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InputError, match=r"nowhere\.md: cannot read the page"):
+    with pytest.raises(InputError, match=r"nowhere\.md: cannot be read"):
         replace_between(Path("nowhere.md"), "compare toy", "")
 
 

@@ -34,9 +34,10 @@ def test_a_run_does_not_differ_from_itself_repeated(before, toy):
 
 def test_the_settings_that_differ_are_told_by_key(before, toy):
     after = fiberscope.simulate(toy, "uniform:rows=60,cols=60,nonzeros=400,seed=6", lane__count=4)
-    settings = {setting.name: (setting.before, setting.after) for setting in compare(before, after).settings}
-    assert settings.pop("lane.count") == (before.config["lane"]["count"], 4)
-    assert [(name, first != second) for name, (first, second) in settings.items()] == [("A", True)]
+    difference = compare(before, after)
+    settings = {setting.name: (setting.before, setting.after) for setting in difference.settings}
+    assert settings == {"lane.count": (before.config["lane"]["count"], 4)}
+    assert [one.name for one in difference.provenance] == ["A"]
 
 
 def test_changes_are_ranked_by_effect(before):

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import accelerators
-from fiberscope import cli
+from fiberscope import accelerators, cli
 from fiberscope.drawing.graph import Box, Bundle, Graph
 from fiberscope.drawing.layout import HEIGHT, WIDTH, arranged
 from fiberscope.drawing.machine import drawn, families_of

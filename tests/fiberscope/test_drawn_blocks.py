@@ -6,37 +6,33 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from drawn_block import drawn_block
 
-from fiberscope.drawing.block import drawn_block
-from hw.adder_network import AdderNetwork
-from hw.allocator import BumpAllocator, NodeWriter
-from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
-from hw.atomic_update import AtomicUpdate
-from hw.benes import BenesNetwork
-from hw.bitmap import Regor
-from hw.bitmap_intersect import BitmapIntersector
-from hw.buffet import Buffet
-from hw.cache import FiberCacheBank
-from hw.cluster_counter import ClusterCounter
-from hw.comparator_bank import ComparatorBank
-from hw.counter_banks import CounterBanks
-from hw.divider import Divider
-from hw.fibers.stream_reader import StreamReader
-from hw.fibers.stream_writer import StreamWriter
-from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
-from hw.leader_follower import LeaderFollowerIntersector
-from hw.list_writer import ListWriter
-from hw.merge import HighRadixMerger
-from hw.network import Concentrator, Crossbar
-from hw.packer import Packer
-from hw.position_multiplier import PositionMultiplier
-from hw.prefetch import StreamPrefetcher
-from hw.prefix_sum import PrefixPopcount, PrefixSum
-from hw.scanner import LevelScanner
-from hw.sorted_head import SortedHeadUnit
-from hw.sorting_network import SortingNetwork
-from hw.touched import TouchedBitmap
-from sim.component import Input
+from fiberscope.hw.fibers.allocator import BumpAllocator, NodeWriter
+from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier, PairMultiplier
+from fiberscope.hw.fibers.bitmap_intersect import BitmapIntersector
+from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
+from fiberscope.hw.fibers.list_writer import ListWriter
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.scanner import LevelScanner
+from fiberscope.hw.fibers.sorted_head import SortedHeadUnit
+from fiberscope.hw.lanes.adder_network import AdderNetwork
+from fiberscope.hw.lanes.bitmap import Regor
+from fiberscope.hw.lanes.cluster_counter import ClusterCounter
+from fiberscope.hw.lanes.comparator_bank import ComparatorBank
+from fiberscope.hw.lanes.counter_banks import CounterBanks
+from fiberscope.hw.lanes.divider import Divider
+from fiberscope.hw.lanes.packer import Packer
+from fiberscope.hw.lanes.position_multiplier import PositionMultiplier
+from fiberscope.hw.lanes.prefix_sum import PrefixPopcount, PrefixSum
+from fiberscope.hw.lanes.sorting_network import SortingNetwork
+from fiberscope.hw.memory.atomic_update import AtomicUpdate
+from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.hw.memory.prefetch import StreamPrefetcher
+from fiberscope.hw.memory.touched import TouchedBitmap
+from fiberscope.hw.networks.benes import BenesNetwork
+from fiberscope.hw.networks.crossbar import Concentrator, Crossbar
+from fiberscope.sim.component import Input
 
 DOCS = Path(__file__).parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -44,11 +40,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 LETTERS = re.compile(r"[\u2502-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
 BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
-    *(SkipAheadIntersector, LeaderFollowerIntersector, BitmapIntersector, PrefixSum, Divider),
-    *(SortingNetwork, ClusterCounter, ComparatorBank, PositionMultiplier, Packer, CounterBanks, StreamReader),
-    *(StreamWriter, AdderNetwork),
+    *(SkipAheadIntersector, BitmapIntersector, PrefixSum, Divider),
+    *(SortingNetwork, ClusterCounter, ComparatorBank, PositionMultiplier, Packer, CounterBanks),
+    AdderNetwork,
     *(BenesNetwork, Regor, PrefixPopcount, SortedHeadUnit, BumpAllocator, NodeWriter, AtomicUpdate),
-    *(TouchedBitmap, StreamPrefetcher, ListWriter, Crossbar, Concentrator, FiberCacheBank, Buffet),
+    *(TouchedBitmap, StreamPrefetcher, ListWriter, Crossbar, Concentrator, FiberCacheBank),
 )
 
 

@@ -83,8 +83,8 @@ def with_table(page: str) -> str:
 def test_the_page_shows_every_case() -> None:
     page = PAGE.read_text(encoding="utf-8")
     if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):
-        PAGE.write_text(with_table(page), encoding="utf-8")
-        return
+        page = with_table(page)
+        PAGE.write_text(page, encoding="utf-8")
     assert page == with_table(page), "docs/errors.md is stale: run this test with FIBERSCOPE_UPDATE_DOCS=1"
 
 

@@ -13,10 +13,9 @@ import pytest
 import typer
 from studies import study
 
-import accelerators
 import fiberscope
-from accelerators import configuration
-from fiberscope import cli
+from fiberscope import accelerators, cli
+from fiberscope.accelerators import configuration
 
 ROOT = Path(__file__).parents[2]
 GAMMA = accelerators.find("gamma")
@@ -86,7 +85,7 @@ def folder(report: str, profile: str, results: Path, tmp_path: Path, monkeypatch
         (tmp_path / f"{name}.mtx").write_text(matrix)
     (tmp_path / "my_tensor.tns").write_text("1 1 1 2\n3 2 1 1\n")
     (tmp_path / "my.yaml").write_text(SPECIFICATION)
-    design = (ROOT / "fiberscope" / "analytic" / "designs" / "matmul.yaml").read_text()
+    design = (ROOT / "fiberscope" / "models" / "analytic" / "designs" / "matmul.yaml").read_text()
     for name, key in (("arch", "architecture"), ("problem", "problem"), ("mapping", "mapping")):
         section = re.search(rf"^{key}:\n(?: .*\n|\n)*", design, re.MULTILINE)
         (tmp_path / f"{name}.yaml").write_text(section[0])

@@ -9,12 +9,12 @@ import sys
 import pytest
 
 import fiberscope
-from accelerators import find
 from fiberscope import InputError, UnwrittenFileError, cli
+from fiberscope.accelerators import find
+from fiberscope.hw.dram.replay import by_channel, read_trace, replay
+from fiberscope.hw.memory.protocol import READ
 from fiberscope.problem import configure
-from hw.dram.replay import by_channel, read_trace, replay
-from hw.memory import READ
-from sim.kernel import Kernel
+from fiberscope.sim.kernel import Kernel
 
 MATRIX = "uniform:rows=120,cols=120,nonzeros=900,seed=3"
 SMALL = {"pe.count": 4, "memory.channels": 4}
@@ -126,7 +126,7 @@ def test_an_interrupted_replay_has_no_table(traced, monkeypatch, capsys):
             self.interrupt()
             return super().run(**options)
 
-    monkeypatch.setattr(sys.modules["hw.dram.replay"], "Kernel", Interrupted)
+    monkeypatch.setattr(sys.modules["fiberscope.hw.dram.replay"], "Kernel", Interrupted)
     assert cli.run(["memory", "replay", "gamma", str(path)]) == 130
     assert capsys.readouterr().out == ""
 

@@ -121,7 +121,7 @@ def leftovers() -> list[str]:
 def test_a_disk_that_is_full_costs_the_waveform_and_not_the_report(
     toy: str, method: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from sim.vcd_file import VcdFile
+    from fiberscope.sim.vcd_file import VcdFile
 
     def full(*_arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -155,7 +155,7 @@ def test_a_disk_that_takes_no_report_does_not_keep_the_summary_back(
 def test_a_run_that_goes_wrong_is_told_before_its_waveform(
     toy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from sim.vcd_file import VcdFile
+    from fiberscope.sim.vcd_file import VcdFile
 
     def full(*_arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -184,7 +184,7 @@ def test_a_real_disk_that_is_full_leaves_the_report(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from sim import fst
+    from fiberscope.sim import fst
 
     programs = small_disk.parent / "bin"
     programs.mkdir()

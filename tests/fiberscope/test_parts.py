@@ -8,12 +8,12 @@ import pytest
 import fiberscope
 from fiberscope import cli
 from fiberscope.errors import InputError
-from hw.merge import HighRadixMerger
-from sim import SimulationError
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.sim import SimulationError
 
 TINY = ["uniform:rows=20,cols=20,nonzeros=60,seed=5", "--set", "pe.count=2", "--set", "pe.radix=4"]
 MODULE = """
-from hw.merge import HighRadixMerger
+from fiberscope.hw.fibers.merge import HighRadixMerger
 
 class Mine(HighRadixMerger):
     pass
@@ -66,7 +66,7 @@ def test_a_part_is_named_on_the_command_line(command: str, capsys: pytest.Captur
         ("mergr=own_blocks:Mine", "gamma has no part mergr to replace; did you mean merger?"),
         (
             "merger=own_blocks:nothing",
-            "the part merger: own_blocks.nothing made None, which is no sim.Component",
+            "the part merger: own_blocks.nothing made None, which is no fiberscope.sim.Component",
         ),
         (
             "merger=own_blocks:few",
@@ -115,7 +115,7 @@ def test_a_part_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str
 
 
 def test_from_python_too(toy: str) -> None:
-    with pytest.raises(InputError, match=r"made None, which is no sim\.Component"):
+    with pytest.raises(InputError, match=r"made None, which is no fiberscope\.sim\.Component"):
         fiberscope.simulate(
             "gamma", TINY[0], parts={"merger": lambda name, radix, stages: None}, pe__count=2, pe__radix=4
         )

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import fiberscope
-from accelerators.configuration import ConfigurationError
 from fiberscope import cli
+from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.errors import InputError, VerificationError
 from fiberscope.report.difference import compare
 from fiberscope.report.document import Report
-from workloads import WorkloadError
+from fiberscope.workloads import WorkloadError
 
 RING = "structured:rows=8,cols=8,n=2,m=4,seed=1"
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fiberscope.cli import run
-from workloads import load
-from workloads.profile import read_profile
+from fiberscope.workloads import load
+from fiberscope.workloads.profile import read_profile
 
 MATRIX = "uniform:rows=60,cols=60,nonzeros=300,seed=2"
 

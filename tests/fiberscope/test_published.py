@@ -2,8 +2,8 @@
 
 import pytest
 
-import accelerators
 import fiberscope
+from fiberscope import accelerators
 from fiberscope.study.compare import published
 
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from fiberscope import cli
-from hw.rtl.tools.area import SHIPPED
+from fiberscope.hw.rtl.tools.area import SHIPPED
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
@@ -96,9 +96,9 @@ def test_names_may_be_several_too_and_what_is_the_same_is_no_column(
 
 
 def test_no_digit_of_a_large_number_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    from fiberscope.hw.rtl.catalogue import BLOCKS
+    from fiberscope.hw.rtl.tools.area import GATES, Area
     from fiberscope.rtl import area as rtl_area
-    from hw.rtl.catalogue import BLOCKS
-    from hw.rtl.tools.area import GATES, Area
 
     bank = BLOCKS["bank"]
     large = Area(dict.fromkeys(GATES, 12_345_678), 12_345_678, 123_456_789, 123)
@@ -138,7 +138,7 @@ def test_json_alone_goes_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.slow
 @pytest.mark.usefixtures("yosys")
 def test_every_block_by_default(capsys: pytest.CaptureFixture[str]) -> None:
-    from hw.rtl.catalogue import BLOCKS
+    from fiberscope.hw.rtl.catalogue import BLOCKS
 
     code, out, _err = said(capsys, "--json=-")
     assert code == 0
@@ -170,7 +170,7 @@ def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.C
 def test_without_yosys_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hw.rtl.tools import area
+    from fiberscope.hw.rtl.tools import area
 
     monkeypatch.setattr(area.importlib.util, "find_spec", lambda _name: None)
     assert said(capsys, "merger") == (

@@ -64,7 +64,7 @@ def test_a_parameter_may_be_one_of_several_names() -> None:
 
 def test_the_verilog_is_the_same_in_another_process_and_after_other_blocks() -> None:
     code = (
-        "from hw.rtl.catalogue import BLOCKS; b = BLOCKS['merger']; "
+        "from fiberscope.hw.rtl.catalogue import BLOCKS; b = BLOCKS['merger']; "
         "[b.verilog(b.parameters(radix=n)) for n in (3, 4)]; print(b.verilog(b.parameters(radix=5)), end='')"
     )
     texts = set()
@@ -138,9 +138,9 @@ def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.C
 def test_without_the_extra_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith("hw.rtl")]:
+    for name in [name for name in sys.modules if name.startswith("fiberscope.hw.rtl")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyrtl", None)
     code, _out, err = said(capsys, "export", "merger")
     assert code == 2
-    assert err == ("fiberscope: pyrtl is not installed, which RTL needs: pip install 'fiberscope[rtl]'\n")
+    assert err == ("fiberscope: pyrtl is not installed: pip install 'fiberscope[rtl]'\n")

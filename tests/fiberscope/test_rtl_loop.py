@@ -1,15 +1,18 @@
 """An accelerator with PyRTL's simulation of a block in it: the report is that of the accelerator itself."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from vcd_reader import read_vcd
 
-from fiberscope import cli
+from fiberscope import accelerators, cli
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
+CYCLE = 1_000_000  # fs
 MATRIX = "uniform:rows=40,cols=40,nonzeros=300"
 SHORT = [
     "--set=fibercache.size=256",
@@ -87,6 +90,86 @@ def test_the_report_is_the_same_in_every_entry(
     assert verdict.startswith("identical in all ")
 
 
+ENTRIES = sorted((row, (row * step + step) % 12) for row in range(12) for step in (1, 5, 7))
+INTEGERS = f"%%MatrixMarket matrix coordinate integer general\n12 12 {len(ENTRIES)}\n" + "".join(
+    f"{row + 1} {column + 1} {row + column + 1}\n" for row, column in ENTRIES
+)
+
+
+SMALL = {"gamma": ["--set=pe.count=2", "--set=pe.radix=4"], "outerspace": []}
+
+
+@pytest.mark.parametrize(
+    ("machine", "block"),
+    [("gamma", "merger"), ("gamma", "bank"), ("gamma", "accumulator"), ("outerspace", "bank")],
+)
+def test_planted_where_any_part_goes_wrong_is_told(
+    machine: str, block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every token leaves with another lowest bit in its last field."""
+    from fiberscope.hw.rtl.kit import twin
+
+    send = twin.OutputStream.send
+
+    def spoilt(self: Any, valid: Any, fields: Any) -> None:
+        last = list(self.widths)[-1]
+        send(self, valid, {**fields, last: (fields[last] ^ 1)[: len(fields[last])]})
+
+    monkeypatch.setattr(twin.OutputStream, "send", spoilt)
+    Path("integers.mtx").write_text(INTEGERS)
+    order = [
+        "rtl",
+        "loop",
+        block,
+        machine,
+        "integers.mtx",
+        "--sim=pyrtl",
+        "--vcd=loop.vcd",
+        "--set=clock=1GHz",
+    ]
+    assert cli.run([*order, *SMALL[machine]]) == 3
+    out, err = capsys.readouterr()
+    part = rf"{machine}[.\w]*{block}\d*"
+    (told,) = re.findall(
+        rf"{part}: in cycle (\d+), (\S+) is (.*) of the component, (.*) of the RTL", out + err
+    )
+    cycle, _port, component, rtl = told
+    assert component != rtl
+    assert component.split()[:-1] == rtl.split()[:-1]
+    assert "Waveform: loop.vcd (open it: fiberscope wave loop.vcd)" in out.splitlines()
+    shown = read_vcd(Path("loop.vcd"))
+    (differs,) = (signal for name, signal in shown.signals.items() if "differs" in name)
+    assert [value for _time, value in differs.changes] == [0, 1]
+    unit = {"1 ns": 1, "1 fs": CYCLE}[shown.header["timescale"]]
+    assert differs.changes[1][0] == int(cycle) * unit
+
+
+@pytest.mark.parametrize("machine", accelerators.names())
+def test_a_part_that_no_module_can_take_the_place_of_is_refused(
+    machine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another part of the same name, one that shares its memory, or one with no RTL at all."""
+    from fiberscope.hw.rtl.catalogue import BLOCKS
+
+    taken = {"gamma": {"merger", "bank", "accumulator"}, "outerspace": {"bank"}}
+    for block in sorted(BLOCKS.keys() - taken.get(machine, set())):
+        operand = (
+            "rmat:scale=4,nonzeros=30" if machine == "graphicionado" else "uniform:rows=9,cols=9,nonzeros=9"
+        )
+        assert cli.run(["rtl", "loop", block, machine, operand, "--sim=pyrtl"]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+
+
+def test_a_part_whose_memory_others_share_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    order = ["rtl", "loop", "atomic_update", "graphicionado", "rmat:scale=4,nonzeros=30", "--sim=pyrtl"]
+    assert cli.run([*order, "--set=problem.algorithm=pagerank"]) == 2
+    assert (
+        "others read and write its properties in memory, which a module cannot share"
+        in capsys.readouterr().err
+    )
+
+
 def test_what_no_token_came_to_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
     """Of one merging task of two fibers, the ways beyond, and the other elements, have nothing to do."""
     Path("two.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 2 1\n2 2 1\n")
@@ -114,7 +197,7 @@ def test_what_no_token_came_to_is_warned_of(capsys: pytest.CaptureFixture[str]) 
 def test_planted_rtl_that_breaks_ties_backwards_is_found(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hw.rtl.kit import smallest
+    from fiberscope.hw.rtl.kit import smallest
 
     smaller = smallest._smaller
     monkeypatch.setattr(smallest, "_smaller", lambda left, right, name: smaller(right, left, name))
@@ -129,7 +212,7 @@ def test_planted_rtl_that_loses_write_backs_is_found(
 ) -> None:
     import pyrtl
 
-    from hw.rtl.tags import Tags
+    from fiberscope.hw.memory.tags_rtl import Tags
 
     update = Tags.update
 
@@ -145,7 +228,7 @@ def test_planted_rtl_that_loses_write_backs_is_found(
 def test_planted_rtl_that_stands_still_is_a_failed_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hw.rtl.kit import twin
+    from fiberscope.hw.rtl.kit import twin
 
     send = twin.OutputStream.send
     monkeypatch.setattr(twin.OutputStream, "send", lambda self, valid, fields: send(self, valid & 0, fields))
@@ -157,7 +240,7 @@ def test_planted_rtl_that_stands_still_is_a_failed_run(
 def test_planted_rtl_that_never_ends_is_stopped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hw.rtl.kit import twin
+    from fiberscope.hw.rtl.kit import twin
 
     accept = twin.InputStream.accept
     monkeypatch.setattr(twin.InputStream, "accept", lambda self, ready: accept(self, ready & 0))
@@ -198,10 +281,10 @@ def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.C
 def test_what_cannot_be_run_with_rtl_is_not_run_without(
     arguments: list[str], line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from fiberscope.hw.rtl.tools.icarus import Icarus
     from fiberscope.rtl import loop as rtl_loop
-    from hw.rtl.tools.icarus import Icarus
 
-    monkeypatch.setattr(rtl_loop, "simulate", lambda *_, **__: pytest.fail("simulated all the same"))
+    monkeypatch.setattr(rtl_loop, "simulated", lambda *_, **__: pytest.fail("simulated all the same"))
     monkeypatch.setattr(Icarus, "require", lambda _self: None)
     code, _out, err = said(capsys, *arguments)
     assert (code, err.count("\n")) == (2, 1)

@@ -10,7 +10,7 @@ from fiberscope import cli
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
-from hw.rtl.kit import waves
+from fiberscope.hw.rtl.kit import waves
 
 MACHINE = ["gamma", "uniform:rows=40,cols=40,nonzeros=300", "--set=pe.count=2", "--set=pe.radix=8"]
 MERGER = "gamma.pe0.merger"
@@ -37,7 +37,7 @@ def machine(path):
 
 
 def plant_ties_backwards(monkeypatch):
-    from hw.rtl.kit import smallest
+    from fiberscope.hw.rtl.kit import smallest
 
     smaller = smallest._smaller
     monkeypatch.setattr(smallest, "_smaller", lambda left, right, name: smaller(right, left, name))
@@ -121,7 +121,7 @@ def test_a_scope_that_is_not_there_is_refused(capsys):
 
 
 def test_in_lock_step_the_rtl_runs_every_cycle_of_the_machine_once(monkeypatch, capsys):
-    from hw.rtl.kit.backend import PyrtlBackend
+    from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 
     calls, cycle = [], PyrtlBackend.cycle
     monkeypatch.setattr(PyrtlBackend, "cycle", lambda self: calls.append(1) or cycle(self))

@@ -2,16 +2,21 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from fiberscope import cli
+from fiberscope import cli, solve
 from fiberscope.interrupts import terminations_interrupt
+from fiberscope.models.graphs import execution
+from fiberscope.models.trace import evaluate
+from fiberscope.report import timeline
 
 ROOT = Path(__file__).parents[2]
 LONG = "uniform:rows=3000,cols=3000,nonzeros=60000,seed=1"  # some seconds
@@ -26,11 +31,11 @@ def started(folder: Path, *arguments: str, **environment: str) -> subprocess.Pop
         cwd=folder,
         env=environment,
         stderr=subprocess.PIPE,
-        preexec_fn=heeding,  # noqa: PLW1509  (no thread holds a lock that the child needs)
+        preexec_fn=heed,  # noqa: PLW1509  (no thread holds a lock that the child needs)
     )
 
 
-def heeding() -> None:
+def heed() -> None:
     """In the child: signals are heeded, also where the tests themselves run under ``nohup``."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
@@ -74,3 +79,81 @@ def test_an_interrupted_study_has_no_table(toy: str, capsys: pytest.CaptureFixtu
     arguments = ["ablate", toy, "uniform:rows=30,cols=30,nonzeros=90", "--set", "fault=interrupt"]
     assert cli.run([*arguments, "--set", "lane.count=1"]) == 130
     assert capsys.readouterr().out == ""
+
+
+def ticking(number: signal.Signals, function, sent: list[float]):
+    """The function, and a signal some time after it has begun; ``sent`` gets the CPU time at which."""
+
+    def send() -> None:
+        sent.append(time.process_time())
+        os.kill(os.getpid(), number)
+
+    def ticked(*arguments, **options):
+        threading.Timer(0.3, send).start()
+        return function(*arguments, **options)
+
+    return ticked
+
+
+SIMULATIONS = {
+    "sim gamma": f"sim gamma {LONG}",
+    "sim outerspace": f"sim outerspace {LONG}",
+    "sim extensor": f"sim extensor {LONG}",
+    "sim sigma": "sim sigma uniform:rows=2000,cols=2000,nonzeros=60000,seed=1",
+    "sim graphicionado": "sim graphicionado rmat:scale=16,nonzeros=1000000,seed=1",
+    "sim weight_stationary": "sim weight_stationary uniform:rows=3000,cols=3000,nonzeros=300000,seed=1",
+    "convert": "convert csr csc uniform:rows=3000,cols=3000,nonzeros=1000000,seed=1",
+    "graph run": f"graph run {ROOT}/examples/graphs/fig12_ikj.gv B={LONG} C={LONG}",
+    "model": "model extensor uniform:rows=3000,cols=3000,nonzeros=100000,seed=1",
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", SIMULATIONS)
+def test_every_machine_stops_within_a_second_and_leaves_its_report(
+    command: str, number: signal.Signals, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    sent: list[float] = []
+    where = evaluate.Nest if command == "model" else timeline  # what ``solve`` and ``execution`` run by
+    assert execution.timeline is solve.timeline is timeline
+    monkeypatch.setattr(where, "run", ticking(number, where.run, sent))
+    out = tmp_path / "out.json"
+    code = cli.run([*SIMULATIONS[command].split(), "-q", "--json", str(out)])
+    took = time.process_time() - sent[0]
+    assert code == 130, capsys.readouterr().err
+    assert took < 1
+    document = json.loads(out.read_text())
+    assert (document["ending"], document["complete"]) == ("interrupted", False)
+    assert document["verification"]["passed"] is None
+    told = r"fiberscope: INCOMPLETE: interrupted at cycle [\d,]+\n"
+    assert re.fullmatch(told, capsys.readouterr().err)
+
+
+@pytest.mark.usefixtures("heeding")
+def test_rtl_that_is_interrupted_is_not_called_different(tmp_path: Path, monkeypatch, capsys) -> None:
+    from fiberscope.rtl import loop
+
+    sent: list[float] = []
+    monkeypatch.setattr(loop, "in_pyrtl", ticking(signal.SIGINT, loop.in_pyrtl, sent))
+    matrix = "uniform:rows=300,cols=300,nonzeros=6000"
+    command = ["rtl", "loop", "merger", "gamma", matrix, "--sim", "pyrtl", "-o", str(tmp_path)]
+    assert cli.run(command) == 130
+    assert time.process_time() - sent[0] < 1
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("heeding")
+def test_a_sweep_stops_with_points_at_work(tmp_path: Path, monkeypatch, capsys) -> None:
+    pytest.importorskip("distributed")
+    from fiberscope.sweeps import engine
+
+    sent: list[float] = []
+    run = engine._Execution
+    monkeypatch.setattr(run, "_hear", ticking(signal.SIGINT, run._hear, sent))
+    long = "uniform:rows=9000,cols=9000,nonzeros=900000,seed=1"
+    command = ["sweep", "gamma", long, "--grid", "pe.count=8,16", "--workers", "1", "-q"]
+    before = time.monotonic()
+    assert cli.run([*command, "--store", str(tmp_path / "store")]) == 130
+    assert time.monotonic() - before < 60
+    assert time.process_time() - sent[0] < 1
+    assert capsys.readouterr().err == ""

@@ -11,11 +11,11 @@ from types import ModuleType
 import pytest
 
 import fiberscope
-import fiberscope.graph
-import workloads
+import fiberscope.models.graphs
+from fiberscope import workloads
 
-MATRICES = {"numpy", "scipy", "workloads.workload"}
-MACHINES = {"accelerators.machine", "hw.dram", "sim.save_file", "yaml"}
+MATRICES = {"numpy", "scipy", "fiberscope.workloads.workload"}
+MACHINES = {"fiberscope.accelerators.machine", "fiberscope.hw.dram", "fiberscope.sim.save_file", "yaml"}
 WORDS = {"pydantic", "rich", "lark"}
 REST = {
     "dask",
@@ -40,7 +40,7 @@ _RUN = ["sim", "gamma", "uniform:rows=2,cols=2,nonzeros=2", "--quiet"]
         (["--help"], MATRICES | MACHINES | REST | {"pydantic", "rich", "lark"}),
         (["sim", "--help"], MATRICES | MACHINES | REST | {"rich", "lark"}),
         (_GRAPH, MATRICES | MACHINES | REST | {"rich"}),
-        (["info", "wiki-Vote"], {"scipy", "hw.dram", "lark"} | REST),
+        (["info", "wiki-Vote"], {"scipy", "fiberscope.hw.dram", "lark"} | REST),
         (_RUN, {"lark"} | REST),
     ],
     ids=["help", "sim-help", "graph-compile", "info", "sim"],
@@ -58,7 +58,7 @@ def test_a_command_imports_nothing_heavy_that_it_does_not_need(
     assert absent.intersection(modules) == set()
 
 
-@pytest.mark.parametrize("package", [fiberscope, fiberscope.graph, workloads])
+@pytest.mark.parametrize("package", [fiberscope, fiberscope.models.graphs, workloads])
 def test_no_module_takes_the_place_of_a_name_that_is_imported_at_first_use(package: ModuleType) -> None:
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
     for name in modules & set(package.__all__):

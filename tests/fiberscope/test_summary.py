@@ -119,7 +119,7 @@ def component(busy: int, input_stall: int = 0, output_stall: int = 0, idle: int 
 def test_the_bottleneck_in_a_sentence(
     toy: str, lanes: tuple[int, int], feeder: int, memory: float, sentence: str
 ) -> None:
-    import accelerators
+    from fiberscope import accelerators
     from fiberscope.report.bottleneck import bottleneck
 
     parts = {
@@ -138,7 +138,7 @@ def test_the_bottleneck_in_a_sentence(
     ],
 )
 def test_the_largest_loss_is_named(toy: str, part: Component, loss: str) -> None:
-    import accelerators
+    from fiberscope import accelerators
     from fiberscope.report.bottleneck import bottleneck
 
     parts = {"toy.lane00.multiplier": part, "toy.lane00.feeder": component(10, idle=90)}
@@ -147,7 +147,7 @@ def test_the_largest_loss_is_named(toy: str, part: Component, loss: str) -> None
 
 
 def test_the_machines_own_explanation_follows_a_loss_and_no_limit(toy: str) -> None:
-    import accelerators
+    from fiberscope import accelerators
     from fiberscope.report.bottleneck import bottleneck
 
     parts = {"toy.lane00.multiplier": component(20, idle=80), "toy.lane00.feeder": component(10, idle=90)}
@@ -172,7 +172,7 @@ def test_the_machines_own_explanation_follows_a_loss_and_no_limit(toy: str) -> N
 def test_channels_that_always_hold_requests_are_probably_the_limit(
     toy: str, held: int, memory: float, sentence: str
 ) -> None:
-    import accelerators
+    from fiberscope import accelerators
     from fiberscope.report.bottleneck import bottleneck
 
     kind = dataclasses.replace(accelerators.find(toy), limits=(), channels="memory.channel")

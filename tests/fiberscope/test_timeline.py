@@ -12,12 +12,12 @@ from types import SimpleNamespace
 import pytest
 
 import fiberscope
-from accelerators import configuration, find
+from fiberscope.accelerators import configuration, find
 from fiberscope.report import timeline
 from fiberscope.report.document import Timeline
 from fiberscope.report.timeline import Watch
-from sim import Component, Kernel, mode
-from workloads import load
+from fiberscope.sim import Component, Kernel, mode
+from fiberscope.workloads import load
 
 MATRIX = "uniform:rows=60,cols=60,nonzeros=600,seed=3"
 SETTINGS = {"pe.count": 4, "pe.radix": 4, "fibercache.banks": 4, "fibercache.size": "8 KiB"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from block_scenarios import outcomes
 
-from sim import mode
+from fiberscope.sim import mode
 
 TESTS = Path(__file__).parent.parent
 SCENARIOS = TESTS / "hw" / "support" / "block_scenarios.py"

@@ -6,40 +6,36 @@ import pytest
 from fibers import fiber_tokens
 from memory_stub import MemoryStub
 
-from hw.adder_network import AdderNetwork
-from hw.allocator import BumpAllocator, NodeWriter
-from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
-from hw.atomic_update import AtomicUpdate
-from hw.benes import DOUBLE, BenesNetwork
-from hw.bitmap import Regor
-from hw.buffet import Buffet
-from hw.cache import FiberCacheBank
-from hw.cache_geometry import FiberCacheSpecification
-from hw.cluster_counter import ClusterCounter
-from hw.comparator_bank import ComparatorBank
-from hw.counter_banks import CounterBanks
-from hw.divider import Divider
-from hw.fibers.stream_reader import StreamReader
-from hw.fibers.stream_writer import StreamWriter
-from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
-from hw.islip import IslipCrossbar
-from hw.leader_follower import LeaderFollowerIntersector
-from hw.level import Level
-from hw.list_writer import ListWriter
-from hw.memory import READ, WRITE
-from hw.merge import HighRadixMerger
-from hw.network import Concentrator, Crossbar, QueuedCrossbar
-from hw.packer import Packer
-from hw.position_multiplier import PositionMultiplier
-from hw.prefetch import StreamPrefetcher
-from hw.prefix_sum import PrefixPopcount, PrefixSum
-from hw.routes import PortRoute
-from hw.scanner import LevelScanner
-from hw.sorted_head import SortedHeadUnit
-from hw.sorting_network import SortingNetwork
-from hw.touched import TouchedBitmap
-from sim import Kernel
-from sim.testing import StreamSink, StreamSource
+from fiberscope.hw.fibers.allocator import BumpAllocator, NodeWriter
+from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier, PairMultiplier
+from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.fibers.list_writer import ListWriter
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.scanner import LevelScanner
+from fiberscope.hw.fibers.sorted_head import SortedHeadUnit
+from fiberscope.hw.lanes.adder_network import AdderNetwork
+from fiberscope.hw.lanes.bitmap import Regor
+from fiberscope.hw.lanes.cluster_counter import ClusterCounter
+from fiberscope.hw.lanes.comparator_bank import ComparatorBank
+from fiberscope.hw.lanes.counter_banks import CounterBanks
+from fiberscope.hw.lanes.divider import Divider
+from fiberscope.hw.lanes.packer import Packer
+from fiberscope.hw.lanes.position_multiplier import PositionMultiplier
+from fiberscope.hw.lanes.prefix_sum import PrefixPopcount, PrefixSum
+from fiberscope.hw.lanes.sorting_network import SortingNetwork
+from fiberscope.hw.memory.atomic_update import AtomicUpdate
+from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
+from fiberscope.hw.memory.prefetch import StreamPrefetcher
+from fiberscope.hw.memory.protocol import READ, WRITE
+from fiberscope.hw.memory.touched import TouchedBitmap
+from fiberscope.hw.networks.benes import DOUBLE, BenesNetwork
+from fiberscope.hw.networks.crossbar import Concentrator, Crossbar, QueuedCrossbar
+from fiberscope.hw.networks.islip import IslipCrossbar
+from fiberscope.hw.networks.routes import PortRoute
+from fiberscope.sim import Kernel
+from fiberscope.sim.testing import StreamSink, StreamSource
 
 ELEMENTS = fiber_tokens([(1, 0, 1.0), (2, 0, 1.0)])
 REQUESTS = [(WRITE, 0, 0, 0.0), (WRITE, 1, 64, 0.0), (READ, 2, 0, 0.0), (READ, 3, 640, 0.0)]
@@ -83,12 +79,6 @@ CASES = {
         {"references": [(0, 0, 0, 0.0)]},
         ["elements"],
         (-1, 2, -1),
-    ),
-    "leader_follower": (
-        lambda: LeaderFollowerIntersector("block", Level([0, 2], [2, 7])),
-        {"leader": ELEMENTS, "references": [(0, 0, 0, 0.0)]},
-        ["matches_leader", "matches_follower"],
-        (-1, 1, 2, 2, 1),
     ),
     "prefix_sum": (
         lambda: PrefixSum("block", "serial", 1),
@@ -137,18 +127,6 @@ CASES = {
         {"commands": [(0, 0, 0, 0.0)], "updates[0]": ELEMENTS[:2]},
         [],
         (0, 2, 0),
-    ),
-    "stream_reader": (
-        lambda: StreamReader("block", [], 3, lanes=2),
-        {},
-        ["items[0]", "items[1]"],
-        (3, 0),
-    ),
-    "stream_writer": (
-        lambda: StreamWriter("block", [], 3, lanes=1),
-        {"items[0]": ELEMENTS},
-        ["done"],
-        (2, 0),
     ),
     "prefix_popcount": (
         lambda: PrefixPopcount("block", "serial", 1),
@@ -236,12 +214,6 @@ CASES = {
         {"inputs[0]": [(0, 0, 0, 0.0)] * 3},
         ["outputs[0]"],
         (3, 0, 0),
-    ),
-    "buffet": (
-        lambda: Buffet("block", 4),
-        {"fills": ELEMENTS, "reads": [(0, 1, 1, 0.0)]},
-        ["values"],
-        (2, 0),
     ),
     "bank": (
         lambda: FiberCacheBank("block", SPECIFICATION, 0),

@@ -2,11 +2,11 @@
 
 import pytest
 
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.streams.accumulators import SPARSE, TENSOR, SparseAccumulatorParameters
-from hw.streams.tokens import DATA, DONE
-from sim import SimulationError
-from sim.testing import run_block
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.streams.accumulators_rtl import SPARSE, TENSOR, SparseAccumulatorParameters
+from fiberscope.hw.streams.tokens import DATA, DONE
+from fiberscope.sim import SimulationError
+from fiberscope.sim.testing import run_block
 
 POINTS = [(0, 4, 1.0), (0, 2, 2.0), (0, 4, 4.0), (0, 3, 8.0), (1, 3, 16.0), (1, 9, 32.0)]
 SUMS = ["out_crd_outer[0]", "out_crd_inner[0]", "out_val[0]"]

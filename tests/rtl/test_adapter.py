@@ -2,11 +2,11 @@
 
 import pytest
 
-from hw.rtl.kit.adapter import Adapter
-from hw.rtl.kit.interface import Interface, Stream, float_bits, float_of
-from hw.rtl.kit.words import Words
-from sim import ANY, Input, Kernel, Output, SimulationError
-from sim.testing import StreamSink, StreamSource, data_tokens
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.interface import Interface, Stream, float_bits, float_of
+from fiberscope.hw.rtl.kit.words import Words
+from fiberscope.sim import ANY, Input, Kernel, Output, SimulationError
+from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens
 
 INTERFACE = Interface("late", (Stream("in", "in", "input", {"coordinate": 8}),))
 

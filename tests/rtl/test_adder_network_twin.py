@@ -11,9 +11,9 @@ from pairs import check_pair
 from rows_scenario import by_lane
 from scenarios import SCENARIOS
 
-from hw.adder_network import depth
-from hw.rtl import adder_network
-from hw.rtl.adder_network import BLOCK, LEAVES, AdderNetworkParameters
+from fiberscope.hw.lanes import adder_network_rtl as adder_network
+from fiberscope.hw.lanes.adder_network import depth
+from fiberscope.hw.lanes.adder_network_rtl import BLOCK, LEAVES, AdderNetworkParameters
 
 SCENARIO = SCENARIOS["adder_network"]
 

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.channel import ChannelParameters
-from hw.rtl.merge_tree import MergeTreeParameters
-from hw.rtl.merger import MergerParameters
-from hw.rtl.tools.area import SHIPPED, Area, cells_of, gates_of, library, measure, require, version
-from hw.rtl.tools.simulator import HdlError
+from fiberscope.hw.fibers.merge_rtl import MergerParameters
+from fiberscope.hw.fibers.merge_tree_rtl import MergeTreeParameters
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.channel import ChannelParameters
+from fiberscope.hw.rtl.tools.area import SHIPPED, Area, cells_of, gates_of, library, measure, require, version
+from fiberscope.hw.rtl.tools.simulator import HdlError
 
 NARROW = MergerParameters(radix=2, coordinate_bits=4, reference_bits=4, value_bits=32)
 needs_yosys = pytest.mark.skipif(
@@ -53,6 +53,28 @@ def test_the_cells_of_a_known_module():
     found = cells_of(inverters, "known", library("osu018"))
     assert (found.area, found.flip_flop_area, found.memory_bits) == (3 * 16.0, 0.0, 0)  # of INVX1 each
     assert 0.01 < found.path_ns < 0.1
+
+
+@needs_yosys
+@needs_cells
+def test_a_library_may_have_any_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    linked = tmp_path / "a b;!touch ran;.lib"
+    linked.symlink_to(library("osu018"))
+    found = cells_of(COMBINATIONAL, "known", library(linked.name))
+    assert found == cells_of(COMBINATIONAL, "known", library("osu018"))
+    copied = tmp_path / "c'd;!touch ran;.lib"
+    copied.write_bytes(library("osu018").read_bytes())
+    assert cells_of(COMBINATIONAL, "known", library(copied.name)) == found
+    assert not (tmp_path / "ran").exists()
+
+
+@needs_yosys
+def test_a_library_that_is_no_utf8_is_refused_by_its_name(tmp_path):
+    cells = tmp_path / "my.lib"
+    cells.write_bytes(b"library(x) { \xff }")
+    with pytest.raises(HdlError, match=r"^Yosys does not accept module known with the cells of .*/my\.lib: "):
+        cells_of(COMBINATIONAL, "known", library(str(cells)))
 
 
 @needs_yosys

@@ -10,9 +10,9 @@ from bank_bench import Bench, Request, lines_of, requests
 from pairs import check_pair
 from scenarios import LARGE, LARGE_SEEDS, SCENARIOS, SEEDS
 
-from hw.memory import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH
-from hw.rtl.bank import BLOCK, BankParameters
-from hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.memory.cache_rtl import BLOCK, BankParameters
+from fiberscope.hw.memory.protocol import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 
 SHORT = 150  # requests
 CROWDED = range(40, 46)

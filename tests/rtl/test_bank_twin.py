@@ -8,16 +8,16 @@ from memory_stub import MemoryStub
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.cache_geometry import FiberCacheSpecification
-from hw.rtl.bank import BLOCK, BankParameters, interface
-from hw.rtl.bank_logic import design
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.sram import Macro, Sram, srams
-from hw.rtl.kit.twin import Streams, build
-from hw.rtl.misses import FreeNumbers
-from hw.rtl.tags import Tags
-from sim import Kernel, SimulationError
-from sim.testing import StreamSink, StreamSource
+from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
+from fiberscope.hw.memory.cache_logic_rtl import design
+from fiberscope.hw.memory.cache_rtl import BLOCK, BankParameters
+from fiberscope.hw.memory.misses_rtl import FreeNumbers
+from fiberscope.hw.memory.tags_rtl import Tags
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.sram import Macro, Sram, srams
+from fiberscope.hw.rtl.kit.twin import Streams, build
+from fiberscope.sim import Kernel, SimulationError
+from fiberscope.sim.testing import StreamSink, StreamSource
 
 SCENARIO = SCENARIOS["bank"]
 SEEDS = range(20)
@@ -31,7 +31,7 @@ def check_seeds(make):
     """Hold the twins that ``make`` makes for some parameters against the component, for all seeds."""
     for seed in SEEDS:
         parameters = SCENARIO.drawn(seed)
-        twin = build(interface(parameters), make(parameters))
+        twin = build(BLOCK.interface(parameters), make(parameters))
         check_pair(SCENARIO.pair(seed, parameters, lambda twin=twin: PyrtlBackend(twin)))
 
 
@@ -171,7 +171,7 @@ def test_the_memories_of_a_twin_are_listed():
     ("changes", "message"),
     [
         ({"line_bytes": 48}, "bank: line_bytes must be a power of two, not 48"),
-        ({"sets": 0}, "bank: sets must be from 1 to 1024, not 0"),
+        ({"sets": 0}, "bank: sets must be from 1 to 128, not 0"),
         ({"sets": 12}, "bank: sets must be a power of two, not 12"),
         ({"stages": 4}, "bank: stages must be from 1 to 3, not 4"),
         ({"index": "folded"}, "bank: index must be one of interleaved, hashed, not folded"),

@@ -11,10 +11,17 @@ from parallel import values
 from rows_scenario import by_lane
 from scenarios import SCENARIOS
 
-from hw.benes import DOUBLE, MINIMAL, columns, route_permutation, setting_bits, setting_rows
-from hw.benes_router import MulticastRouter
-from hw.rtl import benes
-from hw.rtl.benes import BLOCK, BenesParameters
+from fiberscope.hw.networks import benes_rtl as benes
+from fiberscope.hw.networks.benes import (
+    DOUBLE,
+    MINIMAL,
+    columns,
+    route_permutation,
+    setting_bits,
+    setting_rows,
+)
+from fiberscope.hw.networks.benes_router import MulticastRouter
+from fiberscope.hw.networks.benes_rtl import BLOCK, BenesParameters
 
 SCENARIO = SCENARIOS["benes"]
 LANES = 8

@@ -8,20 +8,20 @@ from operator import add
 import pytest
 from pairs import Pair, check_pair
 
-from hw.rtl.channel import ChannelParameters
-from hw.rtl.kit.adapter import Adapter
-from hw.rtl.kit.axis import axis
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.checks import checked
-from hw.rtl.kit.interface import Bundle, Field, Interface, Stream, Token
-from hw.rtl.kit.model import Model
-from hw.rtl.kit.registered import registered
-from hw.rtl.kit.twin import build
-from hw.rtl.kit.wrapper import Composition, Link, Part, hierarchical
-from hw.stream import EMPTY
-from sim import ANY, Component, Input, Kernel, Output
-from sim.testing import StreamSink, StreamSource, head, random_stalls
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.axis import axis
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.channel import ChannelParameters
+from fiberscope.hw.rtl.kit.checks import checked
+from fiberscope.hw.rtl.kit.interface import Bundle, Field, Interface, Stream, Token
+from fiberscope.hw.rtl.kit.model import Model
+from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.hw.rtl.kit.twin import build
+from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, hierarchical
+from fiberscope.hw.stream import EMPTY
+from fiberscope.sim import ANY, Component, Input, Kernel, Output
+from fiberscope.sim.testing import StreamSink, StreamSource, head, random_stalls
 
 EMPTY_TOKEN = (EMPTY, 0, 0, 0.0)
 LANES = 3

@@ -2,16 +2,23 @@
 
 import math
 import struct
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.rtl.kit.codec import Codec
-from hw.rtl.kit.interface import float_bits
+from fiberscope.hw.rtl.kit.codec import Codec
+from fiberscope.hw.rtl.kit.interface import float_bits, float_of
 
 IEEE = {16: ("<e", "<H"), 32: ("<f", "<I")}
-FLOATS = [("float", 16), ("float", 32), ("float", 64), ("bfloat", 16)]
+FORMS = {  # bits of the fraction, the least exponent of a normal number, the largest
+    ("float", 16): (10, -14, 15),
+    ("float", 32): (23, -126, 127),
+    ("float", 64): (52, -1022, 1023),
+    ("bfloat", 16): (7, -126, 127),
+}
+FLOATS = list(FORMS)
 DOUBLES = st.integers(-(1 << 63), (1 << 63) - 1)  # every pattern of bits, NaNs among them
 
 
@@ -34,12 +41,25 @@ def test_every_pattern_of_bits_comes_back(kind, width, bits):
     assert codec.encode(codec.decode(bits)) == bits
 
 
+def is_a_number_of(kind, width, bits):
+    """Whether a double, given as bits, is one of the numbers of a narrower form, by what such a form is."""
+    fraction_bits, least, most = FORMS[kind, width]
+    fraction, number = bits & (1 << 52) - 1, float_of(bits)
+    if not math.isfinite(number):
+        return fraction % (1 << 52 - fraction_bits) == 0  # infinite, or what a NaN carries
+    exponent = math.frexp(number)[1] - 1
+    step = Fraction(2) ** (max(exponent, least) - fraction_bits)
+    return number == 0 or (exponent <= most and Fraction(number) % step == 0)
+
+
 @pytest.mark.parametrize(("kind", "width"), FLOATS)
-@given(number=DOUBLES)
-def test_what_fits_is_the_same_number_again(kind, width, number):
+@given(number=DOUBLES, kept=st.integers(1, 64))
+def test_what_fits_is_a_number_of_the_form_and_comes_back(kind, width, number, kept):
     codec = Codec(width, kind)
-    if codec.fits(number):
-        assert codec.decode(codec.encode(number)) == number
+    number &= -1 << 64 - kept  # of which the more fit, the fewer bits are kept
+    fits = is_a_number_of(kind, width, number)
+    assert codec.fits(number) == fits
+    assert not fits or codec.decode(codec.encode(number)) == number
 
 
 @pytest.mark.parametrize("width", IEEE)

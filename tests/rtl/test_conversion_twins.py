@@ -3,22 +3,20 @@
 import pyrtl
 import pytest
 
-from hw.prefix_sum import FORMS, adders
-from hw.rtl import (
-    cluster_counter,
-    comparator_bank,
-    counter_banks,
-    packer,
-    position_multiplier,
-    prefix_sum,
-    sorting_network,
-)
-from hw.rtl.comparator_bank import ComparatorBankParameters
-from hw.rtl.counter_banks import CounterBanksParameters
-from hw.rtl.packer import PackerParameters
-from hw.rtl.position_multiplier import PositionMultiplierParameters
-from hw.rtl.prefix_sum import PrefixSumParameters
-from hw.rtl.sorting_network import SortingNetworkParameters
+from fiberscope.hw.lanes import cluster_counter_rtl as cluster_counter
+from fiberscope.hw.lanes import comparator_bank_rtl as comparator_bank
+from fiberscope.hw.lanes import counter_banks_rtl as counter_banks
+from fiberscope.hw.lanes import packer_rtl as packer
+from fiberscope.hw.lanes import position_multiplier_rtl as position_multiplier
+from fiberscope.hw.lanes import prefix_sum_rtl as prefix_sum
+from fiberscope.hw.lanes import sorting_network_rtl as sorting_network
+from fiberscope.hw.lanes.comparator_bank_rtl import ComparatorBankParameters
+from fiberscope.hw.lanes.counter_banks_rtl import CounterBanksParameters
+from fiberscope.hw.lanes.packer_rtl import PackerParameters
+from fiberscope.hw.lanes.position_multiplier_rtl import PositionMultiplierParameters
+from fiberscope.hw.lanes.prefix_sum import FORMS, adders
+from fiberscope.hw.lanes.prefix_sum_rtl import PrefixSumParameters
+from fiberscope.hw.lanes.sorting_network_rtl import SortingNetworkParameters
 
 
 def logic_of(block, parameters):

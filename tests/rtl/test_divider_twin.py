@@ -8,9 +8,9 @@ from fiber_streams import STOP_TOKEN
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.divider import depth, subtractors
-from hw.rtl import divider
-from hw.rtl.divider import BLOCK, DividerParameters
+from fiberscope.hw.lanes import divider_rtl as divider
+from fiberscope.hw.lanes.divider import depth, subtractors
+from fiberscope.hw.lanes.divider_rtl import BLOCK, DividerParameters
 
 SCENARIO = SCENARIOS["divider"]
 GIVEN = DividerParameters(lanes=2, width=8, bits_per_stage=2)

@@ -11,9 +11,9 @@ from dot_pair import GIVEN, dot_pair
 from foreign_multiplier import DOT, MULTIPLIER, PORTS, Multiplier
 from pairs import check_pair
 
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.foreign import foreign
-from sim import SimulationError
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.foreign import foreign
+from fiberscope.sim import SimulationError
 
 ROOT = Path(__file__).parents[2]
 

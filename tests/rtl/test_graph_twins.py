@@ -4,15 +4,18 @@ from array import array
 
 import pytest
 
-from hw.atomic_update import ADD, FORWARD, STALL, AtomicUpdate
-from hw.rtl import atomic_update, islip, prefetch, touched
-from hw.rtl.atomic_update import AtomicUpdateParameters
-from hw.rtl.islip import IslipParameters
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.sram import srams
-from hw.rtl.prefetch import StreamPrefetcherParameters
-from hw.rtl.touched import TouchedBitmapParameters
-from sim.testing import run_block
+from fiberscope.hw.memory import atomic_update_rtl as atomic_update
+from fiberscope.hw.memory import prefetch_rtl as prefetch
+from fiberscope.hw.memory import touched_rtl as touched
+from fiberscope.hw.memory.atomic_update import ADD, FORWARD, STALL, AtomicUpdate
+from fiberscope.hw.memory.atomic_update_rtl import AtomicUpdateParameters
+from fiberscope.hw.memory.prefetch_rtl import StreamPrefetcherParameters
+from fiberscope.hw.memory.touched_rtl import TouchedBitmapParameters
+from fiberscope.hw.networks import islip_rtl as islip
+from fiberscope.hw.networks.islip_rtl import IslipParameters
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.sram import srams
+from fiberscope.sim.testing import run_block
 
 WORKED = [(0, 5, 0, 9.0), (0, 5, 0, 4.0), (0, 7, 0, 1.0), (0, 5, 0, 6.0), (1, 0, 0, 0.0)]
 

@@ -1,11 +1,14 @@
 """Tokens as bits and back, and what is said of ports that do not match."""
 
 import math
+import random
 
 import pytest
 
-from hw.rtl.kit.interface import Interface, Stream, Token, Wire, check_ports, streams
-from sim import SimulationError
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.interface import MASK, Interface, Stream, Token, Wire, streams
+from fiberscope.hw.rtl.tools.ports import check_ports
+from fiberscope.sim import SimulationError
 
 WIDTHS = {"control": 1, "coordinate": 8, "reference": 4, "value": 32}
 STREAM = Stream("ways[3]", "ways_03", "input", WIDTHS)
@@ -99,3 +102,25 @@ def test_every_port_that_does_not_match_is_named():
         "found:    input clk, output a_valid, input [3:0] a_coordinate, input reset_n, output a_ready, "
         "output z_valid, input z_ready",
     ]
+
+
+MASKED = [
+    pytest.param(stream, id=f"{name}-{stream.label}")
+    for name, block in BLOCKS.items()
+    for stream in block.interface(block.parameters()).streams
+    if MASK in stream.widths
+]
+
+
+@pytest.mark.parametrize("stream", MASKED)
+def test_a_bit_is_told_if_and_only_if_its_lane_is_in_the_mask(stream):
+    draw = random.Random(7)
+    widths = dict(stream.packed())
+    wires = {wire: draw.getrandbits(width * len(stream.ports)) for wire, width in widths.items()}
+    told, mask = stream.lanes_told(wires), wires.pop(stream.wire(MASK))
+    assert [lane is not None for lane in told] == [bool(mask >> lane & 1) for lane in range(len(told))]
+    assert 0 < told.count(None) < len(told)
+    for wire, bits in wires.items():
+        for bit in range(widths[wire] * len(told)):
+            flipped = stream.lanes_told({**wires, stream.wire(MASK): mask, wire: bits ^ 1 << bit})
+            assert (flipped != told) == (mask >> bit // widths[wire] & 1)

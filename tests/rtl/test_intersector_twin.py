@@ -9,12 +9,13 @@ from fiber_streams import STOP_TOKEN
 from intersector_scenario import SKIP_AHEAD, TWO_FINGER, intersector_inputs
 from pairs import check_pair
 
-from hw.rtl import intersector, windows
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.intersector import SkipAheadParameters
-from hw.rtl.kit.backend import PyrtlBackend
-from sim import Kernel
-from sim.testing import StreamSink, StreamSource
+from fiberscope.hw.fibers import intersect_rtl as intersector
+from fiberscope.hw.fibers import windows_rtl as windows
+from fiberscope.hw.fibers.intersect_rtl import SkipAheadParameters
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.sim import Kernel
+from fiberscope.sim.testing import StreamSink, StreamSource
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +112,7 @@ def test_planted_a_step_counted_wrongly_is_found(monkeypatch):
 
     def counts_what_goes_on(self, moved):
         observe(self, moved)
-        self._steps += self.status["continued"]
+        self._sums["intersect"] += self.status["continued"]
 
     monkeypatch.setattr(intersector.SkipAheadStandIn, "observe", counts_what_goes_on)
     check_found(SKIP_AHEAD, 3, r"skip_ahead, seed 3: block differs: ")

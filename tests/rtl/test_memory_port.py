@@ -3,11 +3,11 @@
 import pyrtl
 import pytest
 
-from hw.memory import OPERATIONS, PORT_SHIFT, READ
-from hw.rtl.bank import BankParameters, interface
-from hw.rtl.kit.interface import Token
-from hw.rtl.kit.memory_pins import memory_interface
-from hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.memory.cache_rtl import BLOCK, BankParameters
+from fiberscope.hw.memory.protocol import OPERATIONS, PORT_SHIFT, READ
+from fiberscope.hw.rtl.kit.interface import Token
+from fiberscope.hw.rtl.kit.memory_pins import memory_interface
+from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 
 PORT = MemoryPort(tag_bits=40, address_bits=24)
 
@@ -21,7 +21,7 @@ def test_its_fields_are_those_of_the_protocol():
 
 def test_the_bank_and_a_machine_have_it():
     given = BankParameters(tag_bits=40, address_bits=24, data="none")
-    streams = {stream.label: stream for stream in interface(given).streams}
+    streams = {stream.label: stream for stream in BLOCK.interface(given).streams}
     assert streams["requests"] == PORT.stream("requests", "input")
     assert streams["memory_requests"].fields == streams["replies"].fields
     of_memory = memory_interface("gamma", 2).streams

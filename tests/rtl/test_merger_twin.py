@@ -9,12 +9,12 @@ from fiber_streams import merge_inputs
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.rtl import merger
-from hw.rtl.kit import smallest
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.twin import build
-from hw.rtl.merger import MergerParameters, interface
-from sim import SimulationError
+from fiberscope.hw.fibers import merge_rtl as merger
+from fiberscope.hw.fibers.merge_rtl import BLOCK, MergerParameters
+from fiberscope.hw.rtl.kit import smallest
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.twin import build
+from fiberscope.sim import SimulationError
 
 SCENARIO = SCENARIOS["merger"]
 
@@ -47,7 +47,7 @@ def test_planted_a_twin_with_a_cycle_too_many_is_found(tmp_path, monkeypatch):
         tasks.valid = tasks.valid & seen
         merger.design(parameters, between)
 
-    twin = build(interface(parameters), late)
+    twin = build(BLOCK.interface(parameters), late)
     with pytest.raises(
         AssertionError, match=r"(?s)merger, seed 3: deadlock .* rtl\.block is idle, yet leaves tokens"
     ):

@@ -9,17 +9,18 @@ from pairs import Pair, check_pair
 from prefix_sum_scenario import SCENARIO as PREFIX_SUM
 from prefix_sum_scenario import prefix_sum_inputs
 
-from hw.divider import DIVISOR
-from hw.prefix_sum import FORMS
-from hw.rtl import divider, prefix_sum
-from hw.rtl.channel import PendingStandIn
-from hw.rtl.divider import DividerParameters
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.twin import build
-from hw.rtl.kit.wrapper import Composition, Link, Part, flat, hierarchical
-from hw.rtl.prefix_sum import PrefixSumParameters
-from hw.stream import STREAM
-from sim import Input, Output
+from fiberscope.hw.lanes import divider_rtl as divider
+from fiberscope.hw.lanes import prefix_sum_rtl as prefix_sum
+from fiberscope.hw.lanes.divider import DIVISOR
+from fiberscope.hw.lanes.divider_rtl import DividerParameters
+from fiberscope.hw.lanes.prefix_sum import FORMS
+from fiberscope.hw.lanes.prefix_sum_rtl import PrefixSumParameters
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.channel import PendingStandIn
+from fiberscope.hw.rtl.kit.twin import build
+from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, flat, hierarchical
+from fiberscope.hw.stream import STREAM
+from fiberscope.sim import Input, Output
 
 LANES = 3
 COMPONENTS = {"prefix_sum": PREFIX_SUM, "divider": DIVIDER}

@@ -9,11 +9,11 @@ from pairs import check_pair
 from prefix_sum_scenario import prefix_sum_inputs
 from scenarios import SCENARIOS
 
-from hw.prefix_sum import FORMS, SERIAL, adders, depth
-from hw.rtl import prefix_sum
-from hw.rtl.kit import rows
-from hw.rtl.kit.twin import named
-from hw.rtl.prefix_sum import BLOCK, PrefixSumParameters
+from fiberscope.hw.lanes import prefix_sum_rtl as prefix_sum
+from fiberscope.hw.lanes.prefix_sum import FORMS, SERIAL, adders, depth
+from fiberscope.hw.lanes.prefix_sum_rtl import BLOCK, PrefixSumParameters
+from fiberscope.hw.rtl.kit import rows
+from fiberscope.hw.rtl.kit.twin import named
 
 SCENARIO = SCENARIOS["prefix_sum"]
 ONE_FORM = PrefixSumParameters(form=SERIAL, lanes=4, width=16)
@@ -79,7 +79,7 @@ def test_planted_a_twin_that_moves_while_its_last_row_cannot_leave_is_found(monk
 
 
 def test_planted_a_stand_in_that_waits_for_space_while_rows_move_is_found(monkeypatch):
-    class Waits(prefix_sum.PrefixSumStandIn):
+    class Waits(BLOCK.stand_in):
         def account(self, now, moved, blocked):
             full = [output for output in self.channels("sums") if not output.can_push()]
             return self.wait_output(full[0]) if full else super().account(now, moved, blocked)

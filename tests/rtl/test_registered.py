@@ -6,11 +6,11 @@ import pytest
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.registered import registered
-from sim import ANY, Component, Input, Output
-from sim.testing import head
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.sim import ANY, Component, Input, Output
+from fiberscope.sim.testing import head
 
 CAPACITY = 3
 NOTHING = lambda *_: ()  # noqa: E731  (what a writer has stored is compared where its port is no channel)

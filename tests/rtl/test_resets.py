@@ -5,9 +5,9 @@ import re
 import pyrtl
 import pytest
 
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.twin import DataRegister
-from hw.rtl.kit.wrapper import ComposedBlock
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.twin import DataRegister
+from fiberscope.hw.rtl.kit.wrapper import ComposedBlock
 
 ASSIGNED = re.compile(r"^ +(\w+) <=", re.MULTILINE)
 RESET = re.compile(r"if \(rst\) begin\n(.*?)end else", re.DOTALL)

@@ -7,12 +7,13 @@ from merge_rows import inputs_of
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.rtl import accumulator, sorted_head
-from hw.rtl.accumulator import AccumulatorParameters
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.sorted_head import BLOCK, SortedHeadParameters
-from hw.sorted_head import FORMS, SEQUENTIAL, SYSTOLIC
-from sim.testing import run_block
+from fiberscope.hw.fibers import arithmetic_rtl as accumulator
+from fiberscope.hw.fibers import sorted_head_rtl as sorted_head
+from fiberscope.hw.fibers.arithmetic_rtl import AccumulatorParameters
+from fiberscope.hw.fibers.sorted_head import FORMS, SEQUENTIAL, SYSTOLIC
+from fiberscope.hw.fibers.sorted_head_rtl import BLOCK, SortedHeadParameters
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.sim.testing import run_block
 
 SCENARIO = SCENARIOS["sorted_head"]
 WORKED = [[(1, 1.0), (4, 2.0)], [(2, 4.0), (4, 8.0)], [(2, 16.0), (3, 32.0)]]

@@ -2,11 +2,11 @@
 
 import pytest
 
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.tools.stimulus import STIMULI, stimulus
 from fiberscope.rtl.power import output_ports
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.tools.stimulus import STIMULI, stimulus
-from sim.testing import run_block
+from fiberscope.sim.testing import run_block
 
 SMALLER = {
     "sorted_head": {"entries": 4},

@@ -7,11 +7,14 @@ import pytest
 from joined import skipping, skipping_pair
 from pairs import _build, check_pair
 
-from hw.rtl import bitmap_intersector, intersector, merger, prefix_sum
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.loops import loop_of, paths
-from hw.rtl.kit.twin import build
-from hw.rtl.kit.wrapper import Composition, Link, Part, flat, hierarchical
+from fiberscope.hw.fibers import bitmap_intersect_rtl as bitmap_intersector
+from fiberscope.hw.fibers import intersect_rtl as intersector
+from fiberscope.hw.fibers import merge_rtl as merger
+from fiberscope.hw.lanes import prefix_sum_rtl as prefix_sum
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.loops import loop_of, paths
+from fiberscope.hw.rtl.kit.twin import build
+from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, flat, hierarchical
 
 FINGERS = Part(intersector.TWO_FINGER, intersector.TwoFingerParameters(8, 8, 32))
 

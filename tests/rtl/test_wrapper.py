@@ -7,16 +7,19 @@ import pytest
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from hw.rtl import bank, channel, intersector, merge_tree, merger
-from hw.rtl.bank import BankParameters
-from hw.rtl.channel import ChannelParameters
-from hw.rtl.kit import wrapper
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.interface import Interface
-from hw.rtl.kit.twin import build
-from hw.rtl.kit.wrapper import Composition, Link, Part, composed
-from hw.rtl.merge_tree import MergeTreeParameters, compose
-from hw.rtl.merger import MergerParameters
+from fiberscope.hw.fibers import intersect_rtl as intersector
+from fiberscope.hw.fibers import merge_rtl as merger
+from fiberscope.hw.fibers import merge_tree_rtl as merge_tree
+from fiberscope.hw.fibers.merge_rtl import MergerParameters
+from fiberscope.hw.fibers.merge_tree_rtl import MergeTreeParameters, compose
+from fiberscope.hw.memory import cache_rtl as bank
+from fiberscope.hw.memory.cache_rtl import BankParameters
+from fiberscope.hw.rtl.kit import channel, wrapper
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.channel import ChannelParameters
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.twin import build
+from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, composed
 
 NARROW = MergerParameters(2, 8, 8, 32)
 SMALL = MergeTreeParameters(radix=2, latency=2, coordinate_bits=8, reference_bits=8, value_bits=32)

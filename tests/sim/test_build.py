@@ -2,8 +2,8 @@
 
 import pytest
 
-from sim import ANY, BuildError, Component, Input, Kernel, Output, Protocol, SimulationError
-from sim.testing import StreamSink, StreamSource
+from fiberscope.sim import ANY, BuildError, Component, Input, Kernel, Output, Protocol, SimulationError
+from fiberscope.sim.testing import StreamSink, StreamSource
 
 NUMBER = Protocol("number", coordinate="number")
 BIT = Protocol("bit", control="bit")
@@ -85,8 +85,9 @@ def test_a_port_has_one_channel(kernel, adders):
 
 def test_a_port_that_carries_any_connects_to_all(kernel, adders):
     anything = kernel.add(Anything("anything"))
-    kernel.connect(adders[0], "carry", anything, "in", capacity=1)
-    kernel.connect(anything, "out", adders[1], "left", capacity=1)
+    before = kernel.connect(adders[0], "carry", anything, "in", capacity=1)
+    behind = kernel.connect(anything, "out", adders[1], "left", capacity=1)
+    assert kernel.wiring.channels == [before, behind]
 
 
 def test_build_lists_all_faults_at_once(kernel, adders):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sim import ANY, Channel, ChannelError, Component, Input, Kernel, Output, SimulationError
-from sim.testing import StreamSink, StreamSource, data_tokens
+from fiberscope.sim import ANY, Channel, ChannelError, Component, Input, Kernel, Output, SimulationError
+from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens
 
 
 class Writer(Component):

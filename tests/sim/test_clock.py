@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sim import Clock, SimulationError
-from sim.constants import FAR
+from fiberscope.sim import Clock, SimulationError
+from fiberscope.sim.constants import FAR
 
 COMPONENTS = 70  # more than two words of the wheel
 

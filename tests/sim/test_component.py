@@ -2,8 +2,8 @@
 
 import pytest
 
-from sim import ANY, Component, Input, Kernel, Output, Protocol, Signal, SimulationError
-from sim.testing import StreamSink, StreamSource, data_tokens, run_block
+from fiberscope.sim import ANY, Component, Input, Kernel, Output, Protocol, Signal, SimulationError
+from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens, run_block
 
 PAIR = Protocol("tile pair", coordinate="a", reference="b")
 

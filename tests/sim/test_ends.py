@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from scripted import Scripted, Stuck, machine
 
-from sim import Component, SimulationError
-from sim.testing import StreamSink, StreamSource, check_accounting, data_tokens
+import fiberscope.sim.kernel
+from fiberscope.sim import Component, SimulationError
+from fiberscope.sim.testing import StreamSink, StreamSource, check_accounting, data_tokens
 
 ROOT = Path(__file__).parents[2]
 
@@ -173,10 +174,10 @@ def test_stop_ends_the_run_complete_after_the_cycle(sleep):
 INTERRUPTED = """
     import os, signal, sys, threading
     sys.path[:0] = [{root!r}, {support!r}]
-    from sim import Component, Kernel
-    from sim.testing import StreamSource, check_accounting, data_tokens
-    from hw.network import Crossbar
-    from hw.routes import PortRoute
+    from fiberscope.sim import Component, Kernel
+    from fiberscope.sim.testing import StreamSource, check_accounting, data_tokens
+    from fiberscope.hw.networks.crossbar import Crossbar
+    from fiberscope.hw.networks.routes import PortRoute
 
     class Endless(Component):
         def tick(self, now):
@@ -215,6 +216,21 @@ def test_ctrl_c_stops_cleanly_and_the_run_can_go_on(build):
         check=False,
     )
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+@pytest.mark.parametrize("limit", [5, None])
+def test_ctrl_c_that_is_heard_as_a_run_ends_is_not_lost(limit, monkeypatch):
+    def script(self, now):
+        return self.busy(now + 1) if now < 10 else self.idle()
+
+    kernel = machine(Scripted("worker", script))
+    monkeypatch.setattr(
+        fiberscope.sim.kernel, "give_way", kernel.interrupt
+    )  # compiled code hears of it there alone
+    run = kernel.run(cycle_limit=limit)
+    assert (run.complete, run.reason) == (False, "interrupted")
+    monkeypatch.undo()
+    assert kernel.run().reason == "done"
 
 
 def test_a_second_ctrl_c_is_not_held_back():

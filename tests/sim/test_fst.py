@@ -6,8 +6,8 @@ import subprocess
 import pytest
 from watched import trace, watched
 
-from sim import SimulationError, fst
-from sim.trace import write_vcd
+from fiberscope.sim import SimulationError, fst
+from fiberscope.sim.trace import write_vcd
 
 
 def write_fst(path, **options):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import Edge, Network, Node, build
 
-from sim.ledger import Ledger
+from fiberscope.sim.ledger import Ledger
 
 stalls = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.names import family_name, nearest, numbered
+from fiberscope.sim.names import family_name, nearest, numbered
 
 
 @pytest.mark.parametrize("count", [1, 9, 10, 11, 100, 1001])

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from networks import Arbiter, Edge, Network, Node, build, collect, make_component, simulate
 from reference_model import Model
 
-from sim import DeadlockError
-from sim.testing import check_accounting
+from fiberscope.sim import DeadlockError
+from fiberscope.sim.testing import check_accounting
 
 FREQUENCIES = [Fraction(10**9), Fraction(1_500_000_000), Fraction(536_870_912), Fraction(10**9, 3)]
 EXAMPLES = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sim import ANY, Component, Input, Output
-from sim.testing import check_accounting, check_laws, data_tokens, random_stalls, run_block
+from fiberscope.sim import ANY, Component, Input, Output
+from fiberscope.sim.testing import check_accounting, check_laws, data_tokens, random_stalls, run_block
 
 TOKENS = data_tokens(range(40))
 

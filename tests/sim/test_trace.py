@@ -11,10 +11,10 @@ from networks import Node
 from vcd_reader import read_vcd
 from watched import SMALL, WatchedSource, funnel, trace, watched
 
-from sim import Kernel
-from sim.testing import StreamSink, StreamSource, data_tokens
-from sim.trace import write_vcd
-from sim.vcd_file import timescale
+from fiberscope.sim import Kernel
+from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens
+from fiberscope.sim.trace import write_vcd
+from fiberscope.sim.vcd_file import timescale
 
 GOLDEN = Path(__file__).parents[1] / "oracles" / "waveforms"
 THIRD = (Fraction(10**9), Fraction(1_500_000_000))

@@ -8,8 +8,8 @@ from networks import Node
 from vcd_reader import read_vcd
 from watched import WatchedSource, funnel, make_watched, trace, watched
 
-from sim import DeadlockError, Signal, SimulationError
-from sim.trace import write_vcd
+from fiberscope.sim import DeadlockError, Signal, SimulationError
+from fiberscope.sim.trace import write_vcd
 
 
 @pytest.mark.parametrize("window", [(5, 5), (9, 3), (-1, 4)])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from networks import Node
 from watched import SMALL, WatchedSource, funnel, make_watched, watched
 
-from sim import DeadlockError, Signal, mode
-from sim.trace import write_vcd
+from fiberscope.sim import DeadlockError, Signal, mode
+from fiberscope.sim.trace import write_vcd
 
 WAYS_OF_RUNNING = (
     {},
@@ -131,7 +131,7 @@ TRACED_RUN = """
 import sys
 from watched import funnel, watched
 from networks import Node
-from sim.trace import write_vcd
+from fiberscope.sim.trace import write_vcd
 from fractions import Fraction
 
 sources = (Node("source", 0, 40, stalls=(0, 3)), Node("source", 1, 30))

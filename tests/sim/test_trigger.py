@@ -9,10 +9,10 @@ from networks import Node
 from vcd_reader import read_vcd
 from watched import funnel, trace, watched
 
-from sim import DeadlockError, SimulationError
-from sim.statistics import statistics_of
-from sim.trace import CHECK_CYCLES, write_vcd
-from sim.trigger import Trigger
+from fiberscope.sim import DeadlockError, SimulationError
+from fiberscope.sim.statistics import statistics_of
+from fiberscope.sim.trace import CHECK_CYCLES, write_vcd
+from fiberscope.sim.trigger import Trigger
 
 BUSY_FUNNEL = funnel((Node("source", 0, 40, stalls=(3, 0, 90)), Node("source", 0, 30)), pauses=(0, 5, 300))
 TWO_CLOCKS = funnel(

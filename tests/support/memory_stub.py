@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from hw.memory import READ, REPLY, REQUEST
-from sim import Component, Input, Output
-from sim.testing import Token, head
+from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST
+from fiberscope.sim import Component, Input, Output
+from fiberscope.sim.testing import Token, head
 
 LINE = 64  # bytes
 

@@ -3,7 +3,7 @@
 import heapq
 from bisect import bisect_left, insort
 
-from hw.stream import DATA, STOP
+from fiberscope.hw.stream import DATA, STOP
 
 
 def tokens_of(lists):

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sim import mode
+from fiberscope.sim import mode
 
 ROOT = Path(__file__).parents[2]
 SUPPORT = Path(__file__).parent

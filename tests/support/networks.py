@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from sim import ANY, Component, ComponentStatistics, DeadlockError, Input, Kernel, Output
-from sim.testing import StreamSink, StreamSource, data_tokens
+from fiberscope.sim import ANY, Component, ComponentStatistics, DeadlockError, Input, Kernel, Output
+from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from networks import Arbiter, Edge, Network, Node, make_component, simulate
 
-from sim import Kernel, SimulationError, mode
-from sim.testing import StreamSink, StreamSource, data_tokens, random_stalls
+from fiberscope.sim import Kernel, SimulationError, mode
+from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens, random_stalls
 
 FREQUENCIES = (Fraction(10**9), Fraction(1_500_000_000), Fraction(536_870_912))
 

@@ -15,7 +15,7 @@ from itertools import cycle
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ALLOWED = {  # what each room may import
+ALLOWED = {  # what each room may import; ``hw`` is imported as ``fiberscope.hw``, and so on
     "sim": {"sim"},
     "workloads": {"workloads"},
     "hw": {"hw", "sim"},

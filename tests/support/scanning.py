@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from hw.intersect import SkipAheadIntersector
-from hw.level import Level
-from hw.scanner import LevelScanner
-from hw.stream import DATA
-from sim import Component, ComponentStatistics, Kernel, Run
-from sim.testing import StreamSink, StreamSource, Token, random_stalls
+from fiberscope.hw.fibers.intersect import SkipAheadIntersector
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.fibers.scanner import LevelScanner
+from fiberscope.hw.stream import DATA
+from fiberscope.sim import Component, ComponentStatistics, Kernel, Run
+from fiberscope.sim.testing import StreamSink, StreamSource, Token, random_stalls
 
 
 @dataclass(frozen=True)

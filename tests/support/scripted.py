@@ -1,6 +1,6 @@
 """Components that do as a test says, and kernels of them."""
 
-from sim import ANY, Component, Input, Kernel, Output
+from fiberscope.sim import ANY, Component, Input, Kernel, Output
 
 
 def machine(*components, **kernel_options):

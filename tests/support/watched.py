@@ -8,9 +8,9 @@ from pathlib import Path
 from networks import Arbiter, Delay, Edge, Join, Network, Node, build, make_component
 from vcd_reader import Vcd, read_vcd
 
-from sim import Component, Kernel, Signal
-from sim.testing import StreamSink, StreamSource, data_tokens
-from sim.trace import write_vcd
+from fiberscope.sim import Component, Kernel, Signal
+from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens
+from fiberscope.sim.trace import write_vcd
 
 
 class WatchedSource(StreamSource):

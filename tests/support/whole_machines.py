@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from accelerators.machine import Machine
+from fiberscope.accelerators.machine import Machine
 
 CYCLE_LIMIT = 2_000_000
 # Ways to run a kernel that must not change anything.

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from workloads import WorkloadError, cache, load, registry
-from workloads.download import DownloadError, download
-from workloads.registry import Entry
+from fiberscope.workloads import WorkloadError, cache, load, registry
+from fiberscope.workloads.download import DownloadError, download
+from fiberscope.workloads.registry import Entry
 
 MATRIX = b"%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n3 1\n"
 
@@ -87,7 +87,7 @@ def entry(server, monkeypatch):
         source="test",
         address=f"{server.address}/tiny.tar.gz",
     )
-    monkeypatch.setattr("workloads.registry._by_name", lambda: {"tiny": row})
+    monkeypatch.setattr("fiberscope.workloads.registry._by_name", lambda: {"tiny": row})
     return row
 
 
@@ -128,12 +128,17 @@ def test_a_server_that_cannot_resume_sends_it_all_again(server, tmp_path):
     server.files["/a"], server.resumes = b"y" * 50, False
     (tmp_path / "a.part").write_bytes(b"x" * 30)
     download(f"{server.address}/a", tmp_path / "a", sha(b"y" * 50))
+    assert server.ranges == ["bytes=30-"]
+    assert (tmp_path / "a").read_bytes() == b"y" * 50
 
 
 def test_a_part_that_is_too_long_is_thrown_away(server, tmp_path):
     server.files["/a"] = b"y" * 20
     (tmp_path / "a.part").write_bytes(b"x" * 30)
     download(f"{server.address}/a", tmp_path / "a", sha(b"y" * 20))
+    assert server.ranges[-1] is None
+    assert (tmp_path / "a").read_bytes() == b"y" * 20
+    assert not (tmp_path / "a.part").exists()
 
 
 def test_a_wrong_checksum_keeps_nothing(server, tmp_path):

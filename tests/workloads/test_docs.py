@@ -1,7 +1,7 @@
 import doctest
 from pathlib import Path
 
-from workloads import names
+from fiberscope.workloads import names
 
 PAGE = Path(__file__).parents[2] / "docs" / "workloads.md"
 

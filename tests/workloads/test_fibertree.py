@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workloads.fibertree import FiberTree
+from fiberscope.workloads.fibertree import FiberTree
 
 
 @st.composite

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workloads.fibertree import FiberTree
-from workloads.fibertree_format import RankFormat, fiber_bits, footprint, subtree_bits
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.fibertree_format import RankFormat, fiber_bits, footprint, subtree_bits
 
 
 @pytest.fixture

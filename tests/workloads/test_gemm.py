@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import fiberscope
-from workloads import Gemm, Spgemm, WorkloadError, draw, from_scipy
-from workloads.dense_product import exact_kind
-from workloads.gemm import HeldMatrix, sliced
+from fiberscope.workloads import Gemm, Spgemm, WorkloadError, draw, from_scipy
+from fiberscope.workloads.dense_product import exact_kind
+from fiberscope.workloads.gemm import HeldMatrix, sliced
 
 
 @st.composite

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads import WorkloadError, generators
-from workloads.spec import generate, is_spec
+from fiberscope.workloads import WorkloadError, generators
+from fiberscope.workloads.spec import generate, is_spec
 
 SPECS = {
     "uniform:rows=30,cols=40,nonzeros=200": 200,

@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from workloads import GraphAlgorithm, WorkloadError, from_scipy, load, synchronous
-from workloads.synchronous import GraphTask
-from workloads.vertex_program import BFS, MIN, VertexProgram, from_root
+from fiberscope.workloads import GraphAlgorithm, WorkloadError, from_scipy, load, synchronous
+from fiberscope.workloads.synchronous import GraphTask
+from fiberscope.workloads.vertex_program import BFS, MIN, VertexProgram, from_root
 
 # Of each: iterations, reached, sum of distances, edges visited, updates, blocks, activations.
 COUNTS = {
@@ -195,7 +195,8 @@ def test_a_program_is_tried_out_before_it_is_run(changed, message, tmp_path):
     key, value = changed.split("=", 1)
     lines = ", ".join(f"{name}={what}" for name, what in (given | {key: value}).items())
     path.write_text(
-        f"from workloads import VertexProgram, from_root\nPROGRAM = VertexProgram('widest', {lines})\n"
+        "from fiberscope.workloads import VertexProgram, from_root\n"
+        f"PROGRAM = VertexProgram('widest', {lines})\n"
     )
     with pytest.raises(WorkloadError, match=message):
         _problem(np.eye(3, k=1), algorithm=str(path), root=1)

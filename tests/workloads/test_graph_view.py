@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads import Spgemm, WorkloadError, file_of, load
-from workloads.canonical import from_coordinates
-from workloads.graph_view import GraphView, graph_view, seen
+from fiberscope.workloads import Spgemm, WorkloadError, file_of, load
+from fiberscope.workloads.canonical import from_coordinates
+from fiberscope.workloads.graph_view import GraphView, graph_view, seen
 
 EDGES = "0 1 3\n0 1 2\n1 0 5\n2 2 1\n3 1 4\n3 0 9\n3 2 7\n"
 

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
-from workloads import WorkloadError, entries, load, lookup
-from workloads.graphs import busiest, rmat_graph, words
-from workloads.surrogate import surrogate
+from fiberscope.workloads import WorkloadError, entries, load, lookup
+from fiberscope.workloads.graphs import busiest, rmat_graph, words
+from fiberscope.workloads.surrogate import surrogate
 
 
 def levels(matrix):
@@ -76,7 +76,7 @@ def test_draws_are_those_of_philox_forever():
 def test_more_candidates_than_are_drawn_together(monkeypatch):
     whole = rmat_graph(500, 9000, seed=1)
     assert whole.nnz == 9000
-    monkeypatch.setattr("workloads.graphs.CANDIDATES", 2**8)
+    monkeypatch.setattr("fiberscope.workloads.graphs.CANDIDATES", 2**8)
     again = rmat_graph(500, 9000, seed=1)
     assert again.nnz == 9000
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads import SparseTensor, WorkloadError, load_tensor
-from workloads.tns import read_tns
+from fiberscope.workloads import SparseTensor, WorkloadError, load_tensor
+from fiberscope.workloads.tns import read_tns
 
 
 @pytest.mark.parametrize("name", ["a.tns", "a.tns.gz"])

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from workloads import WorkloadError, read_matrix
-from workloads.number_lines import COMPILED, NumberLines
-from workloads.text import Grammar
+from fiberscope.workloads import WorkloadError, read_matrix
+from fiberscope.workloads.number_lines import COMPILED, NumberLines
+from fiberscope.workloads.text import Grammar
 
 FIELDS = st.sampled_from(
     [["index", "index"], ["index", "index", "real"], ["index", "index", "integer"], ["real"], ["integer"]]
@@ -84,7 +84,7 @@ def test_a_file_is_read_or_refused_as_by_the_grammar(tmp_path_factory, head, bod
     outcomes = []
     for compiled in (True, False):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("workloads.text.COMPILED", compiled)
+            patched.setattr("fiberscope.workloads.text.COMPILED", compiled)
             try:
                 matrix = read_matrix(path)
                 outcomes.append(

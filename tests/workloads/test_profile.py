@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from workloads import WorkloadError, load
-from workloads.canonical import canonical
-from workloads.profile import Profile, measured, profiles, read_profile
-from workloads.surrogate import drawn
-from workloads.wiring import Nodes, directed, undirected
+from fiberscope.workloads import WorkloadError, load
+from fiberscope.workloads.canonical import canonical
+from fiberscope.workloads.profile import Profile, measured, profiles, read_profile
+from fiberscope.workloads.surrogate import drawn
+from fiberscope.workloads.wiring import Nodes, directed, undirected
 
 unhurried = settings(deadline=None, max_examples=40)
 LOCALITIES = st.sampled_from([0.001, 0.1, 1.0])

@@ -7,7 +7,7 @@ import pytest
 import scipy.io
 from scipy import sparse
 
-from workloads import WorkloadError, load, read_matrix
+from fiberscope.workloads import WorkloadError, load, read_matrix
 
 COORDINATE = "%%MatrixMarket matrix coordinate "
 
@@ -74,7 +74,7 @@ def test_indices_are_sorted(tmp_path):
 
 
 def test_a_file_of_many_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("workloads.text.CHUNK_BYTES", 7)
+    monkeypatch.setattr("fiberscope.workloads.text.CHUNK_BYTES", 7)
     body = "".join(f"{i} {i} {i}.5\n%\n" for i in range(1, 60))
     path = put(tmp_path, "a.mtx", COORDINATE + "real general\n60 60 59\n" + body)
     assert read_matrix(path).diagonal().tolist() == [i + 0.5 for i in range(1, 60)] + [0]
@@ -190,7 +190,7 @@ def test_a_huge_array_declared_by_a_tiny_file(tmp_path):
     ],
 )
 def test_bad_files(tmp_path, name, content, message, monkeypatch):
-    monkeypatch.setattr("workloads.text.CHUNK_BYTES", 2**10)
+    monkeypatch.setattr("fiberscope.workloads.text.CHUNK_BYTES", 2**10)
     assert refused(put(tmp_path, name, content)).startswith(message)
 
 

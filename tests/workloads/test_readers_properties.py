@@ -3,11 +3,11 @@ import io
 
 import numpy as np
 import scipy.io
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from workloads import WorkloadError, read_matrix
+from fiberscope.workloads import WorkloadError, read_matrix
 
 VALUES = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
@@ -55,9 +55,8 @@ def test_lists_of_coordinates(tmp_path_factory, matrix, name):
         for row, col, value in zip(*entries.coords, entries.data, strict=True)
     )
     path = tmp_path_factory.mktemp("m") / name
-    path.write_text(text or "# nothing\n")
-    if not text:
-        return
+    assume(text)
+    path.write_text(text)
     found = read_matrix(path).tocoo()
     assert [axis.tolist() for axis in found.coords] == [axis.tolist() for axis in entries.coords]
     assert found.data.tolist() == entries.data.tolist()

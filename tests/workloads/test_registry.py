@@ -5,11 +5,11 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from workloads import WorkloadError, entries, lookup, names
-from workloads.profile import profiles
-from workloads.registry import Entry
+from fiberscope.workloads import WorkloadError, entries, lookup, names
+from fiberscope.workloads.profile import profiles
+from fiberscope.workloads.registry import Entry
 
-ROWS = yaml.safe_load(resources.files("workloads").joinpath("registry.yaml").read_text())
+ROWS = yaml.safe_load(resources.files("fiberscope.workloads").joinpath("registry.yaml").read_text())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads import sorting
-from workloads.sorting import lexical_order, rows_in
+from fiberscope.workloads import sorting
+from fiberscope.workloads.sorting import lexical_order, rows_in
 
 WIDE = [3, 1 << 20, 1 << 40, 1 << 62]  # sizes whose products fit one number, or not
 

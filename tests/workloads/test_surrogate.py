@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from class_tables import MULTIPLIES, PRODUCT_NONZEROS, SYMMETRIC, TABLES, profile_of_table
 
-from workloads import WorkloadError, load, lookup
-from workloads.locality import product_nonzeros, profile_of, with_locality
-from workloads.profile import measured, profiles
-from workloads.surrogate import drawn, surrogate
+from fiberscope.workloads import WorkloadError, load, lookup
+from fiberscope.workloads.locality import product_nonzeros, profile_of, with_locality
+from fiberscope.workloads.profile import measured, profiles
+from fiberscope.workloads.surrogate import drawn, surrogate
 
 MEASURED = sorted(set(TABLES) - set(SYMMETRIC))
 # Per cent by which multiplies and nonzeros of A times A may differ from the real matrix's. The docs give what

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.fibertree import FiberTree
-from workloads.tree_blocks import blocks, put_together, swizzled
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.tree_blocks import blocks, put_together, swizzled
 
 
 @st.composite

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from workloads.errors import WorkloadError, nearest
-from workloads.formats.compressed import Bsr, Csc, Csr
-from workloads.formats.coordinates import Coo, Csf
-from workloads.formats.flat import Dense, Rlc, Zvc
-from workloads.formats.format import Encoded, Field, Format, index_bits
-from workloads.formats.header import from_bytes, to_bytes
-from workloads.formats.numbers import WIDTHS, check_width, numbers_of, words_of
+from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.formats.compressed import Bsr, Csc, Csr
+from fiberscope.workloads.formats.coordinates import Coo, Csf
+from fiberscope.workloads.formats.flat import Dense, Rlc, Zvc
+from fiberscope.workloads.formats.format import Encoded, Field, Format, index_bits
+from fiberscope.workloads.formats.header import from_bytes, to_bytes
+from fiberscope.workloads.formats.numbers import WIDTHS, check_width, numbers_of, words_of
 
 __all__ = [
     "FORMATS",

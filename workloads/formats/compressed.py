@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.canonical import Integers
-from workloads.errors import WorkloadError
-from workloads.formats.bit_packing import Items
-from workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span, index_bits
-from workloads.sorting import lexical_order
-from workloads.tensor import SparseTensor, coordinates_at
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.formats.bit_packing import Items
+from fiberscope.workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span, index_bits
+from fiberscope.workloads.sorting import lexical_order
+from fiberscope.workloads.tensor import SparseTensor, coordinates_at
 
 __all__ = ["Bsr", "Csc", "Csr"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.canonical import Integers
-from workloads.formats.bit_packing import Items
-from workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span, index_bits
-from workloads.tensor import SparseTensor
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.formats.bit_packing import Items
+from fiberscope.workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span, index_bits
+from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["Coo", "Csf"]
 

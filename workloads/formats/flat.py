@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.canonical import Integers
-from workloads.errors import WorkloadError
-from workloads.formats.bit_packing import Items, Words, item_type
-from workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span
-from workloads.formats.runs import pack_entries, unpack_entries
-from workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.formats.bit_packing import Items, Words, item_type
+from fiberscope.workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span
+from fiberscope.workloads.formats.runs import pack_entries, unpack_entries
+from fiberscope.workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
 
 __all__ = ["Dense", "Rlc", "Zvc"]
 

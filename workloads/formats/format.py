@@ -10,11 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workloads.canonical import Integers
-from workloads.errors import WorkloadError
-from workloads.formats.bit_packing import LINE_BITS, LINE_BYTES, Items, Words, item_type, packed, unpacked
-from workloads.formats.numbers import check_width, numbers_of, words_of
-from workloads.tensor import SparseTensor
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.formats.bit_packing import (
+    LINE_BITS,
+    LINE_BYTES,
+    Items,
+    Words,
+    item_type,
+    packed,
+    unpacked,
+)
+from fiberscope.workloads.formats.numbers import check_width, numbers_of, words_of
+from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["Coordinates", "Counts", "Encoded", "Field", "Format", "Layout", "Span", "index_bits"]
 

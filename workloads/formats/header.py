@@ -12,13 +12,13 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from workloads.errors import WorkloadError
-from workloads.formats.bit_packing import LINE_BYTES
-from workloads.formats.compressed import Bsr, Csc, Csr
-from workloads.formats.coordinates import Coo, Csf
-from workloads.formats.flat import Dense, Rlc, Zvc
-from workloads.formats.format import Encoded, Field, Format
-from workloads.formats.numbers import WIDTHS
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.formats.bit_packing import LINE_BYTES
+from fiberscope.workloads.formats.compressed import Bsr, Csc, Csr
+from fiberscope.workloads.formats.coordinates import Coo, Csf
+from fiberscope.workloads.formats.flat import Dense, Rlc, Zvc
+from fiberscope.workloads.formats.format import Encoded, Field, Format
+from fiberscope.workloads.formats.numbers import WIDTHS
 
 __all__ = ["from_bytes", "header", "to_bytes"]
 

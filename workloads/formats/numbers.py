@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from workloads.canonical import Values
-from workloads.errors import WorkloadError
-from workloads.formats.bit_packing import Items, item_type
+from fiberscope.workloads.canonical import Values
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.formats.bit_packing import Items, item_type
 
 __all__ = ["WIDTHS", "check_width", "numbers_of", "words_of"]
 

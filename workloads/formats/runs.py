@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workloads.formats.bit_packing import WORD, Items, Words, line_words, packed
+from fiberscope.workloads.formats.bit_packing import WORD, Items, Words, line_words, packed
 
 __all__ = ["pack_entries", "unpack_entries"]
 

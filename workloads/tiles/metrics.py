@@ -17,8 +17,8 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from workloads.canonical import Integers
-from workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.errors import WorkloadError, nearest
 
 __all__ = ["METRICS", "WORD_BYTES", "Metric", "csf_words", "metric_called"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.canonical import Integers
-from workloads.tensor import SparseTensor
-from workloads.tiles.metrics import csf_words
-from workloads.tiles.tiling import Tiled, tile
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.tiles.metrics import csf_words
+from fiberscope.workloads.tiles.tiling import Tiled, tile
 
 __all__ = ["Packed", "pack"]
 

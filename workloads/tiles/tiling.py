@@ -15,11 +15,11 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from workloads.canonical import CsrArray, Integers, Values
-from workloads.errors import WorkloadError
-from workloads.fibertree import FiberTree
-from workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
-from workloads.tiles.metrics import METRICS, Metric
+from fiberscope.workloads.canonical import CsrArray, Integers, Values
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
+from fiberscope.workloads.tiles.metrics import METRICS, Metric
 
 __all__ = ["Tiled", "first_of_each", "tile"]
 

@@ -1,8 +1,8 @@
 cimport cython
 
-from hw.rtl.kit.ends cimport End, Lane
-from sim.channel cimport Channel
-from sim.component cimport Component
+from fiberscope.hw.rtl.kit.ends cimport End, Lane
+from fiberscope.sim.channel cimport Channel
+from fiberscope.sim.component cimport Component
 
 cdef class Adapter(Component):
     cdef readonly object interface
@@ -15,6 +15,7 @@ cdef class Adapter(Component):
     cdef set _watched
     cdef bint _observes
     cdef public object shadow
+    cdef public bint halts
     cdef object _shadow
     cdef public object status
     cdef dict _status

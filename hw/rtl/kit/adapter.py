@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hw.rtl.kit import waves
-from hw.rtl.kit.ends import End, Lane
-from hw.rtl.kit.exercise import Exercise
-from hw.rtl.kit.interface import Interface, Stream, Transfer
-from hw.rtl.kit.shadow import Shadow
-from sim.channel import Channel
-from sim.component import Component, Input, Output, Port, Signal
-from sim.errors import SimulationError
-from sim.protocol import ANY
+from fiberscope.hw.rtl.kit import waves
+from fiberscope.hw.rtl.kit.ends import End, Lane
+from fiberscope.hw.rtl.kit.exercise import Exercise
+from fiberscope.hw.rtl.kit.interface import Interface, Stream, Transfer
+from fiberscope.hw.rtl.kit.shadow import PartedError, Shadow
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Port, Signal
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import ANY
 
 if TYPE_CHECKING:
-    from hw.rtl.kit.backend import Backend
+    from fiberscope.hw.rtl.kit.backend import Backend
 
 PENDING = "pending"  # status of a module that may act while nothing at its ports changes
 
@@ -42,9 +42,10 @@ class Adapter(Component):
     it is ``pending``; else idle.
 
     Subclasses declare ``PORTS``, those of the component that the module stands in for, and what else is
-    special to that: ``QUIET`` ports, whose tokens alone do not keep it busy; whether its inputs are
-    ``FIBERS``, in the midst of which the next token is awaited; whether it is a pipeline, where what comes in
-    at the first of ``THROUGH`` leaves at the second, and is busy while something is inside; outputs that are
+    special to that: ``QUIET`` ports, whose tokens alone do not keep it busy; whether it ``AWAITS`` inputs at
+    all; whether these are ``FIBERS``, in the midst of which the next token is awaited; whether it is a
+    pipeline, where what comes in at the first of ``THROUGH`` leaves at the second, and is busy while
+    something is inside; outputs that are
     sent ``TOGETHER``, whose ``valid`` is low until all are ready, though their tokens are ``complete``;
     ``awaited``, the input that it waits for; ``under_way``, whether something is inside; ``counters``, mostly
     from ``end``, which has the rows, tokens and elements that moved at a stream. Where that is not enough,
@@ -60,15 +61,17 @@ class Adapter(Component):
 
     ``shadow``, set before the machine is built, makes the component itself, for waveforms: it then runs
     beside the module, and the signal ``differs`` is 1 from the first cycle on in which the two do not move
-    the same tokens.
+    the same tokens. Where it ``halts``, the run ends there.
 
     Raises:
+        PartedError: in the run, where it ``halts``, if the module and the component part.
         SimulationError: when built, if a stream's port is neither connected nor optional, a connected one has
             no stream, or a channel has no capacity for all lanes; in the run, if a token does not fit the
             module's wires, or the module moves one while it should have nothing to do.
     """
 
     QUIET: ClassVar[tuple[str, ...]] = ()
+    AWAITS: ClassVar[bool] = True
     FIBERS: ClassVar[bool] = False
     THROUGH: ClassVar[tuple[str, str] | None] = None
     TOGETHER: ClassVar[tuple[str, ...]] = ()
@@ -88,6 +91,7 @@ class Adapter(Component):
         self._observes = False  # in every cycle, whether or not one moves there
         self._watched = self._observed  # those whose tokens it or the shadow sees
         self.shadow: Callable[[], Component] | None = None
+        self.halts = False
         self._shadow: Shadow | None = None
         self.status: Counter[str] = Counter()  # what the module does not have reads as 0
         self._status = {name: self._words.place("output", name) for name in interface.status}
@@ -165,6 +169,8 @@ class Adapter(Component):
         moved = self._moved()
         if self._shadow is not None:
             self._shadow.cycle(now, moved)
+            if self.halts and self._shadow.parted is not None:
+                raise PartedError(self._shadow.parted)
         blocked = self._blocked()
         if self._move():
             self.wake_at(now + 1)
@@ -230,7 +236,8 @@ class Adapter(Component):
             for end in self.ends
             if not end.stream.lane
         }
-        return Exercise({end.stream.label: end.tokens for end in self.ends}, stalls)
+        parted = None if self._shadow is None else self._shadow.parted
+        return Exercise({end.stream.label: end.tokens for end in self.ends}, stalls, parted)
 
     def told(self, counters: dict[str, int]) -> dict[str, int]:
         """The counters without those for which the module lacks the status output."""
@@ -261,7 +268,7 @@ class Adapter(Component):
         inner = waves.values(self._backend.signals(), self._backend.sample())
         if self._shadow is None:
             return tuple(inner)
-        return (int(self._shadow.parted), *self._shadow.component.sample(), *inner)
+        return (int(self._shadow.parted is not None), *self._shadow.component.sample(), *inner)
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
         """Say what this cycle counts as, as ``tick`` of any component does.
@@ -290,9 +297,9 @@ class Adapter(Component):
 
         That is the first input without a token, if another shows one, or one is in the midst of a fiber.
         """
-        inputs = [end for end in self.ends if end.is_input]
-        if self.THROUGH and self.under_way():
+        if not self.AWAITS or (self.THROUGH and self.under_way()):
             return None
+        inputs = [end for end in self.ends if end.is_input]
         if any(end.is_begun() or (self.FIBERS and end.within) for end in inputs):
             return self._first_held_up(inputs)
         return None

@@ -1,20 +1,20 @@
 """A block with the ports of AXI4-Stream (ARM IHI 0051A): ``tdata``, ``tvalid``, ``tready``, ``tlast``.
 
-The outputs are registered (``hw.rtl.kit.registered``), so that ``tvalid`` waits for no ``tready``. The fields
-of a token lie side by side in ``tdata``, the first lowest, filled up to whole bytes; the lanes of a bundle
-behind one another, lane 0 lowest. Where there is a mask, ``tkeep`` has it for each byte, and a lane of which
-not all bytes are kept is empty. Where a stream has a control field, ``tlast`` is its lowest bit, that of the
-last lane, so that a fiber with its stop is a packet.
+The outputs are registered (``fiberscope.hw.rtl.kit.registered``), so that ``tvalid`` waits for no ``tready``.
+The fields of a token lie side by side in ``tdata``, the first lowest, filled up to whole bytes; the lanes of
+a bundle behind one another, lane 0 lowest. Where there is a mask, ``tkeep`` has it for each byte, and a lane
+of which not all bytes are kept is empty. Where a stream has a control field, ``tlast`` is its lowest bit,
+that of the last lane, so that a fiber with its stop is a packet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import MASK, Interface, Stream
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.kit.registered import registered
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.interface import MASK, Interface, Stream
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.registered import registered
 
 __all__ = ["axis"]
 

@@ -8,10 +8,10 @@ from typing import Protocol
 
 import pyrtl
 
-from hw.rtl.kit.foreign import Models
-from hw.rtl.kit.twin import DataRegister, Twin
-from hw.rtl.kit.waves import is_shown
-from hw.rtl.kit.words import Words
+from fiberscope.hw.rtl.kit.foreign import Models
+from fiberscope.hw.rtl.kit.twin import DataRegister, Twin
+from fiberscope.hw.rtl.kit.waves import is_shown
+from fiberscope.hw.rtl.kit.words import Words
 
 
 class Backend(Protocol):

@@ -1,4 +1,4 @@
-"""What a block that has a twin consists of; ``hw.rtl.catalogue`` lists them."""
+"""What a block that has a twin consists of; ``fiberscope.hw.rtl.catalogue`` lists them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hw.rtl.kit.adapter import Adapter
-from hw.rtl.kit.interface import Interface
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.kit.twin import Streams, Twin, build, verilog
-from sim import Component
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.twin import Streams, Twin, build, verilog
+from fiberscope.sim import Component
 
 if TYPE_CHECKING:
-    from hw.rtl.kit.foreign import ForeignBlock
+    from fiberscope.hw.rtl.kit.foreign import ForeignBlock
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class RtlBlock:
         design: what is between them.
         stand_in: the adapter that puts a module with these ports into the component's place.
         component: makes the component from a name and ``parameters``; None if the block is several.
+        listed: whether it is in the catalogue; not what only joins others.
     """
 
     name: str
@@ -39,6 +40,7 @@ class RtlBlock:
     design: Callable[[Any, Streams], None]
     stand_in: type[Adapter]
     component: Callable[..., Component] | None = None
+    listed: bool = True
 
     def twin(self, parameters: Parameters, *, status: bool = True) -> Twin:
         """The twin for these parameters, with status outputs or without."""
@@ -60,5 +62,5 @@ class RtlBlock:
         return verilog(self.twin(parameters, status=status), module)
 
     def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
-        """The blocks within whose Verilog has a file of its own (``hw.rtl.kit.foreign``)."""
+        """The blocks within whose Verilog has a file of its own (``fiberscope.hw.rtl.kit.foreign``)."""
         return ()

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Interface, Stream
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.kit.registered import registered
-from hw.rtl.kit.twin import module_head
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.interface import Interface, Stream
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.hw.rtl.kit.twin import module_head
 
 __all__ = ["checked", "wrapper"]
 

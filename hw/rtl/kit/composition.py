@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hw.rtl import channel
-from hw.rtl.channel import PENDING, carrying
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.foreign import ForeignBlock
-from hw.rtl.kit.interface import Interface, Stream
-from hw.rtl.kit.loops import loop_of, paths
-from hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit import channel
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.channel import PENDING, carrying
+from fiberscope.hw.rtl.kit.foreign import ForeignBlock
+from fiberscope.hw.rtl.kit.interface import Interface, Stream
+from fiberscope.hw.rtl.kit.loops import loop_of, paths
+from fiberscope.hw.rtl.kit.parameters import Parameters
 
 __all__ = ["Composition", "Instance", "Link", "Part"]
 

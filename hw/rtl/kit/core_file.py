@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.parameters import Parameters
 
 __all__ = ["core_file", "write_files"]
 

@@ -1,7 +1,7 @@
 cimport cython
 
-from hw.rtl.kit.codec cimport Codec
-from sim.channel cimport Channel
+from fiberscope.hw.rtl.kit.codec cimport Codec
+from fiberscope.sim.channel cimport Channel
 
 cdef long CONTROL, COORDINATE, REFERENCE, VALUE, NOTHING, NO_MASK, EMPTY
 

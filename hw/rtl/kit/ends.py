@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.rtl.kit.codec import Codec
-from hw.rtl.kit.interface import FIELDS, MASK, Bundle, Stream, Token, Transfer, misfit
-from hw.rtl.kit.words import Words
-from hw.stream import EMPTY
-from sim.channel import Channel
+from fiberscope.hw.rtl.kit.codec import Codec
+from fiberscope.hw.rtl.kit.interface import FIELDS, MASK, Bundle, Stream, Token, Transfer, misfit
+from fiberscope.hw.rtl.kit.words import Words
+from fiberscope.hw.stream import EMPTY
+from fiberscope.sim.channel import Channel
 
 CONTROL, COORDINATE, REFERENCE, VALUE = range(len(FIELDS))
 NOTHING = -1  # an input shows no token

@@ -16,7 +16,10 @@ class Exercise:
         tokens: those that moved.
         stalls: how many times it began to wait there, as its accounting has it: for a token at an input, for
             space at an output.
+        parted: the cycle in which it first moved other tokens than the component beside it, with these; None
+            where it did not, or none runs beside it.
     """
 
     tokens: Mapping[str, int]
     stalls: Mapping[str, int]
+    parted: str | None = None

@@ -12,12 +12,12 @@ from typing import Protocol
 
 import pyrtl
 
-from hw.rtl.kit.adapter import Adapter
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Interface
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.kit.twin import Signal, Streams, Twin
-from sim.errors import SimulationError
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, Twin
+from fiberscope.sim.errors import SimulationError
 
 __all__ = ["Behaviour", "ForeignBlock", "Models", "foreign"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
-from hw.rtl.kit.codec import Codec
-from hw.stream import EMPTY
-from sim.errors import SimulationError
+from fiberscope.hw.rtl.kit.codec import Codec
+from fiberscope.hw.stream import EMPTY
+from fiberscope.sim.errors import SimulationError
 
 Direction = Literal["input", "output"]
 CLOCKING = ("clk", "rst")  # inputs of every module
@@ -60,7 +60,7 @@ class Field:
     Args:
         part: the field of the token that it carries: ``coordinate``, say.
         width: bits, 1 to 64.
-        kind: how these carry a number, one of ``hw.rtl.kit.codec.KINDS``.
+        kind: how these carry a number, one of ``fiberscope.hw.rtl.kit.codec.KINDS``.
 
     Raises:
         ValueError: if there is no such field.
@@ -208,12 +208,20 @@ class Stream:
         Raises:
             SimulationError: if a field does not fit its wire.
         """
-        lanes = [self._bits(token) for token in tokens]
+        lanes = [self.bits(token) for token in tokens]
         for name, width in self.widths.items():
             yield self.wire(name), sum(bits.get(name, 0) << width * lane for lane, bits in enumerate(lanes))
 
-    def _bits(self, token: Token) -> dict[str, int]:
-        """The bits of a token by field."""
+    def said(self, token: Token) -> str:
+        """A token's fields as numbers, as in ``coordinate=3 value=0.5``."""
+        return " ".join(f"{name}={getattr(token, field.part)}" for name, field in self.fields.items())
+
+    def bits(self, token: Token) -> dict[str, int]:
+        """The bits of a token by field.
+
+        Raises:
+            SimulationError: if one does not fit its wire.
+        """
         bits: dict[str, int] = {}
         for name, field in self.fields.items():
             given = getattr(token, field.part)
@@ -225,12 +233,20 @@ class Stream:
 
     def decode(self, wires: Mapping[str, int], lane: int = 0) -> Token:
         """The token that these wires carry, in one of the lanes of a bundle."""
-        return self._token(
-            {
-                name: wires[self.wire(name)] >> width * lane & (1 << width) - 1
-                for name, width in self.widths.items()
-            }
-        )
+        return self._token(self._lane(wires, lane))
+
+    def lanes_told(self, wires: Mapping[str, int]) -> list[dict[str, int] | None]:
+        """The bits of each field that a token carries, by lane; None for one that the mask leaves out."""
+        lanes = [self._lane(wires, lane) for lane in range(len(self.ports))]
+        told = [name for name in self.told if name != MASK]
+        return [{name: bits[name] for name in told} if bits.get(MASK, 1) else None for bits in lanes]
+
+    def _lane(self, wires: Mapping[str, int], lane: int) -> dict[str, int]:
+        """The bits of each field in a lane."""
+        return {
+            name: wires[self.wire(name)] >> width * lane & (1 << width) - 1
+            for name, width in self.widths.items()
+        }
 
     def _token(self, bits: Mapping[str, int]) -> Token:
         numbers = dict.fromkeys(FIELDS, 0)
@@ -295,10 +311,15 @@ class Bundle(Stream):
         """See ``Stream``: all fields."""
         return ((self.wire(name), width) for name, width in self.widths.items())
 
-    def _bits(self, token: Token) -> dict[str, int]:
+    def said(self, token: Token) -> str:
+        """See ``Stream``; a lane that the mask leaves out is ``empty``."""
+        return "empty" if self.mask and token.control == EMPTY else super().said(token)
+
+    def bits(self, token: Token) -> dict[str, int]:
+        """See ``Stream``; of a lane that the mask leaves out all are 0."""
         if not self.mask:
-            return super()._bits(token)
-        return dict.fromkeys(self.widths, 0) if token.control == EMPTY else {MASK: 1, **super()._bits(token)}
+            return super().bits(token)
+        return dict.fromkeys(self.widths, 0) if token.control == EMPTY else {MASK: 1, **super().bits(token)}
 
     def _token(self, bits: Mapping[str, int]) -> Token:
         return Token(EMPTY, 0, 0, 0.0) if self.mask and not bits[MASK] else super()._token(bits)
@@ -354,40 +375,3 @@ def streams(
     """The streams of an array of ports, their numbers padded so that names sort as numbers do."""
     digits = len(str(count - 1))
     return [Stream(f"{port}[{i}]", f"{port}_{i:0{digits}}", direction, widths) for i in range(count)]
-
-
-def check_ports(interface: Interface, found: Sequence[Wire]) -> Interface:
-    """Check that a module has the ports that its place needs; it may have more outputs, which nobody reads.
-
-    Returns:
-        The interface with those of its status outputs that the module has.
-
-    Raises:
-        SimulationError: naming every port that is missing, differs or is too many, with what was found.
-    """
-    names = {wire.name for wire in found}
-    status = {name: width for name, width in interface.status_widths.items() if name in names}
-    interface = replace(interface, status=status)
-    expected = interface.wires()
-    by_name = {wire.name: wire for wire in found}
-    known = {wire.name for wire in expected}
-    faults = [f"  missing  {wire}" for wire in expected if wire.name not in by_name]
-    faults += [
-        f"  differs  {wire}, found {by_name[wire.name]}"
-        for wire in expected
-        if wire.name in by_name and by_name[wire.name] != wire
-    ]
-    unknown = [wire for wire in found if wire.name not in known]
-    if faults or any(wire.direction != "output" for wire in unknown):
-        faults += [f"  unknown  {wire}" for wire in unknown]
-        raise SimulationError(
-            "\n".join(
-                [
-                    f"the ports of module {interface.module} do not match those of its component",
-                    *faults,
-                    "expected: " + ", ".join(map(str, expected)),
-                    "found:    " + (", ".join(map(str, found)) or "none"),
-                ]
-            )
-        )
-    return interface

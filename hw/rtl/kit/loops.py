@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import pyrtl
 
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.kit.twin import Signal
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.twin import Signal
 
 __all__ = ["loop_of", "paths"]
 

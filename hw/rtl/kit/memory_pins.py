@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.memory import REPLY, REQUEST
-from hw.rtl.kit.interface import Interface, Stream, Token, streams
-from hw.rtl.kit.memory_port import MemoryPort
-from sim import Component, Input, Output
-from sim.channel import Channel
+from fiberscope.hw.memory.protocol import REPLY, REQUEST
+from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token, streams
+from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.sim import Component, Input, Output
+from fiberscope.sim.channel import Channel
 
 __all__ = ["DONE", "MemoryPins", "memory_interface"]
 
@@ -21,8 +21,8 @@ PORT = MemoryPort()
 def memory_interface(module: str, channels: int) -> Interface:
     """Ports of a machine: a stream of requests and one of replies for each channel of its memory; ``done``.
 
-    Fields are those of ``hw.memory``: operation, tag, byte address. A read is answered with all three;
-    nothing else is.
+    Fields are those of ``fiberscope.hw.memory.protocol``: operation, tag, byte address. A read is answered
+    with all three; nothing else is.
     """
     asked = streams("memory_requests", "output", PORT.fields, channels)
     told = streams("memory_replies", "input", PORT.fields, channels)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from hw.memory import OPERATIONS, PORT_SHIFT
-from hw.rtl.kit.interface import Content, Direction, Payload, Stream
-from hw.rtl.kit.twin import Signal
+from fiberscope.hw.memory.protocol import OPERATIONS, PORT_SHIFT
+from fiberscope.hw.rtl.kit.interface import Content, Direction, Payload, Stream
+from fiberscope.hw.rtl.kit.twin import Signal
 
 __all__ = ["CONTROL_BITS", "LINE", "MemoryPort"]
 
@@ -19,7 +19,8 @@ CONTROL_BITS = (len(OPERATIONS) - 1).bit_length()
 
 @dataclass(frozen=True)
 class MemoryPort:
-    """Requests and replies as ``hw.memory`` has them: operation, tag and byte address of a line.
+    """Requests and replies as ``fiberscope.hw.memory.protocol`` has them: operation, tag and byte address of
+    a line.
 
     Args:
         tag_bits: width of a tag, above ``PORT_SHIFT``; the bits from there up are the asker's port.

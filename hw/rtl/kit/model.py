@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from hw.rtl.kit.interface import Interface, Stream, Token
-from hw.rtl.kit.registered import CAPACITY
-from hw.rtl.kit.twin import module_head
-from sim import ANY, Component, Input, Kernel, Output
-from sim.channel import Channel
+from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
+from fiberscope.hw.rtl.kit.registered import CAPACITY
+from fiberscope.hw.rtl.kit.twin import module_head
+from fiberscope.sim import ANY, Component, Input, Kernel, Output
+from fiberscope.sim.channel import Channel
 
 DRIVEN = "driven_"  # what the names of a shell's registers begin with, one for each output
 

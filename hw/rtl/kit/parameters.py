@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypeVar
 
-from sim.names import nearest
+from fiberscope.sim.names import nearest
 
 CHOICES = "choices"  # keys in a field's metadata: the names of which the parameter is one,
 BOUNDS = "bounds"  # the least and the most number that it may be,

@@ -1,17 +1,17 @@
 """A block whose outputs are registered: ports that AXI4-Stream allows, whatever stands behind them.
 
 With a channel at its inputs too it is the component between channels, in every cycle, so that a bench which
-was written for the one runs on the other (``hw.rtl.kit.model``).
+was written for the one runs on the other (``fiberscope.hw.rtl.kit.model``).
 """
 
 from __future__ import annotations
 
-from hw.rtl import channel
-from hw.rtl.channel import PendingStandIn, carrying
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.interface import Interface, Stream
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.kit.wrapper import ComposedBlock, Composition, Link, Part, composed
+from fiberscope.hw.rtl.kit import channel
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.channel import PendingStandIn, carrying
+from fiberscope.hw.rtl.kit.interface import Interface, Stream
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.wrapper import ComposedBlock, Composition, Link, Part, composed
 
 CAPACITY = 2  # of a channel at a port: a token in and one out in every cycle
 

@@ -1,4 +1,4 @@
-"""A pipeline of rows whose stages move in step, as RTL; ``hw.rows`` is what components have for it."""
+"""A pipeline of rows whose stages move in step, as RTL; components have ``hw/lanes/rows.py``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import pyrtl
 
-from hw.rtl.channel import PENDING
-from hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, named
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, named
 
 LANES = (1, 64)  # the least and the most of a twin; the components take more
 

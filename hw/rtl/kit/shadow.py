@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from hw.rtl.kit.interface import Stream, Token, Transfer, tokens_of
-from sim import ANY, Component, Input, Kernel, Output
-from sim.channel import Channel
+from fiberscope.hw.rtl.kit.interface import Stream, Token, Transfer, tokens_of
+from fiberscope.sim import ANY, Component, Input, Kernel, Output
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.errors import SimulationError
 
-__all__ = ["Shadow"]
+__all__ = ["PartedError", "Shadow"]
 
 HEAD = 2  # capacity of a channel to the component: the head, and one that is popped in this cycle
+
+
+class PartedError(SimulationError):
+    """The module and the component that runs beside it have moved other tokens in a cycle."""
 
 
 class Feeder(Component):
@@ -49,14 +54,15 @@ class Shadow:
         component: makes it.
         ends: the module's streams and the channels of each, one a lane.
 
-    ``parted`` says whether it has done otherwise; it stands still from then on.
+    ``parted`` says in which cycle it first did otherwise, at which port and with which tokens, or is None; it
+    stands still from then on.
     """
 
     def __init__(
         self, component: Callable[[], Component], ends: Sequence[tuple[Stream, Sequence[Channel]]]
     ) -> None:
         self.component = component()
-        self.parted = False
+        self.parted: str | None = None
         self._streams = {stream.label: stream for stream, _channels in ends}
         self._heads = _ports(end for end in ends if end[0].direction == "input")
         self._sinks = _ports(end for end in ends if end[0].direction == "output" and not end[0].lane)
@@ -78,7 +84,7 @@ class Shadow:
 
     def cycle(self, now: int, moved: Mapping[str, Transfer]) -> None:
         """Run cycle ``now``, in which the module moves these tokens, before they leave their channels."""
-        if self.parted:
+        if self.parted is not None:
             return
         into, out = [channel.pops for channel in self._into], [channel.pushes for channel in self._out]
         while self._kernel.time < 2 * now - 2:  # cycles in which nothing at the ports has changed
@@ -86,7 +92,7 @@ class Shadow:
         self._feed()
         while self._kernel.time < 2 * now:
             self._kernel.step()
-        self.parted = self._moved(into, out) != self._by_port(moved)
+        self.parted = _difference(self.component.name, now, self._moved(into, out), self._by_port(moved))
 
     def _feed(self) -> None:
         for i, head in enumerate(self._heads):
@@ -97,24 +103,25 @@ class Shadow:
             if taken:
                 self._feeder.room[i] = taken
 
-    def _moved(self, pops: Sequence[int], pushes: Sequence[int]) -> dict[str, list[int]]:
-        """What the component has moved, given the counts of before, by port and as bits."""
-        moved = {
-            head.label: _bits(head.stream, Token(*head.channel.token(0)))
-            for head, channel, before in zip(self._heads, self._into, pops, strict=True)
-            if channel.pops > before
-        }
+    def _moved(self, pops: Sequence[int], pushes: Sequence[int]) -> dict[str, _Moved]:
+        """What the component has moved, given the counts of before; at outputs first."""
+        moved: dict[str, _Moved] = {}
         for sink, channel, before in zip(self._sinks, self._out, pushes, strict=True):
             count = channel.pushes - before
             for lane in range(count):
                 name = f"{sink.label}.{lane}" if lane else sink.label
-                moved[name] = _bits(sink.stream, Token(*channel.token(channel.occupancy - count + lane)))
-        return moved
+                token = Token(*channel.token(channel.occupancy - count + lane))
+                moved[name] = _Moved.of(sink.stream, token)
+        return moved | {
+            head.label: _Moved.of(head.stream, Token(*head.channel.token(0)))
+            for head, channel, before in zip(self._heads, self._into, pops, strict=True)
+            if channel.pops > before
+        }
 
-    def _by_port(self, moved: Mapping[str, Transfer]) -> dict[str, list[int]]:
+    def _by_port(self, moved: Mapping[str, Transfer]) -> dict[str, _Moved]:
         """What the module has moved, in the same way."""
         return {
-            port: _bits(self._streams[label], token)
+            port: _Moved.of(self._streams[label], token)
             for label, transfer in moved.items()
             for port, token in zip(self._streams[label].labels, tokens_of(transfer), strict=True)
         }
@@ -136,6 +143,28 @@ def _ports(ends: Iterable[tuple[Stream, Sequence[Channel]]]) -> list[_Port]:
     ]
 
 
-def _bits(stream: Stream, token: Token) -> list[int]:
-    """A token as the module's wires have it: by those -0.0 is not 0.0."""
-    return [bits for _wire, bits in stream.encode(token)]
+def _difference(
+    name: str, cycle: int, component: Mapping[str, _Moved], module: Mapping[str, _Moved]
+) -> str | None:
+    """The first port at which the two have moved other tokens, with these; None if there is none."""
+    for port in {**component, **module}:
+        theirs, its = component.get(port, _NOTHING), module.get(port, _NOTHING)
+        if theirs.bits != its.bits:
+            return (
+                f"{name}: in cycle {cycle}, {port} is {theirs.text} of the component, {its.text} of the RTL"
+            )
+    return None
+
+
+class _Moved(NamedTuple):
+    """A token: as the module's wires have it, by those -0.0 is not 0.0; and as text."""
+
+    bits: dict[str, int]
+    text: str
+
+    @classmethod
+    def of(cls, stream: Stream, token: Token) -> _Moved:
+        return cls(stream.bits(token), stream.said(token))
+
+
+_NOTHING = _Moved({}, "nothing")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from hw.rtl.kit.twin import Signal, named
+from fiberscope.hw.rtl.kit.twin import Signal, named
 
 
 @dataclass(frozen=True)

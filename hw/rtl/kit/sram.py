@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from hw.rtl.kit.twin import DataRegister, Signal, Twin, index_bits
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Twin, index_bits
 
 __all__ = ["Macro", "Sram", "srams"]
 

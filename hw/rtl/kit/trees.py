@@ -8,8 +8,8 @@ from operator import or_
 
 import pyrtl
 
-from hw.prefix_sum import PARALLEL, network
-from hw.rtl.kit.twin import Signal, named
+from fiberscope.hw.lanes.prefix_sum import PARALLEL, network
+from fiberscope.hw.rtl.kit.twin import Signal, named
 
 
 def all_up_to(flags: Sequence[Signal]) -> list[Signal]:

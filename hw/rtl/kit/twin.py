@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pyrtl
 
-from hw.rtl.kit.interface import CLOCKING, Interface, Stream, Wire
+from fiberscope.hw.rtl.kit.interface import CLOCKING, Interface, Stream, Wire
 
 Signal: TypeAlias = Any  # a pyrtl.WireVector; PyRTL has no types
 Ports: TypeAlias = Mapping[str, Signal]  # all of a module but clock and reset, by name

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from sim.component import Signal
-from sim.waveform import WIDEST
+from fiberscope.sim.component import Signal
+from fiberscope.sim.waveform import WIDEST
 
 __all__ = ["is_shown", "signals", "values"]
 

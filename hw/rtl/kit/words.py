@@ -9,8 +9,8 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hw.rtl.kit.codec import WORD
-from hw.rtl.kit.interface import CLOCKING, Direction, Interface, Wire
+from fiberscope.hw.rtl.kit.codec import WORD
+from fiberscope.hw.rtl.kit.interface import CLOCKING, Direction, Interface, Wire
 
 __all__ = ["Piece", "Words", "joined", "pieces"]
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pyrtl
 
-from hw.rtl.kit.adapter import Adapter
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.composition import Composition, Instance, Link, Part
-from hw.rtl.kit.foreign import ForeignBlock
-from hw.rtl.kit.interface import CLOCKING, Wire
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.kit.twin import Signal, Streams, module_head
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.composition import Composition, Instance, Link, Part
+from fiberscope.hw.rtl.kit.foreign import ForeignBlock
+from fiberscope.hw.rtl.kit.interface import CLOCKING, Wire
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, module_head
 
 __all__ = ["ComposedBlock", "Composition", "Link", "Part", "composed", "flat", "hierarchical"]
 

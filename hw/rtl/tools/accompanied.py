@@ -17,9 +17,9 @@ import cocotb
 from cocotb._decorators import Test, TestGenerator
 from cocotb.triggers import RisingEdge
 
-from hw.rtl.kit.foreign import Behaviour
-from hw.rtl.kit.interface import Interface
-from hw.rtl.kit.model import DRIVEN
+from fiberscope.hw.rtl.kit.foreign import Behaviour
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.model import DRIVEN
 
 CocotbTest: TypeAlias = "Callable[..., Coroutine[Any, None, None]]"
 
@@ -39,7 +39,7 @@ class Accompanied:
         self._order = order
         self._interface = interface
         self._model = model
-        self._transcripts: dict[str, list[list[Any]]] = {}  # by test: cycle, port, fields
+        self._transcripts: dict[str, list[list[Any]]] = {}  # by test: cycle, port, fields of each lane
 
     def tests(self) -> Iterator[tuple[str, Test | TestGenerator]]:
         """The tests of the file, each with what accompanies it, by name."""
@@ -72,7 +72,7 @@ class Accompanied:
             for name, bits in driven.items():
                 getattr(dut, DRIVEN + name).value = bits
             await RisingEdge(dut.clk)
-            if not _bit(dut.rst, unknown=1):
+            if not _bits(dut.rst, unknown=1):
                 model.clock({**self._wires(dut), **driven})
                 worn = True
             elif worn:
@@ -83,21 +83,19 @@ class Accompanied:
         cycle = 0
         while True:
             await RisingEdge(dut.clk)
-            if _bit(dut.rst, unknown=1):
+            if _bits(dut.rst, unknown=1):
                 cycle = 0
                 continue
             wires = self._wires(dut)
             for stream in self._interface.streams:
                 if stream.moves(wires):
-                    fields = {field: wires[stream.wire(field)] for field in stream.told}
-                    transcript.append([cycle, stream.label, fields])
+                    transcript.append([cycle, stream.label, stream.lanes_told(wires)])
             cycle += 1
 
     def _wires(self, dut: Any) -> dict[str, int]:  # noqa: ANN401
-        """All ports of the module, just before the edge; what is unknown counts as 0."""
-        return {wire.name: _bit(getattr(dut, wire.name)) for wire in self._interface.wires()}
+        """All ports of the module, just before the edge; each bit that is unknown counts as 0."""
+        return {wire.name: _bits(getattr(dut, wire.name)) for wire in self._interface.wires()}
 
 
-def _bit(handle: Any, unknown: int = 0) -> int:  # noqa: ANN401
-    value = handle.value
-    return int(value) if value.is_resolvable else unknown
+def _bits(handle: Any, unknown: int = 0) -> int:  # noqa: ANN401
+    return int("".join(bit if bit in "01" else str(unknown) for bit in str(handle.value)), 2)

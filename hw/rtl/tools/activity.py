@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.rtl.kit.backend import Backend
-from hw.rtl.kit.words import joined
-from hw.rtl.tools.netlist import Netlist
-from hw.rtl.tools.simulator import HdlError
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.words import joined
+from fiberscope.hw.rtl.tools.netlist import Netlist
+from fiberscope.hw.rtl.tools.simulator import HdlError
 
 __all__ = ["Activity", "DifferentNetlistError", "RecordingBackend"]
 

@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.rtl.kit.block import RtlBlock
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.tools.simulator import HdlError
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.tools.simulator import HdlError
 
 __all__ = [
     "MAPPING",
@@ -79,6 +79,7 @@ TARGET_PICOSECONDS = 1000  # the machines' clock, 1 GHz
 SHIPPED = {  # libraries that Debian has, by name: file and package
     "osu018": (Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib"), "qflow-tech-osu018"),
 }
+LIBERTY = "cells.lib"  # a link in the program's folder to the library, whose own name a script would run
 PROGRAM = "from pyosys import libyosys as yosys; yosys.run_pass('script area.ys', yosys.Design())"
 
 _LONGEST = re.compile(r"Longest topological path in \S+ \(length=(?P<length>-?\d+)\)")
@@ -225,13 +226,18 @@ def synthesized(
     with tempfile.TemporaryDirectory(prefix="fiberscope-area-") as name:
         folder = Path(name)
         (folder / f"{module}.v").write_text(verilog, encoding="utf-8")
+        if liberty is not None:
+            (folder / LIBERTY).symlink_to(liberty.resolve())
         words = {"source": f"{module}.v", "module": module, "picoseconds": TARGET_PICOSECONDS}
-        (folder / "area.ys").write_text(script.format(liberty=liberty, **words), encoding="utf-8")
+        (folder / "area.ys").write_text(script.format(liberty=LIBERTY, **words), encoding="utf-8")
         command = [sys.executable, "-c", PROGRAM]
-        outcome = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        outcome = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+        )
         if outcome.returncode:
-            raise HdlError(f"Yosys does not accept module {module}: {_complaint(outcome)}")
-        return [(folder / file).read_text(encoding="utf-8") for file in wanted]
+            cells = "" if liberty is None else f" with the cells of {liberty}"
+            raise HdlError(f"Yosys does not accept module {module}{cells}: {_complaint(outcome)}")
+        return [(folder / file).read_text(encoding="utf-8", errors="replace") for file in wanted]
 
 
 def _area(found: Mapping[str, Any], path: str) -> Area:

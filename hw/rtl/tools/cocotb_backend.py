@@ -18,10 +18,10 @@ from cocotb.triggers import Timer
 from cocotb.types import Logic, LogicArray
 from cocotb.utils import get_sim_time
 
-from hw.rtl.kit.interface import MASK, Interface, Stream
-from hw.rtl.kit.waves import is_shown
-from hw.rtl.kit.words import Words
-from sim.errors import SimulationError
+from fiberscope.hw.rtl.kit.interface import MASK, Interface, Stream
+from fiberscope.hw.rtl.kit.waves import is_shown
+from fiberscope.hw.rtl.kit.words import Words
+from fiberscope.sim.errors import SimulationError
 
 CYCLE = 1000  # ps of the simulator's time; cycle n of every module is from there on
 SETTLE = 1  # ps from a change at the inputs to what is read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.interface import Interface
 
 
 def prefix(instance: str) -> str:

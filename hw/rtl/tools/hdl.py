@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from hw.rtl.kit.interface import Interface, check_ports
-from hw.rtl.tools.icarus import Icarus
-from hw.rtl.tools.simulator import FailedBenchError, HdlError, Simulator, include_folders
-from hw.rtl.tools.verilator import Verilator
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.tools.icarus import Icarus
+from fiberscope.hw.rtl.tools.ports import check_ports
+from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError, Simulator, include_folders
+from fiberscope.hw.rtl.tools.verilator import Verilator
 
 __all__ = ["FILES", "SIMULATORS", "Bench", "HdlError", "find", "read_order", "run"]
 

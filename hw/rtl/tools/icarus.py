@@ -7,8 +7,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from hw.rtl.kit.interface import Wire
-from hw.rtl.tools.simulator import DIRECTIONS, Simulator, compiled, include_folders, require_programs
+from fiberscope.hw.rtl.kit.interface import Wire
+from fiberscope.hw.rtl.tools.simulator import (
+    DIRECTIONS,
+    Simulator,
+    compiled,
+    include_folders,
+    require_programs,
+)
 
 _MODULE = re.compile(r'\.scope module, "(?P<name>[^"]+)"')
 _PORT = re.compile(r'\.port_info \d+ /(?P<direction>\w+) (?P<width>\d+) "(?P<name>[^"]+)"')

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.rtl.tools.verilator import Verilator
+from fiberscope.hw.rtl.tools.verilator import Verilator
 
 __all__ = ["PORT_WAIVERS", "WAIVERS", "Waiver", "lint"]
 

@@ -14,8 +14,8 @@ from operator import and_, invert, or_, pos, xor
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hw.rtl.tools.area import MAPPING, synthesized
-from hw.rtl.tools.simulator import HdlError
+from fiberscope.hw.rtl.tools.area import MAPPING, synthesized
+from fiberscope.hw.rtl.tools.simulator import HdlError
 
 __all__ = ["Cell", "Kind", "Memory", "Netlist", "mapped"]
 
@@ -108,7 +108,7 @@ class Netlist:
 
 
 def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
-    """A module of any Verilog in the cells of a library, as ``hw.rtl.tools.area.cells_of`` maps it.
+    """A module of any Verilog in a library's cells, as ``fiberscope.hw.rtl.tools.area.cells_of`` maps it.
 
     Raises:
         HdlError: if Yosys is missing or does not accept the Verilog or the library, or a kind of cell is used

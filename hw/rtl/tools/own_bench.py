@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.model import Model
-from hw.rtl.kit.registered import registered
-from hw.rtl.tools.accompanied import Accompanied
-from hw.rtl.tools.hdl import read_order
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.model import Model
+from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.hw.rtl.tools.accompanied import Accompanied
+from fiberscope.hw.rtl.tools.hdl import read_order
 
 ORDER = read_order()
 BLOCK = BLOCKS[ORDER["block"]]

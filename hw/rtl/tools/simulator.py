@@ -1,4 +1,4 @@
-"""What is needed of an HDL simulator; ``hw.rtl.tools.icarus`` and ``hw.rtl.tools.verilator`` are two."""
+"""What is needed of an HDL simulator; ``icarus`` and ``verilator`` beside it are two."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from hw.rtl.kit.interface import Wire
-from sim.errors import SimulationError
+from fiberscope.hw.rtl.kit.interface import Wire
+from fiberscope.sim.errors import SimulationError
 
 DIRECTIONS: Mapping[str, Literal["input", "output", "inout"]] = {  # as Icarus and Verilator name them
     "INPUT": "input",

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.rtl.tools.activity import Activity
-from hw.rtl.tools.netlist import Netlist
-from hw.rtl.tools.simulator import HdlError
+from fiberscope.hw.rtl.tools.activity import Activity
+from fiberscope.hw.rtl.tools.area import LIBERTY
+from fiberscope.hw.rtl.tools.netlist import Netlist
+from fiberscope.hw.rtl.tools.simulator import HdlError
 
 __all__ = ["Power", "power_of", "require", "version"]
 
@@ -102,31 +103,38 @@ def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
     require()
     if not netlist.registers:
         raise HdlError(f"{netlist.module} has no register, without which OpenSTA knows no activity")
-    given = {"liberty": liberty, "module": netlist.module, "period": PERIOD_NS}
+    given = {"liberty": LIBERTY, "module": netlist.module, "period": PERIOD_NS}
     still = Activity(activity.cycles, dict.fromkeys(activity.toggles, 0), activity.high)
     files = {name: "".join(_activities(netlist, of)) for name, of in (("idle", still), ("run", activity))}
-    timing = _told(netlist, _TIMING.format(**given), {"netlist.v": netlist.verilog})
+    timing = _told(netlist, _TIMING.format(**given), {"netlist.v": netlist.verilog}, liberty)
     slack = _SLACK.search(timing)
     power = _told(
         netlist,
         _POWER.format(**given),
         {"netlist.v": _cut(netlist), **{f"{name}.tcl": text for name, text in files.items()}},
+        liberty,
     )
     (idle, _), (run, leakage) = (_sum(report, netlist) for report in power.split(RUN))
     return Power(PERIOD_NS - float(slack["ns"]) if slack else 0.0, idle, run, leakage)
 
 
-def _told(netlist: Netlist, script: str, files: Mapping[str, str]) -> str:
+def _told(netlist: Netlist, script: str, files: Mapping[str, str], liberty: Path) -> str:
     """What OpenSTA says to a script."""
     with tempfile.TemporaryDirectory(prefix="fiberscope-power-") as name:
         for file, text in {**files, "script.tcl": script}.items():
             (Path(name) / file).write_text(text, encoding="utf-8")
+        (Path(name) / LIBERTY).symlink_to(liberty.resolve())
         command = [PROGRAM, "-exit", "-no_splash", "script.tcl"]
-        outcome = subprocess.run(command, cwd=name, capture_output=True, text=True, check=False)
+        outcome = subprocess.run(
+            command, cwd=name, capture_output=True, text=True, errors="replace", check=False
+        )
     said = outcome.stdout + outcome.stderr
     complaint = next((line for line in said.splitlines() if "Error" in line), None)
     if outcome.returncode or complaint is not None:
-        raise HdlError(f"OpenSTA does not accept module {netlist.module}: {complaint or outcome.returncode}")
+        raise HdlError(
+            f"OpenSTA does not accept module {netlist.module} with the cells of {liberty}: "
+            f"{complaint or outcome.returncode}"
+        )
     return said
 
 

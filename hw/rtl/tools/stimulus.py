@@ -10,18 +10,18 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from hw.benes import MINIMAL, route_permutation
-from hw.benes_router import MulticastRouter
-from hw.rtl.accumulator import AccumulatorParameters
-from hw.rtl.adder_network import AdderNetworkParameters
-from hw.rtl.benes import BenesParameters
-from hw.rtl.divider import DividerParameters
-from hw.rtl.intersector import SkipAheadParameters, TwoFingerParameters
-from hw.rtl.kit.parameters import Parameters
-from hw.rtl.prefix_sum import PrefixSumParameters
-from hw.rtl.sorted_head import SortedHeadParameters
-from hw.stream import DATA, EMPTY, STOP
-from sim.testing import Token
+from fiberscope.hw.fibers.arithmetic_rtl import AccumulatorParameters
+from fiberscope.hw.fibers.intersect_rtl import SkipAheadParameters, TwoFingerParameters
+from fiberscope.hw.fibers.sorted_head_rtl import SortedHeadParameters
+from fiberscope.hw.lanes.adder_network_rtl import AdderNetworkParameters
+from fiberscope.hw.lanes.divider_rtl import DividerParameters
+from fiberscope.hw.lanes.prefix_sum_rtl import PrefixSumParameters
+from fiberscope.hw.networks.benes import MINIMAL, route_permutation
+from fiberscope.hw.networks.benes_router import MulticastRouter
+from fiberscope.hw.networks.benes_rtl import BenesParameters
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.stream import DATA, EMPTY, STOP
+from fiberscope.sim.testing import Token
 
 __all__ = ["STIMULI", "stimulus"]
 

@@ -1,8 +1,8 @@
 """A module compiled by Verilator into a library of this process: the fastest way to run Verilog here.
 
 Verilator writes the module in C++; a wrapper of our own gives it one function a clock cycle, called through
-ctypes with the words of all ports in one array each way (``hw.rtl.kit.words``). No HDL simulator runs, and so
-no bench of cocotb.
+ctypes with the words of all ports in one array each way (``fiberscope.hw.rtl.kit.words``). No HDL simulator
+runs, and so no bench of cocotb.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from hw.rtl.kit.codec import WORD
-from hw.rtl.kit.interface import Interface, Wire, check_ports
-from hw.rtl.kit.waves import is_shown
-from hw.rtl.kit.words import Piece, Words, joined, pieces
-from hw.rtl.tools.simulator import compiled, include_folders
-from hw.rtl.tools.verilator import Verilator, root
-from sim.errors import SimulationError
+from fiberscope.hw.rtl.kit.codec import WORD
+from fiberscope.hw.rtl.kit.interface import Interface, Wire
+from fiberscope.hw.rtl.kit.waves import is_shown
+from fiberscope.hw.rtl.kit.words import Piece, Words, joined, pieces
+from fiberscope.hw.rtl.tools.ports import check_ports
+from fiberscope.hw.rtl.tools.simulator import compiled, include_folders
+from fiberscope.hw.rtl.tools.verilator import Verilator, root
+from fiberscope.sim.errors import SimulationError
 
 FLAGS = ("-std=c++20", "-fPIC", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
 SLOW = "__Slow"  # in the names of Verilator's files that run once, at the beginning
@@ -175,7 +176,7 @@ class VerilatedModule:
 
 
 class VerilatedBackend:
-    """One instance of a verilated module, reset when made; see ``hw.rtl.kit.backend.Backend``."""
+    """One instance of a verilated module, reset when made; see ``fiberscope.hw.rtl.kit.backend.Backend``."""
 
     def __init__(self, module: VerilatedModule) -> None:
         self.words = Words(module.interface)

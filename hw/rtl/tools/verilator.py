@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hw.rtl.kit.interface import Wire
-from hw.rtl.tools.simulator import (
+from fiberscope.hw.rtl.kit.interface import Wire
+from fiberscope.hw.rtl.tools.simulator import (
     DIRECTIONS,
     HdlError,
     Simulator,

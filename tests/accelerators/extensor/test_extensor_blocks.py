@@ -6,13 +6,13 @@ import pytest
 from extensor_bench import random_matrix
 from scanning import intersect_levels
 
-from accelerators.extensor.configuration import Format
-from accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
-from accelerators.extensor.output import PartialSlot
-from accelerators.extensor.pe import IntersectingCore
-from accelerators.extensor.tiles import matrix_tree
-from hw.level import Level
-from sim.testing import run_block
+from fiberscope.accelerators.extensor.configuration import Format
+from fiberscope.accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
+from fiberscope.accelerators.extensor.output import PartialSlot
+from fiberscope.accelerators.extensor.pe import IntersectingCore
+from fiberscope.accelerators.extensor.tiles import matrix_tree
+from fiberscope.hw.fibers.level import Level
+from fiberscope.sim.testing import run_block
 
 SIDE, SHAPE = 16, (2, 1, 2)
 FORMAT = Format(a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, output=128)

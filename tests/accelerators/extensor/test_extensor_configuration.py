@@ -10,9 +10,9 @@ from extensor_bench import TINY, configured, csr, random_matrix, tiny
 from scipy import sparse
 
 import fiberscope
-from accelerators.configuration import ConfigurationError, parameters
-from accelerators.extensor import ACCELERATOR, ExTensor
-from accelerators.extensor.tiles import Tiling, published
+from fiberscope.accelerators.configuration import ConfigurationError, parameters
+from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor
+from fiberscope.accelerators.extensor.tiles import Tiling, published
 
 
 @pytest.mark.parametrize(

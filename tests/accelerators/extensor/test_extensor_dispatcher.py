@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from extensor_bench import csr
 
-from accelerators.extensor.configuration import Format
-from accelerators.extensor.dispatcher import Dispatcher
-from accelerators.extensor.layout import HALVES
-from accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
-from accelerators.extensor.output import OutputRow
-from accelerators.extensor.tiles import matrix_tree
-from sim import Kernel
-from sim.testing import GIGAHERTZ, StreamSink, StreamSource
+from fiberscope.accelerators.extensor.configuration import Format
+from fiberscope.accelerators.extensor.dispatcher import Dispatcher
+from fiberscope.accelerators.extensor.layout import HALVES
+from fiberscope.accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
+from fiberscope.accelerators.extensor.output import OutputRow
+from fiberscope.accelerators.extensor.tiles import matrix_tree
+from fiberscope.sim import Kernel
+from fiberscope.sim.testing import GIGAHERTZ, StreamSink, StreamSource
 
 SIDE = 4
 FORMAT = Format(a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, output=128)

@@ -11,13 +11,13 @@ from extensor_checks import check_all
 from whole_machines import CYCLE_LIMIT
 
 import fiberscope
-from accelerators.extensor import ACCELERATOR, ExTensor
-from accelerators.extensor.dispatcher import Dispatcher
-from accelerators.extensor.loader import Loader
-from accelerators.extensor.output import OutputBuffer
+from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor
+from fiberscope.accelerators.extensor.dispatcher import Dispatcher
+from fiberscope.accelerators.extensor.loader import Loader
+from fiberscope.accelerators.extensor.output import OutputBuffer
 from fiberscope.errors import DeadlockedRunError, VerificationError
-from hw.dram.simple import SimpleMemory
-from sim import DeadlockError
+from fiberscope.hw.dram.simple import SimpleMemory
+from fiberscope.sim import DeadlockError
 
 
 class Losing:
@@ -54,7 +54,7 @@ def test_a_lost_token_is_a_deadlock_that_names_who_waits(part, base, port, messa
 
 
 def test_a_lost_request_leaves_a_report(monkeypatch):
-    monkeypatch.setattr("accelerators.memory.SimpleMemory", losing(SimpleMemory, "requests"))
+    monkeypatch.setattr("fiberscope.accelerators.memory.SimpleMemory", losing(SimpleMemory, "requests"))
     with pytest.raises(DeadlockedRunError, match="waits for a token at replies") as raised:
         fiberscope.simulate("extensor", *small_operands(), settings=TINY)
     report = raised.value.report

@@ -8,9 +8,9 @@ import pytest
 from extensor_bench import configured
 from whole_machines import cycles
 
-from accelerators.extensor import ExTensor
-from sim import mode
-from workloads import load
+from fiberscope.accelerators.extensor import ExTensor
+from fiberscope.sim import mode
+from fiberscope.workloads import load
 
 GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")
 

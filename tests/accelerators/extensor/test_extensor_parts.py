@@ -10,17 +10,17 @@ from extensor_model import Model
 from plain_core import PlainCore
 from whole_machines import cycles
 
-from accelerators.extensor import ExTensor
-from accelerators.extensor.configuration import Format
-from accelerators.extensor.layout import NOTHING
-from accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
-from accelerators.extensor.output import PartialSlot
-from accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
-from accelerators.extensor.tiles import matrix_tree
-from hw.fibers.memory_stream import MemoryStream
-from hw.memory import READ, REPLY, REQUEST, TENSOR_SHIFT, WRITE
-from sim import Component, Input, Output, SimulationError
-from sim.testing import check_laws, run_block
+from fiberscope.accelerators.extensor import ExTensor
+from fiberscope.accelerators.extensor.configuration import Format
+from fiberscope.accelerators.extensor.layout import NOTHING
+from fiberscope.accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
+from fiberscope.accelerators.extensor.output import PartialSlot
+from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
+from fiberscope.accelerators.extensor.tiles import matrix_tree
+from fiberscope.hw.fibers.memory_stream import MemoryStream
+from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST, TENSOR_SHIFT, WRITE
+from fiberscope.sim import Component, Input, Output, SimulationError
+from fiberscope.sim.testing import check_laws, run_block
 
 SIDE, SHAPE = 8, (4, 1, 4)
 FORMAT = Format(a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, output=128)
@@ -189,8 +189,8 @@ def test_a_stream_waits_until_it_has_told_what_is_done(kernel_of_stream):
 
 @pytest.fixture
 def kernel_of_stream():
-    from sim import Kernel
-    from sim.testing import StreamSink, StreamSource
+    from fiberscope.sim import Kernel
+    from fiberscope.sim.testing import StreamSink, StreamSource
 
     def run(operation, jobs, stalls=()):
         kernel = Kernel()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accelerators.extensor.product import StoredProduct
+from fiberscope.accelerators.extensor.product import StoredProduct
 
 SIDE, COLUMNS = 4, 2  # of a microtile, and microtiles of a tile
 ROWS, WIDTH = 3, 2  # rows of microtiles, and tiles beside one another

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from whole_machines import cycles
 
 import fiberscope
-from accelerators.machine import Traffic
+from fiberscope.accelerators.machine import Traffic
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from extensor_bench import small_operands, tiny
 from modes import other_mode
+from stores import watched
 
-from accelerators.extensor import ExTensor
-from hw.store import watched
-from sim import SimulationError, mode
+from fiberscope.accelerators.extensor import ExTensor
+from fiberscope.sim import SimulationError, mode
 
 SCRIPT = Path(__file__).parent / "support" / "extensor_stores.py"
 compiled_only = pytest.mark.skipif(not mode.compiled(), reason="the script runs in the other mode")

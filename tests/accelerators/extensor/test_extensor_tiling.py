@@ -6,11 +6,11 @@ import pytest
 from extensor_bench import TINY, configured, random_matrix
 
 import fiberscope
-from accelerators.configuration import ConfigurationError
-from accelerators.extensor import ACCELERATOR, ExTensor
-from fiberscope.teaal.api import model
-from fiberscope.tiling.machines import with_tiles
-from fiberscope.tiling.microtiles import microtiles
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor
+from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.models.tiles.microtiles import microtiles
+from fiberscope.models.trace.api import model
 
 FREE = TINY | {"tile.m": 0, "tile.k": 0, "tile.n": 0}
 TILINGS = ("conservative", "prescient", "d2t2", "d2t2-counted")

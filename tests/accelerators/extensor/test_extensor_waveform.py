@@ -8,8 +8,8 @@ import pytest
 from extensor_bench import small_operands, tiny
 from vcd_reader import read_vcd
 
-from accelerators.extensor import ExTensor
-from sim.trace import write_vcd
+from fiberscope.accelerators.extensor import ExTensor
+from fiberscope.sim.trace import write_vcd
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from gamma_bench import configurations, configured, operands, run_gamma
 from hypothesis import HealthCheck, given, settings
 from whole_machines import cycles
 
-from sim import mode
-from workloads import load
+from fiberscope.sim import mode
+from fiberscope.workloads import load
 
 NOISE = 0.03  # a different order of events moves cycles by this much either way
 GRAPH = "chung-lu:rows=700,cols=700,nonzeros=9000,seed=3"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accelerators.gamma.layout import B_BASE, PARTIAL_BASE
-from hw.memory import CONSUME, FETCH, READ, WRITE
+from fiberscope.accelerators.gamma.layout import B_BASE, PARTIAL_BASE
+from fiberscope.hw.memory.protocol import CONSUME, FETCH, READ, WRITE
 
 LINE = 64
 ROOT = Path(__file__).parents[3]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from gamma_bench import configured
 
-from accelerators.configuration import ConfigurationError, parameters
-from accelerators.gamma import ACCELERATOR
+from fiberscope.accelerators.configuration import ConfigurationError, parameters
+from fiberscope.accelerators.gamma import ACCELERATOR
 
 
 @pytest.mark.parametrize(

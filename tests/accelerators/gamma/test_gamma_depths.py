@@ -5,17 +5,17 @@ import pytest
 from gamma_bench import csr, stored
 from gamma_stubs import run_part
 
-from accelerators.gamma.layout import B_BASE, PARTIAL_BASE, Sizes
-from accelerators.gamma.prefetcher import Prefetcher
-from accelerators.gamma.tasks import TaskTable
-from accelerators.gamma.writer import FiberWriter
-from hw.fibers.pages import PageAllocator
-from hw.fibers.partials import PartialStore
-from hw.fibers.product import ProductRows
-from hw.fibers.reader import FiberReader
-from hw.fibers.tasks import END_OF_WORK
-from hw.memory import CONSUME, READ, WRITE, WRITE_UNREAD
-from hw.stream import DATA, STOP
+from fiberscope.accelerators.gamma.layout import B_BASE, PARTIAL_BASE, Sizes
+from fiberscope.accelerators.gamma.prefetcher import Prefetcher
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.accelerators.gamma.writer import FiberWriter
+from fiberscope.hw.fibers.pages import PageAllocator
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.product import ProductRows
+from fiberscope.hw.fibers.reader import FiberReader
+from fiberscope.hw.fibers.tasks import END_OF_WORK
+from fiberscope.hw.memory.protocol import CONSUME, READ, WRITE, WRITE_UNREAD
+from fiberscope.hw.stream import DATA, STOP
 
 SIZES = Sizes(64, 12, 4)
 WITHHELD = (READ, CONSUME, WRITE, WRITE_UNREAD)

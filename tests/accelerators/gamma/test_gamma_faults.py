@@ -12,14 +12,14 @@ from gamma_checks import check_operations, check_partial_fibers, check_product, 
 from whole_machines import CYCLE_LIMIT
 
 import fiberscope
-from accelerators.gamma import ACCELERATOR, Gamma
-from accelerators.gamma.scheduler import Scheduler
-from accelerators.gamma.writer import FiberWriter
+from fiberscope.accelerators.gamma import ACCELERATOR, Gamma
+from fiberscope.accelerators.gamma.scheduler import Scheduler
+from fiberscope.accelerators.gamma.writer import FiberWriter
 from fiberscope.errors import DeadlockedRunError, VerificationError
-from hw.arithmetic import Multiplier
-from hw.cache import FiberCacheBank
-from hw.fibers.reader import FiberReader
-from sim import DeadlockError
+from fiberscope.hw.fibers.arithmetic import Multiplier
+from fiberscope.hw.fibers.reader import FiberReader
+from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.sim import DeadlockError
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def plant(monkeypatch):
     """Puts a faulty part in the place of one that is not among the machine's ``parts``."""
 
     def put(name, part):
-        monkeypatch.setattr(f"accelerators.gamma.machine.{name}", part)
+        monkeypatch.setattr(f"fiberscope.accelerators.gamma.machine.{name}", part)
 
     return put
 
@@ -149,6 +149,7 @@ def test_a_wrong_scale_is_found():
     assert raised.value.report.verification.passed is False
 
 
+@pytest.mark.astray
 def test_a_line_that_is_read_twice_is_found(plant):
     class Greedy(Scheduler):
         """Reads A's first line once more."""

@@ -7,10 +7,10 @@ import os
 import pytest
 from gamma_bench import configured
 
-from accelerators.gamma import Gamma
-from sim import mode
-from workloads import load, lookup
-from workloads.surrogate import surrogate
+from fiberscope.accelerators.gamma import Gamma
+from fiberscope.sim import mode
+from fiberscope.workloads import load, lookup
+from fiberscope.workloads.surrogate import surrogate
 
 GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")
 pytestmark = pytest.mark.skipif(not mode.compiled(), reason="whole matrices take minutes uncompiled")

@@ -9,9 +9,9 @@ from gamma_checks import check_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accelerators.gamma.layout import NO_PARENT, Sizes
-from accelerators.gamma.occupancy import PartialOccupancy
-from accelerators.gamma.tasks import TaskTable
+from fiberscope.accelerators.gamma.layout import NO_PARENT, Sizes
+from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
+from fiberscope.accelerators.gamma.tasks import TaskTable
 
 SIZES = Sizes(line_bytes=64, element_bytes=12, pointer_bytes=4)
 LENGTH = 10  # elements of every row of B: 120 bytes, 2 lines

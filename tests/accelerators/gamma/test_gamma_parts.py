@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from scipy import sparse
 from whole_machines import cycles
 
-from accelerators.gamma.machine import Gamma
-from hw.arithmetic import Accumulator, Multiplier
-from hw.cache import FiberCacheBank
-from hw.merge import HighRadixMerger
-from hw.network import Crossbar
-from sim import Input, SimulationError
+from fiberscope.accelerators.gamma.machine import Gamma
+from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.hw.networks.crossbar import Crossbar
+from fiberscope.sim import Input, SimulationError
 
 
 class PlainMerger(HighRadixMerger):

@@ -7,14 +7,14 @@ import pytest
 from gamma_bench import csr, stored
 from gamma_stubs import run_part
 
-from accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, PARTIAL_BASE, Sizes
-from accelerators.gamma.prefetcher import Prefetcher
-from accelerators.gamma.tasks import TaskTable
-from hw.fibers.partials import PartialStore
-from hw.fibers.reader import FiberReader
-from hw.fibers.tasks import END_OF_WORK
-from hw.memory import CONSUME, FETCH, PORT_SHIFT, READ
-from hw.stream import DATA, STOP
+from fiberscope.accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, PARTIAL_BASE, Sizes
+from fiberscope.accelerators.gamma.prefetcher import Prefetcher
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.reader import FiberReader
+from fiberscope.hw.fibers.tasks import END_OF_WORK
+from fiberscope.hw.memory.protocol import CONSUME, FETCH, PORT_SHIFT, READ
+from fiberscope.hw.stream import DATA, STOP
 
 SIZES = Sizes(64, 12, 4)
 SEEDS = pytest.mark.parametrize("seed", [None, 1, 2, 3])

@@ -10,10 +10,10 @@ from gamma_bench import configured, csr, stored
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accelerators.gamma import Gamma
-from accelerators.gamma.reorder import affinity_order, window_rows
-from sim import mode
-from workloads import load
+from fiberscope.accelerators.gamma import Gamma
+from fiberscope.accelerators.gamma.reorder import affinity_order, window_rows
+from fiberscope.sim import mode
+from fiberscope.workloads import load
 
 MATRICES = st.lists(st.sets(st.integers(0, 9), max_size=6), min_size=1, max_size=24)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from gamma_bench import csr, tiny
 from modes import other_mode
+from stores import watched
 
-from accelerators.gamma import Gamma
-from hw.store import watched
-from sim import SimulationError, mode
+from fiberscope.accelerators.gamma import Gamma
+from fiberscope.sim import SimulationError, mode
 
 SCRIPT = Path(__file__).parent / "support" / "gamma_stores.py"
 compiled_only = pytest.mark.skipif(not mode.compiled(), reason="the script runs in the other mode")

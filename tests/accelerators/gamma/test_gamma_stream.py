@@ -10,9 +10,9 @@ from gamma_bench import csr, stored
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accelerators.gamma.layout import A_BASE, A_POINTERS_BASE, NO_PARENT, Sizes
-from accelerators.gamma.stream import stream_of, unfinished_rows
-from accelerators.gamma.tasks import TaskTable
+from fiberscope.accelerators.gamma.layout import A_BASE, A_POINTERS_BASE, NO_PARENT, Sizes
+from fiberscope.accelerators.gamma.stream import stream_of, unfinished_rows
+from fiberscope.accelerators.gamma.tasks import TaskTable
 
 SIZES = st.builds(Sizes, st.sampled_from([16, 32, 64]), st.sampled_from([8, 12, 16]), st.sampled_from([4, 8]))
 LENGTHS = st.lists(st.one_of(st.just(0), st.integers(0, 4), st.integers(0, 20)), max_size=40)

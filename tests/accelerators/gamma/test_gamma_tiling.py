@@ -13,11 +13,11 @@ from gamma_checks import check_all, check_bounds, check_product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accelerators.gamma.layout import NO_PARENT
-from accelerators.gamma.preprocessing import preprocess
-from accelerators.gamma.tasks import TaskTable
-from accelerators.gamma.tiling import subrows
-from sim.testing import check_accounting
+from fiberscope.accelerators.gamma.layout import NO_PARENT
+from fiberscope.accelerators.gamma.preprocessing import preprocess
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.accelerators.gamma.tiling import subrows
+from fiberscope.sim.testing import check_accounting
 
 ELEMENT = 12
 TILES = st.integers(1, 400)  # bytes

@@ -6,8 +6,8 @@ import pytest
 from gamma_bench import small_operands, tiny
 from vcd_reader import read_vcd
 
-from accelerators.gamma import Gamma
-from sim.trace import write_vcd
+from fiberscope.accelerators.gamma import Gamma
+from fiberscope.sim.trace import write_vcd
 
 
 @pytest.fixture(scope="module")

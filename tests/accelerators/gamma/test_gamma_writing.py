@@ -9,19 +9,26 @@ import pytest
 from gamma_bench import csr, stored
 from gamma_stubs import MemoryStub, run_part
 
-from accelerators.gamma.layout import COMPLETION, NO_PARENT, PARTIAL_BASE, Z_BASE, Z_POINTERS_BASE, Sizes
-from accelerators.gamma.occupancy import PartialOccupancy
-from accelerators.gamma.scheduler import Scheduler
-from accelerators.gamma.tasks import TaskTable
-from accelerators.gamma.writer import FiberWriter
-from hw.fibers.pages import PageAllocator
-from hw.fibers.partials import PartialStore
-from hw.fibers.product import ProductRows
-from hw.fibers.tasks import END_OF_WORK, TASK
-from hw.memory import PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
-from hw.stream import DATA, STOP
-from sim import Component, Input, Kernel, Output
-from sim.testing import random_stalls
+from fiberscope.accelerators.gamma.layout import (
+    COMPLETION,
+    NO_PARENT,
+    PARTIAL_BASE,
+    Z_BASE,
+    Z_POINTERS_BASE,
+    Sizes,
+)
+from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
+from fiberscope.accelerators.gamma.scheduler import Scheduler
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.accelerators.gamma.writer import FiberWriter
+from fiberscope.hw.fibers.pages import PageAllocator
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.product import ProductRows
+from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim import Component, Input, Kernel, Output
+from fiberscope.sim.testing import random_stalls
 
 SIZES = Sizes(64, 12, 4)
 SEEDS = pytest.mark.parametrize("seed", [None, 1, 2, 3])

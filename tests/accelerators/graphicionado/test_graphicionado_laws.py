@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -17,14 +17,16 @@ from graphicionado_bench import (
     small_graph,
     useful_bytes,
 )
+from graphicionado_model import PlainGraphicionado
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from whole_machines import cycles, run_to_end
 
-from accelerators.configuration import ConfigurationError
-from accelerators.graphicionado import Graphicionado
-from sim import mode
-from workloads import load
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.accelerators.graphicionado import Graphicionado
+from fiberscope.sim import mode
+from fiberscope.workloads import load
 
 EXAMPLES = 60 if mode.compiled() else 4
 
@@ -87,6 +89,7 @@ makes = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.astray  # readers look for edges at the start of a stream's empty array, too
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(
     makes,
@@ -103,6 +106,81 @@ def test_every_make_does_what_the_plain_loop_does(make, algorithm, weights, vert
     machine = machine_of(problem, make)
     outcome = check(machine, problem)
     check_bounds(machine, outcome)
+
+
+small_makes = st.fixed_dictionaries(
+    {
+        "design": st.sampled_from(DESIGNS),
+        "streams": st.sampled_from([1, 2, 4]),
+        "queue.depth": st.integers(2, 5),
+        "prefetch.lines": st.integers(1, 4),
+        "prefetch.line": st.sampled_from([32, 64]),
+        "edge.readers_per_stream": st.integers(1, 4),
+        "edge.start": st.sampled_from(["auto", "edram", "memory", "frontier"]),
+        "edge.source": st.sampled_from(["auto", "kept", "dropped"]),
+        "property.bytes": st.sampled_from([4, 8]),
+        "id.bytes": st.sampled_from([4, 5]),
+        "edram.read_latency": st.integers(1, 4),
+        "edram.write_latency": st.integers(1, 3),
+        "compute.min_latency": st.integers(1, 3),
+        "compute.fp_add_latency": st.integers(1, 5),
+        "atomic.mode": st.sampled_from(["auto", "stall", "forward"]),
+        "apply.auto": st.booleans(),
+        "apply.write_all": st.sampled_from(["auto", "true", "false"]),
+        "block.vertices": st.sampled_from([64, 128]),
+        "scan.bits": st.sampled_from([32, 64]),
+        "slice.count": st.sampled_from([0, 1, 2, 3]),
+        "table.coarsen": st.sampled_from([0, 1, 4]),
+        "network.memory_latency": st.integers(1, 3),
+        "network.queue": st.integers(2, 4),
+        "memory.model": st.sampled_from(["simple", "dram"]),
+        "memory.channels": st.sampled_from([1, 2]),
+        "memory.bandwidth": st.sampled_from(["2 GB/s", "17 GB/s"]),
+        "memory.simple_latency": st.sampled_from(["20 ns", "50 ns"]),
+    }
+)
+
+
+@pytest.mark.astray  # readers look for edges at the start of a stream's empty array, too
+@pytest.mark.xfail(reason="DEVIATIONS.md: on some draws the plain modules take other cycles", strict=False)
+@settings(max_examples=EXAMPLES // 2, deadline=None)
+@given(
+    small_makes,
+    st.sampled_from(ALGORITHMS),
+    st.sampled_from(["rule", "unit"]),
+    st.integers(1, 200),
+    st.integers(0, 400),
+    st.integers(0, 10**6),
+)
+def test_cycles_counters_and_moved_bytes_are_those_of_the_plain_modules(
+    make, algorithm, weights, vertices, edges, seed
+):
+    if make["table.coarsen"] > 1:
+        make |= {"edge.source": "kept", "edge.start": "edram"}  # it is refused elsewhere
+    graph = small_graph(vertices, edges, seed)
+    problem = problem_of(graph, algorithm=algorithm, weights=weights, iterations=2)
+    machine = run_to_end(machine_of(problem, make))
+    plain = run_to_end(PlainGraphicionado(machine.parameters, *problem.given()))
+    counters, expected = (one.kernel.statistics() for one in (machine, plain))
+    assert {name: part.counters for name, part in counters.items()} == {
+        name: part.counters for name, part in expected.items()
+    }
+    assert cycles(machine) == cycles(plain)
+    assert [astuple(record) for record in machine.iterations()] == plain.control.records
+    assert machine.memory() == plain.memory()
+    moved, plainly = machine.traffic(), plain.traffic()
+    for name, part in plainly.items():
+        assert (moved[name].read_bytes, moved[name].write_bytes) == (part.read_bytes, part.write_bytes)
+
+
+@pytest.mark.astray  # readers look for edges at the start of a stream's empty array, too
+@pytest.mark.parametrize(("reached", "applied"), [(4, 4), (5, 64)])
+def test_all_of_a_slice_are_applied_where_a_line_each_is_more_than_all_of_its_lines(reached, applied):
+    """128 vertices in two slices, each of 64 in 4 lines of 16: up to 4 are applied one by one."""
+    star = sparse.csr_array((np.ones(reached), ([0] * reached, range(1, reached + 1))), shape=(128, 128))
+    make = TINY | {"design": "sparse_access", "apply.auto": True, "slice.count": 2, "block.vertices": 64}
+    machine = run_to_end(machine_of(problem_of(star, algorithm="bfs", root=0), make))
+    assert machine.operations()["applied"] == applied
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -208,6 +286,10 @@ def test_a_graph_that_does_not_fit_is_cut():
         ({"prefetch.line": 48}, "prefetch.line is 48 bytes; it should be a power of two"),
         ({"streams": 33}, "streams is 33"),
         ({"scan.bits": 40}, "scan.bits is 40; 32 or 64 would do"),
+        (
+            {"id.bytes": 16, "prefetch.line": 32},
+            "id.bytes is 16; an active vertex and an edge should fit a line of 32",
+        ),
         (
             {"table.coarsen": 2, "design": "csr_like", "edge.start": "edram"},
             "table.coarsen is 2; it should be 0",

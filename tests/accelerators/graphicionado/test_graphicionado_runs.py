@@ -9,16 +9,16 @@ from graphicionado_bench import TINY, problem_of, reference, small_graph
 from scipy import sparse
 
 import fiberscope
-from accelerators.graphicionado import ACCELERATOR
 from fiberscope import cli
+from fiberscope.accelerators.graphicionado import ACCELERATOR
 from fiberscope.report import pictures
 from fiberscope.report.document import Report
 from fiberscope.study.speedups import designs, speedups
-from workloads import WorkloadError
+from fiberscope.workloads import WorkloadError
 
 GRAPH = "uniform:rows=120,cols=120,nonzeros=700,seed=3"
 WIDEST = """
-from workloads import VertexProgram, from_root
+from fiberscope.workloads import VertexProgram, from_root
 
 PROGRAM = VertexProgram(
     name="widest path",

@@ -10,8 +10,8 @@ from machine_case import random_operands
 from whole_machines import run_to_end
 
 import fiberscope
-from accelerators.configuration import ConfigurationError
-from sim import mode
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.sim import mode
 
 LINE, ELEMENT = 64, 12
 ROOT = MACHINE.parents[2]

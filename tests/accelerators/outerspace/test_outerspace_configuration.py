@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from outerspace_bench import configured, random_matrix, tiny
 
-from accelerators.configuration import ConfigurationError
-from accelerators.outerspace import OuterSpace
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.accelerators.outerspace import OuterSpace
 
 
 @pytest.mark.parametrize(

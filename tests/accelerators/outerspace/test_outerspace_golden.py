@@ -8,10 +8,10 @@ import pytest
 from outerspace_bench import configured
 from whole_machines import cycles
 
-from accelerators.outerspace import ACCELERATOR, OuterSpace
+from fiberscope.accelerators.outerspace import ACCELERATOR, OuterSpace
+from fiberscope.sim import mode
 from fiberscope.study.compare import published
-from sim import mode
-from workloads import load
+from fiberscope.workloads import load
 
 GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")
 NAMES = ("multiply", "add", "swap", "pairs", "nodes", "node_blocks", "rows_merged")

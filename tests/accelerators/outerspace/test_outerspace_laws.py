@@ -8,9 +8,10 @@ from outerspace_bench import configured, random_matrix, run_outerspace, small_op
 from outerspace_model import counts
 from whole_machines import cycles
 
-from accelerators.outerspace import OuterSpace
-from accelerators.outerspace.groups import Groups, multiply_slots
-from hw.memory import READ, READ_BURST, TENSOR_SHIFT
+from fiberscope.accelerators.memory import hearing
+from fiberscope.accelerators.outerspace import OuterSpace
+from fiberscope.accelerators.outerspace.groups import Groups, multiply_slots
+from fiberscope.hw.memory.protocol import READ, READ_BURST, TENSOR_SHIFT
 
 T = 2
 ASSIGNED = ("tile", "chip", "flat")
@@ -21,13 +22,12 @@ def test_no_access_of_the_merge_comes_before_the_barrier():
     machine = OuterSpace(configured(), a, a)
     reads, writes = [], []
 
-    def note(now, operation, address):
+    def note(now, operation, address, _tag):
         if address >> TENSOR_SHIFT == T:
             (reads if operation in (READ, READ_BURST) else writes).append(now * 3)  # at 500 MHz of 1.5 GHz
 
-    for channel in machine.channels:
-        channel.on_request = note
-    assert machine.kernel.run().complete
+    with hearing(machine.channels, note):
+        assert machine.kernel.run().complete
     control = machine.control.counters()
     assert max(writes) < control["reconfigured_at"] <= min(reads)
     assert control["reconfigured_at"] - control["multiplied_at"] == 256

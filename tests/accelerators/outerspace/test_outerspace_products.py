@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from outerspace_bench import (
@@ -15,8 +16,9 @@ from outerspace_bench import (
     small_operands,
     tiny,
 )
-from outerspace_checks import check_all
-from outerspace_model import counts, swaps
+from outerspace_checks import burst_of, check_all, counters_of
+from outerspace_model import counts, moved_of_t, swaps
+from scipy import sparse
 
 import fiberscope
 
@@ -82,6 +84,59 @@ def test_the_report_tells_what_is_useful():
     assert "waiting for input" in report.bottleneck
     assert "that a merger has to wait for takes it" in report.bottleneck
     assert report.traffic["T"].useful_bytes < report.traffic["T"].read_bytes + report.traffic["T"].write_bytes
+
+
+EACH_BY_ITSELF = {
+    "t__node_align": 64,
+    "l0__block": 64,
+    "merge__element_access": "element",
+    "merge__max_lists": 100,
+}
+
+
+@settings(max_examples=EXAMPLES // 2, deadline=None)
+@given(operands(), configurations(**EACH_BY_ITSELF))
+def test_bytes_of_t_are_those_of_its_nodes(pair, parameters):
+    machine = run_outerspace(parameters, *pair)
+    spilled = machine.operations()["spilled_nodes"]
+    moved = machine.traffic()["T"]
+    expected = moved_of_t(*pair, parameters.t.header, 64, burst_of(machine), spilled)
+    assert (moved.read_bytes, moved.write_bytes) == expected
+
+
+@pytest.mark.parametrize(
+    ("alpha", "spilled"), [(1.0, 0), (0.875, 1), (0.84, 2), (0.5, 4), (0.125, 7), (0.09, 8)]
+)
+def test_an_area_of_exactly_so_many_nodes_holds_them(alpha, spilled):
+    """A row of eight lists of two products: nodes of 8 + 2 x 12 = 32 bytes, and room for alpha x 8."""
+    a, b = sparse.csr_array(np.ones((1, 8))), sparse.csr_array(np.ones((8, 2)))
+    machine = run_outerspace(tiny(alloc__alpha=alpha), a, b)
+    check_all(machine, a, b)
+    assert machine.operations()["spilled_nodes"] == spilled
+    assert counters_of(machine, "linker", "spilled_bytes") == [32 * spilled]
+
+
+@pytest.mark.parametrize(
+    ("lists", "held", "blocks"), [(3, 1, 2 + 2), (3, 2, 1 + 1), (3, 3, 0), (12, 2, 6 * 1 + 4 * 2 + 10)]
+)
+def test_a_long_rows_heads_are_walked_on_their_way_to_memory_and_back(lists, held, blocks):
+    """A row of lists of one product, each behind those before.
+
+    A head at place p goes past those of (p - held) x 12 bytes and into the block behind; each that leaves
+    while as many are left as the scratchpad holds has one block come back.
+    """
+    a, b = sparse.csr_array(np.ones((1, lists))), sparse.csr_array(np.eye(lists))
+    machine = run_outerspace(tiny(merge__max_lists=held), a, b)
+    check_all(machine, a, b)
+    assert sum(counters_of(machine, "merger", "spill_blocks")) == blocks
+
+
+@pytest.mark.parametrize("access", ["element", "block"])
+def test_a_header_may_take_more_loads_than_may_be_outstanding(access):
+    a, b = small_operands()
+    narrow = {"l0__block": 16, "memory__interleave": 16, "t__header": 64}
+    machine = run_outerspace(tiny(pe__outstanding=2, merge__element_access=access, **narrow), a, b)
+    check_all(machine, a, b)
 
 
 def test_replies_are_taken_whatever_waits_to_be_sent():

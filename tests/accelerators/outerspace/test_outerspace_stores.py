@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from modes import other_mode
 
-from sim import mode
+from fiberscope.sim import mode
 
 SCRIPT = Path(__file__).parent / "support" / "outerspace_stores.py"
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sigma_bench import EXAMPLES, IDEAL, TINY, built, makes, operands, ran
+from sigma_model import PlainSigma
 from whole_machines import cycles, run_to_end
 
 import fiberscope
-from accelerators.configuration import ConfigurationError
-from accelerators.sigma import ACCELERATOR
-from accelerators.sigma.plan import Plan
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.accelerators.sigma import ACCELERATOR
+from fiberscope.accelerators.sigma.plan import Plan
+from fiberscope.sim import mode
 from fiberscope.study.compare import published
-from sim import mode
-from workloads import draw
+from fiberscope.workloads import draw
 
 PUBLISHED = published(ACCELERATOR)
 COMPARED = {"output.words_per_cycle": 0, "memory.model": "none"}
@@ -87,73 +88,45 @@ def test_passes_of_one_cycle_follow_each_other():
     assert cycles(machine) == 2 + 3 + 1 + 1 + 1 + 2 + 2
 
 
-def folded(a, b, make):
-    """A plain model: for each chunk the slice's width, nonzeros by line, whether it is flushed before."""
-    count, multipliers, width = make["dpe.count"], make["dpe.multipliers"], make["slice.k"]
-    a, b = a.toarray(), b.toarray()
-    position = newest = 0
-    for first in range(0, a.shape[1], width):
-        kept = [
-            (m, k)
-            for m in range(a.shape[0])
-            for k in range(first, min(first + width, a.shape[1]))
-            if a[m, k] and np.any(b[k])
-        ]
-        while kept:
-            taken = kept[: count * multipliers - position % multipliers]
-            kept = kept[len(taken) :]
-            lines = defaultdict(list)
-            for place, entry in enumerate(taken, position):
-                lines[place // multipliers].append(entry)
-            position += len(taken)
-            fold = max(lines) // count
-            yield min(first + width, a.shape[1]) - first, lines, fold > newest
-            newest = fold
+def sram_bytes(a, b, make, staying):
+    """Two folds, two slices that are streamed, and the sums of so many columns."""
+    rows, columns = (a.shape[0], b.shape[1]) if make["stationary"] == "A" else (b.shape[1], a.shape[0])
+    fold, width = make["dpe.count"] * make["dpe.multipliers"], min(make["slice.k"], a.shape[1])
+    operands = 2 * (width * columns + fold) * make["value.bytes"]
+    return operands + staying * rows * make["value.sum_bytes"]
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(operands(), makes())
-def test_counts_and_cycles_are_those_of_the_plain_model(given_operands, make):
+@given(operands(), makes(), st.sampled_from([0, 1, 4, 20]))
+def test_cycles_counts_and_moved_bytes_are_those_of_the_plain_model(given_operands, make, staying):
+    """Of an SRAM with room for the sums of any number of columns."""
     a, b = (one.copy() for one in given_operands)
     for one in (a, b):
         one.data[one.data == 0] = 1.0
-    make |= IDEAL | {
-        "stationary": "A",
-        "pack.slices": "many",
-        "pack.filter": "regor",
-        "pack.zeros": "drop",
-        "load.double_buffer": False,
-        "controller.first_fold": "hidden",
-        "sram.bandwidth": 10**15,
+    make["sram.data"] = sram_bytes(a, b, make, staying)
+    machine = ran((a, b), make)
+    plain = run_to_end(PlainSigma(machine.parameters, a.toarray(), b.toarray()))
+    assert machine.operations() == plain.operations()
+    counters = machine.kernel.statistics()
+    assert counters["sigma.controller"].counters == {"passes": len(plain.steps), "bits": plain.core.bits}
+    distributor = counters["sigma.distributor"].counters
+    assert distributor == {
+        "lines_loaded": sum(step.lines for step in plain.steps),
+        "columns_sent": sum(step.columns for step in plain.steps),
+        "flushes": sum(step.flush for step in plain.steps),
     }
-    make["input.words_per_cycle"] = words = make["input.words_per_cycle"] or 1
-    machine, columns = ran((a, b), make), b.shape[1]
-    seen, loaded, multiplied, added, neurons, sums = set(), set(), 0, 0, 0, 0
-    length = interval = sending = 0
-    for width, lines, flush in folded(a, b, make):
-        rows = [len({m for m, _k in entries}) for entries in lines.values()]
-        occupied = sum(map(len, lines.values()))
-        multiplied += columns * occupied
-        added += columns * (occupied - sum(rows))
-        distinct = len({m for entries in lines.values() for m, _k in entries})
-        neurons, sums = neurons + columns * sum(rows), sums + columns * distinct
-        sending = -(-width // words)
-        interval = sending
-        length += flush * make["reduce.flush"] + columns * interval
-        length += len(set(lines) - loaded) * -(-make["dpe.multipliers"] // make["load.words_per_cycle"])
-        loaded |= set(lines)
-        seen |= {m for entries in lines.values() for m, _k in entries}
-    useful = int(np.sum((a.toarray() != 0).astype(int) @ (b.toarray() != 0).astype(int)))
-    assert machine.operations() == {
-        "multiply": multiplied,
-        "useful_multiply": useful,
-        "add": added,
-        "add_outside": neurons - sums,
-        "accumulate": sums - columns * len(seen),
-    }
-    levels = make["dpe.multipliers"].bit_length() + make["reduce.levels_outside_dpe"]
-    fill = 1 + 1 + make["benes.stages"] + 1 + levels  # the pass, network, multipliers, adders
-    assert cycles(machine) == (length + fill if loaded else 0)
+    assert cycles(machine) == cycles(plain)
+    if machine.parameters.memory.model != "none":
+        assert machine.traffic() == plain.traffic()
+        assert machine.memory() == plain.memory()
+
+
+@pytest.mark.parametrize("columns", [1, 3, 15, 256])
+@pytest.mark.parametrize("more", [{}, {"input.words_per_cycle": 0}, {"pack.slices": "one"}])
+def test_each_bit_of_both_bitmaps_is_scanned_once(columns, more):
+    """Eight slices, 7 of 4 coordinates of K and one of 2; 20 rows and 15 columns, in blocks of any size."""
+    machine = ran(draw("gemm:m=20,n=15,k=30,a=0.4,b=0.6"), TINY | {"stream.columns": columns, **more})
+    assert machine.kernel.statistics()["sigma.controller"].counters["bits"] == (7 * 4 + 2) * (20 + 15)
 
 
 @settings(max_examples=EXAMPLES // 2, deadline=None)
@@ -258,6 +231,12 @@ def chunk_rows(machine):
 def test_what_cannot_be_built_is_refused(settings_given, message):
     with pytest.raises(ConfigurationError, match=message):
         fiberscope.simulate("sigma", "gemm:m=10,n=10,k=64,a=0.5,b=0.5", settings=settings_given)
+
+
+@pytest.mark.parametrize("b", [np.zeros((2, 3)), np.diag([0.0, 2.0]), np.diag([1.0, 1e-150])])
+def test_values_that_only_doubles_hold_are_computed_in_doubles(b):
+    a = np.array([[1e150, 0.0], [2.0**24 + 1, 1.0], [0.0, 3e150]])
+    assert fiberscope.simulate("sigma", a, b).verification.passed
 
 
 def test_a_gemm_whose_shapes_do_not_fit_is_refused():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sigma_bench import EXAMPLES, TINY, makes, operands, ran
 from whole_machines import outcome
 
-from workloads import draw
+from fiberscope.workloads import draw
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-import accelerators
-from accelerators.configuration import load
-from accelerators.machine import EVENT, Accelerator, Machine
-from workloads import from_scipy
+from fiberscope import accelerators
+from fiberscope.accelerators.configuration import load
+from fiberscope.accelerators.machine import EVENT, Accelerator, Machine
+from fiberscope.workloads import from_scipy
 
 MACHINES = Path(__file__).parent.parent
 Operands = tuple[sparse.csr_array, ...]
@@ -29,10 +29,6 @@ class MachineCase:
         variants: settings by the name of the make; the first is short of everything and simple in its memory.
         operands: small ones that put every part to work.
         planted: a part to be replaced by one that depends on the tick order, and a make that has several.
-        golden: of some makes, cycles of ``operands()``. A change of the timing, wanted or not, turns these
-            red. If it is wanted, put the cycles found here, and say in the commit why they changed.
-        operations: what the first make does with ``operands()``.
-        traffic: the bytes that it reads and writes, by tensor.
         problem: parameters of its problem, where that takes any.
     """
 
@@ -40,10 +36,13 @@ class MachineCase:
     variants: Mapping[str, Mapping[str, Any]]
     operands: Callable[[], Operands]
     planted: tuple[str, str]
-    golden: Mapping[str, int]
-    operations: Mapping[str, int]
-    traffic: Mapping[str, tuple[int, int]]
     problem: Mapping[str, Any] | None = None
+
+    @property
+    def golden(self) -> Path:
+        """Where it stands what each make does with ``operands()``, in how many cycles."""
+        stem = Path(self.accelerator).parent.name or self.accelerator
+        return MACHINES / stem / "support" / f"{stem}_golden.yaml"
 
     @property
     def kind(self) -> Accelerator[Any]:

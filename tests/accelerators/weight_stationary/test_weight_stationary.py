@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machine_case import random_operands
 from scipy import sparse
+from weight_stationary_model import PlainArray
 from whole_machines import cycles, run_to_end
 
 import fiberscope
-from accelerators.configuration import ConfigurationError, load
-from accelerators.weight_stationary import ACCELERATOR, WeightStationary, WeightStationaryConfiguration
-from accelerators.weight_stationary.beats import beats, capacity, count_beats
-from accelerators.weight_stationary.machine import bus_beats
-from accelerators.weight_stationary.passes import passes
-from workloads import Spgemm, from_scipy
+from fiberscope.accelerators.configuration import ConfigurationError, load
+from fiberscope.accelerators.weight_stationary import (
+    ACCELERATOR,
+    WeightStationary,
+    WeightStationaryConfiguration,
+)
+from fiberscope.accelerators.weight_stationary.beats import beats, capacity, count_beats
+from fiberscope.accelerators.weight_stationary.machine import bus_beats
+from fiberscope.accelerators.weight_stationary.passes import passes
+from fiberscope.workloads import Spgemm, from_scipy
 
 A_FORMATS, B_FORMATS = ("dense", "csr", "coo", "csc"), ("dense", "csc")
 
@@ -38,7 +45,7 @@ def configured(**options: object) -> WeightStationaryConfiguration:
 def ran(a: sparse.csr_array, b: sparse.csr_array, **options: object) -> WeightStationary:
     """A machine, after its run, its product as scipy's."""
     machine = run_to_end(WeightStationary(configured(**options), a, b))
-    Spgemm([from_scipy(a), from_scipy(b)], {}).check(machine.result())
+    assert Spgemm([from_scipy(a), from_scipy(b)], {}).check(machine.result()).passed
     return machine
 
 
@@ -67,7 +74,9 @@ makes = st.fixed_dictionaries(
         "pe.lanes": st.integers(1, 8),
         "pe.buffer": st.integers(2, 24),
         "pe.comparators": st.integers(1, 8),
+        "pe.dense_match": st.integers(1, 3),
         "pe.queue": st.integers(2, 4),
+        "pe.latency": st.integers(1, 5),
         "match": st.sampled_from(["search", "bus"]),
         "bus.words": st.integers(3, 16),
         "bus.load": st.sampled_from(["hidden", "counted"]),
@@ -76,7 +85,22 @@ makes = st.fixed_dictionaries(
 
 
 @given(products(), makes)
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
+def test_cycles_and_counters_are_those_of_the_plain_model(operands, make):
+    for one in operands:
+        one.data[one.data == 0] = 1.0
+    machine = ran(*operands, **make)
+    plain = PlainArray(machine.parameters, *(one.toarray() for one in operands))
+    found = Counter()
+    for name, part in machine.kernel.statistics().items():
+        found.update({("output " if "output" in name else "") + key: n for key, n in part.counters.items()})
+    assert found.pop("output taken") == found["sent"]
+    assert found == plain.counts
+    assert cycles(machine) == plain.cycles
+
+
+@given(products(), makes)
+@settings(max_examples=30, deadline=None)
 def test_every_make_multiplies_and_its_bus_carries_what_the_closed_form_says(operands, make):
     machine = ran(*operands, **make)
     parameters = configured(**make)
@@ -99,7 +123,7 @@ def test_beats_carry_every_nonzero_once(operands, acf, words):
 
 
 @given(products(), st.sampled_from(("dense", "csr")), st.sampled_from(B_FORMATS))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_on_the_bus_alone_a_beat_is_a_cycle(operands, a, b):
     make = {"acf.a": a, "acf.b": b, "match": "bus", "pe.lanes": 16}
     machine = ran(*operands, **make)
@@ -108,7 +132,7 @@ def test_on_the_bus_alone_a_beat_is_a_cycle(operands, a, b):
 
 
 @given(products(), st.sampled_from(B_FORMATS))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_searching_takes_its_cycles_for_each_id(operands, b):
     machine = ran(*operands, **{"acf.a": "csr", "acf.b": b})
     searching = operands[0].nnz * (2 if b == "dense" else 8)

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from accelerators.configuration import parse_settings
-from converters.sage import compute as module
-from converters.sage.compute import compute
-from converters.sage.configuration import sage_parameters
-from converters.sage.kernels import problem
-from converters.sage.published import rows
-from converters.sage.statistics import Statistics
+from fiberscope.accelerators.configuration import parse_settings
+from fiberscope.converters.sage import compute as module
+from fiberscope.converters.sage.compute import compute
+from fiberscope.converters.sage.configuration import sage_parameters
+from fiberscope.converters.sage.kernels import problem
+from fiberscope.converters.sage.published import rows
+from fiberscope.converters.sage.statistics import Statistics
 
 
 def parameters(*settings):
@@ -93,6 +93,32 @@ def test_energy_by_hand():
     """4 x 8 full, B 8 x 2: 64 products, each a word read; 4 beats of 9 words; 8 sums of two accesses."""
     found = compute(asked(1.0), "dense", "dense", parameters())
     assert found.picojoules == pytest.approx(64 * (3.1 + 0.1 + 1) + 4 * 9 * 5 + 8 * 2 * 5)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "cycles", "beats", "picojoules"),
+    [
+        # CSR takes 1.5 words a place: four slices of two. A row has a beat with chance 1 - 0.75^2: 1.75
+        # beats, 5.75 words; 2 nonzeros meet both ids, half of a value and of a product, and leave 1.75 sums.
+        (
+            "csr",
+            "csr",
+            4 * 2 * 2,
+            4 * 2 * 1.75,
+            4 * (2 * 5.75 * 5 + 2 * (4.5 + 0.4 + 0.5 * 3.2 + 2 * 1.75 * 5)),
+        ),
+        # a beat has an entry of three words, whose row is compared too: 2 beats, 6 words, 2 cycles a nonzero
+        ("coo", "csr", 4 * 2 * 4, 4 * 2 * 2, 4 * (2 * 6 * 5 + 2 * (4.5 + 0.4 + 0.5 * 3.2 + 2 * 1.75 * 5))),
+        # all eight places at once; 0.734375 beats a column of four; 8 nonzeros, whose sums leave alone
+        ("csc", "csc", 2 * 8, 2 * 5.875, 2 * 21.875 * 5 + 2 * (18 + 1.6 + 2 * 3.2 + 2 * 8 * 5)),
+    ],
+)
+def test_sparse_operands_by_hand(a, b, cycles, beats, picojoules):
+    """4 x 8 and 8 x 2, a quarter full; a PE, whose buffer has 4 words, a bus of 5."""
+    one = problem("spgemm", Statistics("A", (4, 8), 8), Statistics("B", (8, 2), 4))
+    found = compute(one, a, b, parameters("array.elements=1", "array.buffer=4", "array.bus=5"))
+    assert (found.cycles, found.beats) == pytest.approx((cycles, beats))
+    assert found.picojoules == pytest.approx(picojoules)
 
 
 @pytest.mark.parametrize("b", ["dense", "csc", "coo", "csr"])

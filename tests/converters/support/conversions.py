@@ -8,13 +8,13 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
-from accelerators.configuration import layers, validated
-from converters.configuration import MintParameters
-from converters.cost import CONFIGURATION, ConversionCost, conversion_cost
-from converters.machine import Mint
-from converters.recipes import sources, targets
-from workloads.formats import Encoded, Format, format_called
-from workloads.tensor import SparseTensor
+from fiberscope.accelerators.configuration import layers, validated
+from fiberscope.converters.configuration import MintParameters
+from fiberscope.converters.cost import CONFIGURATION, ConversionCost, conversion_cost
+from fiberscope.converters.machine import Mint
+from fiberscope.converters.recipes import sources, targets
+from fiberscope.workloads.formats import Encoded, Format, format_called
+from fiberscope.workloads.tensor import SparseTensor
 
 PAIRS = [
     (source, "bsr2" if target == "bsr" else target)

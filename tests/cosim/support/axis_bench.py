@@ -7,7 +7,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
-from hw.rtl.tools.hdl import read_order
+from fiberscope.hw.rtl.tools.hdl import read_order
 
 ELEMENT = 21  # bytes of a token: control, coordinate (32), reference (64) and value (64), filled up
 

@@ -2,8 +2,8 @@
 
 from dataclasses import asdict
 
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.tools.hdl import Bench
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.tools.hdl import Bench
 
 
 def bench(block, parameters, folder, seeds, *, large=False, spoil=lambda text: text):

@@ -8,7 +8,7 @@ from dot_pair import GIVEN, dot_pair
 from foreign_multiplier import compose
 from pairs import check_pair
 
-from hw.rtl.tools.cocotb_backend import CocotbBackend
+from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
 
 
 @cocotb.test()

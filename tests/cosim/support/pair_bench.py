@@ -7,9 +7,9 @@ from cocotb.task import bridge
 from pairs import check_pair
 from scenarios import LARGE, SCENARIOS
 
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.tools.cocotb_backend import CocotbBackend
-from hw.rtl.tools.hdl import read_order
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
+from fiberscope.hw.rtl.tools.hdl import read_order
 
 
 @cocotb.test()

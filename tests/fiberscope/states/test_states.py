@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 import fiberscope
-from accelerators import configuration, find
-from fiberscope.graph.execution import run as run_graph
+from fiberscope.accelerators import configuration, find
+from fiberscope.models.graphs.execution import run as run_graph
 from fiberscope.report import timeline
+from fiberscope.sim import ANY, Component, Input, Kernel, Output
 from fiberscope.states import watch as watching
-from fiberscope.states.document import StateTimeline
+from fiberscope.states.document import ComponentStates, StateTimeline
 from fiberscope.states.files import StateFiles
+from fiberscope.states.slices import slices_of
 from fiberscope.states.watch import StateWatch
-from sim import ANY, Component, Input, Kernel, Output
-from workloads import load
+from fiberscope.workloads import load
 
 MATRIX = "uniform:rows=40,cols=40,nonzeros=300,seed=3"
 SETTINGS = {"pe.count": 4, "pe.radix": 4, "fibercache.banks": 4, "fibercache.size": "8 KiB"}
@@ -148,8 +149,8 @@ class Restless(Component):
         if now >= self.LAST:
             return self.idle()
         self.wake_at(min(self.LAST, now + self.random.randrange(1, 8000)))
-        choices = (self.idle, lambda: self.wait_input(self.source), lambda: self.wait_output(self.sink))
-        self.random.choice(choices)()
+        waits = (lambda: self.wait_input(self.source), lambda: self.wait_output(self.sink))
+        self.random.choice((self.idle, *waits, lambda: self.busy(now + 1)))()  # works: it is no deadlock
         return -1
 
     def elaborate(self):
@@ -182,6 +183,23 @@ def test_intervals_grow_until_the_document_is_small_enough(monkeypatch):
     assert len(small.to_json()) < 120_000  # names and braces are not counted to the letter
     assert small.interval > large.interval
     assert summed(small) == summed(large)
+    ratio = small.interval // large.interval
+    ends = [min(number, large.intervals) - 1 for number in range(ratio, large.intervals + ratio, ratio)]
+    for name, one in small.components.items():
+        for port, queue in one.queues.items():
+            fine = large.components[name].queues[port].tokens
+            assert queue.tokens == [fine[end] for end in ends]
+
+
+def test_slices_by_hand():
+    """Intervals of 2 cycles: busy; busy and idle, in which order is not known; idle twice."""
+    states = {"busy": [2, 1, 0, 0], "idle": [0, 1, 2, 2]}
+    assert list(slices_of(ComponentStates(clock="core", states=states))) == [
+        ("busy", 0, 2, 0),
+        ("busy", 2, 3, 2),
+        ("idle", 3, 4, 2),
+        ("idle", 4, 8, 0),
+    ]
 
 
 def test_a_graph_tells_its_blocks(tmp_path):

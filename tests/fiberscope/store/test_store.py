@@ -5,8 +5,12 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import signal
+import tempfile
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,16 +24,17 @@ from hypothesis import strategies as st
 
 import fiberscope
 from fiberscope.errors import InputError
+from fiberscope.interrupts import terminations_interrupt
 from fiberscope.store import Store, store
 from fiberscope.store.columns import FIXED, decoded, encoded, parameters, tabulated, unified
 from fiberscope.store.measures import measures
 
 
-def row(number: int, **parameters: object) -> tuple[str, bytes]:
+def row(number: int, status: str = "done", **parameters: object) -> tuple[str, bytes]:
     """A digest and its row, which tells the number in ``cycles``."""
     digest = f"{number:064x}"
     config = {"pe.count": 32, "fibercache.size": 3 << 20, **parameters}
-    told = {"digest": digest, "status": "done", "cycles": number, "config": json.dumps(config)}
+    told = {"digest": digest, "status": status, "cycles": number, "config": json.dumps(config)}
     return digest, encoded(told, parameters)
 
 
@@ -57,7 +62,20 @@ def test_parts_are_filled_before_new_ones_begin(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(store, "GATHER_ROWS", 4)
     made = filled(tmp_path, range(10))
     assert cycles(made) == list(range(10))
-    assert [len(pd.read_parquet(part)) for part in sorted(tmp_path.glob("*.parquet"))] == [3, 3, 3, 1]
+    parts = sorted(tmp_path.glob("*.parquet"))
+    assert [len(pd.read_parquet(part)) for part in parts] == [3, 3, 3, 1]
+
+
+def test_a_part_that_is_full_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "PART_ROWS", 3)
+    made = filled(tmp_path, range(6))
+    made.gather()
+    parts = [tmp_path / f"runs-{number:06}.parquet" for number in range(2)]
+    before = [part.stat().st_ino for part in parts]
+    made.add(*row(6))
+    made.gather()
+    assert [part.stat().st_ino for part in parts] == before
+    assert cycles(made) == list(range(7))
 
 
 def test_a_row_that_is_added_again_is_there_once(tmp_path: Path) -> None:
@@ -90,12 +108,43 @@ def test_pandas_and_polars_open_it_as_it_is(tmp_path: Path, monkeypatch: pytest.
         assert sorted(opened["cycles"]) == list(range(7))
 
 
-def test_rows_that_are_forgotten_are_gone_and_may_come_again(tmp_path: Path) -> None:
-    made = filled(tmp_path, range(5))
-    made.forget([f"{number:064x}" for number in (1, 3)])
-    assert cycles(made) == [0, 2, 4]
-    made.add(*row(3))
-    assert cycles(made) == [0, 2, 3, 4]
+@pytest.mark.parametrize("number", [1, 4])  # in the first part of several, in the last
+def test_a_failure_stays_until_the_point_has_come_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(store, "PART_ROWS", 3)
+    made = Store(tmp_path, make=True)
+    for each in range(5):
+        made.add(*row(each, status="timeout" if each == number else "done"))
+    made.gather()
+    assert list(made.table("SELECT cycles FROM runs WHERE status <> 'done'")["cycles"].to_pylist()) == [
+        number
+    ]
+    made.add(*row(number))
+    assert cycles(made) == [0, 1, 2, 3, 4]
+    assert set(made.frame()["status"]) == {"done"}
+    made.add(*row(number, status="timeout"))  # of a slower sweep
+    assert set(made.frame()["status"]) == {"done"}
+
+
+@given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 4)), min_size=1, max_size=4))
+@settings(max_examples=30, deadline=None)
+def test_rows_are_there_once_whichever_parts_are_taken_out(steps: list[tuple[int, int]]) -> None:
+    """Each step adds rows, and takes a part out; against a plain set of what should be left."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(store, "PART_ROWS", 3)
+        made, left, added = Store(folder, make=True), set[int](), 0
+        for count, taken in steps:
+            for number in range(added, added + count):
+                made.add(*row(number))
+            left, added = left | set(range(added, added + count)), added + count
+            made.gather()
+            parts = sorted(made.folder.glob("*.parquet"))
+            if taken < len(parts):
+                left -= set(pd.read_parquet(parts[taken])["cycles"])
+                parts[taken].unlink()
+            assert cycles(made) == sorted(left)
+        assert all(len(pd.read_parquet(part)) <= 3 for part in made.folder.glob("*.parquet"))
 
 
 def test_a_query_is_asked_in_sql(tmp_path: Path) -> None:
@@ -209,6 +258,52 @@ def test_nothing_added_is_lost_or_twice_however_often_two_writers_are_killed(
     assert len(pd.read_parquet(folder)) == len(found) == len(made.digests())
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_part_that_is_damaged_anywhere_is_named_by_whoever_meets_it(seed: int, tmp_path: Path) -> None:
+    folder = tmp_path / "a.b"  # a message ends at no dot of a path
+    made = filled(folder, range(30))
+    made.gather()
+    part = folder / "runs-000000.parquet"
+    content, draw = bytearray(part.read_bytes()), random.Random(seed)
+    at = draw.randrange(4, len(content))
+    content[at : at + 40] = draw.randbytes(40)
+    part.write_bytes(content if seed % 3 else content[:at])
+    sums = "SELECT sum(cycles) FROM runs"
+    asked = (made.frame, made.parameters, made.digests, lambda: made.table(sums))
+    said = [line for ask in asked if (line := refusal(ask))]
+    told = re.compile(rf"{part}: is damaged: [^\n]*[^.:\n]; take it out of the store, [^\n]*")
+    assert [line for line in said if not told.fullmatch(line)] == []
+    assert len(said) == 4 or seed % 3  # one that is cut off has no columns
+
+
+def refusal(ask: Callable[[], object]) -> str:
+    try:
+        ask()
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def test_a_query_that_asks_wrong_is_its_own_fault(tmp_path: Path) -> None:
+    made = filled(tmp_path, range(3))
+    for sql in ("SELECT nothing FROM runs", "SELECT FROM WHERE", "SELECT 1 FROM elsewhere"):
+        with pytest.raises(InputError, match=re.escape(sql)):
+            made.table(sql)
+
+
+@pytest.mark.usefixtures("heeding")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_query_that_takes_long_is_interrupted(number: signal.Signals, tmp_path: Path) -> None:
+    made = filled(tmp_path, range(3))
+    sql = "SELECT count(*) FROM range(2000000) a, range(2000000) b, runs WHERE a.range * b.range % 7 = 3"
+    with terminations_interrupt():
+        threading.Timer(0.5, os.kill, (os.getpid(), number)).start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            made.table(sql)
+    assert time.monotonic() - began < 30  # it would take hours
+
+
 @pytest.mark.parametrize("content", [[1, 2], {"a": 1}, [{}, {}, {}], None])
 def test_what_is_json_and_no_row_is_none(content: object) -> None:
     with pytest.raises(ValueError, match=r"mapping|unpack"):
@@ -234,7 +329,7 @@ def test_a_damaged_file_is_named_in_a_line(tmp_path: Path, damaged: str, content
 
 def test_what_a_kill_left_half_written_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
     made = filled(tmp_path, range(2))
-    old, young = tmp_path / ".runs-000000.parquet.x.tmp", tmp_path / "_arrived" / ".a.json.gz.y.tmp"
+    old, young = tmp_path / ".runs-000000.parquet.x.partial", tmp_path / "_arrived" / ".a.json.gz.y.partial"
     for file in (old, young):
         file.write_bytes(b"PAR1")
     os.utime(old, (0, 0))

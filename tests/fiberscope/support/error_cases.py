@@ -107,7 +107,7 @@ def served_by(handler: type[CutOff]) -> Prepare:
 
     @contextmanager
     def prepare(_folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
-        from workloads import registry
+        from fiberscope.workloads import registry
 
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             address = f"http://127.0.0.1:{server.server_port}/LFAT5.mtx"

@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 import fiberscope
+from fiberscope import cli
 from fiberscope.errors import InputError
 from fiberscope.store import Store
 from fiberscope.store.columns import decoded
@@ -111,6 +112,25 @@ def test_failures_are_rows_and_the_sweep_goes_on(scheduler: str, toy: str, tmp_p
     )
     assert again["wall_seconds"][0] != frame["wall_seconds"][0]
     assert again["wall_seconds"][3] == frame["wall_seconds"][3]
+    assert len(pd.read_parquet(tmp_path)) == 4
+
+
+def test_a_retry_that_is_ended_at_once_leaves_the_rows_of_what_had_failed(
+    scheduler: str, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {"points": [{"fault": "deadlock"}, {"fault": "none"}], "store": tmp_path}
+    given |= {"scheduler": scheduler, "quiet": True}
+    before = fiberscope.sweep(toy, "uniform:rows=9,cols=9,nonzeros=20", **given)
+
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fiberscope.sweeps.api.execute", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fiberscope.sweep(toy, "uniform:rows=9,cols=9,nonzeros=20", retry=True, **given)
+    assert dict(zip(before["digest"], before["status"], strict=True)) == dict(
+        Store(tmp_path).frame()[["digest", "status"]].to_numpy().tolist()
+    )
 
 
 def test_a_point_that_takes_too_long_or_too_much_has_its_row(
@@ -198,6 +218,46 @@ def test_a_death_of_a_worker_gives_back_what_is_unfinished_of_its_batch_and_cost
     assert list(frame["status"].sort_index()) == ["done", "done", "crashed", "done", "done"]
     assert frame["reason"][3] == "the workers that it ran on died again and again"
     assert sorted((tmp_path / "runs").read_text().split()) == ["1", "2", "3", "3", "4", "5"]
+
+
+def test_changed_sources_make_new_rows_by_what_is_there_now_and_leave_the_others_alone(
+    scheduler: str,
+    toy: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The worker and its process are there all the time, as a cluster's are."""
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    rules, store = tmp_path / "pauses_of_mine.py", tmp_path / "s"
+    mine = altered(
+        toy, tmp_path, "self.parameters, self.a", "parameters = more(parameters); self.parameters, self.a"
+    )
+    rule = "def more(parameters):\n    lane = parameters.lane.model_copy(update={{'pause': {}}})\n"
+    rule += "    return parameters.model_copy(update={{'lane': lane}})\n"
+    found = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nfrom pauses_of_mine import more\n"
+    Path(mine).write_text(f"{Path(mine).read_text()}\n{found}")
+    command = [
+        "sweep",
+        mine,
+        "uniform:rows=9,cols=9,nonzeros=20",
+        "--scheduler",
+        scheduler,
+        "--store",
+        str(store),
+    ]
+    for pause in (1, 5, 1):
+        rules.write_text(rule.format(pause))
+        assert cli.run(command) == 0
+    frame, shown = Store(store).frame(), capsys.readouterr().out
+    assert len(frame) == len(set(frame["source"])) == len(set(frame["cycles"])) == 2
+    assert "1 in the store before\nLeft alone: 1 rows of other sources" in shown
+    assert cli.run(["results", str(store), "--sources"]) == 0
+    shown = capsys.readouterr().out
+    assert all(source[:12] in shown for source in frame["source"])
+    assert "--sources tells them apart" not in shown
+    assert cli.run(["results", str(store)]) == 0
+    assert "up to 2 sources; --sources tells them apart" in capsys.readouterr().out
 
 
 def test_no_scheduler_is_a_line(monkeypatch: pytest.MonkeyPatch, small: str) -> None:

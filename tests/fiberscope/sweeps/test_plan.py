@@ -6,14 +6,17 @@ from pathlib import Path
 import pytest
 
 import fiberscope
-from accelerators import ConfigurationError
+from fiberscope.accelerators import ConfigurationError
 from fiberscope.errors import InputError
+from fiberscope.sweeps import plan
+from fiberscope.sweeps.commands import command_of
 from fiberscope.sweeps.plan import Task, planned
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.study import read_study
-from workloads import WorkloadError
+from fiberscope.workloads import WorkloadError
 
 MATRIX = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 2 {}\n"
+ROOT = Path(__file__).parents[3]
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 
 
@@ -31,6 +34,23 @@ def test_a_point_without_operands_has_a_size_too_so_that_others_tell_what_it_tak
     assert planned([Point("analyze", "matmul", "")])[0].size == 1
 
 
+@pytest.mark.parametrize(("command", "times"), [("sim", 1), ("analyze", 2)])
+def test_only_a_design_is_settled_for_each_workload(
+    command: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled: list[str] = []
+
+    def note(_settling: object, point: Point) -> plan.Settled:
+        settled.append(point.workload)
+        return plan.Settled({}, "", "")
+
+    monkeypatch.setattr(plan._Settling, "_settled", note)
+    settle = plan._Settling()
+    for workload in ("one", "two", "one"):
+        settle(Point(command, "design", workload), "{}")
+    assert settled == ["one", "two"][:times]
+
+
 def test_a_generator_is_what_it_draws_and_seeds_differ() -> None:
     assert task().digest == task(f"{SMALL},seed=0").digest != task(f"{SMALL},seed=1").digest
 
@@ -42,20 +62,49 @@ def test_a_file_is_its_content(tmp_path: Path) -> None:
     assert task(str(one)).digest == task(str(same)).digest != task(str(other)).digest
 
 
-def test_another_version_is_another_point(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_is_the_same_point_and_another_schema_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     before = task().digest
     monkeypatch.setattr("fiberscope.sweeps.plan.__version__", "99")
+    assert task().digest == before
+    monkeypatch.setattr("fiberscope.sweeps.plan.SCHEMA", "fiberscope-report-9")
     assert task().digest != before
 
 
-def test_a_machine_of_ones_own_is_its_file(tmp_path: Path, toy: str) -> None:
-    mine = tmp_path / "mine.py"
-    for name in ("config.yaml",):
-        (tmp_path / name).write_text((Path(toy).parent / name).read_text())
+def test_a_machine_of_ones_own_is_its_file_and_what_that_imports(
+    tmp_path: Path, toy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    mine, rules = tmp_path / "mine.py", tmp_path / "rules_of_mine.py"
+    (tmp_path / "config.yaml").write_text((Path(toy).parent / "config.yaml").read_text())
     mine.write_text(Path(toy).read_text())
-    before = task(accelerator=str(mine)).digest
-    mine.write_text(Path(toy).read_text() + "\n# changed\n")
-    assert task(accelerator=str(mine)).digest != before
+    rules.write_text("BYTES = 1\n")
+    found = [task(accelerator=str(mine)).row]
+    mine.write_text(Path(toy).read_text() + "\nimport rules_of_mine\n")
+    found.append(task(accelerator=str(mine)).row)
+    rules.write_text("BYTES = 20\n")
+    found.append(task(accelerator=str(mine)).row)
+    assert len({row["digest"] for row in found}) == len({row["source"] for row in found}) == 3
+    assert task(accelerator=str(mine)).row == found[2]
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        Point("sim", "gamma", SMALL),
+        Point("sim", "extensor", SMALL, {"tiling": "d2t2", "memory.format.A": "coo"}),
+        Point("model", "gamma", SMALL),
+        Point("analyze", "matmul", ""),
+        Point("analyze", "extensor-energy", SMALL),
+        Point("convert", "csr csc", SMALL),
+        Point("graph", str(ROOT / "examples" / "graphs" / "fig14_identity.gv"), f"B={SMALL}"),
+    ],
+    ids=str,
+)
+def test_a_run_says_the_sources_that_its_point_is_found_by(point: Point) -> None:
+    planned_ = planned([point])[0]
+    assert command_of(point).run(point).source.digest == planned_.row["source"]
 
 
 def test_the_same_point_twice_is_run_once() -> None:

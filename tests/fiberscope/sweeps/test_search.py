@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accelerators import ConfigurationError
+from fiberscope.accelerators import ConfigurationError
 from fiberscope.errors import InputError
 from fiberscope.store import Store
 from fiberscope.sweeps.clusters import Where

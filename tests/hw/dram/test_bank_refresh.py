@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from hw.dram import DramChannel, DramSpecification, replay, standard
-from hw.dram.commands import COMMANDS, REFRESH_BANK, Command
-from hw.dram.trace import Request
-from hw.memory import READ, WRITE
+from fiberscope.hw.dram import DramChannel, DramSpecification, replay, standard
+from fiberscope.hw.dram.commands import COMMANDS, REFRESH_BANK, Command
+from fiberscope.hw.dram.trace import Request
+from fiberscope.hw.memory.protocol import READ, WRITE
 
 NAMES = ("HBM1_1000", "HBM2_2000", "HBM3_6400")
 SCATTERED = [(0, WRITE if place % 3 == 0 else READ, place * 7919 % 65536 * 64) for place in range(8000)]
@@ -81,13 +81,33 @@ def test_with_lookahead_it_costs_no_more_than_in_turn() -> None:
     assert idle == refreshes(run("HBM2_2000", [(0, READ, 0), (4000, READ, 0)]))
 
 
+@pytest.mark.parametrize("refresh", ["per_bank", "per_bank_lookahead"])
+@pytest.mark.parametrize("name", NAMES)
+def test_refreshes_that_leave_no_cycle_are_refused_and_those_that_leave_one_are_not(
+    name: str, refresh: str
+) -> None:
+    """Each takes a command; with as many banks as tREFI has cycles, none is left for a request."""
+    device = standard(name)
+    banks = device.organisation.total_banks
+    slow = -(-banks * device.hertz // device.timing.refi)
+    with pytest.raises(ValueError, match=f"refreshes of {banks} single banks take all {banks} cycles"):
+        DramSpecification(name, hertz=slow, refresh=refresh)  # type: ignore[arg-type]
+    next_to = -(-(banks + 1) * device.hertz // device.timing.refi)
+    chosen = DramSpecification(name, hertz=next_to, refresh=refresh)  # type: ignore[arg-type]
+    assert replay([(0, READ, 0), (0, WRITE, 1 << 20)], chosen).last_completion_cycle > 0
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_bank_that_is_refreshed_rests_and_the_others_go_on(name: str) -> None:
     timing = standard(name).timing
     commands = run(name, SCATTERED)
-    for place, refresh in enumerate(commands):
-        if refresh.name != "REFB" or commands[-1].cycle < refresh.cycle + timing.rfc_bank:
-            continue
+    whole = [
+        (place, refresh)
+        for place, refresh in enumerate(commands)
+        if refresh.name == "REFB" and commands[-1].cycle >= refresh.cycle + timing.rfc_bank
+    ]
+    assert len(whole) > 1
+    for place, refresh in whole:
         within = [
             command
             for command in commands[place + 1 :]
@@ -106,11 +126,12 @@ def test_no_stream_of_hits_keeps_a_bank_from_its_refresh(scheduler: str) -> None
     hits = [(0, READ, place % 32 * 32) for place in range(6000)]
     commands = run("HBM2_2000", hits, scheduler=scheduler, request_bytes=32, interleave_bytes=32)
     of_first = [command for command in commands if command.bank == 0]
-    for before, after in pairwise(of_first):
-        if after.name == "REFB" and before.name == "PRE":
-            due = after.cycle // device.timing.refi * device.timing.refi + device.timing.refi // 16
-            assert before.cycle - due <= device.timing.rtp
-            assert after.cycle == before.cycle + device.timing.rp
+    closed = [pair for pair in pairwise(of_first) if [one.name for one in pair] == ["PRE", "REFB"]]
+    assert len(closed) == sum(command.name == "REFB" for command in of_first) > 1
+    for before, after in closed:
+        due = after.cycle // device.timing.refi * device.timing.refi + device.timing.refi // 16
+        assert before.cycle - due <= device.timing.rtp
+        assert after.cycle == before.cycle + device.timing.rp
 
 
 def cycles_by_refresh(name: str, trace: list[Request], queue: int) -> tuple[int, int, int]:

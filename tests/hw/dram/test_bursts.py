@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import pytest
 
-from hw.dram import DramSpecification, SimpleMemory, SimpleSpecification, replay
-from hw.dram.trace import ReplySink, TraceSource
-from hw.memory import READ, READ_BURST, WRITE, WRITE_BURST
-from sim import Kernel
+from fiberscope.hw.dram import DramSpecification, SimpleMemory, SimpleSpecification, replay
+from fiberscope.hw.dram.trace import ReplySink, TraceSource
+from fiberscope.hw.memory.protocol import READ, READ_BURST, WRITE, WRITE_BURST
+from fiberscope.sim import Kernel
 
 LINE, BURST = 64, 32
 SPECIFICATION = DramSpecification("HBM2_2000", refresh="off", request_bytes=LINE, interleave_bytes=LINE)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.dram import DramChannel, DramSpecification, replay, standard
-from hw.dram.trace import ReplySink, Request, TraceSource
-from hw.memory import CONSUME, READ, REPLY, TENSOR_SHIFT, WRITE, WRITE_THROUGH
-from sim import Component, DeadlockError, Input, Kernel, SimulationError
+from fiberscope.hw.dram import DramChannel, DramSpecification, replay, standard
+from fiberscope.hw.dram.trace import ReplySink, Request, TraceSource
+from fiberscope.hw.memory.protocol import CONSUME, READ, REPLY, TENSOR_SHIFT, WRITE, WRITE_THROUGH
+from fiberscope.sim import Component, DeadlockError, Input, Kernel, SimulationError
 
 PLAIN = DramSpecification(refresh="off", request_bytes=32, interleave_bytes=32)
 ROW = 1 << 15  # bytes from a row to the next of the same bank, RoBaRaCoCh, HBM2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from dram_rules import ORACLES
 
-from hw.dram import DramSpecification, replay
+from fiberscope.hw.dram import DramSpecification, replay
 
 MAPS = {"base": "RoBaRaCoCh", "mop": "MOP4CLXOR"}
 COUNTERS = {

@@ -3,10 +3,10 @@
 import pytest
 from dram_rules import ORACLES
 
-from hw.dram import DramChannel, DramSpecification, ReplayResult, replay
-from hw.dram.trace import ReplySink, Request, TraceSource
-from hw.memory import READ, WRITE
-from sim import Kernel
+from fiberscope.hw.dram import DramChannel, DramSpecification, ReplayResult, replay
+from fiberscope.hw.dram.trace import ReplySink, Request, TraceSource
+from fiberscope.hw.memory.protocol import READ, WRITE
+from fiberscope.sim import Kernel
 
 ROW = 1 << 15  # bytes from a row to the next of the same bank, in RoBaRaCoCh of HBM2
 BURST = 32

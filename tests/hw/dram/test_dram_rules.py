@@ -10,9 +10,9 @@ from dram_rules import ROWS, Rules, faults
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hw.dram import ADDRESS_MAPS, DramSpecification, replay, standard
-from hw.dram.trace import Request
-from hw.memory import READ, WRITE
+from fiberscope.hw.dram import ADDRESS_MAPS, DramSpecification, replay, standard
+from fiberscope.hw.dram.trace import Request
+from fiberscope.hw.memory.protocol import READ, WRITE
 
 BURST = 64  # bytes that divide into whole bursts of every standard
 

@@ -7,7 +7,7 @@ import pytest
 from dram_rules import ROWS, figures, parameters
 from pydantic import ValidationError
 
-from hw.dram import DramSpecification, DramStandard, standard, standards
+from fiberscope.hw.dram import DramSpecification, DramStandard, standard, standards
 
 SAME = {
     "burst": "nBL",
@@ -69,18 +69,16 @@ def test_every_row_is_compared() -> None:
 
 @pytest.mark.parametrize("family", ["HBM1", "HBM2", "HBM3"])
 def test_organisations_repeat_the_reference(family: str) -> None:
-    for name, (row_family, preset) in ROWS.items():
-        if row_family == family and preset:
-            reference = parameters()[family]["org_presets"][preset.split("/")[0]]
-            organisation = standard(name).organisation
-            assert organisation.pseudo_channels == reference.get("pseudochannel", 1)
-            assert (organisation.bank_groups, organisation.banks) == (
-                reference["bankgroup"],
-                reference["bank"],
-            )
-            assert (organisation.rows, organisation.columns) == (reference["row"], reference["column"])
-            assert organisation.width == reference["channel_width"]
-            assert organisation.prefetch == parameters()[family]["internal_prefetch_size"]
+    of_family = {name: preset for name, (other, preset) in ROWS.items() if other == family and preset}
+    assert of_family
+    for name, preset in of_family.items():
+        reference = parameters()[family]["org_presets"][preset.split("/")[0]]
+        organisation = standard(name).organisation
+        assert organisation.pseudo_channels == reference.get("pseudochannel", 1)
+        assert (organisation.bank_groups, organisation.banks) == (reference["bankgroup"], reference["bank"])
+        assert (organisation.rows, organisation.columns) == (reference["row"], reference["column"])
+        assert organisation.width == reference["channel_width"]
+        assert organisation.prefetch == parameters()[family]["internal_prefetch_size"]
 
 
 def test_a_row_without_a_source_is_refused() -> None:

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from hw.dram import SimpleMemory, SimpleSpecification
-from hw.dram.trace import ReplySink, Request, TraceSource, reads_of
-from hw.memory import FETCH, READ, WRITE
-from sim import ComponentStatistics, Kernel, SimulationError
+from fiberscope.hw.dram import SimpleMemory, SimpleSpecification
+from fiberscope.hw.dram.trace import ReplySink, Request, TraceSource, reads_of
+from fiberscope.hw.memory.protocol import FETCH, READ, WRITE
+from fiberscope.sim import ComponentStatistics, Kernel, SimulationError
 
 Outcome = tuple[tuple[tuple[int, int], ...], ComponentStatistics, int]
 
@@ -45,6 +45,16 @@ def test_a_stream_gets_the_whole_bandwidth_and_no_more(bandwidth: int) -> None:
     assert max(least, made) <= transfers + 1
     assert transfers <= max(least, made) + 2
     assert statistics.counters["data_bus_busy_0"] == math.ceil(least)
+
+
+@pytest.mark.parametrize("bandwidth", [10**9, 7 * 10**9, 68256 * 2**30 // 1000, 128 * 2**30])
+def test_a_read_is_answered_in_the_first_cycle_behind_its_transfer_and_the_latency(bandwidth: int) -> None:
+    """Of reads without a pause, whose transfers end exactly: a multiple of one, however odd."""
+    specification = SimpleSpecification(bytes_per_second=bandwidth, latency=20, queue=512)
+    completions, statistics, _cycles = run([(0, READ, place * 64) for place in range(300)], specification)
+    transfer = Fraction(64 * 10**9, bandwidth)
+    assert completions == tuple((place, 1 + math.ceil((place + 1) * transfer) + 20) for place in range(300))
+    assert statistics.counters["reads"] == 300
 
 
 @pytest.mark.parametrize("queue", [1, 3, 13, 14, 40])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.compressed import CompressedRows
 
 POINTERS = np.array([0, 2, 2, 3])
 COORDINATES = np.array([1, 5, 2], np.int32)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.fibers.arrays import integers_of, values_of
-from hw.fibers.intersection import FiberIntersection
-from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
-from hw.stream import DATA, STOP
-from sim.testing import run_block
+from fiberscope.hw.fibers.arrays import integers_of, values_of
+from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
+from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim.testing import run_block
 
 TO_THE_MATCH = 1 << 62  # steps
 

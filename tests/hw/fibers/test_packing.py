@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.fibers.packing import LinePacker
+from fiberscope.hw.fibers.packing import LinePacker
 
 
 @given(line=st.integers(1, 64), element=st.integers(1, 64), count=st.integers(0, 40))

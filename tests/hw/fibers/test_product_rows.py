@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.fibers.compressed import CompressedRows
-from hw.fibers.product import ELEMENTS_A_BLOCK, ProductRows
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.product import ELEMENTS_A_BLOCK, ProductRows
 
 
 def product_rows(rows, columns, order):

@@ -13,11 +13,11 @@ from streams.plain_accumulators import MatrixReduce as PlainMatrixReduce
 from streams.plain_accumulators import PointToFiber as PlainPointToFiber
 from streams.plain_accumulators import VectorReduce as PlainVectorReduce
 
-from hw.streams.accumulators import MatrixReduce, VectorReduce
-from hw.streams.points import PointToFiber
-from hw.streams.quirks import PUBLIC
-from hw.streams.testing import run_streams, tokens_of
-from sim import SimulationError
+from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
+from fiberscope.hw.streams.points import PointToFiber
+from fiberscope.hw.streams.quirks import PUBLIC
+from fiberscope.hw.streams.testing import run_streams, tokens_of
+from fiberscope.sim import SimulationError
 
 POINTS = {"outer": "in_crd_outer", "inner": "in_crd_inner", "val": "in_val"}
 FIBERS = {"crd_outer": "out_crd_outer", "crd_inner": "out_crd_inner", "val": "out_val"}

@@ -3,7 +3,7 @@
 from itertools import accumulate
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_pairs import Pair, check_bounded, check_pair, mask, some_quirks
@@ -14,20 +14,19 @@ from streams.plain_bitvectors import BitVector as PlainBitVector
 from streams.plain_bitvectors import Chunker as PlainChunker
 from streams.plain_bitvectors import WordDropper as PlainWordDropper
 from streams.plain_bitvectors import WordIntersect as PlainWordIntersect
-from streams.plain_bitvectors import WordUnion as PlainWordUnion
 
-from hw.level import Level
-from hw.streams.bit_expander import BitExpander
-from hw.streams.bit_vector import BitVectorScanner
-from hw.streams.bit_words import BitVector, Chunker
-from hw.streams.compressed import CompressedScanner
-from hw.streams.quirks import CLEAN, PUBLIC
-from hw.streams.testing import GIGAHERTZ, TimedSource, run_streams, tokens_of
-from hw.streams.tokens import CRD, REF, text
-from hw.streams.word_dropper import WordDropper
-from hw.streams.word_joiners import WordIntersect, WordUnion
-from sim import Kernel, SimulationError
-from sim.testing import StreamSink, random_stalls
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.bit_expander import BitExpander
+from fiberscope.hw.streams.bit_vector import BitVectorScanner
+from fiberscope.hw.streams.bit_words import BitVector, Chunker
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, run_streams, tokens_of
+from fiberscope.hw.streams.tokens import CRD, REF, text
+from fiberscope.hw.streams.word_dropper import WordDropper
+from fiberscope.hw.streams.word_intersect import WordIntersect
+from fiberscope.sim import Kernel, SimulationError
+from fiberscope.sim.testing import StreamSink, random_stalls
 
 seeds = st.integers(0, 2**32)
 
@@ -45,7 +44,6 @@ JOINED = {"bv": "out_bv", "ref1": "out_ref0", "ref2": "out_ref1"}
 INTERSECT = Pair(
     lambda quirks, emit_zeros: WordIntersect("block", emit_zeros, quirks), PlainWordIntersect, WORDS, JOINED
 )
-UNION = Pair(lambda quirks, emit_zeros: WordUnion("block", emit_zeros, quirks), PlainWordUnion, WORDS, JOINED)
 EXPANDER = Pair(
     lambda quirks: BitExpander("block", quirks),
     PlainBitExpander,
@@ -94,8 +92,8 @@ def test_a_chunker_does_as_its_plain_model_in_every_cycle(seed, width, size):
 
 
 @settings(deadline=None, max_examples=150)
-@given(seeds, st.sampled_from([INTERSECT, UNION]), st.booleans())
-def test_joiners_of_words_do_as_their_plain_models_in_every_cycle(seed, pair, emit_zeros):
+@given(seeds, st.booleans())
+def test_the_intersection_of_words_does_as_its_plain_model_in_every_cycle(seed, emit_zeros):
     generator = generator_of(seed)
     depth = generator.randint(0, 2)
     shape = grow(generator, depth, lambda: words(generator))
@@ -105,8 +103,8 @@ def test_joiners_of_words_do_as_their_plain_models_in_every_cycle(seed, pair, em
         tree = change(shape, depth, lambda same: [*words(generator, 4), *[0] * len(same)][: len(same)])
         tree = tree if alike else change(shape, depth, lambda _: words(generator))
         streams[name] = [numbered(generator, token) for token in flatten(tree, depth)]
-    check_pair(pair, streams, generator, some_quirks(generator, (19,)), {"emit_zeros": emit_zeros})
-    check_bounded(pair, streams, generator, (), {"emit_zeros": emit_zeros})
+    check_pair(INTERSECT, streams, generator, some_quirks(generator, (19,)), {"emit_zeros": emit_zeros})
+    check_bounded(INTERSECT, streams, generator, (), {"emit_zeros": emit_zeros})
 
 
 def numbered(generator, token):
@@ -115,8 +113,8 @@ def numbered(generator, token):
 
 
 @settings(deadline=None, max_examples=60)
-@given(seeds, st.sampled_from([PlainWordIntersect, PlainWordUnion]))
-def test_the_plain_joiners_are_intersection_and_union_of_sets(seed, model):
+@given(seeds)
+def test_the_plain_model_intersects_sets(seed):
     generator = generator_of(seed)
     sets = [set(fiber(generator, 30, 60)) for _ in range(2)]
     streams = {}
@@ -125,12 +123,12 @@ def test_the_plain_joiners_are_intersection_and_union_of_sets(seed, model):
         references = [0, *accumulate(chunk.bit_count() for chunk in chunks)][:3]
         stream = [*zip(references, chunks, strict=True), ("S0", "S0"), ("D", "D")]
         streams[name] = list(enumerate(stream))
-    found = drive(model((), emit_zeros=True), streams)
-    joined = sets[0] & sets[1] if model is PlainWordIntersect else sets[0] | sets[1]
+    found = drive(PlainWordIntersect((), emit_zeros=True), streams)
+    joined = sets[0] & sets[1]
     expected = [word_of(crd - 20 * n for crd in joined if crd // 20 == n) for n in range(3)]
     assert tokens_of(found["bv"]) == [*expected, "S0", "D"]
     for port, crds in zip(("ref1", "ref2"), sets, strict=True):
-        references = [sorted(crds).index(crd) if crd in crds else "N" for crd in sorted(joined)]
+        references = [sorted(crds).index(crd) for crd in sorted(joined)]
         assert tokens_of(found[port]) == [*references, "S0", "D"]
 
 
@@ -212,11 +210,10 @@ def test_a_word_dropper_does_as_its_plain_model_in_every_cycle(seed):
     depth = generator.randint(0, 2)
     outer, inner = outer_and_inner(generator, depth)
     streams = {"outer": flatten(outer, depth), "inner": flatten(inner, depth + 1)}
+    assume(19 not in quirks or (depth == 0 and outer))
+    check_pair(DROPPER, streams, generator, quirks)
     if 19 not in quirks:
-        check_pair(DROPPER, streams, generator, quirks)
         check_bounded(DROPPER, streams, generator, quirks)
-    elif depth == 0 and outer:
-        check_pair(DROPPER, streams, generator, quirks)
 
 
 @settings(deadline=None, max_examples=60)
@@ -298,9 +295,9 @@ def test_what_does_not_fit_is_refused(quirks):
     ):
         joined(WordIntersect("block", quirks=quirks), ["S0", "D"], ["S1", "D"])
     with pytest.raises(SimulationError, match=r"cycle 1, block: 5 on in_bv\[0\] and D on in_bv\[1\] do not"):
-        joined(WordUnion("block", quirks=quirks), [5, "S0", "D"], ["D"])
+        joined(WordIntersect("block", quirks=quirks), [5, "S0", "D"], ["D"])
     with pytest.raises(SimulationError, match=r"block has 2 operands, but 1 in_bv"):
-        joined(WordUnion("block", quirks=quirks), ["S0", "D"])
+        joined(WordIntersect("block", quirks=quirks), ["S0", "D"])
     streams = {"in_outer": [(0, 1), (1, "S0"), (2, "D")], "in_inner": [(0, 1), (1, "D")]}
     with pytest.raises(SimulationError, match="cycle 2, block: D on in_inner does not fit in_outer"):
         run_streams(WordDropper("block", quirks), streams, [], checked=False)

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from nested_lists import nested_streams
 
-from hw.streams.checker import StreamChecker
-from hw.streams.testing import TimedSource, with_gaps
-from hw.streams.tokens import CRD, REF, REPSIG, VAL
-from sim import Kernel, SimulationError
+from fiberscope.hw.streams.checker import StreamChecker
+from fiberscope.hw.streams.testing import TimedSource, with_gaps
+from fiberscope.hw.streams.tokens import CRD, REF, REPSIG, VAL
+from fiberscope.sim import Kernel, SimulationError
 
 
 def check(streams, depth=None, empties=None):
@@ -18,14 +18,14 @@ def check(streams, depth=None, empties=None):
     for number, (carries, tokens) in enumerate(streams):
         source = kernel.add(TimedSource(f"source{number}", carries, with_gaps(tokens)))
         kernel.connect(source, "out", checker, f"in_stream[{number}]", capacity=None)
-    kernel.run()
+    return kernel.run()
 
 
 @given(nested_streams())
 def test_a_flattened_list_passes(stream):
     depth, tokens = stream
-    check([(CRD, tokens)], depth)
-    check([(CRD, tokens), (REF, tokens)])
+    assert check([(CRD, tokens)], depth).complete
+    assert check([(CRD, tokens), (REF, tokens)]).complete
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_flattened_list_passes(stream):
 )
 def test_each_rule(carries, depth, tokens, message):
     if message is None:
-        check([(carries, tokens)], depth)
+        assert check([(carries, tokens)], depth).complete
     else:
         with pytest.raises(SimulationError, match=message):
             check([(carries, tokens)], depth)

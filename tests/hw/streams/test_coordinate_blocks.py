@@ -11,12 +11,12 @@ from streams.plain_coordinates import CoordinateDropper as PlainDropper
 from streams.plain_coordinates import EmptyFiberDropper as PlainEmptyFiberDropper
 from streams.plain_coordinates import StopDropper as PlainStopDropper
 
-from hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
-from hw.streams.droppers import EmptyFiberDropper, StopDropper
-from hw.streams.quirks import CLEAN, PUBLIC
-from hw.streams.testing import run_streams, tokens_of
-from hw.streams.tokens import VAL
-from sim import SimulationError
+from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
+from fiberscope.hw.streams.droppers import EmptyFiberDropper, StopDropper
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.testing import run_streams, tokens_of
+from fiberscope.hw.streams.tokens import VAL
+from fiberscope.sim import SimulationError
 
 OUTER_INNER = ({"outer": "in_outer", "inner": "in_inner"}, {"outer": "out_outer", "inner": "out_inner"})
 THROUGH = ({"in": "in_stream"}, {"out": "out_stream"})

@@ -8,29 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from hw.level import Level
-from hw.streams.accumulators import MatrixReduce, VectorReduce
-from hw.streams.alu import Alu
-from hw.streams.arrays import ArrayLoad
-from hw.streams.bit_vector import BitVectorScanner
-from hw.streams.bit_words import BitVector, Chunker
-from hw.streams.compressed import CompressedScanner
-from hw.streams.coordinate_dropper import CoordinateDropper
-from hw.streams.dense import DenseScanner
-from hw.streams.droppers import EmptyFiberDropper, StopDropper
-from hw.streams.hold import CoordinateHold
-from hw.streams.join import Intersect, Union
-from hw.streams.points import PointToFiber
-from hw.streams.quirks import PUBLIC
-from hw.streams.reduce import ScalarReduce
-from hw.streams.repeater import Repeater, RepeatSignalGenerator
-from hw.streams.skipping import SkippingScanner
-from hw.streams.split import Flatten, Split
-from hw.streams.testing import SEEN, run_streams
-from hw.streams.word_dropper import WordDropper
-from hw.streams.word_joiners import WordIntersect
-from hw.streams.writers import CompressedWriter, ValuesWriter
-from sim import SimulationError
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
+from fiberscope.hw.streams.alu import Alu
+from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.bit_vector import BitVectorScanner
+from fiberscope.hw.streams.bit_words import BitVector, Chunker
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper
+from fiberscope.hw.streams.dense import DenseScanner
+from fiberscope.hw.streams.droppers import EmptyFiberDropper, StopDropper
+from fiberscope.hw.streams.hold import CoordinateHold
+from fiberscope.hw.streams.join import Intersect, Union
+from fiberscope.hw.streams.points import PointToFiber
+from fiberscope.hw.streams.quirks import PUBLIC
+from fiberscope.hw.streams.reduce import ScalarReduce
+from fiberscope.hw.streams.repeater import Repeater, RepeatSignalGenerator
+from fiberscope.hw.streams.skipping import SkippingScanner
+from fiberscope.hw.streams.split import Flatten, Split
+from fiberscope.hw.streams.testing import SEEN, run_streams
+from fiberscope.hw.streams.word_dropper import WordDropper
+from fiberscope.hw.streams.word_intersect import WordIntersect
+from fiberscope.hw.streams.writers import CompressedWriter, ValuesWriter
+from fiberscope.sim import SimulationError
 
 EXAMPLES = Path(__file__).parents[2] / "oracles" / "sam" / "examples.json"
 CASES = json.loads(EXAMPLES.read_text())["cases"]

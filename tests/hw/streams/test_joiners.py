@@ -10,10 +10,10 @@ from streams.plain import drive
 from streams.plain_joiners import Intersect as PlainIntersect
 from streams.plain_joiners import Union as PlainUnion
 
-from hw.streams.join import Intersect, Union
-from hw.streams.quirks import CLEAN, PUBLIC
-from hw.streams.testing import run_streams, tokens_of
-from sim import SimulationError
+from fiberscope.hw.streams.join import Intersect, Union
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.testing import run_streams, tokens_of
+from fiberscope.sim import SimulationError
 
 CONCERNED = (2, 8, 9, 11)
 seeds = st.integers(0, 2**32)

@@ -7,20 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stream_checks import gaps, reference_streams, seeds
 
-from hw.dram import SimpleMemory, SimpleSpecification
-from hw.level import Level
-from hw.memory import REPLY, REQUEST
-from hw.network import Concentrator
-from hw.streams.arrays import ArrayLoad
-from hw.streams.compressed import CompressedScanner
-from hw.streams.fetch import Fetch
-from hw.streams.line_writer import LineWriter
-from hw.streams.root import Root
-from hw.streams.testing import TimedSource, tokens_of, with_gaps, written
-from hw.streams.tokens import CRD, REF
-from hw.streams.writers import ValuesWriter
-from sim import Component, Input, Kernel, Output
-from sim.testing import StreamSink, check_accounting, random_stalls
+from fiberscope.hw.dram import SimpleMemory, SimpleSpecification
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.memory.protocol import REPLY, REQUEST
+from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.fetch import Fetch
+from fiberscope.hw.streams.line_writer import LineWriter
+from fiberscope.hw.streams.root import Root
+from fiberscope.hw.streams.testing import TimedSource, tokens_of, with_gaps, written
+from fiberscope.hw.streams.tokens import CRD, REF
+from fiberscope.hw.streams.writers import ValuesWriter
+from fiberscope.sim import Component, Input, Kernel, Output
+from fiberscope.sim.testing import StreamSink, check_accounting, random_stalls
 
 LATENCY = 20
 

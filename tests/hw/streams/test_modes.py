@@ -8,7 +8,7 @@ import pytest
 from modes import other_mode
 from stream_scenarios import outcomes
 
-from sim import mode
+from fiberscope.sim import mode
 
 SCENARIOS = Path(__file__).parents[1] / "support" / "stream_scenarios.py"
 

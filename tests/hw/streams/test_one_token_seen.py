@@ -2,12 +2,12 @@
 
 import pytest
 
-from hw.level import Level
-from hw.streams.compressed import CompressedScanner
-from hw.streams.quirks import CLEAN, Q0
-from hw.streams.reduce import FiberReduce
-from hw.streams.repeater import Repeater
-from hw.streams.testing import run_streams
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.quirks import CLEAN, Q0
+from fiberscope.hw.streams.reduce import FiberReduce
+from fiberscope.hw.streams.repeater import Repeater
+from fiberscope.hw.streams.testing import run_streams
 
 SEGMENTS = [0, 0, 2, 2]  # the first and the third fiber are empty
 

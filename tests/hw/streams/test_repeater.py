@@ -15,10 +15,10 @@ from stream_checks import (
 )
 from stream_model import PlainRepeater
 
-from hw.streams.quirks import PUBLIC, Q12
-from hw.streams.repeater import Repeater
-from hw.streams.testing import run_streams, tokens_of, with_gaps
-from sim import SimulationError
+from fiberscope.hw.streams.quirks import PUBLIC, Q12
+from fiberscope.hw.streams.repeater import Repeater
+from fiberscope.hw.streams.testing import run_streams, tokens_of, with_gaps
+from fiberscope.sim import SimulationError
 
 
 def repeater(quirks):

@@ -14,15 +14,15 @@ from stream_checks import (
 )
 from stream_model import PlainArray, PlainGenerator
 
-from hw.level import Level
-from hw.streams.arrays import ArrayLoad
-from hw.streams.bit_vector import BitVectorScanner
-from hw.streams.compressed import CompressedScanner
-from hw.streams.dense import DenseScanner
-from hw.streams.quirks import CLEAN, PUBLIC, Q4, Q5, Q6, Q10
-from hw.streams.repeater import RepeatSignalGenerator
-from hw.streams.testing import run_streams, with_gaps
-from sim import SimulationError
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.bit_vector import BitVectorScanner
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.dense import DenseScanner
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC, Q4, Q5, Q6, Q10
+from fiberscope.hw.streams.repeater import RepeatSignalGenerator
+from fiberscope.hw.streams.testing import run_streams, with_gaps
+from fiberscope.sim import SimulationError
 
 SEGMENTS, COORDINATES = [0, 3, 3, 4, 6, 13], [1, 4, 9, 6, 0, 2, 0, 1, 2, 5, 7, 8, 11]
 WORDS = [6, 9, 0, (1 << 64) - 1, 1 << 63]

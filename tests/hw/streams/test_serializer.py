@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_trees import fiber, generator_of, grow, with_gaps
 
-from hw.streams.serializer import Merge, Serializer
-from hw.streams.testing import run_streams, tokens_of
-from sim import SimulationError
+from fiberscope.hw.streams.serializer import Merge, Serializer
+from fiberscope.hw.streams.testing import run_streams, tokens_of
+from fiberscope.sim import SimulationError
 
 seeds = st.integers(0, 2**32)
 
@@ -57,6 +57,11 @@ def test_a_token_takes_a_cycle():
 def test_ways_that_end_apart_are_refused():
     with pytest.raises(SimulationError, match=r"S1 on in_crd\[1\] instead of S0"):
         run_streams(Merge("block", 2), {"in_crd[0]": [(0, "S0")], "in_crd[1]": [(0, "S1")]}, [])
+
+
+def test_a_way_too_few_is_refused():
+    with pytest.raises(SimulationError, match="block has 3 ways, but 2 in_crd"):
+        run_streams(Merge("block", 3), {"in_crd[0]": [(0, "S0")], "in_crd[1]": [(0, "S0")]}, [])
 
 
 def test_a_way_without_the_element_is_refused():

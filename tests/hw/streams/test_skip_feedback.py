@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_trees import fiber, generator_of, with_gaps
 
-from hw.level import Level
-from hw.streams.join import Intersect
-from hw.streams.quirks import CLEAN, PUBLIC, Q7
-from hw.streams.skipping import SkippingScanner
-from hw.streams.testing import GIGAHERTZ, TimedSource
-from hw.streams.tokens import CRD, REF, text
-from sim import Kernel
-from sim.testing import StreamSink, check_accounting, random_stalls
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.join import Intersect
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC, Q7
+from fiberscope.hw.streams.skipping import SkippingScanner
+from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource
+from fiberscope.hw.streams.tokens import CRD, REF, text
+from fiberscope.sim import Kernel
+from fiberscope.sim.testing import StreamSink, check_accounting, random_stalls
 
 seeds = st.integers(0, 2**32)
 

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from scanner_model import PlainSkipping
 from stream_checks import capacities, check_every_cycle, gaps, quirk_masks, reference_streams, seeds
 
-from hw.level import Level
-from hw.streams.quirks import CLEAN, PUBLIC, Q7
-from hw.streams.skipping import SkippingScanner
-from hw.streams.testing import run_streams, tokens_of, with_gaps
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC, Q7
+from fiberscope.hw.streams.skipping import SkippingScanner
+from fiberscope.hw.streams.testing import run_streams, tokens_of, with_gaps
 
 SEGMENTS, COORDINATES = [0, 3, 3, 4, 6, 13], [1, 4, 9, 6, 0, 2, 0, 1, 2, 5, 7, 8, 11]
 
@@ -37,7 +37,14 @@ class TestSkips:
     @given(tokens=reference_streams(), gap=gaps, skips=skip_streams(), quirks=quirk_masks)
     def test_every_cycle(self, tokens, gap, skips, quirks):
         inputs = {"in_ref": with_gaps(tokens, gap), "in_skip": skips}
-        check_every_cycle(skipping, plain_skipping, inputs, quirks)
+        block, plain = check_every_cycle(skipping, plain_skipping, inputs, quirks)
+        counted = block.counters()
+        names = ("skipped", "skips", "late_skips", "overtaken_skips", "longest_skip_queue")
+        told = (plain.skipped, plain.applied, plain.late, plain.overtaken, plain.longest)
+        assert tuple(counted[name] for name in names) == told
+        if not quirks & Q7:
+            elements = sum(SEGMENTS[at + 1] - SEGMENTS[at] for at in tokens if isinstance(at, int))
+            assert counted["skipped"] + counted["out_crd_data"] == elements
 
     @settings(max_examples=50, deadline=None)
     @given(tokens=reference_streams(), skips=skip_streams(), seed=seeds, capacity=capacities)
@@ -63,6 +70,15 @@ class TestSkips:
         assert tokens_of(clean["out_crd"]) == [1, "S0", 2, "S1", "D"]
         public = run_streams(skipping(PUBLIC), inputs, ["out_crd"], checked=False)
         assert tokens_of(public["out_crd"]) == [1, "S0", "S0", 2, "S1", "D"]
+
+    def test_the_longest_queue_is_not_the_last(self):
+        """Of four stops the first is pending, three wait until fibers come; the fifth waits for nothing."""
+        block = skipping(CLEAN)
+        references = [(20, 4), (21, 1), (22, 1), (23, 3), (60, 1), (61, "S0"), (62, "D")]
+        stops = [(cycle, "S0") for cycle in (0, 1, 2, 3, 50)]
+        run_streams(block, {"in_ref": references, "in_skip": stops}, ["out_crd"])
+        found = block.counters()
+        assert (found["longest_skip_queue"], found["skip_stops"]) == (3, 5)
 
     def test_skips_are_heard_while_the_output_is_full(self):
         inputs = {"in_ref": [(0, 4), (1, "D")], "in_skip": [(cycle, cycle) for cycle in range(3, 12)]}

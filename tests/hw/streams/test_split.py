@@ -11,11 +11,11 @@ from streams.plain_coordinates import Flatten as PlainFlatten
 from streams.plain_coordinates import Split as PlainSplit
 from streams.plain_repeat import CoordinateHold as PlainHold
 
-from hw.streams.hold import CoordinateHold
-from hw.streams.quirks import CLEAN, PUBLIC
-from hw.streams.split import Flatten, Split
-from hw.streams.testing import run_streams, tokens_of
-from sim import SimulationError
+from fiberscope.hw.streams.hold import CoordinateHold
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.split import Flatten, Split
+from fiberscope.hw.streams.testing import run_streams, tokens_of
+from fiberscope.sim import SimulationError
 
 seeds = st.integers(0, 2**32)
 INNER_OUTER = {"outer": "in_outer", "inner": "in_inner"}

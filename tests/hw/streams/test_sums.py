@@ -7,8 +7,8 @@ from collections import Counter, deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.streams.queue import Queue
-from hw.streams.sums import Sums
+from fiberscope.hw.streams.queue import Queue
+from fiberscope.hw.streams.sums import Sums
 
 COORDINATES = st.integers(0, 60) | st.integers(0, 2**40)
 

@@ -5,11 +5,11 @@ from itertools import groupby
 
 import pytest
 
-from hw.streams.alu import UnaryAlu
-from hw.streams.reduce import FiberReduce
-from hw.streams.tensor_reduce import TensorReduce
-from hw.streams.testing import run_streams, tokens_of, with_gaps
-from sim import SimulationError
+from fiberscope.hw.streams.alu import UnaryAlu
+from fiberscope.hw.streams.reduce import FiberReduce
+from fiberscope.hw.streams.tensor_reduce import TensorReduce
+from fiberscope.hw.streams.testing import run_streams, tokens_of, with_gaps
+from fiberscope.sim import SimulationError
 
 
 def reduced(crd, val, seed=None, capacity=None):

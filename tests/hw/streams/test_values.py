@@ -13,12 +13,12 @@ from streams.plain_values import Alu as PlainAlu
 from streams.plain_values import ScalarReduce as PlainReduce
 from streams.plain_values import UnaryAlu as PlainUnaryAlu
 
-from hw.streams.alu import Alu, UnaryAlu
-from hw.streams.quirks import CLEAN, PUBLIC
-from hw.streams.reduce import ScalarReduce
-from hw.streams.testing import GIGAHERTZ, TimedSource, carried, run_streams, tokens_of
-from sim import Kernel, SimulationError
-from sim.testing import StreamSink
+from fiberscope.hw.streams.alu import Alu, UnaryAlu
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.reduce import ScalarReduce
+from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, carried, run_streams, tokens_of
+from fiberscope.sim import Kernel, SimulationError
+from fiberscope.sim.testing import StreamSink
 
 seeds = st.integers(0, 2**32)
 

@@ -2,20 +2,18 @@
 
 from itertools import accumulate, pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nested_lists import flatten, nested_lists, nested_streams
 from stream_checks import check_every_cycle, gaps, quirk_masks
 from stream_model import PlainCompressedWriter, PlainValuesWriter
 
-from hw.streams.arrays import ArrayStore
-from hw.streams.bit_words import BitVector
-from hw.streams.quirks import PUBLIC, Q16
-from hw.streams.testing import TimedSource, run_streams, with_gaps
-from hw.streams.tokens import CRD
-from hw.streams.writers import BitVectorWriter, CompressedWriter, DenseWriter, ValuesWriter
-from sim import Kernel, SimulationError
+from fiberscope.hw.streams.bit_words import BitVector
+from fiberscope.hw.streams.quirks import PUBLIC, Q16
+from fiberscope.hw.streams.testing import TimedSource, run_streams, with_gaps
+from fiberscope.hw.streams.tokens import CRD
+from fiberscope.hw.streams.writers import BitVectorWriter, CompressedWriter, ValuesWriter
+from fiberscope.sim import Kernel
 
 
 @settings(max_examples=100, deadline=None)
@@ -61,26 +59,6 @@ def test_values_as_their_model(stream, gap):
     assert list(block.values) == plain.values
 
 
-class TestArrayStore:
-    def test_values_go_where_their_references_say(self):
-        block = ArrayStore("block")
-        references = [5, "S0", "N", 0, 5, "S1", "D"]
-        values = [1.5, "S0", 9.0, 2.5, 3.5, "S1", "D"]
-        run_streams(block, {"in_ref": with_gaps(references), "in_val": with_gaps(values, 3)}, [])
-        assert list(block.values) == [2.5, 0.0, 0.0, 0.0, 0.0, 3.5]
-        assert block.stores == 3
-
-    def test_streams_that_differ_are_refused(self):
-        inputs = {"in_ref": with_gaps([0, "S0", "D"]), "in_val": with_gaps([1.5, 2.5, "S0", "D"])}
-        with pytest.raises(SimulationError, match=r"block: reference S0 comes with value 2\.5"):
-            run_streams(ArrayStore("block"), inputs, [])
-
-    def test_a_negative_reference_is_refused(self):
-        inputs = {"in_ref": with_gaps([-1, "S0", "D"]), "in_val": with_gaps([1.5, "S0", "D"])}
-        with pytest.raises(SimulationError, match="block: reference -1 lies outside an array"):
-            run_streams(ArrayStore("block"), inputs, [])
-
-
 @given(rows=st.lists(st.lists(st.integers(0, (1 << 64) - 1), max_size=3), min_size=1, max_size=6))
 def test_words_of_bits(rows):
     tokens = flatten(rows, 1)
@@ -108,29 +86,3 @@ def test_wide_words_are_written_in_parts(rows, capacity):
     found = [block.words[first:behind] for first, behind in pairwise(block.segments)]
     whole = [sum(word << 64 * place for place, word in enumerate(row)) for row in found]
     assert whole == [sum(1 << crd for crd in row) for row in rows]
-
-
-class TestDenseWriter:
-    @given(drawn=nested_lists(deepest=1), gap=gaps)
-    def test_values_stand_at_their_coordinates(self, drawn, gap):
-        depth, nested = drawn
-        rows = [nested] if depth == 0 else [] if nested == [[]] else nested
-        values = [[coordinate + 0.5 for coordinate in row] for row in (rows if depth else [nested])]
-        value_tokens = flatten(values[0] if depth == 0 else values, depth)
-        tokens = flatten(nested, depth)
-        block = DenseWriter("block", 13)
-        run_streams(block, {"in_crd": with_gaps(tokens, gap), "in_val": with_gaps(value_tokens)}, [])
-        dense = [coordinate + 0.5 if coordinate in row else 0.0 for row in rows for coordinate in range(13)]
-        assert list(block.values) == dense
-        assert (block.stored, block.fibers) == (sum(map(len, rows)), len(rows))
-
-    def test_refusals(self):
-        with pytest.raises(ValueError, match="block: the size of a dense level must not be negative"):
-            DenseWriter("block", -1)
-        for tokens, message in (
-            ([4], "coordinate 4 lies outside a dense level of size 4"),
-            (["S0"], "in_crd and in_val must have the same shape"),
-        ):
-            inputs = {"in_crd": with_gaps(tokens), "in_val": with_gaps([1.5])}
-            with pytest.raises(SimulationError, match=f"block: {message}"):
-                run_streams(DenseWriter("block", 4), inputs, [])

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 from rows import by_lane, rows_of
 
-from sim.testing import check_laws, run_block
+from fiberscope.sim.testing import check_laws, run_block
 
 sizes = st.fixed_dictionaries({"capacity": st.integers(1, 5), "latency": st.integers(1, 4)})
 stall_seeds = st.none() | st.integers(0, 1000)

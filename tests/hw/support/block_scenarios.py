@@ -9,44 +9,37 @@ import sys
 from array import array
 from itertools import accumulate
 
-from buffet_bench import run_buffet
 from cache_bench import run_bank
 from cache_network import run_cache
 from merge_rows import inputs_of as merge_inputs
 from rows import by_lane, rows_of
 
-from hw.adder_network import AdderNetwork
-from hw.arithmetic import Accumulator, Multiplier, PairMultiplier
-from hw.benes import DOUBLE, BenesNetwork
-from hw.benes_router import MulticastRouter
-from hw.buffet import Buffet
-from hw.buffet_protocol import READ, READ_TO_UPDATE
-from hw.cache_geometry import FiberCacheSpecification
-from hw.cluster_counter import ClusterCounter
-from hw.comparator_bank import TESTS, ComparatorBank
-from hw.counter_banks import CounterBanks
-from hw.counter_protocol import COUNT, FETCH
-from hw.counter_protocol import READ as READ_COUNTERS
-from hw.divider import Divider
-from hw.fibers.stream_reader import StreamReader
-from hw.fibers.stream_writer import StreamWriter
-from hw.fibers.streams import PackedArray
-from hw.intersect import SkipAheadIntersector, TwoFingerIntersector
-from hw.leader_follower import LeaderFollowerIntersector
-from hw.level import Level
-from hw.memory import OPERATIONS, PORT_SHIFT
-from hw.merge import HighRadixMerger
-from hw.network import Concentrator, Crossbar
-from hw.packer import Packer
-from hw.position_multiplier import PositionMultiplier
-from hw.prefix_sum import FORMS, PrefixPopcount, PrefixSum
-from hw.routes import PortRoute
-from hw.scanner import LevelScanner
-from hw.sorted_head import SEQUENTIAL, SortedHeadUnit
-from hw.sorting_network import SortingNetwork
-from hw.stream import DATA, STOP
-from sim import mode
-from sim.testing import run_block
+from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier, PairMultiplier
+from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.scanner import LevelScanner
+from fiberscope.hw.fibers.sorted_head import SEQUENTIAL, SortedHeadUnit
+from fiberscope.hw.lanes.adder_network import AdderNetwork
+from fiberscope.hw.lanes.cluster_counter import ClusterCounter
+from fiberscope.hw.lanes.comparator_bank import TESTS, ComparatorBank
+from fiberscope.hw.lanes.counter_banks import CounterBanks
+from fiberscope.hw.lanes.counter_protocol import COUNT, FETCH
+from fiberscope.hw.lanes.counter_protocol import READ as READ_COUNTERS
+from fiberscope.hw.lanes.divider import Divider
+from fiberscope.hw.lanes.packer import Packer
+from fiberscope.hw.lanes.position_multiplier import PositionMultiplier
+from fiberscope.hw.lanes.prefix_sum import FORMS, PrefixPopcount, PrefixSum
+from fiberscope.hw.lanes.sorting_network import SortingNetwork
+from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
+from fiberscope.hw.memory.protocol import OPERATIONS, PORT_SHIFT
+from fiberscope.hw.networks.benes import DOUBLE, BenesNetwork
+from fiberscope.hw.networks.benes_router import MulticastRouter
+from fiberscope.hw.networks.crossbar import Concentrator, Crossbar
+from fiberscope.hw.networks.routes import PortRoute
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim import mode
+from fiberscope.sim.testing import run_block
 
 SPECIFICATION = FiberCacheSpecification(banks=1, sets=2, ways=2, misses=3, targets=4, priority_limit=3)
 
@@ -125,12 +118,6 @@ def _scanner(generator):
     return run_block(LevelScanner("block", _level(generator), 3), inputs, ["elements"], seed=7)
 
 
-def _leader_follower(generator):
-    block = LeaderFollowerIntersector("block", _level(generator), indexed=False)
-    inputs = {"leader": _fibers(generator), "references": _references(generator)}
-    return run_block(block, inputs, ["matches_leader", "matches_follower"], seed=8)
-
-
 def _crossbar(generator):
     inputs = {
         f"inputs[{i}]": [(0, generator.randrange(3) << PORT_SHIFT | n, n, 0.5) for n in range(50)]
@@ -153,15 +140,6 @@ def _bank(generator):
 
 def _cache(generator):
     return run_cache(3, [requests(generator, 80, 40) for _ in range(4)], sets=2, ways=2)
-
-
-def _buffet(generator):
-    """Windows of four entries, each updated at random, then freed."""
-    reads = []
-    for _ in range(30):
-        reads += [(READ_TO_UPDATE, generator.randrange(4), 0, 0.0) for _ in range(3)]
-        reads.append((READ, generator.randrange(4), generator.randrange(5), 0.0))
-    return run_buffet(lambda: Buffet("block", 4), reads, 4 + sum(read[2] for read in reads), seed=6)
 
 
 def _prefix_sum(generator):
@@ -258,19 +236,6 @@ def _counter_banks(generator):
     return run_block(CounterBanks("block", 20, 4, 3), inputs, outputs, seed=18)
 
 
-def _stream_writer(generator):
-    items = by_lane("items", 4, rows_of(4, _arrays(generator)[:1]))
-    writer = StreamWriter("block", [PackedArray(0, 90), PackedArray(1 << 20, 33)], 30, words=3, lanes=4)
-    return run_block(writer, items, ["requests", "done"], seed=19)
-
-
-def _stream_reader(generator):
-    jobs = [(0, generator.randrange(20), generator.randrange(20), 0.0) for _ in range(9)]
-    words = array("q", [generator.getrandbits(40) for _ in range(40)])
-    reader = StreamReader("block", [], 40, coordinates=words, references=words, lanes=3)
-    return run_block(reader, {"jobs": jobs}, _ports("items", 3), seed=20)
-
-
 def _ports(name, lanes):
     return [f"{name}[{lane}]" for lane in range(lanes)]
 
@@ -290,11 +255,11 @@ def _plain(outcome):
 
 def outcomes():
     """Every scenario's outcome by its name."""
-    scenarios = (_multiplier, _pair_multiplier, _accumulator, _merger, _crossbar, _bank, _cache, _buffet)
-    scenarios += (_two_finger, _skip_ahead, _scanner, _leader_follower, _prefix_sum, _divider)
+    scenarios = (_multiplier, _pair_multiplier, _accumulator, _merger, _crossbar, _bank, _cache)
+    scenarios += (_two_finger, _skip_ahead, _scanner, _prefix_sum, _divider)
     scenarios += (_prefix_popcount, _adder_network, _benes, _sorted_head, _concentrator)
     scenarios += (_sorting_network, _cluster_counter, _comparator_bank, _position_multiplier, _packer)
-    scenarios += (_counter_banks, _stream_writer, _stream_reader)
+    scenarios += (_counter_banks,)
     return {scenario.__name__[1:]: _plain(scenario(random.Random(5))) for scenario in scenarios}
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from memory_stub import LINE, MemoryStub
 
-from hw.cache import FiberCacheBank
-from hw.memory import PORT_SHIFT
-from sim import ComponentStatistics, Kernel, Run
-from sim.testing import StreamSink, StreamSource
+from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.hw.memory.protocol import PORT_SHIFT
+from fiberscope.sim import ComponentStatistics, Kernel, Run
+from fiberscope.sim.testing import StreamSink, StreamSource
 
 REQUESTER = 5 << PORT_SHIFT  # port bits of the requester's tags, which the bank must bring back
 MEMORY_PORT = 3  # port of the bank at the memory's network

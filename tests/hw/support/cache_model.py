@@ -7,7 +7,7 @@ SRRIP ages step by step as its paper tells.
 from collections import Counter
 from dataclasses import dataclass
 
-from hw.memory import CONSUME, FETCH, OPERATIONS, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
+from fiberscope.hw.memory.protocol import CONSUME, FETCH, OPERATIONS, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 
 WRITES = (WRITE, WRITE_UNREAD)
 NAMES = dict(enumerate(OPERATIONS)) | {WRITE_UNREAD: "write"}  # as they are counted

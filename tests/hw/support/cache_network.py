@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from memory_stub import LINE, MemoryStub
 
-from hw.cache import FiberCacheBank
-from hw.cache_geometry import FiberCacheSpecification
-from hw.memory import PORT_SHIFT
-from hw.network import Crossbar
-from hw.routes import AddressRoute, PortRoute
-from sim import ComponentStatistics, Kernel, Run
-from sim.testing import StreamSink, StreamSource
+from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
+from fiberscope.hw.memory.protocol import PORT_SHIFT
+from fiberscope.hw.networks.crossbar import Crossbar
+from fiberscope.hw.networks.routes import AddressRoute, PortRoute
+from fiberscope.sim import ComponentStatistics, Kernel, Run
+from fiberscope.sim.testing import StreamSink, StreamSource
 
 
 @dataclass(frozen=True)

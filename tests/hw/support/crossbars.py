@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hw.memory import PORT_SHIFT
-from sim.testing import run_block
+from fiberscope.hw.memory.protocol import PORT_SHIFT
+from fiberscope.sim.testing import run_block
 
 
 def to(output, number):

@@ -4,8 +4,8 @@ from itertools import accumulate
 
 from hypothesis import strategies as st
 
-from hw.stream import DATA, EMPTY, STOP
-from sim.testing import random_stalls
+from fiberscope.hw.stream import DATA, EMPTY, STOP
+from fiberscope.sim.testing import random_stalls
 
 STOP_TOKEN = (STOP, 0, 0, 0.0)
 EMPTY_TOKEN = (EMPTY, 0, 0, 0.0)

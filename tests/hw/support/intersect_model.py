@@ -1,6 +1,6 @@
 """What intersectors do: steps of two fibers, and in which cycle each token leaves; lists and no more."""
 
-from hw.stream import STOP
+from fiberscope.hw.stream import STOP
 
 
 def two_finger_steps(a, b):

@@ -4,17 +4,16 @@ from itertools import pairwise
 
 from nested_lists import flatten
 
-from hw.level import Level
-from hw.streams.arrays import ArrayLoad, ArrayStore
-from hw.streams.bit_vector import BitVectorScanner
-from hw.streams.compressed import CompressedScanner
-from hw.streams.dense import DenseScanner
-from hw.streams.linked_list import LinkedLevel, LinkedListScanner, LinkedListWriter
-from hw.streams.locator import CompressedLocator, DenseLocator
-from hw.streams.quirks import Q6
-from hw.streams.repeater import Repeater, RepeatSignalGenerator
-from hw.streams.skipping import SkippingScanner
-from hw.streams.writers import BitVectorWriter, CompressedWriter, DenseWriter, ValuesWriter
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.bit_vector import BitVectorScanner
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.dense import DenseScanner
+from fiberscope.hw.streams.locator import DenseLocator
+from fiberscope.hw.streams.quirks import Q6
+from fiberscope.hw.streams.repeater import Repeater, RepeatSignalGenerator
+from fiberscope.hw.streams.skipping import SkippingScanner
+from fiberscope.hw.streams.writers import BitVectorWriter, CompressedWriter, ValuesWriter
 
 SEGMENTS, COORDINATES = [0, 3, 3, 4, 6, 13], [1, 4, 9, 6, 0, 2, 0, 1, 2, 5, 7, 8, 11]
 FIBERS = [COORDINATES[start:end] for start, end in pairwise(SEGMENTS)]
@@ -46,22 +45,11 @@ LEVEL_SCENARIOS = {
         lambda quirks: BitVectorScanner("block", WORDS * 2, quirks, 2),
         _streams(in_ref=REFERENCES),
     ),
-    "linked": (
-        lambda quirks: LinkedListScanner("block", LinkedLevel.of(FIBERS), 2, quirks),
-        _streams(in_ref=REFERENCES),
-    ),
     "generator": (lambda quirks: RepeatSignalGenerator("block", quirks), _streams(in_crd=MATRIX)),
     "repeater": (lambda quirks: Repeater("block", quirks), _streams(in_ref=REFERENCES, in_repsig=SIGNALS)),
     "load": (lambda quirks: ArrayLoad("block", [0.5] * 5, quirks), _streams(in_ref=WITH_EMPTY)),
-    "store": (lambda quirks: ArrayStore("block", quirks=quirks), _streams(in_ref=MATRIX, in_val=NUMBERS)),
     "level": (lambda quirks: CompressedWriter("block", quirks=quirks), _streams(in_crd=MATRIX)),
     "numbers": (lambda quirks: ValuesWriter("block", quirks=quirks), _streams(in_val=NUMBERS)),
     "word level": (lambda quirks: BitVectorWriter("block", quirks=quirks), _streams(in_bv=MATRIX)),
-    "dense level": (
-        lambda quirks: DenseWriter("block", 10, quirks),
-        _streams(in_crd=MATRIX, in_val=NUMBERS),
-    ),
-    "lists": (lambda quirks: LinkedListWriter("block", 10, quirks), _streams(in_outer=MATRIX, in_crd=MATRIX)),
     "dense locator": (lambda _: DenseLocator("block", 8), _streams(in_crd=MATRIX, in_ref=MATRIX)),
-    "locator": (lambda _: CompressedLocator("block", LEVEL), _streams(in_crd=MATRIX, in_ref=MATRIX)),
 }

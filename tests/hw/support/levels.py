@@ -5,8 +5,8 @@ from itertools import accumulate
 from fibers import fiber_tokens, values
 from hypothesis import strategies as st
 
-from hw.level import Level
-from hw.stream import DATA, STOP
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.stream import DATA, STOP
 
 
 @st.composite

@@ -2,7 +2,7 @@
 
 from fibers import STOP_TOKEN
 
-from hw.stream import DATA
+from fiberscope.hw.stream import DATA
 
 
 def rows_of(lanes, arrays):

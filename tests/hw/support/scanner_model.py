@@ -2,7 +2,7 @@
 
 from stream_model import PlainBlock, is_stop, raised
 
-from hw.streams.quirks import Q0, Q4, Q5, Q6, Q7, Q10
+from fiberscope.hw.streams.quirks import Q0, Q4, Q5, Q6, Q7, Q10
 
 
 class PlainScanner(PlainBlock):
@@ -103,6 +103,7 @@ class PlainSkipping(PlainCompressed):
         self.pending = None
         self.fiber = 0
         self.sk = self.sent_stops = 0
+        self.skipped = self.applied = self.late = self.overtaken = self.longest = 0
         self.last_out = {}
 
     def arrive(self, port, token):
@@ -112,6 +113,7 @@ class PlainSkipping(PlainCompressed):
             while queue and not is_stop(queue[-1]):
                 queue.pop()
         queue.append(token)
+        self.longest = max(self.longest, len(self.queues["in_skip"]))
         if port == "in_skip" and not self.public and self.pending is not None and not is_stop(self.pending):
             self.pending = None
 
@@ -125,6 +127,8 @@ class PlainSkipping(PlainCompressed):
 
     def take(self, skip):
         late = self.sk == self.sent_stops and not is_stop(skip) and skip < self.previous
+        self.late += late
+        self.overtaken += self.sk < self.sent_stops
         if not late and self.sk >= self.sent_stops:
             self.pending, self.fiber = skip, self.sk
         self.sk += is_stop(skip)
@@ -137,17 +141,21 @@ class PlainSkipping(PlainCompressed):
         elif token is not None and is_stop(token):
             self.sent_stops += 1
             if (self.sk if self.public else self.fiber) < self.sent_stops:
+                self.overtaken += self.pending is not None
                 self.pending = None
             if not self.public:
                 self.previous = -1
 
-    def jump(self, end):
+    def jump(self, due, end):
         """Apply the pending skip, by ``end`` where nothing is left; whether it says more than to go on."""
         skip, self.pending = self.pending, None
         if not is_stop(skip) and skip <= self.previous:
+            self.late += 1
             return False
+        self.applied += 1
         places = range(self.first, self.behind)
         wanted = [] if is_stop(skip) else [at for at in places if self.coordinates[at] >= skip]
+        self.skipped += (wanted[0] if wanted else self.behind) - due
         if wanted:
             self.emit(wanted[0])
         else:
@@ -157,14 +165,14 @@ class PlainSkipping(PlainCompressed):
     def emit_first(self):
         if self.pending is None:
             self.emit(self.first)
-        elif not self.jump(self.end_taken):
+        elif not self.jump(self.first, self.end_taken):
             if self.public:
                 self.out = dict(self.last_out)
             else:
                 self.emit(self.first)
 
     def emit_next(self):
-        if self.pending is None or not self.jump(self.end):
+        if self.pending is None or not self.jump(self.at + 1, self.end):
             self.emit(self.at + 1)
 
 
@@ -216,33 +224,3 @@ class PlainBitVector(PlainScanner):
 
     def empty(self):
         self.end_taken()
-
-
-class PlainLinkedList(PlainScanner):
-    """Nodes are numbered as in fibers that were written one after the other."""
-
-    def __init__(self, fibers, link_cycles, quirks=0):
-        super().__init__(quirks)
-        self.fibers, self.link_cycles = fibers, link_cycles
-
-    def begin(self, reference):
-        self.left = list(self.fibers[reference])
-        self.node = sum(map(len, self.fibers[:reference])) - 1
-        if self.left:
-            self.mode = "run"
-            self.emit_next()
-        else:
-            self.end_taken()
-
-    def emit_next(self):
-        self.node += 1
-        self.waits = self.link_cycles - 1
-        self.send(self.left.pop(0), self.node)
-
-    def run(self):
-        if self.waits:
-            self.waits -= 1
-        elif self.left:
-            self.emit_next()
-        else:
-            self.end()

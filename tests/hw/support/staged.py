@@ -1,7 +1,7 @@
 """A plain model of a pipeline whose stages move in step: one list entry a stage, all moved every cycle."""
 
-from sim import Component
-from sim.testing import head
+from fiberscope.sim import Component
+from fiberscope.sim.testing import head
 
 
 class Staged(Component):

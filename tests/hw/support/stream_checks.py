@@ -1,11 +1,13 @@
 """How the tests of the stream machine hold a block to its plain model, and to its laws as hardware."""
 
+from collections import Counter
+
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_model import run_plain
 
-from hw.streams.quirks import CLEAN, PUBLIC
-from hw.streams.testing import SEEN, run_streams, tokens_of
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.testing import SEEN, run_streams, tokens_of
 
 FIBERS = 5  # that drawn references name
 
@@ -32,7 +34,22 @@ def check_every_cycle(make, model, inputs, quirks):
     expected, done = run_plain(plain, inputs)
     assert run_streams(block, inputs, plain.OUTPUTS, checked=False) == expected
     assert block.done_cycle - SEEN == done
+    check_counted(block, expected)
     return block, plain
+
+
+def kind_of(token):
+    """What a token, as text, counts as: an R is the one thing that a signal has."""
+    return {"S": "stops", "N": "empties", "D": "dones"}.get(str(token)[0], "data")
+
+
+def check_counted(block, streams):
+    """What a block says that it has sent, by kind, is what came."""
+    found = block.counters()
+    for port, stream in streams.items():
+        kinds = Counter(map(kind_of, tokens_of(stream)))
+        for kind in ("data", "stops", "empties", "dones"):
+            assert found[f"{port}_{kind}"] == kinds[kind], (port, kind)
 
 
 def check_as_hardware(make, inputs, outputs, *, seed, capacity):

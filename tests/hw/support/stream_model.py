@@ -6,7 +6,7 @@ cycle. ``quirks`` is a mask as the components take it.
 
 from collections import deque
 
-from hw.streams.quirks import Q0, Q12, Q16
+from fiberscope.hw.streams.quirks import Q0, Q12, Q16
 
 
 def is_stop(token):

@@ -9,23 +9,23 @@ from level_scenarios import LEVEL_SCENARIOS
 from nested_lists import flatten
 from stream_trees import below, change, fiber, generator_of, grow, numbers
 
-from hw.streams.accumulators import MatrixReduce, VectorReduce
-from hw.streams.alu import Alu, UnaryAlu
-from hw.streams.bit_expander import BitExpander
-from hw.streams.bit_words import BitVector, Chunker
-from hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
-from hw.streams.droppers import EmptyFiberDropper, StopDropper
-from hw.streams.hold import CoordinateHold
-from hw.streams.join import Intersect, Union
-from hw.streams.parallel import Gather, Scatter
-from hw.streams.points import PointToFiber
-from hw.streams.quirks import CLEAN, PUBLIC
-from hw.streams.reduce import ScalarReduce
-from hw.streams.split import Flatten, Split
-from hw.streams.testing import run_streams, with_gaps
-from hw.streams.word_dropper import WordDropper
-from hw.streams.word_joiners import WordIntersect, WordUnion
-from sim import mode
+from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
+from fiberscope.hw.streams.alu import Alu, UnaryAlu
+from fiberscope.hw.streams.bit_expander import BitExpander
+from fiberscope.hw.streams.bit_words import BitVector, Chunker
+from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
+from fiberscope.hw.streams.droppers import EmptyFiberDropper, StopDropper
+from fiberscope.hw.streams.hold import CoordinateHold
+from fiberscope.hw.streams.join import Intersect, Union
+from fiberscope.hw.streams.parallel import Scatter
+from fiberscope.hw.streams.points import PointToFiber
+from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.reduce import ScalarReduce
+from fiberscope.hw.streams.split import Flatten, Split
+from fiberscope.hw.streams.testing import run_streams, with_gaps
+from fiberscope.hw.streams.word_dropper import WordDropper
+from fiberscope.hw.streams.word_intersect import WordIntersect
+from fiberscope.sim import mode
 
 
 def _operands(generator, kinds):
@@ -86,10 +86,6 @@ def _coordinates(generator, port="in_crd"):
     return {port: flatten(grow(generator, 2, lambda: fiber(generator)), 2)}
 
 
-def _dealt(generator):
-    return dict.fromkeys(("in_stream[0]", "in_stream[1]"), _coordinates(generator)["in_crd"])
-
-
 SCENARIOS = {
     "intersect": (lambda quirks: Intersect("block", 2, quirks), lambda g: _operands(g, ("crd", "ref"))),
     "union": (lambda quirks: Union("block", 2, quirks), lambda g: _operands(g, ("crd", "ref"))),
@@ -121,11 +117,9 @@ SCENARIOS = {
         lambda g: {"in_bv": [2310, "S0", 7, "S1", "D"]},
     ),
     "words": (lambda quirks: WordIntersect("block", True, quirks), lambda g: _operands(g, ("bv", "ref"))),
-    "all words": (lambda quirks: WordUnion("block", False, quirks), lambda g: _operands(g, ("bv", "ref"))),
     "expander": (lambda quirks: BitExpander("block", quirks), lambda _: _streams_of_words()),
     "word dropper": (lambda quirks: WordDropper("block", quirks), _words),
     "scatter": (lambda quirks: Scatter("block", 3, quirks=quirks), _coordinates),
-    "gather": (lambda quirks: Gather("block", 2, quirks=quirks), _dealt),
 }
 
 HELD = ("values", "words", "segments", "coordinates")  # what writers hold in the end

@@ -10,9 +10,9 @@ from fiber_streams import STOP_TOKEN
 from pairs import End, random_channel
 from scenario import Scenario
 
-from hw.rtl.accumulator import AccumulatorParameters
-from sim import Component, Kernel
-from sim.testing import StreamSink, Token, random_stalls
+from fiberscope.hw.fibers.arithmetic_rtl import AccumulatorParameters
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.testing import StreamSink, Token, random_stalls
 
 FIBERS = 50
 
@@ -28,13 +28,13 @@ def _inputs(
     generator: random.Random, given: AccumulatorParameters, fibers: int = FIBERS, longest: int = 12
 ) -> dict[str, list[Token]]:
     tokens: list[Token] = []
-    most = 1 << given.value_bits - 1
+    most = 1 << min(given.value_bits, max(0, given.sum_bits - 8)) >> 1  # the sum of all of them fits
     for _ in range(fibers):
         span = 1 << generator.randint(1, given.coordinate_bits)
         places = sorted(generator.randrange(span) for _ in range(generator.randint(0, longest)))
         largest = generator.random() < 0.2
         for place in places:
-            value = -most if largest else generator.randrange(-most, most)
+            value = -most if largest else generator.randrange(-most, most) if most else 0
             tokens.append((0, place, 0, float(value)))
         tokens.append(STOP_TOKEN)
     return {"products": tokens}

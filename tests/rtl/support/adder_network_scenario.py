@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from rows_scenario import LanedScenario, by_lane
 
-from hw.rtl.adder_network import LEAVES, AdderNetworkParameters
-from hw.stream import EMPTY
-from sim.testing import Token
+from fiberscope.hw.lanes.adder_network_rtl import LEAVES, AdderNetworkParameters
+from fiberscope.hw.stream import EMPTY
+from fiberscope.sim.testing import Token
 
 VECTORS = 80
 

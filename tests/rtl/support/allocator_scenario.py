@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from scenario import Scenario
 
-from hw.rtl.allocator import BumpAllocatorParameters, NodeWriterParameters
-from sim.testing import Token
+from fiberscope.hw.fibers.allocator_rtl import BumpAllocatorParameters, NodeWriterParameters
+from fiberscope.sim.testing import Token
 
 REQUESTS = 300
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from fiber_streams import STOP_TOKEN
 from scenario import Scenario
 
-from hw.atomic_update import ADD, MIN, MODES, OPERATIONS
-from hw.rtl.atomic_update import AtomicUpdateParameters
-from hw.stream import DATA
-from sim.testing import Token
+from fiberscope.hw.memory.atomic_update import ADD, MIN, MODES, OPERATIONS
+from fiberscope.hw.memory.atomic_update_rtl import AtomicUpdateParameters
+from fiberscope.hw.stream import DATA
+from fiberscope.sim.testing import Token
 
 UPDATES = 300
 
@@ -45,10 +45,11 @@ def _inputs(
     places += [place ^ 1 << (given.entries - 1).bit_length() - 1 for place in places if given.entries > 1]
     places = [place for place in places if place < given.entries]
     tokens: list[Token] = []
+    most = ((1 << given.value_bits - 1) - 1) // updates if generator.random() < 0.3 else None  # of a sum
     for _ in range(updates):
         near = places[0] if generator.random() < hot else generator.choice(places)
         place = near if generator.random() < 0.8 else generator.randrange(given.entries)
-        tokens.append((DATA, place, 0, float(_value(generator, given))))
+        tokens.append((DATA, place, 0, float(_value(generator, given) if most is None else most)))
         if generator.random() < 0.05:
             tokens.append(STOP_TOKEN)
     reads = [(0, generator.choice(places), 0, 0.0) for _ in range(generator.choice([updates // 3, updates]))]
@@ -56,8 +57,10 @@ def _inputs(
 
 
 def _value(generator: random.Random, given: AtomicUpdateParameters) -> int:
-    """Any; of sums so small that all of them fit."""
+    """Any, some of which differ from the neutral in one bit; of sums so small that all of them fit."""
     bits = given.value_bits - (UPDATES.bit_length() if given.operation == ADD else 0)
+    if generator.random() < 0.1:
+        return given.neutral ^ 1 << generator.randrange(bits - 1)
     return generator.randrange(-1 << bits - 1, 1 << bits - 1)
 
 

@@ -7,10 +7,10 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hw.memory import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
-from hw.rtl.bank import BLOCK, BankParameters
-from hw.rtl.kit.backend import Backend
-from sim.testing import Token
+from fiberscope.hw.memory.cache_rtl import BLOCK, BankParameters
+from fiberscope.hw.memory.protocol import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.sim.testing import Token
 
 PATIENCE = 3000  # cycles without a reply or a request, after which the bank is stuck
 MEMORY_ROOM = 4  # requests that wait for memory

@@ -13,12 +13,12 @@ from memory_stub import MemoryStub
 from pairs import End, random_channel
 from scenario import Scenario
 
-from hw.cache_geometry import INDEXES
-from hw.memory import OPERATIONS, PORT_SHIFT
-from hw.rtl.bank import NO_ARRAY, BankParameters
-from hw.tags import Sets
-from sim import Component, Kernel
-from sim.testing import Token, random_stalls
+from fiberscope.hw.memory.cache_geometry import INDEXES
+from fiberscope.hw.memory.cache_rtl import NO_ARRAY, BankParameters
+from fiberscope.hw.memory.protocol import OPERATIONS, PORT_SHIFT
+from fiberscope.hw.memory.tags import Sets
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.testing import Token, random_stalls
 
 REQUESTS = 300
 LARGE_REQUESTS = 1500
@@ -63,7 +63,7 @@ def _requests(
     return [
         (
             generator.choices(range(len(OPERATIONS)), weights)[0],
-            REQUESTER | number,
+            REQUESTER % (1 << given.tag_bits) | number,
             generator.choice(lines) * given.line_bytes + generator.randrange(given.line_bytes),
             0.0,
         )
@@ -104,8 +104,10 @@ def _large_inputs(generator: random.Random, given: BankParameters) -> dict[str, 
 def _of_one_set(generator: random.Random, given: BankParameters, first: int) -> list[int]:
     """Twice as many lines of the first one's set as that holds, in the same bank."""
     sets = Sets(given.banks, given.sets, given.hashed)
-    far = given.sets * given.banks << LIKE_BITS
-    most = (1 << (given.address_bits - 1)) // given.line_bytes // far
+    turn = given.sets * given.banks
+    turns = (1 << (given.address_bits - 1)) // given.line_bytes // turn
+    far = turn << min(LIKE_BITS, max(0, (turns // (2 * given.ways)).bit_length() - 1))
+    most = max(1, turns * turn // far)
     lines: list[int] = []
     while len(lines) < 2 * given.ways:
         line = first + far * generator.randrange(most)

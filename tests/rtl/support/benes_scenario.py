@@ -7,11 +7,18 @@ from dataclasses import replace
 
 from rows_scenario import LanedScenario, by_lane, random_number, random_value
 
-from hw.benes import FORMS, MINIMAL, columns, route_permutation, setting_bits, setting_rows
-from hw.benes_router import MulticastRouter
-from hw.rtl.benes import LANES, BenesParameters
-from hw.stream import EMPTY
-from sim.testing import Token
+from fiberscope.hw.networks.benes import (
+    FORMS,
+    MINIMAL,
+    columns,
+    route_permutation,
+    setting_bits,
+    setting_rows,
+)
+from fiberscope.hw.networks.benes_router import MulticastRouter
+from fiberscope.hw.networks.benes_rtl import LANES, BenesParameters
+from fiberscope.hw.stream import EMPTY
+from fiberscope.sim.testing import Token
 
 TASKS = 25
 
@@ -35,8 +42,10 @@ def _large(generator: random.Random) -> BenesParameters:
 
 
 def _inputs(generator: random.Random, given: BenesParameters, tasks: int = TASKS) -> dict[str, list[Token]]:
-    lengths = [generator.choice([0, 1, 2, 7]) for _ in range(tasks)]
-    settings = [[(0, bits, 0, 0.0) for bits in _settings(generator, given)] for _ in range(tasks)]
+    most = (1 << given.vector_bits) - 1
+    lengths = [min(generator.choice([0, 1, 2, 7]), most) for _ in range(tasks)]
+    lengths.append(min(most, 300 if given.lanes == LANES[0] else 15))  # beyond the half of a narrow counter
+    settings = [[(0, bits, 0, 0.0) for bits in _settings(generator, given)] for _ in lengths]
     vectors = [[_token(generator, given) for _ in range(given.lanes)] for _ in range(sum(lengths))]
     return (
         {"tasks": [(0, length, 0, 0.0) for length in lengths]}

@@ -8,9 +8,9 @@ from dataclasses import replace
 from fiber_streams import STOP_TOKEN
 from rows_scenario import LanedScenario
 
-from hw.bitmap_intersect import WIDTHS
-from hw.rtl.bitmap_intersector import BitmapIntersectorParameters
-from sim.testing import Token
+from fiberscope.hw.fibers.bitmap_intersect import WIDTHS
+from fiberscope.hw.fibers.bitmap_intersect_rtl import BitmapIntersectorParameters
+from fiberscope.sim.testing import Token
 
 PAIRS = 30
 

@@ -17,9 +17,9 @@ from rows_scenario import (
     random_value,
 )
 
-from hw.prefix_sum import FORMS
-from hw.rtl.bitmap import PrefixPopcountParameters, RegorParameters
-from sim.testing import Token
+from fiberscope.hw.lanes.bitmap_rtl import PrefixPopcountParameters, RegorParameters
+from fiberscope.hw.lanes.prefix_sum import FORMS
+from fiberscope.sim.testing import Token
 
 SLICES = 14
 ROWS = 60

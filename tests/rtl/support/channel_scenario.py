@@ -10,9 +10,9 @@ from composed_scenario import ComposedScenario
 from pairs import Composed
 from rows_scenario import random_value
 
-from hw.rtl.channel import ChannelParameters
-from sim import ANY, Component, Input, Kernel, Output
-from sim.testing import Token, head
+from fiberscope.hw.rtl.kit.channel import ChannelParameters
+from fiberscope.sim import ANY, Component, Input, Kernel, Output
+from fiberscope.sim.testing import Token, head
 
 TOKENS = 400
 

@@ -9,8 +9,8 @@ from typing import Any
 from pairs import Composed, Pair
 from scenario import Scenario
 
-from hw.rtl.kit.wrapper import Composition
-from sim import Component, Kernel
+from fiberscope.hw.rtl.kit.wrapper import Composition
+from fiberscope.sim import Component, Kernel
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from mutation import faults_of
 
 CONVERSION_FAULTS = (
     *faults_of(
-        "sorting_network.py", "sorting_network",
+        "lanes/sorting_network_rtl.py", "sorting_network",
         ("sorter-equal-keys-out-of-order", ', lane["order"])', ")"),
         ("sorter-stops-first", 'concat(lane["control"], lane', 'concat(~lane["control"], lane'),
         ("sorter-low-31-bits", 'lane["coordinate"], lane["order"]', 'lane["coordinate"][:31], lane["order"]'),
@@ -13,7 +13,7 @@ CONVERSION_FAULTS = (
         ("sorter-rows-of-stops-are-chunks", "any(token.control == DATA for", "any(token is not None for"),
     ),
     *faults_of(
-        "cluster_counter.py", "cluster_counter",
+        "lanes/cluster_counter_rtl.py", "cluster_counter",
         ("clusters-low-30-bits", 'a["coordinate"] == b["coordinate"]',
          'a["coordinate"][:30] == b["coordinate"][:30]'),
         ("clusters-of-16-at-the-most", "while distance < len(flags):",
@@ -22,7 +22,7 @@ CONVERSION_FAULTS = (
          "(more + less)[:bits]"),
     ),
     *faults_of(
-        "comparator_bank.py", "comparator_bank",
+        "lanes/comparator_bank_rtl.py", "comparator_bank",
         ("comparator-keeps-zeros", "lane[MASK] & (test | lane", "lane[MASK] & (~test | test | lane"),
         ("comparator-loses-stops", '(test | lane["control"]))', "test)"),
         ("comparator-array-goes-on", ' & ~(lane[MASK] & lane["control"])', ""),
@@ -33,7 +33,7 @@ CONVERSION_FAULTS = (
          "changed.append(~any_before | pyrtl.Const(len(changed) > 32, 1) |"),
     ),
     *faults_of(
-        "position_multiplier.py", "position_multiplier",
+        "lanes/position_multiplier_rtl.py", "position_multiplier",
         ("multiplier-two-digits", "for stage in range(DEPTH):\n        row = [_added(",
          "for stage in range(DEPTH):\n        row = row if stage == 2 else [_added("),
         ("multiplier-factor-of-the-newest", 'rows.register(f"stage{stage:02}_factor", factor)', "factor"),
@@ -41,7 +41,7 @@ CONVERSION_FAULTS = (
          "product if shift"),
     ),
     *faults_of(
-        "packer.py", "packer",
+        "lanes/packer_rtl.py", "packer",
         ("packer-takes-too-early", "(held <= parameters.outputs)", "(held <= parameters.outputs + 1)"),
         ("packer-moves-without-space", "moves = named(\"moves\", (takes | sends) & (sink.ready | ~sends))",
          'moves = named("moves", takes | sends)'),
@@ -53,7 +53,7 @@ CONVERSION_FAULTS = (
         ("packer-places-of-the-lanes", "for ones in before]", "for ones in counts]"),
     ),
     *faults_of(
-        "counter_rows.py", "counter_banks",
+        "lanes/counter_rows_rtl.py", "counter_banks",
         ("counters-not-forwarded", "adds & (held_entry == entry) & (held_part == part)",
          "adds & (held_entry != held_entry)"),
         ("counters-written-while-slots-stand", "adds.next <<= self.moves & reduce(or_, grants)",
@@ -67,7 +67,7 @@ CONVERSION_FAULTS = (
          "own = chosen(list(bank), self.old)"),
     ),
     *faults_of(
-        "counter_memory.py", "counter_banks",
+        "lanes/counter_memory_rtl.py", "counter_banks",
         ("counters-others-of-an-entry-unknown", "reduce(or_, wanted) | (writes & ~known)",
          "reduce(or_, wanted)"),
         ("counters-known-from-the-start", "unless(~self._is_known(b, entry), part)", "part"),
@@ -75,7 +75,7 @@ CONVERSION_FAULTS = (
          "decoded(entry, min(8, self.shape.entries)).zero_extended(self.shape.entries) & self._known[bank]"),
     ),
     *faults_of(
-        "counter_banks.py", "counter_banks",
+        "lanes/counter_banks_rtl.py", "counter_banks",
         ("counters-sums-in-their-own-place", "[takes & ~lane[\"control\"] for lane in row], sums[:-1])",
          "[takes & ~lane[\"control\"] for lane in row], sums[1:])"),
         ("counters-command-before-the-last-write", "active, ~drains & ~stall)", "active, ~stall)"),
@@ -85,11 +85,11 @@ CONVERSION_FAULTS = (
          "token.control == DATA]"),
     ),
     *faults_of(
-        "kit/rows.py", "sorting_network cluster_counter",
+        "rtl/kit/rows.py", "sorting_network cluster_counter",
         ("rows-without-stages-move-always", "full else self._sink.ready)", "full else pyrtl.Const(1, 1))"),
     ),
     *faults_of(
-        "kit/trees.py", "packer",
+        "rtl/kit/trees.py", "packer",
         ("trees-ones-without-a-level", "for level in network(PARALLEL, len(flags)):",
          "for level in network(PARALLEL, len(flags))[:3]:"),
     ),

@@ -12,9 +12,9 @@ from pairs import Pair
 from rows_scenario import by_lane
 from scenario import Scenario
 
-from hw.counter_protocol import COUNT, FETCH, READ, SCAN
-from hw.rtl.counter_banks import CounterBanksParameters
-from sim.testing import Token
+from fiberscope.hw.lanes.counter_banks_rtl import CounterBanksParameters
+from fiberscope.hw.lanes.counter_protocol import COUNT, FETCH, READ, SCAN
+from fiberscope.sim.testing import Token
 
 COMMANDS = 32
 LARGE_COMMANDS = 5

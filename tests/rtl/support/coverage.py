@@ -13,8 +13,8 @@ from typing import Any
 from pairs import Pair, event_side
 from stream_coverage import STREAM_BINS
 
-from hw.benes import columns
-from sim import ComponentStatistics
+from fiberscope.hw.networks.benes import columns
+from fiberscope.sim import ComponentStatistics
 
 
 @dataclass

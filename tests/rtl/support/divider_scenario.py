@@ -16,8 +16,8 @@ from rows_scenario import (
     random_value,
 )
 
-from hw.rtl.divider import DividerParameters
-from sim.testing import Token
+from fiberscope.hw.lanes.divider_rtl import DividerParameters
+from fiberscope.sim.testing import Token
 
 ROWS = 60
 

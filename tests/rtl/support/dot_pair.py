@@ -10,11 +10,11 @@ from pathlib import Path
 from fiber_streams import STOP_TOKEN
 from pairs import Pair
 
-from hw.rtl.kit.backend import Backend, PyrtlBackend
-from hw.rtl.kit.parameters import Parameters
-from hw.stream import STREAM
-from sim import Component, Input, Output
-from sim.testing import Token, head
+from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.stream import STREAM
+from fiberscope.sim import Component, Input, Output
+from fiberscope.sim.testing import Token, head
 
 sys.path.append(str(Path(__file__).parents[3] / "examples"))
 from foreign_multiplier import DOT, Multiplier, compose

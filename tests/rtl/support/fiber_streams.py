@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 
-from sim.testing import Token
+from fiberscope.sim.testing import Token
 
 SPECIAL = (-0.0, math.inf, -math.inf, math.nan, 2.0**-149, 2.0**127)  # floats that 32 bits hold too
 STOP_TOKEN: Token = (1, 0, 0, 0.0)

@@ -4,7 +4,7 @@ from mutation import faults_of
 
 GRAPH_FAULTS = (
     *faults_of(
-        "atomic_update.py", "atomic_update",
+        "memory/atomic_update_rtl.py", "atomic_update",
         ("atomic-places-low-8-bits", "(self.place == place)", "(self.place[:8] == place[:8])"),
         ("atomic-window-too-short", "stages[: parameters.window - 1])\n    for",
          "stages[: parameters.window - 2])\n    for"),
@@ -24,7 +24,7 @@ GRAPH_FAULTS = (
          "show(STALLS, updates.valid"),
     ),
     *faults_of(
-        "islip.py", "islip",
+        "networks/islip_rtl.py", "islip",
         ("islip-turn-passes-with-any-grant", "above, behind)", "above, above)"),
         ("islip-first-always", "later = named(f\"later_{name}\", flags & behind)",
          "later = named(f\"later_{name}\", flags & 0 & behind)"),
@@ -37,7 +37,7 @@ GRAPH_FAULTS = (
          "flag & ~row[i] for i, flags in enumerate(wanting)"),
     ),
     *faults_of(
-        "touched.py", "touched",
+        "memory/touched_rtl.py", "touched",
         ("touched-stale-words", "[puts & (new | lane)", "[puts & (lane)"),
         ("touched-words-forgotten-by-a-set", "[puts & (new | lane)", "[puts & (new | ~new)"),
         ("touched-kept", "more & ~unless(~scan.done,", "more & ~unless(scan.done | ~scan.done,"),
@@ -49,7 +49,7 @@ GRAPH_FAULTS = (
          "return puts, reduce(or_, ends)"),
     ),
     *faults_of(
-        "prefetch.py", "prefetch",
+        "memory/prefetch_rtl.py", "prefetch",
         ("prefetch-dropped-lines-are-here", "(replied & ~dropped)", "replied"),
         ("prefetch-line-comes-while-stopped", ") & ~moves.stops\n        free", ")\n        free"),
         ("prefetch-16-buffers-as-8", "replies.fields[\"coordinate\"] == i",

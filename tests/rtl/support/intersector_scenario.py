@@ -9,8 +9,8 @@ from typing import Any
 from fiber_streams import STOP_TOKEN, Fiber, random_float
 from scenario import Scenario
 
-from hw.rtl.intersector import SkipAheadParameters, TwoFingerParameters
-from sim.testing import Token
+from fiberscope.hw.fibers.intersect_rtl import SkipAheadParameters, TwoFingerParameters
+from fiberscope.sim.testing import Token
 
 PAIRS = 24  # of fibers a seed
 EMPTY_PAIRS = 600

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from rows_scenario import LanedScenario, random_value
 
-from hw.rtl.islip import IslipParameters
-from sim.testing import Token
+from fiberscope.hw.networks.islip_rtl import IslipParameters
+from fiberscope.sim.testing import Token
 
 TOKENS = 300
 

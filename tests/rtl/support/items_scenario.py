@@ -11,15 +11,15 @@ from typing import Any
 from fiber_streams import STOP_TOKEN
 from rows_scenario import LANES, MANY_LANES, LanedScenario, by_lane, random_arrays, random_number
 
-from hw.comparator_bank import TESTS
-from hw.rtl.cluster_counter import ClusterCounterParameters
-from hw.rtl.comparator_bank import ComparatorBankParameters
-from hw.rtl.items import ItemParameters
-from hw.rtl.packer import PackerParameters
-from hw.rtl.position_multiplier import PositionMultiplierParameters
-from hw.rtl.sorting_network import SortingNetworkParameters
-from hw.stream import EMPTY
-from sim.testing import Token
+from fiberscope.hw.lanes.cluster_counter_rtl import ClusterCounterParameters
+from fiberscope.hw.lanes.comparator_bank import TESTS
+from fiberscope.hw.lanes.comparator_bank_rtl import ComparatorBankParameters
+from fiberscope.hw.lanes.items_rtl import ItemParameters
+from fiberscope.hw.lanes.packer_rtl import PackerParameters
+from fiberscope.hw.lanes.position_multiplier_rtl import PositionMultiplierParameters
+from fiberscope.hw.lanes.sorting_network_rtl import SortingNetworkParameters
+from fiberscope.hw.stream import EMPTY
+from fiberscope.sim.testing import Token
 
 ROWS = 60
 LARGE_ROWS = 12
@@ -54,7 +54,10 @@ def items(generator: random.Random, given: ItemParameters) -> Callable[[], Token
 
 
 def _signed(generator: random.Random, bits: int) -> int:
+    """Any number of so many bits; now and then a lone bit."""
     limit = (1 << bits) // 2
+    if bits > 1 and generator.random() < 0.2:
+        return 1 << generator.randrange(bits - 1)
     return generator.randrange(-limit, limit) if limit else 0
 
 

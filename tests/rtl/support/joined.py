@@ -7,13 +7,14 @@ from dot_pair import dot_pair
 from pairs import Pair
 from scenarios import SCENARIOS
 
-from hw.rtl import channel, intersector
-from hw.rtl.channel import PendingStandIn, carrying
-from hw.rtl.intersector import SkipAheadParameters
-from hw.rtl.kit.backend import PyrtlBackend
-from hw.rtl.kit.twin import build
-from hw.rtl.kit.wrapper import Composition, Link, Part, flat
-from sim import Component, Kernel
+from fiberscope.hw.fibers import intersect_rtl as intersector
+from fiberscope.hw.fibers.intersect_rtl import SkipAheadParameters
+from fiberscope.hw.rtl.kit import channel
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.channel import PendingStandIn, carrying
+from fiberscope.hw.rtl.kit.twin import build
+from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, flat
+from fiberscope.sim import Component, Kernel
 
 GIVEN = SkipAheadParameters(8, 8, 32, window=8)
 SLOTS = 3

@@ -11,9 +11,9 @@ from fiber_streams import merge_inputs
 from merger_scenario import SCENARIO as MERGER
 from pairs import Composed
 
-from hw.rtl.merge_tree import MergeTreeParameters, compose
-from sim import Component
-from sim.testing import Token
+from fiberscope.hw.fibers.merge_tree_rtl import MergeTreeParameters, compose
+from fiberscope.sim import Component
+from fiberscope.sim.testing import Token
 
 MERGES = 30
 

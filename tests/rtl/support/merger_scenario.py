@@ -8,8 +8,8 @@ from dataclasses import replace
 from fiber_streams import merge_inputs
 from scenario import Scenario
 
-from hw.rtl.merger import MergerParameters
-from sim.testing import Token
+from fiberscope.hw.fibers.merge_rtl import MergerParameters
+from fiberscope.sim.testing import Token
 
 RADICES = (2, 3, 4, 5, 7, 8, 13, 16)
 

@@ -1,4 +1,4 @@
-"""Faults that the default tests of the twins must find, each in a file of ``hw/rtl``."""
+"""Faults that the default tests of the twins must find, each in a file of ``hw``."""
 
 from conversion_faults import CONVERSION_FAULTS
 from graph_faults import GRAPH_FAULTS
@@ -10,7 +10,7 @@ MUTANTS = {
     mutant.name: mutant
     for mutant in (
         *faults_of(
-            "tags.py", "bank",
+            "memory/tags_rtl.py", "bank",
             ("tags-low-20-bits", "(entry[1:] == line)", "(entry[1:21] == line[:20])"),
             ("tags-high-bits", "(entry[1:] == line)", "(entry[2:] == line[1:])"),
             ("tags-last-free-way", "free & ~(free - 1)[: len(free)])",
@@ -46,7 +46,7 @@ MUTANTS = {
              "sets.divisor.bit_length() - 1 :]", "sets.divisor.bit_length() :]"),
         ),
         *faults_of(
-            "misses.py", "bank",
+            "memory/misses_rtl.py", "bank",
             ("free-numbers-of-8", "number_of(lowest))", "number_of(lowest[:8]))"),
             ("free-numbers-given-back-unseen", "below[-1] & ~give", "below[-1]"),
             ("free-numbers-returned-twice", "returns = give & ~self._none", "returns = give"),
@@ -62,13 +62,13 @@ MUTANTS = {
             ("queue-fetched-miss-stays-open", "self.answering & (~self.waiting | last)", "last"),
         ),
         *faults_of(
-            "bank_stages.py", "bank",
+            "memory/cache_stages_rtl.py", "bank",
             ("stages-same-set-behind", "& ~named(\"set_looked_at\", reduce(or_, looked_at))", ""),
             ("stages-last-alone-looked-at", "reduce(or_, looked_at)", "looked_at[-1]"),
             ("stages-move-while-one-waits", "self.move <<= ~self.last_full | decided", "self.move <<= 1"),
         ),
         *faults_of(
-            "bank_logic.py", "bank",
+            "memory/cache_logic_rtl.py", "bank",
             ("bank-fetch-needs-a-target", "(operation.fetch | waits))", "waits)"),
             ("bank-fetch-does-not-join", "(operation.fetch | (waits & can_join))", "waits & can_join"),
             ("bank-asks-without-a-register", "& table.available & (", "& ("),
@@ -89,7 +89,7 @@ MUTANTS = {
              "operation.consume & done.hit"),
         ),
         *faults_of(
-            "lines.py", "test_bank_data.py",
+            "memory/cache_lines_rtl.py", "test_bank_data.py",
             ("lines-not-forwarded", "table.answering | self._came, self", "table.answering, self"),
             ("lines-not-read-again", "pyrtl.select(stays, self._came, stages", "(stages"),
             ("lines-of-the-victim-not-read", "stages.entering & wanted", "stages.entering & ~way[0]"),
@@ -99,16 +99,16 @@ MUTANTS = {
             ("lines-written-where-they-are-read", "pyrtl.select(answering, self._to, self._at)", "self._at"),
         ),
         *faults_of(
-            "kit/memory_port.py", "bank",
+            "rtl/kit/memory_port.py", "bank",
             ("memory-port-of-another", "pyrtl.Const(port, self", "pyrtl.Const(port ^ 1, self"),
             ("memory-port-next-address", '"reference": address}', '"reference": (address + 1)[:-1]}'),
         ),
         *faults_of(
-            "kit/sram.py", "bank",
+            "rtl/kit/sram.py", "bank",
             ("sram-does-not-hold", "pyrtl.select(enable, lane[address], data)", "lane[address]"),
         ),
         *faults_of(
-            "kit/smallest.py", "merger bank merge_tree",
+            "rtl/kit/smallest.py", "merger bank merge_tree",
             ("smallest-last-of-equals", 'less = right.fields["coordinate"] < left',
              'less = right.fields["coordinate"] <= left'),
             ("smallest-level-6-without-its-lowest-bit",
@@ -118,12 +118,12 @@ MUTANTS = {
             ("smallest-absent-wins", "right.present & (~left.present | less)", "~left.present | less"),
         ),
         *faults_of(
-            "kit/trees.py", "merger skip_ahead",
+            "rtl/kit/trees.py", "merger skip_ahead",
             ("trees-32-flags-alone", "while distance < len(found):", "while distance < min(len(found), 32):"),
             ("trees-neighbours-alone", "distance *= 2", "distance *= 4"),
         ),
         *faults_of(
-            "merger.py", "merger",
+            "fibers/merge_rtl.py", "merger",
             ("merger-stop-before-heads", "active & all_up_to(shown)[-1]", "active & all_up_to(shown)[0]"),
             ("merger-a-way-more", 'tasks.fields["coordinate"] > way', 'tasks.fields["coordinate"] >= way'),
             ("merger-fan-in-not-held", "pyrtl.select(merging, held,", "pyrtl.select(merging & 0, held,"),
@@ -139,20 +139,20 @@ MUTANTS = {
             ("merger-sleeps-with-tokens", "[*within, *entering]", "[*within[:1], *entering[:1]]"),
         ),
         *faults_of(
-            "channel.py", "channel merge_tree",
+            "rtl/kit/channel.py", "channel merge_tree",
             ("channel-16-slots", "last = place == capacity - 1", "last = place == min(capacity, 16) - 1"),
             ("channel-a-token-too-many", "< parameters.capacity - i", "< parameters.capacity + 1 - i"),
             ("channel-late", "for cycle in range(cycles):", "for cycle in range(cycles + 1):"),
         ),
         *faults_of(
-            "prefix_sum.py", "prefix_sum",
+            "lanes/prefix_sum_rtl.py", "prefix_sum",
             ("prefix-sum-33-lanes-without-level-6", "added(row, level)",
              "added(row, () if stage == 5 and parameters.lanes > 32 else level)"),
             ("prefix-sum-offset-of-the-array-before", 'unless(row[-1]["control"], sums[-1])', "sums[-1]"),
             ("prefix-sum-offset-at-every-move", "rows.arriving()", "rows.move"),
         ),
         *faults_of(
-            "divider.py", "divider",
+            "lanes/divider_rtl.py", "divider",
             ("divider-lanes-from-12-on", "pyrtl.select(borrow, before",
              "pyrtl.select(borrow & int(name[12:14] < '12'), before"),
             ("divider-divisor-of-the-newest", 'rows.register(f"stage{stage:02}_divisor", divisor)',
@@ -161,18 +161,18 @@ MUTANTS = {
             ("divider-by-zero-uncounted", "self._divisor == 0", "self._divisor == 1"),
         ),
         *faults_of(
-            "kit/rows.py", "prefix_sum divider",
+            "rtl/kit/rows.py", "prefix_sum divider",
             ("rows-move-without-space", "~full[-1] | self._sink.ready if", "~full[-1] | 1 if"),
             ("rows-never-pending", "reduce(or_, full) | self.taken", "self.taken"),
             ("rows-stop-carries", "blank_if_stop(lane) for lane", "dict(lane) for lane"),
         ),
         *faults_of(
-            "windows.py", "two_finger skip_ahead",
+            "fibers/windows_rtl.py", "two_finger skip_ahead",
             ("intersector-stop-among-coordinates", "pyrtl.concat(stop, unless(stop,",
              "pyrtl.concat(stop & 0, unless(stop,"),
         ),
         *faults_of(
-            "windows.py", "skip_ahead",
+            "fibers/windows_rtl.py", "skip_ahead",
             ("skip-ahead-over-gaps", "return all_up_to(", "return list("),
             ("skip-ahead-place-20", "self._left(i)) for i in range(size)",
              "self._left(min(i, 20))) for i in range(size)"),
@@ -183,12 +183,12 @@ MUTANTS = {
             ("skip-ahead-held-behind-nine", "(self.held - k + fills)", "(self.held - min(k, 9) + fills)"),
         ),
         *faults_of(
-            "intersector.py", "two_finger skip_ahead",
+            "fibers/intersect_rtl.py", "two_finger skip_ahead",
             ("intersector-one-ready", 'outputs["matches_a"].ready & between.outputs["matches_b"].ready',
              'outputs["matches_a"].ready'),
         ),
         *faults_of(
-            "intersector.py", "skip_ahead",
+            "fibers/intersect_rtl.py", "skip_ahead",
             ("skip-ahead-512-fibers", "(number + finished)[:NUMBER_BITS]",
              "(number + finished)[:9].zero_extended(NUMBER_BITS)"),
             ("skip-ahead-told-again", "asks = named(f\"asks_{side.name}\", side.empties & ~already)",
@@ -198,100 +198,100 @@ MUTANTS = {
              "kept = side.skipping & 0"),
         ),
         *faults_of(
-            "bitmap_intersector.py", "bitmap_intersector",
+            "fibers/bitmap_intersect_rtl.py", "bitmap_intersector",
             ("bitmap-matches-of-one-side", "both[lane],", "words[lane],"),
             ("bitmap-position-with-itself", "[pyrtl.Const(0, 1), *counts[:-1]]", "counts"),
             ("bitmap-fibers-go-on", "unless(clear, _sum(count, more))", "_sum(count, more)"),
         ),
         *faults_of(
-            "kit/codec.py", "merger channel two_finger",
+            "rtl/kit/codec.py", "merger channel two_finger",
             ("values-without-minus-zero", "magnitude | self.sign if number < 0 else",
              "magnitude | self.sign if number < 0 < magnitude else"),
             ("references-unsigned", '0 if kind == "unsigned" else',
              '0 if kind in ("unsigned", "signed") else'),
         ),
         *faults_of(
-            "kit/ends.py", "bank",
+            "rtl/kit/ends.py", "bank",
             ("ends-lanes-without-room", "self.first.channel.space() > self._ahead",
              "self.first.channel.can_push()"),
         ),
         *faults_of(
-            "kit/ends.py", "merger two_finger",
+            "rtl/kit/ends.py", "merger two_finger",
             ("ends-head-that-is-gone", "self._inputs[self._said] = self.is_open",
              "self._inputs[self._said] = 1"),
             ("ends-stops-are-elements", "self.elements += is_element", "self.elements += 1"),
         ),
         *faults_of(
-            "kit/ends.py", "bitmap_intersector",
+            "rtl/kit/ends.py", "bitmap_intersector",
             ("ends-empty-lanes-count", "if not lane.is_empty():\n", "if True:\n"),
             ("ends-empty-lanes-carry", "        if self.is_empty():\n            self.channel",
              "        if 0:\n            self.channel"),
         ),
         *faults_of(
-            "kit/shadow.py", "test_bundle.py",
+            "rtl/kit/shadow.py", "test_bundle.py",
             ("shadow-first-lane-alone", "tokens_of(transfer), strict=True)", "tokens_of(transfer)[:1])"),
         ),
         *faults_of(
-            "kit/axis.py", "test_bundle.py",
+            "rtl/kit/axis.py", "test_bundle.py",
             ("axis-a-byte-keeps-a-lane", 'f"&{stream.prefix}_tkeep', 'f"|{stream.prefix}_tkeep'),
             ("axis-last-of-the-first-lane", 'stream.widths["control"] * (lanes - 1)', "0"),
         ),
         *faults_of(
-            "kit/model.py", "test_bundle.py",
+            "rtl/kit/model.py", "test_bundle.py",
             ("model-lanes-alike", "self.stream.decode(wires, i)", "self.stream.decode(wires, 0)"),
         ),
         *faults_of(
-            "kit/interface.py", "test_bundle.py",
+            "rtl/kit/interface.py", "test_bundle.py",
             ("bundle-nothing-is-masked", "{MASK: 1, **super()", "{MASK: 0, **super()"),
         ),
         *faults_of(
-            "kit/twin.py", "test_bundle.py",
+            "rtl/kit/twin.py", "test_bundle.py",
             ("channel-lanes-overlap", "low += len(wire)", "low += min(len(wire), 16)"),
         ),
         *faults_of(
-            "kit/checks.py", "test_bundle.py",
+            "rtl/kit/checks.py", "test_bundle.py",
             ("checks-first-lane-alone", "* len(stream.ports) - 1", "- 1"),
         ),
         *faults_of(
-            "kit/composition.py", "test_wires.py",
+            "rtl/kit/composition.py", "test_wires.py",
             ("composition-loops-pass", " or list(self._loops())", ""),
             ("composition-shows-another-part", '_shows(*end.split("."))', '_shows("queue", PENDING)'),
         ),
         *faults_of(
-            "kit/loops.py", "test_wires.py",
+            "rtl/kit/loops.py", "test_wires.py",
             ("loops-not-through-and", 'elif net.op != "r":', 'elif net.op not in "r&":'),
         ),
         *faults_of(
-            "kit/parameters.py", "test_divider_twin.py",
+            "rtl/kit/parameters.py", "test_divider_twin.py",
             ("parameters-out-of-bounds", "if BOUNDS in known.metadata:", "if 0:"),
             ("parameters-of-any-number", "if given not in numbers:", "if 0:"),
         ),
         *faults_of(
-            "kit/foreign.py", "dot",
+            "rtl/kit/foreign.py", "dot",
             ("foreign-sees-no-more-than-it-drives", "{**outputs, **{name: inspect(seen.name) for",
              "{**outputs, **{name: inspect(seen.name) * ('a_' not in name) for"),
         ),
         *faults_of(
-            "kit/backend.py", "dot",
+            "rtl/kit/backend.py", "dot",
             ("backend-models-stand-still", "self._models.clocked(self._simulation.inspect)", "pass"),
         ),
         *faults_of(
-            "kit/ends.py", "divider",
+            "rtl/kit/ends.py", "divider",
             ("ends-rows-of-some-lanes", "return lane.channel\n        return None",
              "return lane.channel\n            break\n        return None"),
         ),
         *faults_of(
-            "kit/adapter.py", "prefix_sum divider",
-            ("adapter-waits-with-rows-inside", "if self.THROUGH and self.under_way():", "if 0:"),
+            "rtl/kit/adapter.py", "prefix_sum divider",
+            ("adapter-waits-with-rows-inside", "(self.THROUGH and self.under_way())", "False"),
         ),
         *faults_of(
-            "kit/adapter.py", "merger two_finger",
+            "rtl/kit/adapter.py", "merger two_finger",
             ("adapter-busy-with-tasks", "if not end.is_quiet:", "if end.is_quiet or True:"),
             ("adapter-sleeps-with-tokens", "if self.status[PENDING]:\n", "if 0:\n"),
             ("adapter-waits-for-room-without-a-pair", "self.TOGETHER and self.complete()", "self.TOGETHER"),
         ),
         *faults_of(
-            "adder_network.py", "adder_network",
+            "lanes/adder_network_rtl.py", "adder_network",
             ("fan-empty-leaves-joined", 'lane["mask"] & behind["mask"] & (lane', "(lane"),
             ("fan-128-leaves-without-level-6", 'pyrtl.select(flags[adder], total, own)',
              'pyrtl.select(flags[adder] & pyrtl.Const(stage < 6, 1), total, own)'),
@@ -304,7 +304,7 @@ MUTANTS = {
              '(lane["coordinate"][:6] == behind["coordinate"][:6])'),
         ),
         *faults_of(
-            "benes.py", "benes",
+            "networks/benes_rtl.py", "benes",
             ("benes-settings-too-early", "(left == 0) | ((left == 1) & rows.taken)",
              "(left == 0) | (left == 1)"),
             ("benes-settings-late", "(left == 0) | ((left == 1) & rows.taken)", "(left == 0)"),
@@ -317,7 +317,7 @@ MUTANTS = {
             ("benes-switch-by-the-next-bit", "settings[i // 2][0], moved", "settings[i // 2][-1], moved"),
         ),
         *faults_of(
-            "bitmap.py", "regor prefix_popcount",
+            "lanes/bitmap_rtl.py", "regor prefix_popcount",
             ("regor-keeps-the-slice-before", "holds | (gathered & ~column_ends)) & ~row_ends",
              "holds | (gathered & ~column_ends))"),
             ("regor-last-column-only", "known | column[", "column["),
@@ -327,7 +327,7 @@ MUTANTS = {
              "added(row, () if stage == 6 and lanes > 32 else level)"),
         ),
         *faults_of(
-            "sorted_head.py", "sorted_head",
+            "fibers/sorted_head_rtl.py", "sorted_head",
             ("heads-smaller-list-first", 'entry["coordinate"], ~entry["reference"])',
              'entry["coordinate"], entry["reference"])'),
             ("heads-columns-low-bits", 'pyrtl.concat(entry["coordinate"], ~',
@@ -345,7 +345,7 @@ MUTANTS = {
             ("heads-steps-while-it-stands", "(compares & ~stands).zero", "compares.zero"),
         ),
         *faults_of(
-            "accumulator.py", "accumulator",
+            "fibers/arithmetic_rtl.py", "accumulator",
             ("sums-of-another-fiber", "named(\"adds\", ~stop & holding & (", "named(\"adds\", ~stop & ("),
             ("sums-stop-without-room", "~holding | behind.ready, holding", "pyrtl.Const(1, 1), holding"),
             ("sums-unsigned", 'products.fields["value"].sign_extended',
@@ -354,7 +354,7 @@ MUTANTS = {
              "holding.next <<= pyrtl.select(taken, holding | ~stop,"),
         ),
         *faults_of(
-            "allocator.py", "bump_allocator node_writer",
+            "fibers/allocator_rtl.py", "bump_allocator node_writer",
             ("allocator-overflow-adds", "taken & ~overflows, after", "taken, after"),
             ("allocator-one-too-many", "after > parameters.end - parameters.begin",
              "after > parameters.end - parameters.begin + 1"),
@@ -371,13 +371,13 @@ MUTANTS = {
         *CONVERSION_FAULTS,
         *STREAM_FAULTS,
         *faults_of(
-            "kit/codec.py", "adder_network accumulator",
+            "rtl/kit/codec.py", "adder_network accumulator",
             ("whole-numbers-unsigned", "return (-magnitude if number < 0 else magnitude) & self.mask",
              "return magnitude & self.mask"),
             ("whole-numbers-without-sign", "return found | SIGN if number < 0 else found", "return found"),
         ),
         *faults_of(
-            "merge_tree.py", "merge_tree",
+            "fibers/merge_tree_rtl.py", "merge_tree",
             ("merge-tree-leaves-swapped", 'f"root.ways[{i}]", parameters',
              'f"root.ways[{len(leaves) - 1 - i}]", parameters'),
         ),

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: in a file of ``hw/rtl`` this text, which is there once, becomes that.
+    """A fault: in a file of ``hw`` this text, which is there once, becomes that.
 
     ``blocks`` are those whose pairs find it, compositions of ``joined.py`` or files of tests among them.
     """
@@ -40,12 +40,12 @@ class Mutant:
     @property
     def path(self) -> Path:
         """The file."""
-        return ROOT / "hw" / "rtl" / self.file
+        return ROOT / "hw" / self.file
 
     @property
     def module(self) -> str:
         """The file's import name."""
-        return ".".join(("hw", "rtl", *Path(self.file).with_suffix("").parts))
+        return ".".join(("fiberscope", "hw", *Path(self.file).with_suffix("").parts))
 
     def source(self) -> str:
         """The file with the fault.
@@ -86,24 +86,28 @@ class _Finder(MetaPathFinder):
 
 
 def _pairs(blocks: tuple[str, ...]) -> Iterator[object]:
-    """What the default tests run of these blocks, both draws by turns; and of compositions."""
+    """What the default tests run of these blocks, both draws by turns, and the ends; and of compositions."""
+    from extremes import extremes
     from joined import JOINED
-    from scenarios import LARGE, LARGE_SEEDS, SCENARIOS, SEEDS
+    from scenarios import LARGE, LARGE_SEEDS, SCENARIOS, SEEDS, seeds_by_default
 
     for name in set(blocks) & JOINED.keys():
         yield from map(JOINED[name], range(4))
     blocks = tuple(block for block in blocks if block not in JOINED)
     for seed in sorted({*SEEDS, *LARGE_SEEDS}):
         for block in blocks:
-            if seed in SEEDS:
+            small, large = seeds_by_default(block)
+            if seed in small:
                 yield SCENARIOS[block].pair(seed)
-            if seed in LARGE_SEEDS:
+            if seed in large:
                 yield LARGE[block].pair(seed)
+    for block in blocks:
+        yield from (extreme.pair() for extreme in extremes(block))
 
 
 def difference(mutant: Mutant) -> str | None:
     """What finds the fault; None if it survives. Only once in a process, and before its file is imported."""
-    import sim  # noqa: F401  (puts its own finder first, which would find the file without the fault)
+    from fiberscope import sim  # noqa: F401  (puts its own finder first, which would find the file without the fault)
 
     sys.meta_path.insert(0, _Finder(mutant))
     import pairs

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from hw.streams.tokens import DATA, DONE, EMPTY, STOP
-from sim.testing import Token
+from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
+from fiberscope.sim.testing import Token
 
 DONE_TOKEN: Token = (DONE, 0, 0, 0.0)
 EMPTY_TOKEN: Token = (EMPTY, 0, 0, 0.0)
@@ -65,6 +65,18 @@ def number(payload: int) -> Token:
     return (DATA, payload, 0, 0.0)
 
 
+def deepened(inputs: Mapping[str, list[Token]], level: int) -> dict[str, list[Token]]:
+    """The same streams within more lists of one list each, of which the last stop tells: up to this level."""
+    most = max(
+        (token[1] for tokens in inputs.values() for token in tokens if token[0] == STOP), default=level
+    )
+    raised = {}
+    for label, tokens in inputs.items():
+        last = max((i for i, token in enumerate(tokens) if token[0] == STOP), default=len(tokens))
+        raised[label] = [stop(t[1] + level - most) if i == last else t for i, t in enumerate(tokens)]
+    return raised
+
+
 def value(given: float) -> Token:
     """A value."""
     return (DATA, 0, 0, given)
@@ -74,6 +86,12 @@ def coordinates(generator: random.Random, count: int, bits: int) -> list[int]:
     """So many that increase, near one another or far apart, if so many bits tell them apart."""
     span = min(1 << bits, generator.choice([2 * count + 1, 8 * count + 8, 1 << 55]))
     return sorted(generator.sample(range(span), min(count, span)))
+
+
+def coordinates_of_all(generator: random.Random, leaves: list[None], bits: int) -> list[int]:
+    """One for each leaf; they come again where so few bits do not tell them apart."""
+    found = coordinates(generator, len(leaves), bits)
+    return sorted((found * len(leaves))[: len(leaves)]) if found else []
 
 
 def signals(tokens: Iterable[Token]) -> list[Token]:

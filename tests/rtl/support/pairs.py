@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sim import Component, Kernel, SimulationError
-from sim.testing import StreamSink, StreamSource, Token, random_stalls
-from sim.trace import write_vcd
+from fiberscope.sim import Component, Kernel, SimulationError
+from fiberscope.sim.testing import StreamSink, StreamSource, Token, random_stalls
+from fiberscope.sim.trace import write_vcd
 
 End = tuple[Component, str]  # a component and one of its ports
 Around = Callable[[Kernel, str, Callable[[str], End], random.Random], Sequence[Component]]
@@ -33,7 +33,7 @@ Composed = Callable[[Kernel, str], Mapping[str, End]]
 """Adds several components under a scope that together are one; gives what is behind each port of it."""
 
 WAVEFORMS = Path(os.environ.get("FIBERSCOPE_OUT", "out"))
-CYCLE_LIMIT = 40_000
+CYCLE_LIMIT = 100_000
 
 
 @dataclass(frozen=True)

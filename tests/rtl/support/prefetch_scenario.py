@@ -10,11 +10,11 @@ from memory_stub import MemoryStub
 from pairs import End, random_channel
 from scenario import Scenario
 
-from hw.prefetch_protocol import OPEN, STREAM_ELEMENT, STREAM_STOP
-from hw.rtl.prefetch import StreamPrefetcherParameters
-from hw.stream import STOP
-from sim import Component, Input, Kernel, Output
-from sim.testing import Token, head, random_stalls
+from fiberscope.hw.memory.prefetch_protocol import OPEN, STREAM_ELEMENT, STREAM_STOP
+from fiberscope.hw.memory.prefetch_rtl import StreamPrefetcherParameters
+from fiberscope.hw.stream import STOP
+from fiberscope.sim import Component, Input, Kernel, Output
+from fiberscope.sim.testing import Token, head, random_stalls
 
 JOBS = 260
 LONGEST = 12
@@ -91,7 +91,8 @@ def _jobs(
     generator: random.Random, given: StreamPrefetcherParameters, jobs: int, longest: int
 ) -> Iterator[Token]:
     """With and without an end, those without from an odd element on; alike in their low bits."""
-    span = (1 << given.element_bits) - 8 * longest - 2 * given.lines * given.line_bytes
+    addressed = ((1 << given.address_bits - 1) - given.base) // given.element_bytes
+    span = min(1 << given.element_bits, addressed) - 8 * longest - 2 * given.lines * given.line_bytes
     origin = generator.randrange(max(span, 1))
     often = generator.choice([0.0, 0.1, 0.3])
     for _ in range(jobs):

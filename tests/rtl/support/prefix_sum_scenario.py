@@ -15,9 +15,9 @@ from rows_scenario import (
     random_value,
 )
 
-from hw.prefix_sum import FORMS, PARALLEL, SERIAL, WORK_EFFICIENT
-from hw.rtl.prefix_sum import PrefixSumParameters
-from sim.testing import Token
+from fiberscope.hw.lanes.prefix_sum import FORMS, PARALLEL, SERIAL, WORK_EFFICIENT
+from fiberscope.hw.lanes.prefix_sum_rtl import PrefixSumParameters
+from fiberscope.sim.testing import Token
 
 ROWS = 60
 LARGE_FORMS = ((SERIAL, 16), (WORK_EFFICIENT, 33), (PARALLEL, 64))

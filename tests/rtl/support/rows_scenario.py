@@ -11,7 +11,7 @@ from fiber_streams import STOP_TOKEN, random_float
 from pairs import Pair
 from scenario import Scenario
 
-from sim.testing import Token
+from fiberscope.sim.testing import Token
 
 LANES = (1, 2, 3, 4, 5, 7, 8, 11)
 MANY_LANES = (16, 33, 64)

@@ -13,11 +13,11 @@ from typing import Any
 
 from pairs import Around, Pair
 
-from hw.rtl.catalogue import BLOCKS
-from hw.rtl.kit.backend import Backend, PyrtlBackend
-from hw.rtl.kit.interface import Interface
-from sim import Component
-from sim.testing import Token
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.sim import Component
+from fiberscope.sim.testing import Token
 
 
 @dataclass(frozen=True)

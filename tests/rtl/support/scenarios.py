@@ -11,6 +11,7 @@ from scenario import Scenario
 
 SEEDS = range(20)  # of the default run
 LARGE_SEEDS = range(3, 8)  # five in a row that fill every bin of ``coverage``
+SOME_SEEDS, SOME_LARGE_SEEDS = SEEDS[:6], LARGE_SEEDS[-2:]  # of blocks that are alike
 
 _FOUND = [
     (path.stem, name, scenario)
@@ -32,10 +33,18 @@ _FILES = (
 ALIKE = frozenset(scenario.block for file, _name, scenario in _FOUND if file in _FILES)
 
 
+FEW = ALIKE - {"comparator_bank", "counter_banks"}  # whose faults some seeds do not find
+
+
+def seeds_by_default(block):
+    """The seeds of the small and of the large pairs of a block that the default run has."""
+    return (SOME_SEEDS, SOME_LARGE_SEEDS) if block in FEW else (SEEDS, LARGE_SEEDS)
+
+
 def cases(seeds, of_alike):
     """Every block with every seed; of those that are alike only the seeds in ``of_alike`` by default."""
     return [
-        pytest.param(block, seed, marks=pytest.mark.slow if block in ALIKE and seed not in of_alike else ())
+        pytest.param(block, seed, marks=pytest.mark.slow if block in FEW and seed not in of_alike else ())
         for block in SCENARIOS
         for seed in seeds
     ]

@@ -9,10 +9,10 @@ from dataclasses import replace
 from fiber_streams import random_float
 from scenario import Scenario
 
-from hw.rtl.sorted_head import SortedHeadParameters
-from hw.sorted_head import FORMS
-from hw.stream import DATA, STOP
-from sim.testing import Token
+from fiberscope.hw.fibers.sorted_head import FORMS
+from fiberscope.hw.fibers.sorted_head_rtl import SortedHeadParameters
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim.testing import Token
 
 ROWS = 60
 Fiber = list[tuple[int, float]]  # columns and values

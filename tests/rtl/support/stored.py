@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pairs import Around, End
 
-from hw.rtl.kit.backend import Backend
-from hw.rtl.kit.interface import Interface, tokens_of
-from hw.streams.writers import ValuesWriter
-from sim import Component, Kernel
-from sim.testing import Token
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
+from fiberscope.hw.streams.writers import ValuesWriter
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.testing import Token
 
 SEGMENT, COORDINATE = range(2)  # the control of a store
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from nested import EMPTY_TOKEN, coordinates, mapped, nested, number, stream
+from nested import EMPTY_TOKEN, coordinates_of_all, mapped, nested, number, stream
 from stream_base import LEAVES, StreamScenario
 
-from hw.rtl.streams.dense_scanner import DenseScannerParameters
-from hw.rtl.streams.hold import CoordinateHoldParameters
-from sim.testing import Token
+from fiberscope.hw.streams.dense_rtl import DenseScannerParameters
+from fiberscope.hw.streams.hold_rtl import CoordinateHoldParameters
+from fiberscope.sim.testing import Token
 
 
 def _dense_scanner(generator: random.Random) -> DenseScannerParameters:
@@ -32,17 +32,18 @@ def _fibers(generator: random.Random, given: DenseScannerParameters) -> dict[str
     return {"in_ref": stream(mapped(nested(generator, depth, LEAVES, 9), depth + 1, leaf), depth)}
 
 
-def _long_fibers(generator: random.Random) -> dict[str, list[Token]]:
-    return {
-        "in_ref": stream([number(generator.randrange(1 << 50)) for _ in range(generator.randint(4, 9))], 0)
-    }
+def _long_fibers(generator: random.Random, given: DenseScannerParameters) -> dict[str, list[Token]]:
+    """Some fibers, of the most elements one."""
+    most = min(1 << 50, (1 << given.reference_bits) // max(1, given.size))
+    fibers = generator.randint(4, 9) if given.size < 1 << 14 else 1
+    return {"in_ref": stream([number(generator.randrange(most)) for _ in range(fibers)], 0)}
 
 
 DENSE_SCANNER = StreamScenario("dense_scanner", _dense_scanner, _fibers, ())
 LARGE_DENSE_SCANNER = replace(
     DENSE_SCANNER,
     draw=lambda generator: DenseScannerParameters(generator.choice([300, 1000]), 55, 62),
-    inputs=lambda generator, _given: _long_fibers(generator),
+    inputs=_long_fibers,
 )
 
 
@@ -52,7 +53,7 @@ def _outer_and_inner(generator: random.Random, given: CoordinateHoldParameters) 
     lists = nested(generator, depth + 1, LEAVES, 9)
 
     def fiber(leaves: list[None]) -> list[Token]:
-        crds = coordinates(generator, len(leaves), given.coordinate_bits)
+        crds = coordinates_of_all(generator, leaves, given.coordinate_bits)
         return [number(crd) if generator.random() < 0.95 else EMPTY_TOKEN for crd in crds]
 
     outer, inner = (stream(mapped(lists, depth + more, fiber), depth + more) for more in range(2))

@@ -9,7 +9,7 @@ _ALL = (
 
 STREAM_FAULTS = (
     *faults_of(
-        "streams/tokens.py", _ALL,
+        "streams/tokens_rtl.py", _ALL,
         ("streams-acts-with-room-at-one-output",
          "named(\"room\", reduce(and_, ready))", "named(\"room\", ready[0])"),
         ("streams-stops-are-not-raised", "return (self.level + 1)[:LEVEL_BITS]",
@@ -19,7 +19,7 @@ STREAM_FAULTS = (
          "self.level: Signal = fields.get(\"level\", self.payload)[:1].zero_extended(LEVEL_BITS)"),
     ),
     *faults_of(
-        "streams/scanner.py", "compressed_scanner dense_scanner",
+        "streams/scanner_rtl.py", "compressed_scanner dense_scanner",
         ("scanner-empty-fiber-has-an-element", "Walk(between, begins == behind,",
          "Walk(between, behind == 0,"),
         ("scanner-owes-at-once", "ends = named(\"ends\", head.shown & (owes", "ends = named(\"ends\", (owes"),
@@ -29,21 +29,21 @@ STREAM_FAULTS = (
          "return (place + 1)[: min(len(place), 9)].zero_extended(len(place))"),
     ),
     *faults_of(
-        "streams/dense_scanner.py", "dense_scanner",
+        "streams/dense_rtl.py", "dense_scanner",
         ("dense-scanner-one-more", "coordinate == max(0, size - 1)", "coordinate == max(0, size)"),
         ("dense-scanner-references-go-on", "pyrtl.select(walk.starts, first, following(reference))",
          "following(reference)"),
         ("dense-scanner-nine-bits", "min(bits, size.bit_length())", "min(bits, 9, size.bit_length())"),
     ),
     *faults_of(
-        "streams/hold.py", "coordinate_hold",
+        "streams/hold_rtl.py", "coordinate_hold",
         ("hold-lets-two-pass", "inner.shown & (~waits | answers)", "inner.shown"),
         ("hold-one-behind-the-other", "inner.shown & (~waits | answers)", "inner.shown & ~waits"),
         ("hold-N-is-a-stop", "kind_of(~inner.is_control, inner.is_stop",
          "kind_of(inner.is_data, inner.is_stop | inner.is_empty"),
     ),
     *faults_of(
-        "streams/repeater.py", "repeat_signal repeater coordinate_hold",
+        "streams/repeater_rtl.py", "repeat_signal repeater coordinate_hold",
         ("repeater-looks-behind", "(owes | (closes & holds))", "(owes | closes)"),
         ("repeater-forgets-what-it-owes", "owes.next <<= (owes | closes) & ~pays",
          "owes.next <<= closes & ~pays"),
@@ -54,7 +54,7 @@ STREAM_FAULTS = (
          "kind_of(head.is_data, head.is_stop"),
     ),
     *faults_of(
-        "streams/joiner.py", "fiber_intersect fiber_union",
+        "streams/joiner_rtl.py", "fiber_intersect fiber_union",
         ("joiner-stop-below-coordinates", "return pyrtl.concat(control, unless(control, head.payload))",
          "return pyrtl.concat(~control, unless(control, head.payload))"),
         ("joiner-coordinates-of-54-bits", "pyrtl.concat(control, unless(control, head.payload))",
@@ -67,7 +67,7 @@ STREAM_FAULTS = (
          "heads.take([equal | (late & ~behind[0] if i else late) for i, late in enumerate(behind)])"),
     ),
     *faults_of(
-        "streams/values.py", "array alu scalar_reducer",
+        "streams/values_rtl.py", "array alu scalar_reducer",
         ("array-N-loads", "unless(head.is_empty, words[head.payload])", "words[head.payload]"),
         ("alu-unsigned", "\"mul\": pyrtl.signed_mult,", "\"mul\": lambda left, right: left * right,"),
         ("alu-takes-one-alone", "acts = named(\"acts\", left.shown & right.shown &",
@@ -84,7 +84,7 @@ STREAM_FAULTS = (
          "accept(room)\n    begun"),
     ),
     *faults_of(
-        "streams/fiber_reducer.py", "fiber_reducer",
+        "streams/fiber_reduce_rtl.py", "fiber_reducer",
         ("fiber-reducer-stop-without-values", "& crd.is_control & val.shown)", "& crd.is_control)"),
         ("fiber-reducer-takes-two-coordinates", "val.shown & ~ends_list)", "val.shown)"),
         ("fiber-reducer-stays-open", "fiber_open.next <<= (fiber_open | opens) & ~closes",
@@ -95,7 +95,7 @@ STREAM_FAULTS = (
          "pyrtl.select(ends_both, val.level, owed)"),
     ),
     *faults_of(
-        "streams/sorted_sums.py", "sparse_accumulator tensor_accumulator",
+        "streams/sorted_sums_rtl.py", "sparse_accumulator tensor_accumulator",
         ("sums-new-one-lands-behind-the-first", "pyrtl.select(leaves, this & ~behind, ahead & ~this)",
          "ahead & ~this"),
         ("sums-do-not-move-up", "moves_up = leaves & (behind | ~inserts)", "moves_up = leaves & ~inserts"),
@@ -105,7 +105,7 @@ STREAM_FAULTS = (
          "around[min(place + 2, 17)][part], around[place + 1][part]"),
     ),
     *faults_of(
-        "streams/accumulators.py", "sparse_accumulator tensor_accumulator",
+        "streams/accumulators_rtl.py", "sparse_accumulator tensor_accumulator",
         ("accumulator-waits-a-cycle", "ended = named(\"ended_now\", points.ended | points.is_done)",
          "ended = named(\"ended_now\", points.ended)"),
         ("accumulator-takes-while-sums-leave", "points.take(~pyrtl.select(leaves, second, first), leaves)",
@@ -116,12 +116,12 @@ STREAM_FAULTS = (
          "self.group_of(entry[KEY])[0] != group[0]"),
     ),
     *faults_of(
-        "streams/stop_dropper.py", "stop_dropper",
+        "streams/stop_dropper_rtl.py", "stop_dropper",
         ("stop-dropper-drops-N", "head.shown & ~head.is_stop", "head.shown & ~head.is_stop & ~head.is_empty"),
         ("stop-dropper-stops-stay", "accept(room)", "accept(room & ~head.is_stop)"),
     ),
     *faults_of(
-        "streams/dropper.py", "coordinate_dropper",
+        "streams/coordinate_dropper_rtl.py", "coordinate_dropper",
         ("dropper-keeps-all", "(ends & (now.is_control | has_data))", "(ends & (now.is_control | holds))"),
         ("dropper-bare-stop-stays", "keeps = named(\"keeps\", passes & (~empty | higher))",
          "keeps = named(\"keeps\", passes)"),
@@ -131,7 +131,7 @@ STREAM_FAULTS = (
         ("dropper-replaces-any-stop", "self.head.is_stop & (self.head.level == 0))", "self.head.is_stop)"),
     ),
     *faults_of(
-        "streams/writer.py", "compressed_writer values_writer",
+        "streams/writers_rtl.py", "compressed_writer values_writer",
         ("writer-every-stop-ends-a-fiber", "head.is_stop & (begun | behind_fiber | (head.level == 0))",
          "head.is_stop"),
         ("writer-N-is-a-coordinate", "coordinate = unless(head.is_empty, head.payload)",
@@ -140,7 +140,7 @@ STREAM_FAULTS = (
          "count.next <<= pyrtl.select(takes, (count"),
     ),
     *faults_of(
-        "streams/memory.py", "compressed_scanner array",
+        "streams/memory_rtl.py", "compressed_scanner array",
         ("memory-of-256-words", "return self._words[address[: self._words.addrwidth]]",
          "return self._words[address[: min(8, self._words.addrwidth)].zero_extended(self._words.addrwidth)]"),
     ),

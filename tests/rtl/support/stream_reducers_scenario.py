@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from nested import DONE_TOKEN, EMPTY_TOKEN, coordinates, mapped, nested, number, stream, value
 from stream_base import LEAVES, StreamScenario
-from stream_values_scenario import values_of
+from stream_values_scenario import summed_bits, values_of
 
-from hw.rtl.streams.accumulators import SparseAccumulatorParameters, TensorAccumulatorParameters
-from hw.rtl.streams.fiber_reducer import FiberReducerParameters
-from hw.rtl.streams.stop_dropper import CARRIES, VALUES, StopDropperParameters
-from hw.streams.tokens import DATA
-from sim.testing import Token
+from fiberscope.hw.streams.accumulators_rtl import SparseAccumulatorParameters, TensorAccumulatorParameters
+from fiberscope.hw.streams.fiber_reduce_rtl import FiberReducerParameters
+from fiberscope.hw.streams.stop_dropper_rtl import CARRIES, VALUES, StopDropperParameters
+from fiberscope.hw.streams.tokens import DATA
+from fiberscope.sim.testing import Token
 
 
 def _fiber_reducer(generator: random.Random) -> FiberReducerParameters:
@@ -26,7 +26,7 @@ def _fibers(generator: random.Random, given: FiberReducerParameters) -> dict[str
     depth = generator.randint(0, 2)
     lists = nested(generator, depth + 1, LEAVES, 9)
     outer = mapped(lists, depth + 1, lambda _: number(generator.randrange(1 << given.coordinate_bits)))
-    values = values_of(generator, depth + 1, lists, given.value_bits)
+    values = values_of(generator, depth + 1, lists, summed_bits(given, 9))
     return {
         "in_crd": stream(outer, depth),
         "in_val": [EMPTY_TOKEN if t[0] == DATA and generator.random() < 0.05 else t for t in values],
@@ -75,8 +75,10 @@ def _points(
 ) -> list[tuple[int, ...]]:
     """So many points, no more of them differ than there is room for, whose first coordinates are sorted."""
     most = (1 << given.coordinate_bits) - 1
-    crds = [0, 1, 2, most, most - 1, *(generator.randrange(most) for _ in range(25))]
-    crds = crds[: generator.choice([2, 4, 8, 30])]
+    many = max(30, given.points)
+    crds = [0, 1, 2, most, most - 1, *(generator.randrange(most) for _ in range(many - 5))]
+    crds = crds[: generator.choice([2, 4, 8, many])] if given.points < many else crds
+    count = max(count, 2 * given.points) if given.points == many else count
     pool = [tuple(generator.choice(crds) for _ in range(ways)) for _ in range(given.points)]
     return sorted((generator.choice(pool) for _ in range(count)), key=lambda point: point[:kept])
 
@@ -85,9 +87,11 @@ def _of_points(
     generator: random.Random, labels: list[str], points: list[tuple[int, ...]], bits: int
 ) -> dict[str, list[Token]]:
     """A stream for each coordinate, and one of values, now and then an N."""
-    most = 1 << bits - 1
+    most = 1 << bits >> 1
     values = [
-        EMPTY_TOKEN if generator.random() < 0.05 else value(float(generator.randrange(-most, most)))
+        EMPTY_TOKEN
+        if generator.random() < 0.05
+        else value(float(generator.randrange(-most, most) if most else 0))
         for _ in points
     ]
     crds = {
@@ -106,7 +110,7 @@ def _pairs(
     generator: random.Random, given: SparseAccumulatorParameters, count: int = 120
 ) -> dict[str, list[Token]]:
     points = _points(generator, 2, 2 - given.order, given, count)
-    return _of_points(generator, ["in_crd_outer", "in_crd_inner"], points, given.value_bits)
+    return _of_points(generator, ["in_crd_outer", "in_crd_inner"], points, summed_bits(given, 10))
 
 
 def _tensor(generator: random.Random) -> TensorAccumulatorParameters:
@@ -120,7 +124,9 @@ def _tuples(
     generator: random.Random, given: TensorAccumulatorParameters, count: int = 90
 ) -> dict[str, list[Token]]:
     points = _points(generator, given.ways, given.kept, given, count)
-    return _of_points(generator, [f"in_crd[{way}]" for way in range(given.ways)], points, given.value_bits)
+    return _of_points(
+        generator, [f"in_crd[{way}]" for way in range(given.ways)], points, summed_bits(given, 10)
+    )
 
 
 SPARSE_ACCUMULATOR = StreamScenario("sparse_accumulator", _sparse, _pairs, ())

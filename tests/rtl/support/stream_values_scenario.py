@@ -9,8 +9,10 @@ from typing import Any
 from nested import EMPTY_TOKEN, mapped, nested, number, stream, value
 from stream_base import LEAVES, FilledScenario, StreamScenario
 
-from hw.rtl.kit.interface import Token as Load
-from hw.rtl.streams.values import (
+from fiberscope.hw.rtl.kit.interface import Token as Load
+from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.tokens import DATA, VAL
+from fiberscope.hw.streams.values_rtl import (
     EMPTY_FIBERS,
     OPERATIONS,
     REDUCTIONS,
@@ -18,18 +20,25 @@ from hw.rtl.streams.values import (
     ArrayParameters,
     ScalarReducerParameters,
 )
-from hw.rtl.streams.writer import ValuesWriterParameters
-from hw.streams.arrays import ArrayLoad
-from hw.streams.tokens import DATA, VAL
-from hw.streams.writers import ValuesWriter
-from sim import Input
-from sim.testing import Token
+from fiberscope.hw.streams.writers import ValuesWriter
+from fiberscope.hw.streams.writers_rtl import ValuesWriterParameters
+from fiberscope.sim import Input
+from fiberscope.sim.testing import Token
 
 
 def values_of(generator: random.Random, depth: int, lists: Any, bits: int) -> list[Token]:
     """A stream of whole numbers of so many bits, of both signs."""
-    most = 1 << bits - 1
-    return stream(mapped(lists, depth + 1, lambda _: value(float(generator.randrange(-most, most)))), depth)
+    most = 1 << bits >> 1
+
+    def leaf(_nothing: None) -> Token:
+        return value(float(generator.randrange(-most, most) if most else 0))
+
+    return stream(mapped(lists, depth + 1, leaf), depth)
+
+
+def summed_bits(given: Any, spare: int) -> int:
+    """Bits of values of which so many bits more hold every sum: none where a sum has no more."""
+    return max(0, min(given.value_bits, given.sum_bits - spare))
 
 
 class WriterOfValues(ValuesWriter):
@@ -39,8 +48,9 @@ class WriterOfValues(ValuesWriter):
 
 
 def _written(generator: random.Random, given: Any) -> dict[str, list[Token]]:
-    depth = generator.randint(0, 3)
-    return {"in_val": values_of(generator, depth, nested(generator, depth, LEAVES, 9), given.value_bits)}
+    depth = generator.randint(0, 3) if given.entries >= LEAVES else 0
+    leaves = min(LEAVES, given.entries)
+    return {"in_val": values_of(generator, depth, nested(generator, depth, leaves, 9), given.value_bits)}
 
 
 VALUES_WRITER = FilledScenario(
@@ -64,8 +74,8 @@ def _factors(generator: random.Random, given: AluParameters) -> dict[str, list[T
     """Numbers of both signs, or at least 0 with empty tokens among them: a product is never minus zero."""
     depth = generator.randint(0, 3)
     lists = nested(generator, depth, LEAVES, 9)
-    most = 1 << given.value_bits - 1
-    signed = generator.random() < 0.5
+    most = 1 << min(given.value_bits, given.result_bits + 1 >> 1) - 1
+    signed = generator.random() < 0.5 and most > 1
 
     def operand(_leaf: None) -> Token:
         if signed:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from nested import EMPTY_TOKEN, coordinates, mapped, nested, number, signals, stream
+from nested import EMPTY_TOKEN, coordinates, coordinates_of_all, mapped, nested, number, signals, stream
 from stream_base import LEAVES, FilledScenario, StreamScenario
 from stream_values_scenario import values_of
 
-from hw.level import Level
-from hw.rtl.kit.interface import Token as Load
-from hw.rtl.streams.dropper import INNER, VALUES, CoordinateDropperParameters
-from hw.rtl.streams.joiner import JoinerParameters
-from hw.rtl.streams.repeater import RepeaterParameters, RepeatSignalGeneratorParameters
-from hw.rtl.streams.scanner import CompressedScannerParameters
-from hw.rtl.streams.writer import CompressedWriterParameters
-from hw.streams.compressed import CompressedScanner
-from hw.streams.writers import CompressedWriter
-from sim.testing import Token
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.rtl.kit.interface import Token as Load
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.coordinate_dropper_rtl import INNER, VALUES, CoordinateDropperParameters
+from fiberscope.hw.streams.joiner_rtl import JoinerParameters
+from fiberscope.hw.streams.repeater_rtl import RepeaterParameters, RepeatSignalGeneratorParameters
+from fiberscope.hw.streams.scanner_rtl import CompressedScannerParameters
+from fiberscope.hw.streams.writers import CompressedWriter
+from fiberscope.hw.streams.writers_rtl import CompressedWriterParameters
+from fiberscope.sim.testing import Token
 
 
 def _scanner(generator: random.Random) -> CompressedScannerParameters:
@@ -145,7 +145,7 @@ def _outer_and_inner(
     lists = nested(generator, depth + 1, leaves, 9)
 
     def fiber(leaves: list[None]) -> list[Token]:
-        return [number(c) for c in coordinates(generator, len(leaves), given.coordinate_bits)]
+        return [number(c) for c in coordinates_of_all(generator, leaves, given.coordinate_bits)]
 
     outer = stream(mapped(lists, depth, fiber), depth)
     if given.inner == VALUES:
@@ -164,9 +164,10 @@ LARGE_DROPPER = replace(
 def _coordinates(
     generator: random.Random, given: RepeatSignalGeneratorParameters | CompressedWriterParameters
 ) -> dict[str, list[Token]]:
-    """Coordinates, and now and then an N."""
-    depth = generator.randint(0, 3)
-    lists = nested(generator, depth, LEAVES, 9)
+    """Coordinates, and now and then an N; no more than a writer has room for."""
+    room = min(getattr(given, name, LEAVES) for name in ("fibers", "elements"))
+    depth = generator.randint(0, 3) if room >= LEAVES else 0
+    lists = nested(generator, depth, min(room, LEAVES), 9)
 
     def fiber(leaves: list[None]) -> list[Token]:
         crds = coordinates(generator, len(leaves), given.coordinate_bits)

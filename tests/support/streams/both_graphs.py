@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from streams.plain_graph import PlainGraph
 
-from fiberscope.graph.blocks import output_port
-from fiberscope.graph.execution import configured
-from fiberscope.graph.expression import expressions_of
-from fiberscope.graph.machine import GraphMachine
-from hw.streams.testing import SEEN, carried
-from hw.streams.tokens import text
-from sim import Kernel
-from sim.testing import StreamSink
+from fiberscope.hw.streams.testing import SEEN, carried
+from fiberscope.hw.streams.tokens import text
+from fiberscope.models.graphs.blocks import output_port
+from fiberscope.models.graphs.execution import configured
+from fiberscope.models.graphs.expression import expressions_of
+from fiberscope.models.graphs.machine import GraphMachine
+from fiberscope.sim import Kernel
+from fiberscope.sim.testing import StreamSink
 
 
 @dataclass

@@ -4,8 +4,8 @@ import numpy as np
 from streams.dense_evaluation import evaluated
 
 from fiberscope.errors import DeadlockedRunError
-from fiberscope.graph import graph_from_text, gv_text
-from fiberscope.graph.execution import Course, _Runs, configured, prepare
+from fiberscope.models.graphs import graph_from_text, gv_text
+from fiberscope.models.graphs.execution import Course, _Runs, configured, prepare
 
 
 def results_of(graph, operands, settings=None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fiberscope.graph.expression import Access, Constant, Sum
+from fiberscope.models.graphs.expression import Access, Constant, Sum
 
 OPERATIONS = {
     "add": np.add,

@@ -5,10 +5,10 @@ from itertools import permutations
 
 import numpy as np
 
-from fiberscope.graph.compiler.language import parse
-from fiberscope.graph.compiler.sums import accesses, with_sums
-from fiberscope.graph.expression import Assignment
-from fiberscope.graph.netlist import Format
+from fiberscope.models.graphs.compiler.language import parse
+from fiberscope.models.graphs.compiler.sums import accesses, with_sums
+from fiberscope.models.graphs.expression import Assignment
+from fiberscope.models.graphs.netlist import Format
 
 KERNELS = {
     "SpMV": "x(i) = B(i,j) * c(j)",

@@ -1,8 +1,8 @@
 """The stream machine in plain Python: queues, registers, one update of each block a cycle.
 
-What the blocks of ``hw.streams`` are held against. Tokens are as the reference examples write them: numbers,
-"S0", "D", "N", "R", "S". Ports and parameters have the names of the examples, too. Quirks of the public
-simulator are numbered as on the blocks; a model has all of them unless told otherwise.
+What the blocks of ``fiberscope.hw.streams`` are held against. Tokens are as the reference examples write
+them: numbers, "S0", "D", "N", "R", "S". Ports and parameters have the names of the examples, too. Quirks of
+the public simulator are numbered as on the blocks; a model has all of them unless told otherwise.
 """
 
 from collections import deque

@@ -90,31 +90,21 @@ class WordIntersect(PlainBlock):
         return dict.fromkeys(("bv", "ref1", "ref2"), words[0])
 
     def combine(self, one, other):
-        joined = self.word_of(one[1], other[1])
+        joined = one[1] & other[1]
         for bit in bits_of(joined):
             self.pairs.append(tuple(reference_of(bit, *pair) for pair in (one, other)))
         if joined:
             return {"bv": joined} | self.reference_pair()
         return {"bv": 0} if self.emits_zeros else {}
 
-    def word_of(self, one, other):
-        return one & other
-
     def reference_pair(self):
         ref1, ref2 = self.pairs.popleft()
         return {"ref1": ref1, "ref2": ref2}
 
 
-class WordUnion(WordIntersect):
-    """The same with all bits; N stands for the reference of one that an operand has not."""
-
-    def word_of(self, one, other):
-        return one | other
-
-
 def reference_of(bit, ref, word):
     """The reference of a word's bit, counted from that of its first one."""
-    return ref + (word & ((1 << bit) - 1)).bit_count() if word >> bit & 1 else "N"
+    return ref + (word & ((1 << bit) - 1)).bit_count()
 
 
 class BitExpander(PlainBlock):

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.graph.expression import Access, Assignment, Constant, Operation, Sum
-from fiberscope.graph.netlist import Format
-from workloads.tensor import SparseTensor
+from fiberscope.models.graphs.expression import Access, Assignment, Constant, Operation, Sum
+from fiberscope.models.graphs.netlist import Format
+from fiberscope.workloads.tensor import SparseTensor
 
 VARIABLES = "ijklm"
 MOST_OPERANDS = 5

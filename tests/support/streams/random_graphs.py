@@ -7,7 +7,7 @@ is repeated.
 
 import random
 
-from fiberscope.graph.netlist import Graph
+from fiberscope.models.graphs.netlist import Graph
 
 LETTERS = "bcdefg"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workloads.tensor import SparseTensor
+from fiberscope.workloads.tensor import SparseTensor
 
 SQUARE = "C[i,j] = A[i,k] * B[k,j]"
 TTM = "X[i,j,k] = C[i,j,l] * B[l,k]"

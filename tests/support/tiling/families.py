@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from workloads.tensor import SparseTensor
+from fiberscope.workloads.tensor import SparseTensor
 
 SIDES = (2048, 4096)
 

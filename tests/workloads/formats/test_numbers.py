@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workloads import WorkloadError
-from workloads.formats import numbers_of, words_of
+from fiberscope.workloads import WorkloadError
+from fiberscope.workloads.formats import numbers_of, words_of
 
 
 @pytest.mark.parametrize("bits", [8, 16])

@@ -10,9 +10,9 @@ from scipy import sparse
 from scipy.optimize import brentq
 from tensors import uniform
 
-from workloads import WorkloadError, from_scipy
-from workloads.formats import FORMATS, Bsr, Rlc, format_called, index_bits
-from workloads.tensor import SparseTensor
+from fiberscope.workloads import WorkloadError, from_scipy
+from fiberscope.workloads.formats import FORMATS, Bsr, Rlc, format_called, index_bits
+from fiberscope.workloads.tensor import SparseTensor
 
 EXAMPLE = np.array([[0, 0, 1, 0], [2, 0, 3, 0], [0, 4, 0, 5], [6, 0, 0, 0]], float)
 LARGE = (11_000, 11_000)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.canonical import Integers
-from workloads.profile import LEAST_DEGREES, NodeClass, Profile
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.profile import LEAST_DEGREES, NodeClass, Profile
 
 TABLES: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "oracles" / "block_profiles.json").read_text(encoding="utf-8")

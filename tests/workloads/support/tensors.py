@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from workloads.formats import numbers_of
-from workloads.tensor import SparseTensor, coordinates_at
+from fiberscope.workloads.formats import numbers_of
+from fiberscope.workloads.tensor import SparseTensor, coordinates_at
 
 
 def at_positions(shape, positions, bits=32, seed=0):

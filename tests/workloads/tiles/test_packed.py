@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from workloads.tensor import SparseTensor
-from workloads.tiles.packed import pack
-from workloads.tiles.tiling import tile
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.tiles.packed import pack
+from fiberscope.workloads.tiles.tiling import tile
 
 
 def test_a_packed_tile_has_its_base_tiles_and_a_tree_over_them():

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from workloads.errors import WorkloadError
-from workloads.tensor import SparseTensor
-from workloads.tiles.metrics import METRICS, csf_words, metric_called
-from workloads.tiles.tiling import tile
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.tiles.metrics import METRICS, csf_words, metric_called
+from fiberscope.workloads.tiles.tiling import tile
 
 
 @st.composite

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from whole_machines import dotted, run_to_end
 
-from accelerators.configuration import load
-from accelerators.extensor import ACCELERATOR, ExTensor, ExTensorConfiguration
-from sim import mode
+from fiberscope.accelerators.configuration import load
+from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor, ExTensorConfiguration
+from fiberscope.sim import mode
 
 EXAMPLES = 120 if mode.compiled() else 6  # of a property that runs whole machines
 

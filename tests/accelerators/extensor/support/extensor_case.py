@@ -16,21 +16,4 @@ CASE = MachineCase(
     },
     operands=small_operands,
     planted=("core", "tiny"),
-    golden={
-        "tiny": 7_846,
-        "tiny, dram": 5_925,
-        "one of everything": 15_015,
-        "no skipping, one half": 10_962,
-        "wide": 8_890,
-        "shipped": 4_265,
-    },
-    operations={
-        "multiply": 580,
-        "add": 125,
-        "intersect_k2": 12,
-        "intersect_k1": 446,
-        "intersect_k0": 1_836,
-        "microtile_products": 391,
-    },
-    traffic={"A": (8_512, 0), "B": (3_136, 0), "PO": (9_920, 9_920), "Z": (0, 7_296)},
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from extensor_model import Model, points
 from whole_machines import cycles
 
-from sim.testing import check_accounting
+from fiberscope.sim.testing import check_accounting
 
 
 def check_all(machine, a, b):

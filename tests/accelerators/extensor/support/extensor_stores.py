@@ -11,11 +11,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from extensor_bench import small_operands, tiny
+from stores import watched
 
-from accelerators.extensor import ExTensor
-from accelerators.extensor.output import OutputBuffer, PartialSlot
-from hw.store import watched
-from sim import Kernel, SimulationError, mode
+from fiberscope.accelerators.extensor import ExTensor
+from fiberscope.accelerators.extensor.output import OutputBuffer, PartialSlot
+from fiberscope.sim import Kernel, SimulationError, mode
 
 
 class Hasty(OutputBuffer):

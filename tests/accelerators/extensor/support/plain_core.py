@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from accelerators.extensor.layout import NOTHING, PARTIALS, PRODUCT
-from sim import Component, Input, Output
+from fiberscope.accelerators.extensor.layout import NOTHING, PARTIALS, PRODUCT
+from fiberscope.sim import Component, Input, Output
 
 
 class PlainCore(Component):

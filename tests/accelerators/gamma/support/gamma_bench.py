@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from whole_machines import dotted, run_to_end
 
-from accelerators.configuration import load
-from accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
-from hw.fibers.compressed import CompressedRows
-from sim import mode
+from fiberscope.accelerators.configuration import load
+from fiberscope.accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.sim import mode
 
 EXAMPLES = 150 if mode.compiled() else 6  # of a property that runs whole machines
 

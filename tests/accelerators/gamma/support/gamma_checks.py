@@ -9,7 +9,7 @@ import gamma_model as model
 from gamma_bench import counted
 from whole_machines import cycles
 
-from sim.testing import check_accounting
+from fiberscope.sim.testing import check_accounting
 
 
 def check_product(machine, a, b):
@@ -55,12 +55,21 @@ def check_traffic(machine, a, b):
     traffic = machine.traffic()
     a_lines = model.lines(a.nnz, element, line) + model.lines(machine.a.rows + 1, pointer, line)
     assert (traffic["A"].read_bytes, traffic["A"].write_bytes) == (a_lines * line, 0)
-    assert traffic["B"].read_bytes >= model.lines_of_b(a, b, element, pointer, line) * line
+    distinct = model.lines_of_b(a, b, element, pointer, line) * line
+    assert traffic["B"].read_bytes >= distinct
     assert traffic["B"].write_bytes == 0
+    banks = counted(machine, "fibercache.bank")
+    if banks["evictions"] == 0:
+        assert traffic["B"].read_bytes == distinct
+    missed = banks["read_misses"] + banks["fetch_misses"] + banks["consume_misses"]
+    assert traffic["B"].read_bytes + traffic["partial"].read_bytes == missed * line
     check_partial_fibers(machine, a, b)
     assert traffic["Z"].read_bytes == 0
     if parameters.scheduler.output == "memory":
         assert traffic["Z"].write_bytes == lines_of_z(machine, element, pointer, line) * line
+    else:
+        cached = traffic["Z"].write_bytes - model.lines(machine.shape[0] + 1, pointer, line) * line
+        assert cached + traffic["partial"].write_bytes == banks["write_backs"] * line
 
 
 def lines_of_z(machine, element, pointer, line):

@@ -9,11 +9,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from gamma_bench import csr, tiny
+from stores import watched
 
-from accelerators.gamma import Gamma
-from accelerators.gamma.tasks import TaskTable
-from hw.store import watched
-from sim import SimulationError, mode
+from fiberscope.accelerators.gamma import Gamma
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.sim import SimulationError, mode
 
 
 def run() -> str:

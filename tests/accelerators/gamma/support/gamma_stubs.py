@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hw.memory import CONSUME, READ, REPLY, REQUEST, WRITE, WRITE_UNREAD
-from sim import Component, DeadlockError, Input, Kernel, Output
-from sim.testing import StreamSink, StreamSource, Token, random_stalls
+from fiberscope.hw.memory.protocol import CONSUME, READ, REPLY, REQUEST, WRITE, WRITE_UNREAD
+from fiberscope.sim import Component, DeadlockError, Input, Kernel, Output
+from fiberscope.sim.testing import StreamSink, StreamSource, Token, random_stalls
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from gamma_bench import csr, stored
 
-from accelerators.gamma.layout import COMPLETION, Sizes
-from accelerators.gamma.occupancy import PartialOccupancy
-from accelerators.gamma.scheduler import Scheduler
-from accelerators.gamma.tasks import TaskTable
-from hw.fibers.partials import PartialStore
-from hw.fibers.tasks import END_OF_WORK, TASK
-from hw.memory import READ, REPLY, REQUEST
-from sim import Component, Input, Kernel, Output
+from fiberscope.accelerators.gamma.layout import COMPLETION, Sizes
+from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
+from fiberscope.accelerators.gamma.scheduler import Scheduler
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
+from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST
+from fiberscope.sim import Component, Input, Kernel, Output
 
 SIZES = Sizes(64, 12, 4)
 PLENTY = 1000

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from accelerators.configuration import load
-from accelerators.graphicionado import ACCELERATOR, Graphicionado, GraphicionadoConfiguration
-from workloads import GraphAlgorithm, Workload, from_scipy
-from workloads.synchronous import Outcome, run
+from fiberscope.accelerators.configuration import load
+from fiberscope.accelerators.graphicionado import ACCELERATOR, Graphicionado, GraphicionadoConfiguration
+from fiberscope.workloads import GraphAlgorithm, Workload, from_scipy
+from fiberscope.workloads.synchronous import Outcome, run
 
 DESIGNS = ("graphicionado", "sparse_access", "csr_like", "graphdyns")
 ALGORITHMS = ("bfs", "sssp", "pagerank")

@@ -17,7 +17,4 @@ CASE = MachineCase(
     },
     operands=lambda: random_operands(14, 18, 11, 50),
     planted=("accumulator", "tiny"),
-    golden={"tiny": 2_049, "tiny, dram": 1_853, "two fingers": 1_106, "shipped": 1_043},
-    operations={"intersect": 614, "multiply": 145, "add": 51},
-    traffic={"A": (704, 0), "B": (1_280, 0), "Z": (0, 1_152)},
 )

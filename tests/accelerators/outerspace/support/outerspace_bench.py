@@ -10,9 +10,9 @@ from machine_case import Operands
 from scipy import sparse
 from whole_machines import dotted, run_to_end
 
-from accelerators.configuration import load
-from accelerators.outerspace import ACCELERATOR, OuterSpace, OuterSpaceConfiguration
-from sim import mode
+from fiberscope.accelerators.configuration import load
+from fiberscope.accelerators.outerspace import ACCELERATOR, OuterSpace, OuterSpaceConfiguration
+from fiberscope.sim import mode
 
 EXAMPLES = 60 if mode.compiled() else 4  # of a property that runs whole machines
 
@@ -101,36 +101,40 @@ def _matrices(rows: int, columns: int) -> st.SearchStrategy[sparse.csr_array]:
 
 
 @st.composite
-def configurations(draw: st.DrawFn) -> OuterSpaceConfiguration:
-    """Small machines of every make."""
+def configurations(draw: st.DrawFn, **fixed: Any) -> OuterSpaceConfiguration:
+    """Small machines of every make, or of those that have what is fixed."""
     few = st.integers(1, 4)
     elements = draw(few)
-    return tiny(
-        tile__count=draw(st.sampled_from([2, 4])),
-        l1__count=draw(st.integers(1, 2)),
-        tile__pe=elements,
-        tile__merge_pe=draw(st.integers(1, elements)),
-        pe__outstanding=draw(st.integers(2, 9)),
-        pe__work_queue=draw(few),
-        pe__scratchpad=draw(st.sampled_from([256, 1024])),
-        multiply__assign=draw(st.sampled_from(["tile", "chip", "flat"])),
-        multiply__order=draw(st.sampled_from(["index", "long_first"])),
-        multiply__overlap_pairs=draw(few),
-        multiply__product_cycles=draw(few),
-        merge__element_access=draw(st.sampled_from(["element", "block"])),
-        merge__order=draw(st.sampled_from(["index", "long_first"])),
-        merge__max_lists=draw(st.integers(1, 20)),
-        merge__comparison_cycles=draw(st.integers(0, 2)),
-        merge__emit_cycles=draw(st.integers(0, 2)),
-        alloc__static=draw(st.booleans()),
-        alloc__slots=draw(few),
-        alloc__queue=draw(few),
-        network__queue=draw(st.integers(2, 4)),
-        network__tile_latency=draw(few),
-        network__upper_latency=draw(few),
-        network__control_latency=draw(few),
-        network__memory_latency=draw(few),
-        t__node_align=draw(st.sampled_from([4, 8, 64])),
-        memory__model=draw(st.sampled_from(["simple", "simple", "dram"])),
-        memory__channels=draw(few),
-    )
+    drawn: dict[str, Any] = {
+        "tile__count": draw(st.sampled_from([2, 4])),
+        "l1__count": draw(st.integers(1, 2)),
+        "tile__pe": elements,
+        "tile__merge_pe": draw(st.integers(1, elements)),
+        "pe__outstanding": draw(st.integers(2, 9)),
+        "pe__work_queue": draw(few),
+        "pe__scratchpad": draw(st.sampled_from([256, 1024])),
+        "multiply__assign": draw(st.sampled_from(["tile", "chip", "flat"])),
+        "multiply__order": draw(st.sampled_from(["index", "long_first"])),
+        "multiply__overlap_pairs": draw(few),
+        "multiply__product_cycles": draw(few),
+        "merge__element_access": draw(st.sampled_from(["element", "block"])),
+        "merge__order": draw(st.sampled_from(["index", "long_first"])),
+        "merge__max_lists": draw(st.integers(1, 20)),
+        "merge__comparison_cycles": draw(st.integers(0, 2)),
+        "merge__emit_cycles": draw(st.integers(0, 2)),
+        "alloc__static": draw(st.booleans()),
+        "alloc__slots": draw(few),
+        "alloc__queue": draw(few),
+        "network__queue": draw(st.integers(2, 4)),
+        "network__tile_latency": draw(few),
+        "network__upper_latency": draw(few),
+        "network__control_latency": draw(few),
+        "network__memory_latency": draw(few),
+        "l0__block": draw(st.sampled_from([16, 64])),
+        "t__header": draw(st.sampled_from([4, 8, 20, 64])),
+        "t__node_align": draw(st.sampled_from([4, 8, 64])),
+        "memory__model": draw(st.sampled_from(["simple", "simple", "dram"])),
+        "memory__channels": draw(few),
+        "memory__width": draw(st.sampled_from([32, 64])),
+    }
+    return tiny(**{**drawn, **fixed})

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-ELEMENT, HEADER, INDEX = 12, 8, 4
-BLOCK = 64
+ELEMENT, INDEX = 12, 4
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,8 @@ class Counts:
     nonzeros: int
 
 
-def counts(a, b):
-    """Those of A times B."""
+def counts(a, b, block=64):
+    """Those of A times B, in blocks of so many bytes."""
     columns, rows = a.tocsc(), b
     c, r = np.diff(columns.indptr), np.diff(rows.indptr)
     multiplies = int(np.sum(c * r))
@@ -39,10 +38,36 @@ def counts(a, b):
         swap=sum(map(swaps, lists)),
         pairs=int(np.sum((c > 0) & (r > 0))),
         nodes=int(np.sum(lengths > 0)),
-        node_blocks=int(np.sum(-(-lengths * ELEMENT // BLOCK))),
+        node_blocks=int(np.sum(-(-lengths * ELEMENT // block))),
         rows_merged=sum(1 for row in lists if row),
         nonzeros=nonzeros,
     )
+
+
+def moved_of_t(a, b, header, block, burst, spilled):
+    """Bytes of T read and written, where each node begins a block and each element is fetched by itself.
+
+    What lies in one burst moves a burst, what crosses into another block a burst of each, else a block. A
+    node in the spill area moves a burst of the pointer that all rows share, both ways.
+    """
+    read = written = spilled * burst
+    columns = a.tocsc()
+    for k, products in enumerate(np.diff(b.indptr).tolist()):
+        if products == 0:
+            continue
+        places = [(0, header), *((header + ELEMENT * i, ELEMENT) for i in range(products))]
+        times, end = int(columns.indptr[k + 1] - columns.indptr[k]), header + products * ELEMENT
+        blocks = [(first, min(block, end - first)) for first in range(0, end, block)]
+        read += times * sum(_fetched(first, size, block, burst) for first, size in places)
+        written += times * sum(burst if size <= burst else block for _first, size in blocks)
+    return read, written
+
+
+def _fetched(first, size, block, burst):
+    last = first + size - 1
+    if first // block != last // block:
+        return burst * (last // block - first // block + 1)
+    return burst if first // burst == last // burst else block
 
 
 def row_lists(a, b):

@@ -13,12 +13,12 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from outerspace_bench import random_matrix, tiny
+from stores import watched
 
-from accelerators.outerspace import OuterSpace
-from accelerators.outerspace.linker import Linker
-from accelerators.outerspace.lists import RowLists
-from hw.store import watched
-from sim import Kernel, SimulationError, mode
+from fiberscope.accelerators.outerspace import OuterSpace
+from fiberscope.accelerators.outerspace.linker import Linker
+from fiberscope.accelerators.outerspace.lists import RowLists
+from fiberscope.sim import Kernel, SimulationError, mode
 
 
 class Hasty(Linker):

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from machine_case import random_operands
 from whole_machines import run_to_end
 
-from accelerators.configuration import load
-from accelerators.sigma import ACCELERATOR, Sigma, SigmaConfiguration
-from sim import mode
+from fiberscope.accelerators.configuration import load
+from fiberscope.accelerators.sigma import ACCELERATOR, Sigma, SigmaConfiguration
+from fiberscope.sim import mode
 
 EXAMPLES = 40 if mode.compiled() else 8  # of a property that runs whole machines
 
@@ -80,7 +80,17 @@ def makes(draw: Any) -> dict[str, Any]:
         "controller.first_fold": draw(st.sampled_from(["hidden", "counted"])),
         "benes.stages": draw(st.integers(0, 2)),
         "reduce.flush": draw(st.integers(0, 9)),
+        "reduce.levels_outside_dpe": draw(st.integers(1, 3)),
         "sram.data": draw(st.sampled_from([1000, 4000])),
-        "sram.bandwidth": draw(st.sampled_from([10**9, 10**12])),
-        "memory.model": draw(st.sampled_from(["none", "simple"])),
+        "sram.bandwidth": draw(st.sampled_from([10**9, 10**10, 10**12])),
+        "value.bytes": draw(st.sampled_from([1, 2])),
+        "value.sum_bytes": draw(st.sampled_from([2, 4])),
+        "stream.columns": draw(st.sampled_from([1, 2, 5, 9, 20])),
+        "stream.passes": draw(st.integers(2, 6)),
+        "stream.line": draw(st.sampled_from([32, 64])),
+        "stream.lines": draw(st.integers(1, 3)),
+        "network.memory_latency": draw(st.integers(1, 3)),
+        "memory.model": draw(st.sampled_from(["none", "simple", "dram"])),
+        "memory.channels": draw(st.integers(1, 2)),
+        "memory.bandwidth": draw(st.sampled_from(["1 GB/s", "16 GB/s"])),
     }

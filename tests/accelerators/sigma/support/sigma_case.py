@@ -17,22 +17,4 @@ CASE = MachineCase(
     },
     operands=lambda: random_operands(14, 18, 11, 60),
     planted=("stream", "tiny"),
-    golden={
-        "tiny": 718,
-        "tiny, dram": 644,
-        "tiny, in one step": 718,
-        "one of everything": 1_152,
-        "double buffer": 683,
-        "without memory, B stationary": 277,
-        "unlimited input": 575,
-        "shipped": 264,
-    },
-    operations={
-        "multiply": 660,
-        "useful_multiply": 173,
-        "add": 154,
-        "add_outside": 44,
-        "accumulate": 308,
-    },
-    traffic={"A": (192, 0), "B": (192, 0), "Z": (576, 1_216)},
 )

@@ -22,7 +22,4 @@ CASE = MachineCase(
     },
     operands=lambda: random_operands(12, 20, 10, 60),
     planted=("pe", "tiny"),
-    golden={"tiny": 500, "csc and dense": 307, "dense, and the bus alone": 259},
-    operations={"multiply": 188, "add": 47, "accumulate": 52, "search": 720},
-    traffic={},
 )

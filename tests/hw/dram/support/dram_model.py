@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from dram_rules import ROW_COMMANDS, History, Rules, figures
 
-from hw.dram import DramSpecification
-from hw.dram.address import Decoder
-from hw.dram.commands import Command
-from hw.dram.trace import Request
-from hw.memory import READ
+from fiberscope.hw.dram import DramSpecification
+from fiberscope.hw.dram.address import Decoder
+from fiberscope.hw.dram.commands import Command
+from fiberscope.hw.dram.trace import Request
+from fiberscope.hw.memory.protocol import READ
 
 
 @dataclass

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hw.dram.commands import Command
+from fiberscope.hw.dram.commands import Command
 
 ORACLES = Path(__file__).parents[3] / "oracles" / "hbm2"
 NAMES = {"PRE": "PREpb", "PREA": "PREab", "REF": "REFab", "REFB": "REFpb"}

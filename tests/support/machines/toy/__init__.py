@@ -11,10 +11,10 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy import sparse
 
-from accelerators.configuration import Bytes, BytesPerSecond, Configuration, Hertz
-from accelerators.machine import Accelerator, MemoryUse, Traffic
-from sim import Component, Input, Kernel, Output, Protocol
-from workloads.canonical import CsrArray
+from fiberscope.accelerators.configuration import Bytes, BytesPerSecond, Configuration, Hertz
+from fiberscope.accelerators.machine import Accelerator, MemoryUse, Traffic
+from fiberscope.sim import Component, Input, Kernel, Output, Protocol
+from fiberscope.workloads.canonical import CsrArray
 
 PRODUCT = Protocol("product", coordinate="place", value="value")
 Product = tuple[int, float, float]  # place (row x columns + column), and the two factors

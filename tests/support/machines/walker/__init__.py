@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from accelerators.configuration import Configuration, Hertz
-from accelerators.machine import Accelerator, Traffic
-from sim import Component, Input, Kernel, Output, Protocol
-from workloads import Problem, ProblemParameters, WorkloadError
-from workloads.canonical import CsrArray
-from workloads.verification import Comparison
+from fiberscope.accelerators.configuration import Configuration, Hertz
+from fiberscope.accelerators.machine import Accelerator, Traffic
+from fiberscope.sim import Component, Input, Kernel, Output, Protocol
+from fiberscope.workloads import Problem, ProblemParameters, WorkloadError
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.verification import Comparison
 
 UNREACHED = -1
 

@@ -1,0 +1,46 @@
+"""``fiberscope rerun``: a run again, from its report, and what differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fiberscope.commands.delivery import delivering
+from fiberscope.commands.options import Json, Quiet
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
+
+__all__ = ["rerun"]
+
+_Report = Annotated[Path, typer.Argument(metavar="FILE", help="A report written with --json.")]
+_Anyway = Annotated[
+    bool, typer.Option("--anyway", help="Run it also where sources or operands are others than they were.")
+]
+
+
+def rerun(file: _Report, anyway: _Anyway = False, json: Json = None, quiet: Quiet = False) -> int:
+    """Run again what a report is of, by the same sources and on the same operands, and say what differs.
+
+    Refused are sources and operands whose digests are others than the report has. Paths in it are read from
+    the current folder.
+
+    \b
+    Examples:
+      fiberscope rerun out.json
+      fiberscope rerun out.json --anyway --json again.json
+    """
+    from fiberscope.commands.diff import show_difference
+    from fiberscope.commands.progress import watched
+    from fiberscope.commands.sim import ended
+    from fiberscope.provenance.rerun import rerun as run_again
+    from fiberscope.report.difference import compare
+
+    check_outputs({"the report": json}, {"the report FILE": file})
+    with delivering(json, quiet) as deliver, watched(quiet) as tell:
+        before, after = run_again(file, tell, anyway=anyway)
+    deliver(after)
+    if not quiet and json != STANDARD_OUTPUT:
+        print()
+        show_difference(compare(before, after), before, after)
+    return ended(after, energy=False)

@@ -1,0 +1,141 @@
+"""The first step: how much moves between levels, and how much is computed, were all data dense.
+
+Source: Sparseloop (MICRO 2022), Section 5.2; Timeloop (ISPASS 2019), Section V.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fiberscope.models.analytic.loops import Mappings, Nest
+from fiberscope.models.analytic.options import Options
+from fiberscope.models.analytic.problem import Problem
+
+__all__ = ["Dense", "Traffic", "dataflow"]
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Dense:
+    """One tensor at one level that keeps it; words a instance, by mapping.
+
+    Args:
+        tile: words of the tile.
+        reads, fills, updates: words that are read, brought in from outside, and arrive from inside.
+        distinct: words of an output that come here at all.
+        reductions: partial sums that are added to what was here before.
+    """
+
+    tile: Whole
+    reads: Whole
+    fills: Whole
+    updates: Whole
+    distinct: Whole
+    reductions: Whole
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The dense traffic of mappings.
+
+    Args:
+        nest: the loops.
+        chains: of each tensor the levels that keep it, outer to inner.
+        dense: by level and tensor, where it is kept.
+        instances: of each level, used: mappings x (levels and then compute).
+        steps: iterations of the temporal loops: computes of one unit.
+        computes: of all units together.
+    """
+
+    nest: Nest
+    chains: tuple[tuple[int, ...], ...]
+    dense: dict[tuple[int, int], Dense]
+    instances: Whole
+    steps: Whole
+    computes: Whole
+
+    def child(self, level: int, tensor: int) -> int | None:
+        """The next inner level that keeps a tensor; None: compute."""
+        inner = [other for other in self.chains[tensor] if other > level]
+        return inner[0] if inner else None
+
+    def parent(self, level: int, tensor: int) -> int | None:
+        """The next outer level that keeps a tensor; None: there is none."""
+        outer = [other for other in self.chains[tensor] if other < level]
+        return outer[-1] if outer else None
+
+
+def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
+    """Count what the loops of mappings move."""
+    nest = Nest(mappings)
+    chains = tuple(tuple(mappings.chain(tensor)) for tensor in range(len(problem.tensors)))
+    instances = _instances(nest)
+    steps = np.where(nest.spatial, 1, nest.bound).prod(axis=1)
+    dense: dict[tuple[int, int], Dense] = {}
+    for tensor, chain in enumerate(chains):
+        walk = _Walk(problem, nest, tensor, steps)
+        for level, child in zip(chain, [*chain[1:], None], strict=True):
+            one = walk.at(level, child, level == chain[0], options)
+            if mappings.reads_first is not None and mappings.reads_first[level, tensor]:
+                one = replace(one, reads=one.updates)
+            dense[level, tensor] = one
+    return Traffic(nest, chains, dense, instances, steps, steps * instances[:, -1])
+
+
+def _instances(nest: Nest) -> Whole:
+    """Of each level the iterations of all spatial loops outside: mappings x (levels and compute)."""
+    across = np.where(nest.spatial, nest.bound, 1)
+    outside = [across[:, nest.end(level) :].prod(axis=1) for level in range(nest.levels)]
+    return np.stack([*outside, across.prod(axis=1)], axis=1)
+
+
+class _Walk:
+    """The way of one tensor through the levels."""
+
+    def __init__(self, problem: Problem, nest: Nest, tensor: int, steps: Whole) -> None:
+        self.problem, self.nest, self.tensor, self.steps = problem, nest, tensor, steps
+        self.output = problem.tensors[tensor].output
+        self.touched = problem.touches[tensor][nest.dimension]
+
+    def at(self, level: int, child: int | None, outermost: bool, options: Options) -> Dense:
+        tile = self._tile(level)
+        below = self._residences(child) * self._tile(child) if child is not None else self.steps
+        inner = self.nest.levels if child is None else child
+        served = below * self._touching(self.nest.spatial_between(level, inner))
+        brought = np.zeros_like(tile) if outermost else self._residences(level) * tile
+        none = np.zeros_like(tile)
+        if not self.output:
+            return Dense(tile, served, brought, none, none, none)
+        distinct = self._distinct(level)
+        again = np.maximum(served - distinct, 0)
+        if not outermost and not options.charges_first_fill:
+            brought = np.maximum(brought - distinct, 0)
+        return Dense(tile, again, brought, served, distinct, again)
+
+    def _tile(self, level: int) -> Whole:
+        return self.problem.size(self.tensor, self.nest.tile(level))
+
+    def _residences(self, level: int) -> Whole:
+        """How often a tile at a level is another: iterations outside, but for the innermost that keep it."""
+        slots = self.nest.temporal_outside(level)
+        bound = self.nest.bound[:, slots]
+        moved = np.logical_or.accumulate(self.touched[:, slots] & (bound > 1), axis=1)
+        return np.asarray(np.where(moved, bound, 1).prod(axis=1))
+
+    def _touching(self, slots: Whole) -> Whole:
+        """How many different tiles instances side by side take; the same one is multicast, or reduced."""
+        return np.asarray(np.where(self.touched[:, slots], self.nest.bound[:, slots], 1).prod(axis=1))
+
+    def _distinct(self, level: int) -> Whole:
+        """Words of the part of the tensor that one instance ever sees."""
+        box = self.nest.box[:, -1]
+        across = self.nest.spatial & (self.nest.level < level)
+        outside = np.flatnonzero(across & self.nest.more.any(axis=0))
+        for slot in outside:
+            dimension = self.nest.dimension[:, slot, None] == np.arange(self.nest.dimensions)
+            box = np.where(dimension, box // self.nest.bound[:, slot, None], box)
+        return self.problem.size(self.tensor, box)

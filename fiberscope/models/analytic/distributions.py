@@ -1,0 +1,137 @@
+"""The density of a tensor as a problem names it, with the tensor's file where it needs one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import le
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fiberscope.errors import InputError
+from fiberscope.models.analytic.counted import Actual, Banded
+from fiberscope.models.analytic.density import Density
+from fiberscope.models.analytic.structured import FixedStructured
+from fiberscope.models.analytic.uniform import Uniform
+from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.named_tensor import load_tensor
+
+__all__ = ["DISTRIBUTIONS", "actual", "density"]
+
+
+def density(
+    given: float | Mapping[str, Any], shape: Sequence[int], *, where: str = "density", folder: Path = Path()
+) -> Density:
+    """The model that a specification names.
+
+    Args:
+        given: a number is ``fixed_structured``; else ``distribution`` and what it needs: ``density``,
+            ``band_width`` (half width) or ``data`` (a file, see ``actual``).
+        shape: of the tensor, by rank.
+        where: what messages say of the specification's place.
+        folder: that the names of files are relative to.
+
+    Raises:
+        InputError: if the specification is not one, or its file is not.
+    """
+    fields = (
+        dict(given) if isinstance(given, Mapping) else {"distribution": "fixed_structured", "density": given}
+    )
+    name = str(fields.pop("distribution", "hypergeometric")).replace("-", "_")
+    if name not in DISTRIBUTIONS:
+        raise InputError(f"{where}: unknown distribution {name!r}{nearest(name, DISTRIBUTIONS)}")
+    key, make = DISTRIBUTIONS[name]
+    if key not in fields:
+        raise InputError(f"{where}: distribution {name} needs {key!r}")
+    try:
+        return make(fields[key], tuple(shape), folder)
+    except (ValueError, OSError) as fault:
+        raise InputError(f"{where}: {fault}") from None
+
+
+def _share(given: object) -> float:
+    try:
+        share = float(str(given))
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise ValueError(f"a density is a number from 0 to 1, not {given!r}")
+    return share
+
+
+def _structured(given: object, shape: Sequence[int], folder: Path) -> Density:
+    return FixedStructured(shape, _share(given))
+
+
+def _uniform(given: object, shape: Sequence[int], folder: Path) -> Density:
+    return Uniform(shape, _share(given))
+
+
+def _banded(given: object, shape: Sequence[int], folder: Path) -> Density:
+    if not isinstance(given, int):
+        raise ValueError(f"a band's half width is a whole number, not {given!r}")
+    return Banded(shape, given)
+
+
+def actual(given: object, shape: Sequence[int], folder: Path = Path()) -> Actual:
+    """The nonzeros of a file.
+
+    Args:
+        given: its name: ``.npy``, or ``.txt`` with a 0 or a 1 for each element in row-major order of the
+            shape; ``.tns`` with coordinates of a tensor of any order, which need not reach the shape;
+            anything else is read as a matrix, as every command reads one.
+        shape: that the tensor must have.
+        folder: that the name is relative to.
+
+    Raises:
+        ValueError: if there is no such file, it cannot be read, or holds another shape.
+    """
+    path = folder / str(given)
+    if path.suffix == ".npy":
+        found = np.load(path, allow_pickle=False)
+    elif path.suffix == ".txt":
+        found = _mask(path, shape)
+    else:
+        return _entries(str(path) if path.exists() else str(given), shape)
+    if found.shape != tuple(shape):
+        raise ValueError(f"{path} holds {_by(found.shape)}, and the tensor is {_by(shape)}")
+    return Actual(shape, np.argwhere(found))
+
+
+def _mask(path: Path, shape: Sequence[int]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    digits = np.frombuffer("".join(path.read_text().replace(",", " ").split()).encode(), np.uint8) - ord("0")
+    if (digits > 1).any():
+        raise ValueError(f"{path} may hold nothing but 0 and 1")
+    if digits.size != np.prod(shape):
+        raise ValueError(
+            f"{path} holds {digits.size} elements, and the tensor of {_by(shape)} has {np.prod(shape)}"
+        )
+    return digits.reshape(tuple(shape))
+
+
+def _entries(name: str, shape: Sequence[int]) -> Actual:
+    """The stored entries of a tensor that are not zero."""
+    try:
+        tensor = load_tensor(name).tensor
+    except WorkloadError as fault:
+        raise ValueError(str(fault)) from None
+    reaches = name.endswith((".tns", ".tns.gz"))  # its shape is that of its coordinates
+    fits = len(tensor.shape) == len(shape) and all(map(le, tensor.shape, shape))
+    if tensor.shape != tuple(shape) and not (reaches and fits):
+        raise ValueError(f"{name} is {_by(tensor.shape)}, and the tensor is {_by(shape)}")
+    kept = tensor.values != 0
+    return Actual(shape, np.stack([column[kept] for column in tensor.coordinates], axis=1))
+
+
+def _by(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape)) or "a scalar"
+
+
+DISTRIBUTIONS = {  # by name: the key that it needs, and what makes it
+    "fixed_structured": ("density", _structured),
+    "hypergeometric": ("density", _uniform),
+    "uniform": ("density", _uniform),
+    "banded": ("band_width", _banded),
+    "actual": ("data", actual),
+}

@@ -1,0 +1,166 @@
+"""Whether mappings can be had on a machine: the bounds, the instances, the room in each level.
+
+What a mapping fails by first is told; the rest of it is not looked into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fiberscope.models.analytic.architecture import Architecture, Compute, Level
+from fiberscope.models.analytic.asking import ask
+from fiberscope.models.analytic.cost import bits_needed
+from fiberscope.models.analytic.cut import misfits
+from fiberscope.models.analytic.dataflow import Traffic
+from fiberscope.models.analytic.density import Numbers
+from fiberscope.models.analytic.loops import Mappings, Nest
+from fiberscope.models.analytic.problem import Problem
+from fiberscope.models.analytic.representation import Stored
+from fiberscope.models.analytic.safs import SparseFeatures
+
+__all__ = ["REASONS", "Fault", "first_faults", "mesh_faults", "room_faults", "tile_faults", "words_kept"]
+
+REASONS: Final = (
+    "",
+    "the loops do not cover the problem",
+    "more instances than there are",
+    "more loops than a format has ranks",
+    "data does not fit",
+    "metadata does not fit",
+    "too little of a level is used",
+    "formats of two levels do not fit",
+    "partial sums cannot be added there",
+)
+_LOOPS, _MESH, _RANKS, _DATA, _METADATA, _UNUSED, _FORMATS, _SUMS = range(1, len(REASONS))
+
+Truth = NDArray[np.bool_]
+Reason = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that mappings fail by.
+
+    Args:
+        reason: what, as a place in ``REASONS``.
+        at: the level, or in words what is wrong.
+        mappings: which have it.
+        place: level and tensor, where it is about a tensor there.
+    """
+
+    reason: int
+    at: str
+    mappings: Truth
+    place: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        """What, and where."""
+        return f"{self.at}: {REASONS[self.reason]}" if self.at else REASONS[self.reason]
+
+
+def first_faults(count: int, faults: Sequence[Fault]) -> Reason:
+    """Of each mapping the first of the faults that it has, counted from 1; 0: none."""
+    found = np.zeros(count, np.int64)
+    for number, fault in enumerate(faults, start=1):
+        found = np.where((found == 0) & fault.mappings, number, found)
+    return found
+
+
+def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings) -> list[Fault]:
+    """What can be told of the loops alone."""
+    covered = (mappings.temporal * mappings.spatial).prod(axis=1)
+    faults = [Fault(_LOOPS, "", (covered != np.array(problem.bounds)).any(axis=1))]
+    on_y = np.zeros(mappings.spatial.shape, np.bool_) if mappings.on_y is None else mappings.on_y
+    along = [np.where(on_y, 1, mappings.spatial), np.where(on_y, mappings.spatial, 1)]
+    used = [np.cumprod(one.prod(axis=2), axis=1) for one in along]
+    inner: list[Level | Compute] = [*architecture.levels[1:], architecture.compute]
+    for level, unit in enumerate(inner):
+        across = [one[:, level] for one in used]
+        crowded = across[0] * across[1] > unit.instances
+        if mappings.on_y is not None:
+            crowded = crowded | (across[0] > unit.mesh[0]) | (across[1] > unit.mesh[1])
+        faults.append(Fault(_MESH, unit.name, crowded))
+    return faults
+
+
+def tile_faults(
+    problem: Problem, architecture: Architecture, features: SparseFeatures, mappings: Mappings
+) -> list[Fault]:
+    """What can be told of tiles that are kept whole, before any nonzeros are looked at."""
+    nest = Nest(mappings)
+    faults = []
+    for number, level in enumerate(architecture.levels):
+        if level.entries is None:
+            continue
+        words = np.zeros(len(mappings))
+        for tensor in np.flatnonzero(mappings.keep[number]):
+            if not features.compressed(number, int(tensor)):
+                words = words + problem.size(int(tensor), nest.tile(number))
+        faults.append(Fault(_DATA, level.name, words > level.entries / level.buffering))
+    return faults
+
+
+def room_faults(
+    problem: Problem,
+    architecture: Architecture,
+    features: SparseFeatures,
+    traffic: Traffic,
+    stored: Mapping[tuple[int, int], Stored],
+) -> list[Fault]:
+    """What can be told of what is stored."""
+    misfit = misfits(problem, architecture, features, traffic)
+    faults = [Fault(_FORMATS, words, where) for words, where in misfit]
+    faults += [Fault(_RANKS, "", one.short, place) for place, one in stored.items() if one.short.any()]
+    faults += [
+        Fault(_SUMS, architecture.levels[level].name, dense.reductions > 0)
+        for (level, _tensor), dense in traffic.dense.items()
+        if not architecture.levels[level].reduces
+    ]
+    for number, level in enumerate(architecture.levels):
+        words, bits = np.zeros(len(traffic.steps)), np.zeros(len(traffic.steps))
+        for tensor in range(len(problem.tensors)):
+            if (number, tensor) in stored:
+                one = stored[number, tensor]
+                words = words + words_kept(problem, features, traffic, stored, level, (number, tensor))
+                bits = bits + bits_needed(features.formats.get((number, tensor)), level, one.largest)
+        faults += _room(level, words, bits)
+    return faults
+
+
+def words_kept(
+    problem: Problem,
+    features: SparseFeatures,
+    traffic: Traffic,
+    stored: Mapping[tuple[int, int], Stored],
+    level: Level,
+    place: tuple[int, int],
+) -> Numbers:
+    """Words that a level sets aside for a tile: the most, or what most tiles need where it overbooks."""
+    if not level.overbooking or not features.compressed(*place):
+        return stored[place].words
+    model = problem.densities[place[1]]
+    extents = problem.extents(place[1], traffic.nest.tile(place[0]))
+    one_by_one = [np.atleast_1d(extent) for extent in extents]
+
+    def enough(tile: list[Any]) -> Numbers:
+        shapes = zip(*(np.atleast_1d(extent) for extent in tile), strict=True)
+        confidence = 1.0 - level.overbooked
+        return np.array([model.quantile([int(one) for one in shape], confidence) for shape in shapes])
+
+    return ask(enough, one_by_one)
+
+
+def _room(level: Level, words: Numbers, bits: Numbers) -> list[Fault]:
+    faults = []
+    if level.entries is not None:
+        room = level.entries / level.buffering
+        faults.append(Fault(_DATA, level.name, words > room))
+        faults.append(Fault(_UNUSED, level.name, words < room * level.least_utilization))
+    if level.metadata_depth is not None:
+        faults.append(Fault(_METADATA, level.name, bits > level.metadata_depth * level.metadata_width))
+    return faults

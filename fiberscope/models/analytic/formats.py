@@ -1,0 +1,191 @@
+"""Units of metadata and payloads that the ranks of a format need.
+
+Source: Sparseloop (MICRO 2022), Section 5.3.3, "format analyzer". Counted without bias, a rank that is
+compressed has as many units as there are coordinates with nonzeros below. The public tool rounds the mean
+of a fiber up, without knowing of the fiber that it is not empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fiberscope.models.analytic.asking import ask, empty
+from fiberscope.models.analytic.density import Numbers
+from fiberscope.models.analytic.problem import Problem
+from fiberscope.models.analytic.ranks import Fibers
+from fiberscope.models.analytic.safs import Format, RankFormat
+from fiberscope.models.analytic.uniform import Uniform
+
+__all__ = ["Units", "bits_of", "exact_units", "largest_units", "most_units", "rough_units"]
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Units:
+    """By rank, innermost first: mappings x ranks."""
+
+    metadata: Numbers
+    payload: Numbers
+
+
+@dataclass(frozen=True)
+class _Rank:
+    """What the units of a rank follow from; arrays of one shape.
+
+    Args:
+        most: fibers, were none empty.
+        shape: coordinates of a fiber.
+        fibers: that are not empty.
+        coordinates: that are not empty, in all fibers.
+    """
+
+    most: Numbers
+    shape: Numbers
+    fibers: Numbers
+    coordinates: Numbers
+
+
+@lru_cache(maxsize=1024)
+def _kinds(kind: Format) -> dict[str, Numbers]:
+    """By kind of rank, 1 for the ranks that are of it."""
+    names = [rank.kind for rank in kind.ranks]
+    return {name: np.array([float(one == name) for one in names]) for name in ("UB", "B", "CP", "RLE", "UOP")}
+
+
+def exact_units(
+    problem: Problem, tensor: int, kind: Format, fibers: Fibers, nonempty: bool, split: bool
+) -> Units:
+    """The mean units of a tile, without bias.
+
+    Args:
+        problem, tensor: whose they are.
+        kind, fibers: the format, and what its ranks stand for.
+        nonempty: whether tiles without a nonzero are left out.
+        split: whether runs that are too long for the width of an RLE are cut.
+    """
+    density = problem.densities[tensor]
+    some = 1.0 - empty(density, problem.extents(tensor, fibers.tiles))
+    whole = some[:, -1:] if nonempty else np.ones_like(some[:, -1:])
+    share = np.divide(some, whole, out=np.zeros_like(some), where=whole > 0)
+    most = fibers.outside.astype(np.float64)
+    shape = fibers.shape.astype(np.float64)
+    ranks = _Rank(most, shape, most * share[:, 1:], most * shape * share[:, :-1])
+    if split:
+        ranks = _with_continuations(kind, ranks)
+    return _units(kind, fibers, ranks)
+
+
+def _with_continuations(kind: Format, ranks: _Rank) -> _Rank:
+    """Runs of zeros of a mean number, geometrically long, that do not fit a run's width go on in another."""
+    coordinates = ranks.coordinates.copy()
+    for number, rank in enumerate(kind.ranks):
+        if rank.kind != "RLE" or not rank.metadata_bits:
+            continue
+        among = np.maximum(ranks.fibers[:, number] * ranks.shape[:, number], 1e-300)
+        zero = 1.0 - coordinates[:, number] / among
+        longest = zero ** (2.0**rank.metadata_bits - 1)
+        coordinates[:, number] /= np.maximum(1.0 - longest, 1e-300)
+    return _Rank(ranks.most, ranks.shape, ranks.fibers, np.minimum(coordinates, ranks.most * ranks.shape))
+
+
+def rough_units(
+    problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int, nonempty: bool
+) -> Units:
+    """The public tool's mean over the occupancies of a tile, for one mapping of several.
+
+    Args:
+        problem, tensor, kind, fibers, nonempty: as of ``exact_units``.
+        row: the mapping.
+    """
+    density = problem.densities[tensor]
+    whole = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
+    occupancies, probabilities = density.distribution(whole)
+    if nonempty and (occupancies[0] == 0 or isinstance(density, Uniform)):  # the tool drops the least
+        rest = 1.0 - probabilities[0]
+        kept = probabilities[1:] / rest if rest > 0 else probabilities[1:]
+        occupancies, probabilities = occupancies[1:], kept
+    if not len(occupancies):
+        return Units(np.zeros((1, len(kind.ranks))), np.zeros((1, len(kind.ranks))))
+    each = _given(problem, tensor, kind, fibers, row, occupancies)
+    return Units(probabilities[None] @ each.metadata, probabilities[None] @ each.payload)
+
+
+def largest_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int) -> Units:
+    """The units of a tile with the most nonzeros, as the public tool has it, for one mapping of several."""
+    whole = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
+    most = np.array([int(problem.densities[tensor].maximum(whole))])
+    return _given(problem, tensor, kind, fibers, row, most)
+
+
+def _given(
+    problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int, occupancies: Whole
+) -> Units:
+    """By occupancy of the tile: occupancies x ranks."""
+    extents = [extent[row] for extent in problem.extents(tensor, fibers.tiles)]
+    known = problem.densities[tensor].inside([int(extent[-1]) for extent in extents], occupancies)
+    none = np.stack(
+        [
+            np.broadcast_to(
+                known.probability_empty([int(extent[at]) for extent in extents]), occupancies.shape
+            )
+            for at in range(len(extents[0]))
+        ],
+        axis=1,
+    )
+    most = np.broadcast_to(fibers.outside[row].astype(np.float64), none[:, 1:].shape)
+    shape = np.broadcast_to(fibers.shape[row].astype(np.float64), none[:, 1:].shape)
+    some = most * (1.0 - none[:, 1:])
+    here = shape * (1.0 - none[:, :-1])
+    rounded = np.array([rank.kind != "RLE" for rank in kind.ranks])
+    coordinates = some * np.where(rounded, np.ceil(here - 1e-12 * shape), here)
+    one = Fibers(fibers.steps[row : row + 1], fibers.shape[row : row + 1], fibers.tiles, fibers.short)
+    return _units(kind, one, _Rank(most, shape, some, coordinates))
+
+
+def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
+    are = _kinds(kind)
+    listed, every = are["CP"] + are["RLE"], ranks.most * ranks.shape * are["UB"]
+    metadata = every + ranks.fibers * ranks.shape * are["B"] + ranks.coordinates * listed
+    offsets = ranks.fibers * (ranks.shape + 1.0) * are["UOP"]
+    payload = every + ranks.coordinates * (listed + are["B"]) + offsets
+    costs = fibers.shape > 1
+    costs[:, 0 if kind.inner_to_outer else -1] = True
+    holds_data = np.cumsum(costs, axis=1) <= 1  # the payloads of the innermost are the data itself
+    return Units(np.where(costs, metadata, 0.0), np.where(costs & ~holds_data, payload, 0.0))
+
+
+def most_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> Units:
+    """The most units that a tile may need, without bias."""
+    density = problem.densities[tensor]
+    extents = problem.extents(tensor, fibers.tiles)
+    whole = [extent[:, -1:] + 0 * extent for extent in extents]
+    count = len(extents)
+
+    def most(both: list[Any]) -> Numbers:
+        return np.asarray(density.maximum_nonempty(both[:count], both[count:]), np.float64)
+
+    some = ask(most, [*whole, *extents])
+    shape, outside = fibers.shape.astype(np.float64), fibers.outside.astype(np.float64)
+    ranks = _Rank(outside, shape, np.minimum(some[:, 1:], outside), np.minimum(some[:, :-1], outside * shape))
+    return _units(kind, fibers, ranks)
+
+
+def bits_of(rank: RankFormat, default: int, width: int) -> tuple[int, int]:
+    """Bits of a word of metadata and of a payload: those that do not divide a row take the next that do."""
+    metadata = rank.metadata_bits
+    if metadata is None:
+        metadata = 1 if rank.kind in ("B", "UB") else default
+    payload = default if rank.payload_bits is None else rank.payload_bits
+    return _fitting(metadata, width), _fitting(payload, width)
+
+
+def _fitting(bits: int, width: int) -> int:
+    while width and bits and width % bits:
+        bits += 1
+    return bits

@@ -1,0 +1,81 @@
+"""What two tensors have in common: how often the tiles that are co-iterated both hold nonzeros.
+
+The product of the two shares takes the tensors to be independent, which a graph multiplied by itself is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fiberscope.models.analytic.counted import Counted
+from fiberscope.models.analytic.density import Counts, Tile, distinct
+
+__all__ = ["Operand", "pairs_nonempty", "probability_both"]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor, counted, with the names of its ranks and the extents of its tiles."""
+
+    density: Counted
+    ranks: Sequence[str]
+    tile: Tile
+
+
+def pairs_nonempty(one: Operand, other: Operand) -> tuple[int, int]:
+    """How many pairs of tiles at one place in the shared ranks both hold nonzeros, and how many there are.
+
+    With tiles of one element the first number is that of the effectual products.
+
+    Raises:
+        ValueError: if the two do not agree in the extents of a shared rank.
+    """
+    shared = [rank for rank in one.ranks if rank in other.ranks]
+    _check(one, other, shared)
+    first, second = _by_place(one, shared), _by_place(other, shared)
+    both = np.concatenate([first, second]) if shared else np.zeros((len(first) + len(second), 1), np.int64)
+    _, which = distinct(both)
+    ones = np.bincount(which[: len(first)], minlength=int(which.max(initial=-1)) + 1)
+    others = np.bincount(which[len(first) :], minlength=len(ones))
+    return int(np.dot(ones, others)), _tiles(one, one.ranks) * _tiles(other, set(other.ranks) - set(shared))
+
+
+def probability_both(one: Operand, other: Operand) -> float:
+    """The share of pairs of which both tiles hold nonzeros."""
+    nonempty, pairs = pairs_nonempty(one, other)
+    return nonempty / pairs
+
+
+def _check(one: Operand, other: Operand, shared: Sequence[str]) -> None:
+    for rank in shared:
+        first, second = (
+            (side.density.shape[at], side.tile[at]) for side in (one, other) for at in [_at(side, rank)]
+        )
+        if first != second:
+            raise ValueError(
+                f"rank {rank} has {first[0]} coordinates in tiles of {first[1]} in one tensor, "
+                f"and {second[0]} in tiles of {second[1]} in the other"
+            )
+
+
+def _at(operand: Operand, rank: str) -> int:
+    return list(operand.ranks).index(rank)
+
+
+def _by_place(operand: Operand, shared: Sequence[str]) -> Counts:
+    """The place of each tile with nonzeros, in the shared ranks."""
+    density = operand.density
+    places = density.pieces(density.shape, tuple(int(np.asarray(extent)) for extent in operand.tile)).places
+    return places[:, [_at(operand, rank) for rank in shared]]
+
+
+def _tiles(operand: Operand, ranks: Sequence[str] | set[str]) -> int:
+    """How many tiles the tensor is cut into along some of its ranks."""
+    tiles = 1
+    for rank in ranks:
+        at = _at(operand, rank)
+        tiles *= -(-operand.density.shape[at] // int(np.asarray(operand.tile[at])))
+    return tiles

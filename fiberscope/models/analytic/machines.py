@@ -1,0 +1,255 @@
+"""Machines of this project from their specifications, with operands whose nonzeros are known.
+
+One Einsum that multiplies two matrices, cut by shape, is a nest of loops; its buffets are levels where what
+they hold changes with the loops outside of them. What else a specification may say is refused.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fiberscope.errors import InputError
+from fiberscope.models.analytic.architecture import Architecture, Compute, Level
+from fiberscope.models.analytic.counted import Actual
+from fiberscope.models.analytic.density import Density
+from fiberscope.models.analytic.energies import Energies
+from fiberscope.models.analytic.evaluate import Design
+from fiberscope.models.analytic.inputs import Case, designs, read_options
+from fiberscope.models.analytic.mapping import Mapping as NamedMapping
+from fiberscope.models.analytic.options import Options
+from fiberscope.models.analytic.problem import Problem, Rank, Tensor
+from fiberscope.models.analytic.read_energies import default_table
+from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
+from fiberscope.models.analytic.specified_nest import Nest, nest_of
+from fiberscope.models.analytic.uniform import Uniform
+from fiberscope.models.trace.api import UNBOUNDED, prepare, specified
+from fiberscope.models.trace.source import names
+from fiberscope.models.trace.specification import Component, Configuration, Specification
+from fiberscope.models.trace.specification import RankFormat as StoredRank
+from fiberscope.workloads.fibertree import FiberTree
+
+__all__ = ["check_machine", "is_machine", "machine_case"]
+
+_UNBOUNDED: Mapping[str, int] = defaultdict(lambda: UNBOUNDED)  # shapes, before operands are known
+_WORD = 64  # bits: of a value, in every specification that ships
+
+
+def check_machine(
+    name: str, settings: Mapping[str, object] | None = None
+) -> tuple[Options, dict[str, object]]:
+    """The options of the model, and the other settings; what can be refused without operands is.
+
+    Raises:
+        ConfigurationError, InputError: as ``machine_case``.
+    """
+    given = {"joint": "exact", **(settings or {})}
+    own = {key: value for key, value in given.items() if key.replace(".", "_") in Options.model_fields}
+    others = {key: given[key] for key in given.keys() - own.keys()}
+    _check(specified(name, others))
+    return read_options(own), others
+
+
+def machine_case(name: str, operands: Sequence[str], settings: Mapping[str, object] | None = None) -> Case:
+    """A machine's specification on matrices, as a case for the analytical model.
+
+    Args:
+        name: of the machine or a variant of its specification, as ``extensor-energy``.
+        operands: A, and B where it is not A again.
+        settings: options of the model, and parameters of the machine. Without others it is ``joint=exact``.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: as ``fiberscope.model``; or the specification says what
+            is no loop nest with levels.
+    """
+    options, others = check_machine(name, settings)
+    ready = prepare(name, *operands, settings=others)
+    trees = ready.trees
+    nest = nest_of(ready.specification, _shapes(trees))
+    translated = _Translated(ready.specification, nest, trees, options)
+    notes = (
+        *ready.chosen,
+        f"bounds are whole tiles, where the operands end earlier: {nest.bounds_in_words()}",
+        f"{nest.output} is uniform, and as full as the partial sums that memory is given are in the mean",
+    )
+    return Case(name, translated.design, translated.mapping, notes)
+
+
+def is_machine(paths: Sequence[str | Path]) -> bool:
+    """Whether these are a machine and its operands, and no files of a case and no design that ships."""
+    files = any(str(path).endswith((".yaml", ".yml", ".json")) for path in paths[1:])
+    alone = len(paths) == 1 and str(paths[0]) in designs()
+    return bool(paths) and str(paths[0]) in names() and not files and not alone
+
+
+def _check(specification: Specification) -> None:
+    """Refuse what is no loop nest, before operands are read; says which machines are one."""
+    try:
+        nest_of(specification, _UNBOUNDED)
+    except InputError as fault:
+        able = ", ".join(name for name in names() if _is_nest(specified(name, {})))
+        raise InputError(
+            f"{fault}; of these machines nests are: {able}; `fiberscope model {specification.name} A B` "
+            "counts any of them from its operands"
+        ) from None
+
+
+def _is_nest(specification: Specification) -> bool:
+    try:
+        nest_of(specification, _UNBOUNDED)
+    except InputError:
+        return False
+    return True
+
+
+def _shapes(trees: Mapping[str, FiberTree]) -> dict[str, int]:
+    """The shape of each rank."""
+    return {rank.name: rank.shape for tree in trees.values() for rank in tree.ranks}
+
+
+@dataclass(frozen=True)
+class _Translated:
+    """A specification in the words of the analytical model."""
+
+    specification: Specification
+    nest: Nest
+    trees: Mapping[str, FiberTree]
+    options: Options
+
+    @property
+    def design(self) -> Design:
+        """The machine, the problem and what is done about zeros."""
+        default = default_table()
+        energies = Energies.of(self._architecture, default, default, self.options.timeloop)
+        return Design(self._architecture, self._problem, self._features, energies, self.options)
+
+    @cached_property
+    def _configuration(self) -> Configuration:
+        return self.specification.configurations[self.nest.einsum.bindings.config]
+
+    @cached_property
+    def _architecture(self) -> Architecture:
+        clock, components = self._configuration.clock_frequency, self._configuration.components
+        levels = tuple(_level(components[name], clock) for name in self.nest.levels)
+        unit = next(one for one in components.values() if "mul" in one.operations)
+        mesh = unit.all_instances, 1
+        return Architecture(levels, Compute(unit.name, ".".join(unit.path), "compute", mesh, _WORD))
+
+    @cached_property
+    def _problem(self) -> Problem:
+        nest = self.nest
+        tensors = tuple(
+            Tensor(
+                name, tuple(Rank(((1, nest.dimensions.index(rank)),)) for rank in ranks), name == nest.output
+            )
+            for name, ranks in nest.tensors.items()
+        )
+        densities = tuple(self._density(name) for name in nest.tensors)
+        bounds = tuple(nest.bound(dimension) for dimension in nest.dimensions)
+        return Problem(nest.einsum.name, nest.dimensions, bounds, tensors, densities)
+
+    def _density(self, name: str) -> Density:
+        """Of an operand its nonzeros; of the output the mean of the partial sums that memory is given."""
+        shape = [self.nest.bound(rank) for rank in self.nest.tensors[name]]
+        if name in self.nest.operands:
+            return Actual(shape, np.stack(list(self._places(name).values()), axis=1))
+        one, other = (self._pattern(operand) for operand in self.nest.operands)
+        length = prod(loop.bound for loop in self.nest.inside(1) if loop.dimension == self.nest.shared)
+        starts = range(0, self.nest.bound(self.nest.shared), length)
+        nonzeros = sum((one[at : at + length].T @ other[at : at + length]).nnz for at in starts)
+        return Uniform(shape, nonzeros / len(starts) / prod(shape))
+
+    def _places(self, name: str) -> dict[str, NDArray[np.int64]]:
+        """The coordinates of an operand's nonzeros, by rank as declared."""
+        coordinates, _values = self.trees[name].to_coo()
+        return {rank: np.asarray(coordinates[rank], np.int64) for rank in self.nest.tensors[name]}
+
+    def _pattern(self, name: str) -> sparse.csr_array:
+        """An operand's nonzeros, the rank that is summed over as its rows."""
+        places = self._places(name)
+        both = self.nest.shared, self.nest.own(name)
+        rows, columns = (places[rank] for rank in both)
+        shape = self.nest.bound(both[0]), self.nest.bound(both[1])
+        return sparse.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
+
+    @cached_property
+    def _features(self) -> SparseFeatures:
+        numbers = {name: at for at, name in enumerate(self.nest.tensors)}
+        formats = {
+            (level, number): self._format(level, name)
+            for level in range(len(self.nest.levels))
+            for name, number in numbers.items()
+            if name in self.nest.held[level]
+        }
+        features = {level: tuple(self._skipping(level, numbers)) for level in range(len(self.nest.levels))}
+        return SparseFeatures(formats, features, compute_skipping=True)
+
+    def _format(self, level: int, name: str) -> Format:
+        """The ranks below a level that are cut at all, as they are stored in memory."""
+        stored = self.nest.format(name)
+        loops = [loop for loop in self.nest.inside(level) if loop.dimension in self.nest.tensors[name]]
+        kept = [loop for loop in reversed(loops) if loop.bound > 1]
+        return Format(
+            tuple(_rank(stored.ranks.get(loop.name), self.nest.number(loop)) for loop in kept),
+            inner_to_outer=True,
+        )
+
+    def _skipping(self, level: int, numbers: Mapping[str, int]) -> Iterator[Feature]:
+        """Both operands by each other, or the follower by its leader, where something intersects."""
+        for leader in self.nest.leaders(level, self._configuration):
+            follower = next(name for name in self.nest.operands if name != leader)
+            yield Feature(True, (Condition(numbers[follower], (numbers[leader],)),))
+        if level == len(self.nest.levels) - 1:
+            both = tuple(numbers[name] for name in self.nest.operands)
+            yield Feature(True, (Condition(numbers[self.nest.output], both),))
+
+    @property
+    def mapping(self) -> NamedMapping:
+        """The loops, level by level."""
+        nest, count = self.nest, len(self.nest.dimensions)
+        shape = len(nest.levels), count
+        temporal, spatial = np.ones(shape, np.int64), np.ones(shape, np.int64)
+        order, across = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for level in range(len(nest.levels)):
+            loops = nest.at(level)
+            for loop in loops:
+                (spatial if loop.across else temporal)[level, nest.number(loop)] = loop.bound
+            order[level] = _inner_to_outer([nest.number(loop) for loop in loops if not loop.across], count)
+            across[level] = _inner_to_outer([nest.number(loop) for loop in loops if loop.across], count)
+        keep = np.array([[name in held for name in nest.tensors] for held in nest.held])
+        return NamedMapping(temporal, spatial, order, across, np.zeros(shape, np.bool_), keep)
+
+
+def _inner_to_outer(numbers: list[int], count: int) -> list[int]:
+    """Dimensions of loops given outer to inner, the others outside of them."""
+    return [*reversed(numbers), *(number for number in range(count) if number not in numbers)]
+
+
+def _level(component: Component, clock: float) -> Level:
+    """A component's bandwidth; its room is not looked at, since the machine cuts tiles that fit."""
+    words = None if component.bandwidth is None else component.bandwidth / clock / _WORD
+    return Level(
+        component.name,
+        ".".join(component.path),
+        "DRAM" if component.kind == "DRAM" else "storage",
+        (component.all_instances, 1),
+        word_bits=_WORD,
+        metadata_bits=0,
+        metadata_width=_WORD,
+        shared_bandwidth=words,
+    )
+
+
+def _rank(stored: StoredRank | None, dimension: int) -> RankFormat:
+    """Coordinates and payloads of what is there; of a rank that is not stored none have bits."""
+    one = stored or StoredRank()
+    kinds = {"C": "CP", "U": "UOP", "B": "B"}
+    return RankFormat(kinds[one.kind], one.cbits, one.pbits, ((dimension,),))  # type: ignore[arg-type]

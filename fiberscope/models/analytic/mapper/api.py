@@ -1,0 +1,129 @@
+"""Look for mappings from Python: ``best = find(["arch.yaml", "problem.yaml"])``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from fiberscope.errors import InputError
+from fiberscope.models.analytic.api import evaluated
+from fiberscope.models.analytic.inputs import Case, read_case
+from fiberscope.models.analytic.mapper.chunk import METRICS
+from fiberscope.models.analytic.mapper.constraints import Constraints, read_constraints
+from fiberscope.models.analytic.mapper.guided import guided
+from fiberscope.models.analytic.mapper.search import Found, Limits, judge, outcomes
+from fiberscope.models.analytic.mapper.space import Space
+from fiberscope.models.analytic.mapper.walks import WALKS
+from fiberscope.models.analytic.mapping import Mapping as NamedMapping
+from fiberscope.models.analytic.report import report
+from fiberscope.report.collect import Timing
+from fiberscope.report.document import Report
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["SEARCHES", "Best", "constraints_of", "find"]
+
+SEARCHES: Final = (*WALKS, "optuna")
+MOST = 10_000_000  # mappings that a walk through all of them is begun for
+
+
+@dataclass(frozen=True)
+class Best:
+    """The mapping that a search ended with.
+
+    Args:
+        case: what it is a mapping of.
+        best: the mapping.
+        found: what it costs, and what was looked at.
+        metrics: by which it was judged.
+    """
+
+    case: Case
+    best: NamedMapping
+    found: Found
+    metrics: tuple[str, ...]
+
+    def report(self) -> Report:
+        """What the mapping costs in full, as ``fiberscope.analyze`` tells it."""
+        began = time.perf_counter()
+        case = replace(self.case, mapping=self.best)
+        evaluation = evaluated(case)
+        seconds = time.perf_counter() - began
+        return report(case, evaluation, Timing(seconds, seconds))
+
+    def mapping(self) -> str:
+        """The section ``mapping``, that ``fiberscope analyze`` reads back unchanged."""
+        return self.best.as_yaml(self.case.design.architecture, self.case.design.problem)
+
+
+def constraints_of(case: Case) -> Constraints:
+    """What the files of a case demand of mappings."""
+    return read_constraints(case.constraints, case.design.architecture, case.design.problem)
+
+
+def find(
+    paths: Sequence[str | Path],
+    *,
+    search: str = "random_pruned",
+    metrics: Sequence[str] = ("edp",),
+    limits: Limits | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    settings: Mapping[str, object] | None = None,
+    told: Callable[[Found], None] = lambda _found: None,
+) -> Best:
+    """The mapping that costs least of those that a search looks at.
+
+    Args:
+        paths: YAML files with ``architecture`` and ``problem``, and ``mapspace_constraints`` or
+            ``architecture_constraints`` if there are; a ``mapping`` is not looked at.
+        search: one of ``SEARCHES``.
+        metrics: ``edp``, ``delay`` or ``energy``: the first counts, the next among equals.
+        limits: what ends the search.
+        seed: of what is drawn at random.
+        workers: processes; they do not change the result. ``optuna`` takes one.
+        settings: options of the model, as of ``analyze``.
+        told: called with what is found so far.
+
+    Raises:
+        ConfigurationError, InputError: what was given cannot be searched, or no mapping of it can be had.
+    """
+    _check(search, metrics)
+    case = read_case(paths, settings, mapped=False)
+    space = _space(case)
+    limits = limits or Limits()
+    if search == "optuna":
+        found = judge(guided(case.design, space, metrics, seed), limits, told)
+    else:
+        if search == "exhaustive" and space.size > MOST:
+            raise InputError(
+                f"{case.name}: exhaustive: there may be {space.size:,} mappings; "
+                f"constrain them to {MOST:,}, or search random_pruned"
+            )
+        found = judge(
+            outcomes(case.design, WALKS[search](space, seed), metrics, limits, workers), limits, told
+        )
+    if found.best is None:
+        raise InputError(f"{case.name}: none of the {found.evaluated:,} mappings can be had: {found.reasons}")
+    return Best(case, found.best, found, tuple(metrics))
+
+
+def _check(search: str, metrics: Sequence[str]) -> None:
+    if search not in SEARCHES:
+        raise InputError(f"there is no search {search}; {nearest(search, SEARCHES)}")
+    for name in metrics:
+        if name not in METRICS:
+            raise InputError(f"there is no metric {name}; {nearest(name, METRICS)}")
+
+
+def _space(case: Case) -> Space:
+    space = Space(case.design.architecture, case.design.problem, constraints_of(case))
+    if space.impossible:
+        at = case.design.problem.dimensions.index(space.impossible)
+        raise InputError(
+            f"{case.name}: with these constraints no loops over {space.impossible} "
+            f"make {case.design.problem.bounds[at]} iterations"
+        )
+    return space

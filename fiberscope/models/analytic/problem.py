@@ -1,0 +1,99 @@
+"""What is computed: the dimensions of a loop nest, and which of them each tensor is indexed with.
+
+Source: Timeloop's problem shapes (Parashar et al., ISPASS 2019, Section IV).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fiberscope.models.analytic.density import Density
+
+__all__ = ["Problem", "Rank", "Tensor"]
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One index of a tensor: a sum of dimensions, each times a whole number, as ``2 P + R``."""
+
+    terms: tuple[tuple[int, int], ...]  # coefficient and number of the dimension
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor, by its ranks; ``output`` is one that is written, and read again as it is summed up."""
+
+    name: str
+    ranks: tuple[Rank, ...]
+    output: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A nest of loops over ``dimensions`` with these ``bounds``, and its tensors with their densities."""
+
+    name: str
+    dimensions: tuple[str, ...]
+    bounds: tuple[int, ...]
+    tensors: tuple[Tensor, ...]
+    densities: tuple[Density, ...]
+
+    @cached_property
+    def touches(self) -> NDArray[np.bool_]:
+        """Which dimension moves which tensor: tensors x dimensions."""
+        found = np.zeros((len(self.tensors), len(self.dimensions)), np.bool_)
+        for number, tensor in enumerate(self.tensors):
+            for rank in tensor.ranks:
+                for _coefficient, dimension in rank.terms:
+                    found[number, dimension] = True
+        return found
+
+    @cached_property
+    def _coefficients(self) -> list[Whole]:
+        """Of each tensor: ranks x dimensions."""
+        tables = []
+        for tensor in self.tensors:
+            table = np.zeros(
+                (max(len(tensor.ranks), 1), len(self.dimensions)), np.int64
+            )  # a scalar: one of 1
+            for row, rank in enumerate(tensor.ranks):
+                for coefficient, dimension in rank.terms:
+                    table[row, dimension] += coefficient
+            tables.append(table)
+        return tables
+
+    @property
+    def operations(self) -> int:
+        """Computes: every point of the nest is one."""
+        return prod(self.bounds)
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        """The numbers of the tensors that are only read."""
+        return tuple(number for number, tensor in enumerate(self.tensors) if not tensor.output)
+
+    def shape(self, tensor: int) -> tuple[int, ...]:
+        """The extent of a tensor in each rank."""
+        return tuple(int(extent) for extent in self.extents(tensor, np.array(self.bounds)))
+
+    def extents(self, tensor: int, box: Whole) -> Sequence[Whole]:
+        """The tile that a box of loops covers, by rank: of ``a i + b j`` it is a (I - 1) + b (J - 1) + 1.
+
+        Args:
+            tensor: its number.
+            box: the bounds by dimension, the last axis.
+        """
+        table = self._coefficients[tensor]
+        return list(np.moveaxis((box - 1) @ table.T + 1, -1, 0))
+
+    def size(self, tensor: int, box: Whole) -> Whole:
+        """How many elements the tile of a box has."""
+        return np.asarray(((box - 1) @ self._coefficients[tensor].T + 1).prod(axis=-1))

@@ -1,0 +1,186 @@
+"""The section ``architecture``: a tree of version 0.3, or the nodes of version 0.4."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from fiberscope.models.analytic.architecture import Architecture, Compute, Level
+from fiberscope.models.analytic.schema import AttributesSchema, NodeSchema, OptimizationsSchema
+from fiberscope.models.analytic.source import Place
+
+__all__ = ["Machine", "read_architecture"]
+
+_RANGE = re.compile(r"\[(\d+)\.\.(\d+)\]")
+_COMPUTE = ("compute", "intmac", "fpmac", "mac", "intmultiplier", "intadder", "lmac")
+_KILO = 1024
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An architecture, and the sparse optimizations that stand on its nodes, by the node's name."""
+
+    architecture: Architecture
+    optimizations: tuple[tuple[str, OptimizationsSchema, Place], ...]
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A component on its way from the top: the path of its names, and how many there are."""
+
+    node: NodeSchema
+    place: Place
+    path: str
+    mesh: tuple[int, int]
+
+
+def read_architecture(given: NodeSchema, place: Place) -> Machine:
+    """The levels of a machine from the outermost to the innermost, and its compute units.
+
+    Raises:
+        ConfigurationError: there is no level, or not one kind of compute unit inside of them.
+    """
+    units = [unit for unit in _units(given, place, (), (1, 1)) if unit.node.enabled]
+    computes = [unit for unit in units if _is_compute(unit.node)]
+    storage = [unit for unit in units if not _is_compute(unit.node)]
+    if not storage:
+        raise place.error("the architecture has no level of storage; add a component of class storage")
+    if len(computes) != 1:
+        raise place.error(f"the architecture needs one component that computes, and has {len(computes)}")
+    names = [unit.node.name for unit in units]
+    for unit in units:
+        if names.count(unit.node.name) > 1:
+            raise unit.place.error(f"{unit.node.name} is the name of two components")
+    levels = tuple(_level(unit) for unit in storage)
+    optimizations = tuple(
+        (str(unit.node.name), unit.node.sparse_optimizations, unit.place / "sparse_optimizations")
+        for unit in units
+        if unit.node.sparse_optimizations is not None
+    )
+    return Machine(Architecture(levels, _compute(computes[0])), optimizations)
+
+
+def _units(node: NodeSchema, place: Place, path: tuple[str, ...], mesh: tuple[int, int]) -> Iterator[_Unit]:
+    """The components of a tree, from the outside inwards."""
+    for part in ("nodes", "local", "subtree"):
+        own = path
+        inner = mesh
+        for number, child in enumerate(getattr(node, part)):
+            at = place / part / number
+            if child.tag == "!Nothing":
+                continue
+            name, count = _taken_apart(child, at)
+            here = (inner[0] * count * child.spatial.mesh_x, inner[1] * child.spatial.mesh_y)
+            if child.class_ is not None:
+                yield _Unit(child, at, ".".join([*own, str(child.name)]), _arranged(child, here))
+            else:
+                named = (*own, str(child.name)) if name else own
+                yield from _units(child, at, named, here)
+                if child.tag == "!Container":  # what follows it is inside
+                    own, inner = named, here
+
+
+def _taken_apart(node: NodeSchema, place: Place) -> tuple[str, int]:
+    """A name and how many there are of it: of ``PE[0..15]`` sixteen."""
+    if node.name is None:
+        if node.class_ is not None:
+            raise place.error("a component needs a name")
+        return "", 1
+    counts = [int(last) - int(first) + 1 for first, last in _RANGE.findall(node.name)]
+    if any(count < 1 for count in counts):
+        raise (place / "name").error(f"{node.name} has a range that ends before it begins")
+    return _RANGE.sub("", node.name), prod(counts)
+
+
+def _arranged(node: NodeSchema, mesh: tuple[int, int]) -> tuple[int, int]:
+    """In version 0.3 ``meshX`` tells how the instances are laid out, and not how many there are."""
+    count, along = mesh[0] * mesh[1], node.attributes.mesh_x
+    if along is None or along > count or count % along:
+        return mesh
+    return along, count // along
+
+
+def _is_compute(node: NodeSchema) -> bool:
+    return str(node.class_).lower() in _COMPUTE or str(node.subclass).lower() in _COMPUTE
+
+
+def _level(unit: _Unit) -> Level:
+    given, node = unit.node.attributes, unit.node
+    word = given.word_bits or given.datawidth or 16
+    block, cluster = _row(given, word, unit.place)
+    depth = _first(given.data_storage_depth, given.memory_depth, given.depth)
+    entries = _first(given.entries, None if depth is None else depth * block * cluster)
+    if entries is None and given.size_kb is not None:
+        entries = int(given.size_kb * _KILO * 8 / word)
+    metadata_width = given.metadata_storage_width or 0
+    if given.tile_partition_supported:
+        at = unit.place / "attributes" / "tile_partition_supported"
+        raise at.error("tiles cannot be cut at run time; leave tile_partition_supported out")
+    return Level(
+        name=_RANGE.sub("", str(node.name)),
+        path=unit.path,
+        kind=str(node.subclass or node.class_),
+        mesh=unit.mesh,
+        word_bits=word,
+        block=block,
+        entries=entries,
+        cluster=cluster,
+        buffering=given.multiple_buffering,
+        least_utilization=given.min_utilization,
+        overbooking=given.allow_overbooking,
+        overbooked=float(_limit(node)),
+        metadata_bits=_first(given.metadata_word_bits, given.metadata_datawidth, 8) or 0,
+        metadata_width=metadata_width,
+        metadata_depth=given.metadata_storage_depth if metadata_width else None,
+        read_bandwidth=given.read_bandwidth,
+        write_bandwidth=given.write_bandwidth,
+        shared_bandwidth=given.shared_bandwidth,
+        bandwidth_scales=tuple(given.per_dataspace_bandwidth_consumption_scale.items()),
+        decompresses=given.decompression_supported,
+        compresses=given.compression_supported,
+        reduces=given.reduction_supported,
+        energy_scale=node.energy_scale,
+    )
+
+
+def _limit(node: NodeSchema) -> float:
+    found = node.constraints.get("max_overbooked_proportion", 0.0)
+    if isinstance(found, dict):
+        found = found.get("proportion", 0.0)
+    return float(found) if isinstance(found, int | float) and 0 <= found <= 1 else 0.0
+
+
+def _row(given: AttributesSchema, word: int, place: Place) -> tuple[int, int]:
+    """Words of a row, and instances that share one: width = words x word bits x instances."""
+    cluster = given.cluster_size or 1
+    width = _first(given.data_storage_width, given.memory_width, given.width)
+    if given.block_size is not None:
+        if width is not None and width != given.block_size * word * cluster:
+            message = f"a row of {width} bits is not {given.block_size} words of {word} bits"
+            raise (place / "attributes").error(f"{message} in {cluster} instances; leave one of them out")
+        return given.block_size, cluster
+    if width is None:
+        return 1, cluster
+    if width % (word * cluster):
+        raise (place / "attributes").error(
+            f"a row of {width} bits has no whole number of words of {word} bits"
+        )
+    return width // (word * cluster), cluster
+
+
+def _first(*values: int | None) -> int | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _compute(unit: _Unit) -> Compute:
+    given, node = unit.node.attributes, unit.node
+    return Compute(
+        name=_RANGE.sub("", str(node.name)),
+        path=unit.path,
+        kind=str(node.subclass or node.class_),
+        mesh=unit.mesh,
+        word_bits=given.word_bits or given.datawidth or 16,
+        energy_scale=node.energy_scale,
+    )

@@ -1,0 +1,155 @@
+"""The section ``problem``: dimensions, tensors and densities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from fiberscope.errors import InputError
+from fiberscope.models.analytic.density import Density
+from fiberscope.models.analytic.distributions import density
+from fiberscope.models.analytic.problem import Problem, Rank, Tensor
+from fiberscope.models.analytic.schema import DataSpaceSchema, ProblemSchema
+from fiberscope.models.analytic.source import Place
+from fiberscope.models.analytic.structured import FixedStructured
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["read_problem"]
+
+_LARGEST = 1 << 53  # computes, which are counted exactly as doubles
+
+
+def read_problem(given: ProblemSchema, place: Place, folder: Path) -> Problem:
+    """The problem that a section describes.
+
+    Args:
+        given: the section.
+        place: of it.
+        folder: that the names of files with data are relative to.
+
+    Raises:
+        ConfigurationError: what it names is not there, or its numbers are not those of a problem.
+    """
+    shape = given.shape
+    _check_names(given, place)
+    bounds = tuple(_bound(given, place, dimension) for dimension in shape.dimensions)
+    coefficients = {
+        one.name: _whole(given.instance, one.name, one.default, place) for one in shape.coefficients
+    }
+    at = place / "shape" / "data_spaces"
+    tensors = tuple(
+        _tensor(one, at / number, shape.dimensions, coefficients)
+        for number, one in enumerate(shape.data_spaces)
+    )
+    bare = Problem(shape.name, tuple(shape.dimensions), bounds, tensors, ())
+    if bare.operations > _LARGEST:
+        raise (place / "instance").error(f"a problem has at most {_LARGEST} computes")
+    densities = _densities(given, place, bare, folder)
+    return Problem(bare.name, bare.dimensions, bounds, tensors, densities)
+
+
+def _check_names(given: ProblemSchema, place: Place) -> None:
+    shape, instance = given.shape, given.instance
+    names = [one.name for one in shape.data_spaces]
+    for kind, found in (("dimension", shape.dimensions), ("data space", names)):
+        twice = [name for name in found if found.count(name) > 1]
+        if twice:
+            raise (place / "shape").error(f"{kind} {twice[0]} is given twice")
+    known = [
+        *shape.dimensions,
+        *(one.name for one in shape.coefficients),
+        "densities",
+        "commonDensity",
+    ]
+    for key in instance:
+        if key not in known:
+            message = f"{key} is no dimension and no coefficient; {nearest(key, known)}"
+            raise (place / "instance" / key).error(message, key=True)
+    if all(not one.read_write for one in shape.data_spaces):
+        raise (place / "shape" / "data_spaces").error("no data space is written; one needs read_write: true")
+
+
+def _bound(given: ProblemSchema, place: Place, dimension: str) -> int:
+    if dimension not in given.instance:
+        raise (place / "instance").error(f"instance has no bound of dimension {dimension}")
+    return _whole(given.instance, dimension, 1, place)
+
+
+def _whole(instance: Mapping[str, Any], name: str, default: int, place: Place) -> int:
+    value = instance.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 53:
+        raise (place / "instance" / name).error(f"{name} is {value}; it should be a whole number from 1 on")
+    return value
+
+
+def _tensor(
+    given: DataSpaceSchema, place: Place, dimensions: list[str], coefficients: Mapping[str, int]
+) -> Tensor:
+    ranks = []
+    for number, rank in enumerate(given.projection):
+        at = place / "projection" / number
+        ranks.append(Rank(tuple(_term(term, at, dimensions, coefficients) for term in rank)))
+    return Tensor(given.name, tuple(ranks), given.read_write)
+
+
+def _term(
+    term: list[str], place: Place, dimensions: list[str], coefficients: Mapping[str, int]
+) -> tuple[int, int]:
+    """A dimension, alone or with a coefficient, in either order."""
+    named = [name for name in term if name in dimensions]
+    factors = [name for name in term if name in coefficients]
+    unknown = [name for name in term if name not in dimensions and name not in coefficients]
+    if unknown:
+        raise place.error(
+            f"{unknown[0]} is no dimension; {nearest(unknown[0], [*dimensions, *coefficients])}"
+        )
+    if len(named) != 1 or len(factors) > 1:
+        raise place.error(f"a term is a dimension, or a dimension and a coefficient, not {term}")
+    return coefficients[factors[0]] if factors else 1, dimensions.index(named[0])
+
+
+def _densities(given: ProblemSchema, place: Place, bare: Problem, folder: Path) -> tuple[Density, ...]:
+    asked = given.instance.get("densities") or {}
+    at = place / "instance" / "densities"
+    names = [tensor.name for tensor in bare.tensors]
+    if not isinstance(asked, Mapping):
+        raise at.error("densities should have the density of each data space under its name")
+    for name in asked:
+        if name not in names:
+            raise (at / name).error(f"there is no data space {name}; {nearest(name, names)}", key=True)
+    common = given.instance.get("commonDensity", 1.0)
+    found: list[Density] = []
+    for number, tensor in enumerate(bare.tensors):
+        default = 1.0 if tensor.output else common
+        shape = bare.shape(number)
+        if tensor.name not in asked and default == 1.0:
+            found.append(FixedStructured(shape, 1.0))
+            continue
+        where = at / tensor.name if tensor.name in asked else place / "instance" / "commonDensity"
+        try:
+            found.append(density(_known(asked.get(tensor.name, default), where, shape), shape, folder=folder))
+        except InputError as fault:
+            raise where.error(str(fault).removeprefix("density: ")) from None
+    return tuple(found)
+
+
+_KEYS = ("distribution", "density", "band_width", "data", "workload_tensor_size")
+
+
+def _known(asked: object, place: Place, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
+    if isinstance(asked, Mapping):
+        for key in asked:
+            if key not in _KEYS:
+                raise (place / str(key)).error(f"there is no {key}; {nearest(str(key), _KEYS)}", key=True)
+        size = asked.get("workload_tensor_size", prod(shape))
+        if size != prod(shape):
+            message = (
+                f"workload_tensor_size is {size}, and the tensor has {prod(shape)} elements; leave it out"
+            )
+            raise (place / "workload_tensor_size").error(message)
+        return {key: value for key, value in asked.items() if key != "workload_tensor_size"}
+    if isinstance(asked, bool) or not isinstance(asked, int | float):
+        raise place.error(f"a density is a number or a section with a distribution, not {asked}")
+    return asked

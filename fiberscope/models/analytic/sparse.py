@@ -1,0 +1,257 @@
+"""The second step: what formats, gating and skipping leave of the dense traffic.
+
+Source: Sparseloop (MICRO 2022), Section 5.3. Counts that are left out are rounded as the public tool rounds
+them, so that they are whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fiberscope.models.analytic.actions import Access, Computes, Counted, FormatAccess
+from fiberscope.models.analytic.computes import computes_of
+from fiberscope.models.analytic.dataflow import Dense, Traffic
+from fiberscope.models.analytic.density import Numbers
+from fiberscope.models.analytic.leaders import Leaders, Omission
+from fiberscope.models.analytic.options import Options
+from fiberscope.models.analytic.problem import Problem
+from fiberscope.models.analytic.representation import Representation, Stored
+from fiberscope.models.analytic.safs import SparseFeatures
+
+__all__ = ["Saved", "Sparse", "sparse"]
+
+Place = tuple[int, int]  # level and tensor
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What is left out at a place: the share of the reads, and where it is skipped (1) or gated (0).
+
+    ``leaders`` are the tensors whose empty tiles allow it; ``of_all`` is as of an ``Omission``.
+    """
+
+    share: Numbers
+    skipping: Numbers
+    leaders: frozenset[int]
+    of_all: Numbers
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """The sparse traffic of mappings, by level and tensor."""
+
+    stored: Mapping[Place, Stored]
+    saved: Mapping[Place, Saved]
+    counted: Mapping[Place, Counted]
+    computes: Computes
+
+
+def sparse(
+    problem: Problem,
+    traffic: Traffic,
+    features: SparseFeatures,
+    options: Options,
+    blocks: tuple[int, ...],
+    cost_of_read: tuple[float, ...],
+) -> Sparse:
+    """Count what is done, gated and skipped.
+
+    Args:
+        problem, traffic, features, options: as of the other steps.
+        blocks: words of a row, by level.
+        cost_of_read: pJ of a row, by level; by it the options of a feature are weighed.
+    """
+    representation = Representation(problem, traffic, features, options)
+    stored = {place: representation.stored(*place) for place in traffic.dense}
+    leaders = Leaders(problem, traffic, options, blocks, features.formats)
+    weights = {
+        (level, tensor): one.density * traffic.dense[level, tensor].tile * cost_of_read[level] / blocks[level]
+        for (level, tensor), one in stored.items()
+    }
+    saved = _saved(features, leaders, weights)
+    counted = {place: _represented(problem, traffic, stored, place) for place in stored}
+    for tensor, chain in enumerate(traffic.chains):
+        _propagated(problem, traffic, tensor, [(level, saved, counted) for level in chain], options)
+    _conversions(problem, traffic, features, counted)
+    return Sparse(stored, saved, counted, computes_of(problem, traffic, features, saved, options))
+
+
+def _saved(
+    features: SparseFeatures, leaders: Leaders, weights: Mapping[Place, Numbers]
+) -> dict[Place, Saved]:
+    """Of features on one tensor at one level the one with the larger share counts; gating comes first."""
+    found: dict[Place, Saved] = {}
+    ordered = [
+        (level, one)
+        for skipping in (False, True)
+        for level, several in sorted(features.features.items(), reverse=True)
+        for one in several
+        if one.skipping == skipping
+    ]
+    for level, feature in ordered:
+        led = frozenset(leader for one in feature.options for leader in one.leaders)
+        for omission in _best([leaders.omission(level, one) for one in feature.options], weights):
+            place = (omission.level, omission.tensor)
+            skipping = np.full_like(omission.share, float(feature.skipping))
+            if place in found:
+                better = omission.share > found[place].share
+                skipping = np.where(better, skipping, found[place].skipping)
+                share = np.where(better, omission.share, found[place].share)
+                of_all = np.where(better, omission.of_all, found[place].of_all)
+                found[place] = Saved(share, skipping, led | found[place].leaders, of_all)
+            else:
+                found[place] = Saved(omission.share, skipping, led, omission.of_all)
+    return found
+
+
+def _best(omissions: list[Omission], weights: Mapping[Place, Numbers]) -> list[Omission]:
+    """Of the options of a feature, mapping by mapping, the one that saves most; the last of equals."""
+    if len(omissions) == 1:
+        return omissions
+    savings = np.stack([one.share * weights[one.level, one.tensor] for one in omissions])
+    best = len(omissions) - 1 - np.argmax(savings[::-1], axis=0)
+    return [
+        Omission(
+            one.level,
+            one.tensor,
+            np.where(best == number, one.share, 0.0),
+            np.where(best == number, one.of_all, 0.0),
+        )
+        for number, one in enumerate(omissions)
+    ]
+
+
+def _represented(problem: Problem, traffic: Traffic, stored: Mapping[Place, Stored], place: Place) -> Counted:
+    """The accesses to what is stored, and those to its metadata."""
+    dense, one = traffic.dense[place], stored[place]
+    every = [dense.reads, dense.fills, dense.updates]
+    if one.units is None:
+        reads, fills, updates = (Access.of(each.astype(np.float64)) for each in every)
+        return Counted(reads, fills, updates, reductions=dense.reductions.astype(np.float64))
+    zeros = 1.0 - one.density
+    reads, fills, updates = (Access.of(each - _floor(each * zeros)) for each in every)
+    formats = [FormatAccess.of(one.units, each / dense.tile) for each in every]
+    return Counted(reads, fills, updates, *formats, reductions=dense.reductions.astype(np.float64))
+
+
+def _propagated(
+    problem: Problem,
+    traffic: Traffic,
+    tensor: int,
+    chain: list[tuple[int, Mapping[Place, Saved], dict[Place, Counted]]],
+    options: Options,
+) -> None:
+    """What is left out at a level is not there further in, down to the next level that leaves out itself."""
+    outer: Saved | None = None
+    ranks = 0
+    for level, saved, counted in chain:
+        one, here = counted[level, tensor], saved.get((level, tensor))
+        updates = traffic.dense[level, tensor].updates
+        if outer is not None:
+            _diminish(one, outer.share, ranks, options)
+        if here is not None:
+            _leave_out(problem, traffic, (level, tensor), counted, _beyond(here, outer), outer, options)
+            outer, ranks = here, len(one.format_reads.metadata.actual[0]) if one.format_reads else 0
+        rest = np.divide(one.updates.actual, updates, out=np.zeros(len(updates)), where=updates > 0)
+        one.reductions = np.ceil(one.reductions * rest - 1e-9)
+
+
+def _diminish(one: Counted, share: Numbers, ranks: int, options: Options) -> None:
+    """The accesses of tiles that were left out further out do not exist here.
+
+    The public tool forgets the metadata, but for what is read and brought in of the innermost rank where the
+    outer level has but one.
+    """
+    for access in (one.reads, one.fills, one.updates):
+        access.actual = access.actual - _floor(access.actual * share)
+    if not options.timeloop:
+        for each in one.formats:
+            each.shrink(share)
+    elif ranks == 1 and one.format_reads and one.format_fills:
+        one.format_reads.shrink(share, 1)
+        one.format_fills.shrink(share, 1)
+
+
+def _beyond(here: Saved, outer: Saved | None) -> Saved:
+    """What a level leaves out of what a further one has left."""
+    if outer is None:
+        return here
+    left = 1.0 - outer.share
+    share = 1.0 - np.divide(1.0 - here.share, left, out=np.ones_like(left), where=left > 0)
+    return replace(here, share=np.maximum(share, 0.0))
+
+
+def _leave_out(
+    problem: Problem,
+    traffic: Traffic,
+    place: Place,
+    counted: dict[Place, Counted],
+    here: Saved,
+    outer: Saved | None,
+    options: Options,
+) -> None:
+    """Reads and updates that are left out at this level, and the metadata that would go with them."""
+    level, tensor = place
+    one = counted[place]
+    if options.joint == "exact" and _is_made(problem, tensor, here):
+        _make_certain(one, traffic.dense[place])
+    rounding = np.ceil if problem.tensors[tensor].output else np.floor
+    one.reads.lose(rounding(_near(one.reads.actual * here.share)), here.skipping)
+    one.updates.lose(_floor(one.updates.actual * here.share), here.skipping)
+    if one.format_reads is None or one.format_updates is None:
+        return
+    if outer is not None and options.timeloop:  # the public tool takes the updates' metadata for the reads'
+        one.format_reads = one.format_updates.copy()
+    child = traffic.child(level, tensor)
+    count = one.format_reads.metadata.actual.shape[1]
+    if child is not None:
+        inner = counted[child, tensor].format_reads
+        count = inner.metadata.actual.shape[1] if inner else 0
+    one.format_reads.lose_share(here.share, here.skipping, count)
+    one.format_updates.lose_share(here.share, here.skipping, count)
+
+
+def _is_made(problem: Problem, tensor: int, here: Saved) -> bool:
+    """Whether all that is left of an output's accesses is of products that are not zero."""
+    return problem.tensors[tensor].output and here.leaders >= set(problem.operands)
+
+
+def _make_certain(one: Counted, dense: Dense) -> None:
+    """Where a product is, the output is: its own zeros leave nothing out besides."""
+    for access, every, units in (
+        (one.reads, dense.reads, one.format_reads),
+        (one.updates, dense.updates, one.format_updates),
+    ):
+        stored = np.divide(access.actual, every, out=np.ones(len(every)), where=access.actual > 0)
+        access.actual = every.astype(np.float64)
+        if units is not None:
+            units.shrink(1.0 - 1.0 / stored)
+
+
+def _conversions(
+    problem: Problem, traffic: Traffic, features: SparseFeatures, counted: dict[Place, Counted]
+) -> None:
+    """What is compressed at the outer level and not at this one changes its format on the way."""
+    for (level, tensor), one in counted.items():
+        parent = traffic.parent(level, tensor)
+        none = np.zeros_like(one.reads.actual)
+        one.decompressions, one.compressions = none, none
+        if parent is None or features.compressed(level, tensor) or not features.compressed(parent, tensor):
+            continue
+        one.decompressions = one.fills.actual
+        if problem.tensors[tensor].output:
+            one.compressions = counted[parent, tensor].updates.actual
+
+
+def _near(numbers: Numbers) -> Numbers:
+    """Whole numbers without what rounding left of the product that they are."""
+    near = np.rint(numbers)
+    return np.where(np.abs(numbers - near) <= 1e-9 * np.maximum(np.abs(near), 1.0), near, numbers)
+
+
+def _floor(numbers: Numbers) -> NDArray[np.float64]:
+    return np.asarray(np.floor(_near(numbers)))

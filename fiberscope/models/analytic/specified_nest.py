@@ -1,0 +1,231 @@
+"""The loop nest and the levels of a specification, where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+
+from fiberscope.errors import InputError
+from fiberscope.models.trace.expression import Access, Equation, Operation
+from fiberscope.models.trace.specification import (
+    Configuration,
+    Einsum,
+    Format,
+    Specification,
+    Split,
+    StorageBinding,
+    UniformShape,
+)
+
+__all__ = ["Loop", "Nest", "nest_of"]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over pieces of a dimension, or over its coordinates; ``across``: in space."""
+
+    name: str
+    dimension: str
+    bound: int
+    across: bool
+
+
+@dataclass(frozen=True)
+class Nest:
+    """The loops of a product of two matrices, and what is held inside of which.
+
+    Args:
+        specification, einsum: whose they are.
+        operands, output: names of tensors.
+        loops: outer to inner.
+        levels: names of components, outer to inner.
+        ends: of each level, how many loops are outside of it.
+    """
+
+    specification: Specification
+    einsum: Einsum
+    operands: tuple[str, str]
+    loops: tuple[Loop, ...]
+    levels: tuple[str, ...]
+    ends: tuple[int, ...]
+
+    @property
+    def output(self) -> str:
+        """The product."""
+        return self.einsum.output
+
+    @cached_property
+    def tensors(self) -> dict[str, tuple[str, ...]]:
+        """The declared ranks of each."""
+        return {name: self.specification.tensors[name].ranks for name in (*self.operands, self.output)}
+
+    @cached_property
+    def dimensions(self) -> tuple[str, ...]:
+        """Ranks before they are cut."""
+        return tuple(dict.fromkeys(loop.dimension for loop in self.loops))
+
+    @property
+    def shared(self) -> str:
+        """The rank that is summed over."""
+        return next(rank for rank in self.tensors[self.operands[0]] if rank not in self.tensors[self.output])
+
+    def own(self, operand: str) -> str:
+        """The rank that an operand has alone."""
+        return next(rank for rank in self.tensors[operand] if rank != self.shared)
+
+    def number(self, loop: Loop) -> int:
+        """The place of its dimension."""
+        return self.dimensions.index(loop.dimension)
+
+    def bound(self, dimension: str) -> int:
+        """The product of its loops."""
+        return prod(loop.bound for loop in self.loops if loop.dimension == dimension)
+
+    def bounds_in_words(self) -> str:
+        """Of each dimension."""
+        return ", ".join(f"{name}={self.bound(name):,}" for name in self.dimensions)
+
+    def inside(self, level: int) -> Sequence[Loop]:
+        """The loops at or inside of a level."""
+        return self.loops[self.ends[level] :]
+
+    def at(self, level: int) -> Sequence[Loop]:
+        """The loops of a level."""
+        following = [*self.ends[1:], len(self.loops)]
+        return self.loops[self.ends[level] : following[level]]
+
+    @cached_property
+    def held(self) -> tuple[frozenset[str], ...]:
+        """The tensors that each level holds."""
+        return tuple(
+            frozenset(one.tensor for one in self.einsum.bindings.storage if one.component == name)
+            for name in self.levels
+        )
+
+    def format(self, name: str) -> Format:
+        """How a tensor is stored, in memory and so in all levels."""
+        bound = next(one for one in self.einsum.bindings.storage if one.tensor == name)
+        return self.specification.tensors[name].formats[bound.format]
+
+    def leaders(self, level: int, configuration: Configuration) -> tuple[str, ...]:
+        """The operands that the other is skipped by: of the intersectors at the level's loops."""
+        names = {loop.name for loop in self.at(level)}
+        found: set[str] = set()
+        for one in self.einsum.bindings.intersectors:
+            if one.rank in names:
+                kind = configuration.components[one.component].intersection
+                found |= {str(one.leader)} if kind == "leader-follower" else set(self.operands)
+        return tuple(name for name in self.operands if name in found)
+
+
+def nest_of(specification: Specification, shapes: Mapping[str, int]) -> Nest:
+    """The nest of a specification on tensors with ranks of these shapes.
+
+    Raises:
+        InputError: it is none: it has several Einsums, cuts by elements, or holds what no loop says.
+    """
+    if len(specification.einsums) != 1 or specification.iteration is not None:
+        raise _refused(specification, f"it is a cascade of {len(specification.einsums)} Einsums, not one")
+    einsum = specification.einsums[0]
+    operands = _operands(specification, einsum)
+    loops = tuple(_loops(specification, einsum, shapes))
+    levels, ends = _levels(specification, einsum, loops)
+    nest = Nest(specification, einsum, operands, loops, levels, ends)
+    for level in range(len(levels)):
+        _check_loops(nest, level)
+        _check_held(nest, level)
+    return nest
+
+
+def _refused(specification: Specification, reason: str) -> InputError:
+    return InputError(f"{specification.name} is no nest of loops with levels: {reason}")
+
+
+def _operands(specification: Specification, einsum: Einsum) -> tuple[str, str]:
+    """The two matrices that are multiplied."""
+    equation = einsum.equation
+    if isinstance(equation, Equation) and isinstance(equation.expression, Operation):
+        parts, ranks = equation.expression.operands, len(equation.output.ranks)
+        if equation.expression.operator == "*" and len(parts) == 2 and ranks == 2:
+            one, other = parts
+            if isinstance(one, Access) and isinstance(other, Access) and _is_product(equation, one, other):
+                return one.tensor, other.tensor
+    raise _refused(specification, f"{equation.text} is no product of two matrices")
+
+
+def _is_product(equation: Equation, one: Access, other: Access) -> bool:
+    """Whether each operand has two ranks, one of them the other's and one the output's."""
+    ranks = [set(access.ranks) for access in (one, other, equation.output)]
+    pairs = [ranks[0] & ranks[1], ranks[0] & ranks[2], ranks[1] & ranks[2]]
+    plain = all(index.rank for access in (one, other, equation.output) for index in access.indices)
+    return plain and all(len(pair) == 1 for pair in pairs) and len(set.union(*ranks)) == 3
+
+
+def _loops(specification: Specification, einsum: Einsum, shapes: Mapping[str, int]) -> Iterator[Loop]:
+    """The loops with their bounds, outer to inner."""
+    found = {rank: (rank, shapes[rank]) for rank in einsum.ranks}
+    for part in einsum.partitioning:
+        if not isinstance(part, Split) or not all(isinstance(one, UniformShape) for one in part.directives):
+            raise _refused(specification, "it flattens ranks, or cuts them by elements and not by shape")
+        bounds = _bounds(specification, part, shapes[part.rank])
+        found |= {name: (part.rank, bound) for name, bound in zip(part.names, bounds, strict=True)}
+    space = {one.rank for one in einsum.spacetime.space} if einsum.spacetime else set()
+    for name in einsum.loop_order:
+        yield Loop(name, *found[name], name in space)
+
+
+def _bounds(specification: Specification, part: Split, shape: int) -> list[int]:
+    """Of the pieces of a rank, outer to inner; a piece that is longer than the rank ends where that does."""
+    sizes = [one.size for one in part.directives if isinstance(one, UniformShape) and one.size]
+    if len(sizes) < len(part.directives) or any(outer % inner for outer, inner in pairwise(sizes)):
+        raise _refused(specification, f"the pieces of {part.rank} are no multiples of each other: {sizes}")
+    return [-(-min(outer, shape) // inner) for outer, inner in pairwise([shape, *sizes, 1])]
+
+
+def _levels(
+    specification: Specification, einsum: Einsum, loops: Sequence[Loop]
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Memory and the buffets, each inside of the innermost loop that empties it."""
+    components = specification.configurations[einsum.bindings.config].components
+    names = [loop.name for loop in loops]
+    ends: dict[str, int] = {}
+    for one in einsum.bindings.storage:
+        kind = components[one.component].kind
+        if kind == "Cache":
+            raise _refused(specification, f"what its cache {one.component} holds, no loop says")
+        end = names.index(one.evict_on) + 1 if one.evict_on in names else 0
+        ends[one.component] = max(end, ends.get(one.component, 0))
+    levels = sorted(ends, key=ends.__getitem__)
+    if not levels or components[levels[0]].kind != "DRAM" or len(set(ends.values())) < len(ends):
+        raise _refused(specification, "it needs a memory, and buffers inside of different loops")
+    return tuple(levels), tuple(ends[name] for name in levels)
+
+
+def _check_loops(nest: Nest, level: int) -> None:
+    """Loops of a level are of different dimensions, those across its innermost."""
+    loops, name = nest.at(level), nest.levels[level]
+    across = [loop.across for loop in loops]
+    if len({loop.dimension for loop in loops}) < len(loops) or across != sorted(across):
+        listed = ", ".join(loop.name for loop in loops)
+        raise _refused(nest.specification, f"nothing is held between the loops {listed} inside of {name}")
+
+
+def _check_held(nest: Nest, level: int) -> None:
+    """A tensor is evicted by the innermost loop outside of the level that moves it."""
+    outside = nest.loops[: nest.ends[level]]
+    for name in sorted(nest.held[level]):
+        moving = [loop.name for loop in outside if loop.dimension in nest.tensors[name]]
+        wanted = moving[-1] if moving else None
+        for one in _bindings(nest, level, name):
+            if one.evict_on not in (wanted, None) or (wanted and one.evict_on is None):
+                reason = f"{one.component} evicts {name} on {one.evict_on}, and {wanted} moves it"
+                raise _refused(nest.specification, reason)
+
+
+def _bindings(nest: Nest, level: int, tensor: str) -> Iterator[StorageBinding]:
+    for one in nest.einsum.bindings.storage:
+        if one.component == nest.levels[level] and one.tensor == tensor:
+            yield one

@@ -1,0 +1,121 @@
+"""Sweeps over the density of a tensor, from Python: one dataflow, then the steps that know of zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fiberscope.errors import InputError
+from fiberscope.models.analytic.evaluate import evaluate_many
+from fiberscope.models.analytic.inputs import read_case
+from fiberscope.models.analytic.structured import FixedStructured
+from fiberscope.models.analytic.uniform import Uniform
+from fiberscope.report.table import Table
+from fiberscope.workloads.errors import nearest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["DensitySweep", "Point", "density_sweep"]
+
+MODELS = {"hypergeometric": Uniform, "fixed_structured": FixedStructured}
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a mapping costs at a density; without cycles where it cannot be had, as ``fault`` says."""
+
+    density: float
+    cycles: int | None
+    energy_pj: float | None
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class DensitySweep:
+    """A mapping at several densities of one tensor."""
+
+    case: str
+    tensor: str
+    points: tuple[Point, ...]
+
+    def table(self) -> Table:
+        """A row a density."""
+        table = Table(f"{self.case} by the density of {self.tensor}", ("Density", "Cycles", "Energy, pJ"))
+        for point in self.points:
+            if point.cycles is None or point.energy_pj is None:
+                table.add(f"{point.density:g}", point.fault, "")
+            else:
+                table.add(f"{point.density:g}", f"{point.cycles:,}", f"{point.energy_pj:,.6g}")
+        return table
+
+    def figure(self) -> Figure:
+        """Cycles and energy over the density.
+
+        Raises:
+            InputError: matplotlib is missing.
+        """
+        from fiberscope.report.pictures import blank  # noqa: PLC0415  (matplotlib is an extra)
+
+        drawn = blank(f"{self.case} by the density of {self.tensor}", 3.2)
+        there = [point for point in self.points if point.cycles is not None]
+        for place, (measure, unit) in enumerate((("cycles", "cycles"), ("energy_pj", "pJ")), start=1):
+            axes = drawn.add_subplot(1, 2, place)
+            costs = [getattr(point, measure) for point in there]
+            axes.loglog([point.density for point in there], costs, "o-")
+            axes.set_xlabel(f"density of {self.tensor}")
+            axes.set_ylabel(unit)
+        return drawn
+
+    def _repr_html_(self) -> str:
+        """The table, for a notebook."""
+        return self.table().html()
+
+
+def density_sweep(
+    paths: Sequence[str | Path],
+    tensor: str,
+    densities: Sequence[float],
+    *,
+    distribution: str = "hypergeometric",
+    settings: Mapping[str, object] | None = None,
+) -> DensitySweep:
+    """Evaluate a mapping at several densities of a tensor.
+
+    Args:
+        paths: as of ``fiberscope.analyze``.
+        tensor: its name.
+        densities: from 0 to 1.
+        distribution: ``hypergeometric`` or ``fixed_structured``.
+        settings: options of the model.
+
+    Raises:
+        ConfigurationError, InputError: what was given cannot be analyzed.
+    """
+    case = read_case(paths, settings)
+    problem = case.design.problem
+    names = [one.name for one in problem.tensors]
+    if tensor not in names:
+        raise InputError(f"{case.name}: there is no data space {tensor}; {nearest(tensor, names)}")
+    if distribution not in MODELS:
+        raise InputError(f"there is no distribution {distribution} to sweep; {nearest(distribution, MODELS)}")
+    number, mappings = names.index(tensor), case.loops.batch()
+
+    def points() -> Iterator[Point]:
+        traffic = None
+        for density in densities:
+            if not 0.0 <= density <= 1.0:
+                raise InputError(f"a density is from 0 to 1, not {density}")
+            models = list(problem.densities)
+            models[number] = MODELS[distribution](problem.shape(number), density)
+            design = replace(case.design, problem=replace(problem, densities=tuple(models)))
+            found = evaluate_many(design, mappings, traffic)
+            traffic = found.traffic
+            if found.valid[0]:
+                yield Point(density, int(found.cycles[0]), float(found.energy_pj[0]))
+            else:
+                yield Point(density, None, None, found.explained())
+
+    return DensitySweep(case.name, tensor, tuple(points()))

@@ -1,0 +1,33 @@
+"""The cocotb test that runs in an HDL simulator with a graph as Verilog, for ``cosim`` beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+from cocotb.task import bridge
+
+from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
+from fiberscope.hw.rtl.tools.hdl import read_order
+from fiberscope.models.graphs.execution import configured, prepare
+from fiberscope.models.graphs.transcript import of_machine, of_module
+from fiberscope.models.graphs.verilog import machine_of, verilog_of
+
+
+@cocotb.test()
+async def the_module_is_the_graph(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
+    """Fails where a stream of the module is not that of the event model, token by token."""
+    order = read_order()
+    machine = machine_of(prepare(order["graph"], order["tensors"]), configured(order["settings"]))
+    graph = verilog_of(machine, order["module"], order["value_bits"], order["points"])
+    expected = of_machine(machine)
+
+    def run() -> Any:  # noqa: ANN401  (of cocotb's thread)
+        backend = CocotbBackend(dut, graph.composition.without_status().interface(), within=dut)
+        return of_module(graph, backend, machine.kernel.cycle + 20)
+
+    found, _stored = await bridge(run)()
+    for stream, tokens in expected.items():
+        if ".root" not in stream:
+            assert found[stream] == tokens, stream
+    assert sum(map(len, found.values())) == order["tokens"]

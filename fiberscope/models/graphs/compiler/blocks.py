@@ -1,0 +1,146 @@
+"""Makes the blocks of a phase of a graph, and joins their ports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fiberscope.models.graphs.compiler.iteration import Every, Iteration, Join, Scan
+from fiberscope.models.graphs.compiler.terms import Operand, Wire
+from fiberscope.models.graphs.netlist import LETTERS, Graph, Node
+
+__all__ = ["Blocks", "Joined"]
+
+Joined = tuple[Wire, dict[Operand | None, Wire]]  # coordinates, and references by operand
+
+
+class Blocks:
+    """The blocks of one phase.
+
+    Args:
+        graph: to which they are added.
+        phase: which of the runs after one another it is.
+        sized: of each variable a tensor and its dimension that say how many coordinates there are.
+    """
+
+    def __init__(self, graph: Graph, phase: int, sized: Mapping[str, tuple[str, int]]) -> None:
+        self._graph, self._sized = graph, sized
+        self._phase = phase
+
+    def add(self, type: str, inputs: Mapping[str, Wire | None], **attributes: object) -> Node:
+        """A block with its inputs; one that is None is open."""
+        if self._phase > 1:
+            attributes["phase"] = self._phase
+        node = self._graph.add(type, "", **attributes)
+        for port, wire in inputs.items():
+            if wire is not None:
+                self._graph.connect(wire.node, wire.output, node, port)
+        return node
+
+    def value(self, type: str, *operands: Wire, **attributes: object) -> Wire:
+        """What an ALU makes of values."""
+        inputs = {f"val[{number}]": operand for number, operand in enumerate(operands)}
+        return Wire(self.add(type, inputs, **attributes), "val")
+
+    def joined(self, iteration: Iteration, variable: str, before: Wire | None) -> Joined:
+        """The scanners and joiners of an iteration expression; those of all coordinates have no operand.
+
+        Args:
+            iteration: of the variable.
+            variable: of the loop.
+            before: the coordinates of the loop around it; None of the outermost.
+        """
+        if isinstance(iteration, Scan):
+            return self._scanned(iteration.operand, variable)
+        if isinstance(iteration, Every):
+            return self._every(variable, before)
+        pairs = _pairs_of_words(iteration, variable)
+        alone = [part for part in iteration.parts if not any(part in pair for pair in pairs)]
+        sides = [self._by_words(one.operand, other.operand, variable) for one, other in pairs]
+        sides += [self.joined(part, variable, before) for part in alone]
+        return self._threaded(iteration, variable, sides) if len(sides) > 1 else sides[0]
+
+    def _scanned(self, operand: Operand, variable: str) -> Joined:
+        node = self._scanner_of(operand, variable)
+        if operand.letter(variable) == "b":
+            words = {"bv": Wire(node, "crd"), "ref": Wire(node, "ref")}
+            node = self.add("bvexpand", words, index=variable)
+        return Wire(node, "crd"), {operand: Wire(node, "ref")}
+
+    def _by_words(self, one: Operand, other: Operand, variable: str) -> Joined:
+        """Two bit vectors intersect by words; zeros stay, as a word's place says which coordinates it has."""
+        inputs: dict[str, Wire | None] = {}
+        for number, operand in enumerate((one, other)):
+            node = self._scanner_of(operand, variable)
+            inputs |= {f"bv[{number}]": Wire(node, "crd"), f"ref[{number}]": Wire(node, "ref")}
+        joiner = self.add("bvintersect", inputs, index=variable, emit_zeros=True)
+        expander = self.add("bvexpand", {"bv": Wire(joiner, "bv")}, index=variable)
+        return Wire(expander, "crd"), {one: Wire(joiner, "ref[0]"), other: Wire(joiner, "ref[1]")}
+
+    def _scanner_of(self, operand: Operand, variable: str) -> Node:
+        format = LETTERS[operand.letter(variable)]
+        dimension = operand.dimension(variable)
+        return self._scanner(operand.references, variable, operand.access.tensor, dimension, format)
+
+    def _every(self, variable: str, before: Wire | None) -> Joined:
+        """A dense scanner, which needs no more of a tensor than its size: any reference begins a fiber."""
+        node = self._scanner(before, variable, *self._sized[variable], "dense")
+        return Wire(node, "crd"), {None: Wire(node, "ref")}
+
+    def _scanner(self, source: Wire | None, variable: str, tensor: str, dimension: int, format: str) -> Node:
+        root = {} if source else {"root": True}
+        return self.add(
+            "fiberlookup",
+            {"ref": source},
+            index=variable,
+            tensor=tensor,
+            mode=dimension,
+            format=format,
+            **root,
+        )
+
+    def _threaded(self, iteration: Join, variable: str, sides: list[Joined]) -> Joined:
+        """One joiner: what comes joined already has its coordinates beside each of its references."""
+        pairs = [(crd, operand, ref) for crd, references in sides for operand, ref in references.items()]
+        inputs: dict[str, Wire | None] = {}
+        for number, (crd, _operand, ref) in enumerate(pairs):
+            inputs |= {f"crd[{number}]": crd, f"ref[{number}]": ref}
+        node = self.add(iteration.kind, inputs, index=variable)
+        references = {
+            operand: Wire(node, f"ref[{number}]") for number, (_crd, operand, _ref) in enumerate(pairs)
+        }
+        return Wire(node, "crd"), references
+
+    def repeated(self, operands: list[Operand], variable: str, coordinates: Wire) -> None:
+        """Have operands that lack a variable stay what they are for each of its coordinates."""
+        if not operands:
+            return
+        signal = Wire(self.add("repsiggen", {"crd": coordinates}, index=variable), "repsig")
+        for operand in operands:
+            root = {} if operand.references else {"root": True}
+            node = self.add(
+                "repeat",
+                {"ref": operand.references, "repsig": signal},
+                index=variable,
+                tensor=operand.access.tensor,
+                **root,
+            )
+            operand.references = Wire(node, "ref")
+
+    def summed(self, values: Wire, around: Wire | None) -> Wire:
+        """The sum of each fiber of values, 0 of an empty one.
+
+        Args:
+            values: of any depth.
+            around: the coordinates around the fibers, which tell an empty one from none, if there are any.
+        """
+        return Wire(self.add("reduce", {"val": values, "crd": around}, empty="keep"), "val")
+
+
+def _pairs_of_words(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:
+    """Bit vectors that intersect, two by two, as their joiner takes no more."""
+    if iteration.kind != "intersect":
+        return []
+    vectors = [
+        part for part in iteration.parts if isinstance(part, Scan) and part.operand.letter(variable) == "b"
+    ]
+    return list(zip(vectors[::2], vectors[1::2], strict=False))

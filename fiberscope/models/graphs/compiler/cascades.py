@@ -1,0 +1,190 @@
+"""Cascades of Einsums as stream graphs: a phase for each Einsum, in the order of its loops.
+
+A specification of ``fiberscope.models.trace`` says what is computed, in which order the loops go, and which
+ranks are visited whole. That is what a graph is made of. What it says of a machine (partitions, which loops
+run in parallel, buffers, bits) has no place in one, and is told of as left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.compiler.lower import lower
+from fiberscope.models.graphs.compiler.sums import with_sums
+from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation
+from fiberscope.models.graphs.netlist import Format, Graph, Stream
+from fiberscope.models.trace import expression as teaal
+from fiberscope.models.trace.specification import Einsum, Specification, Split
+from fiberscope.report.document import Report
+
+__all__ = ["CascadeGraph", "additions_of", "graph_of_cascade"]
+
+OPERATORS = {"*": "mul", "+": "add", "-": "sub"}
+
+
+@dataclass(frozen=True)
+class CascadeGraph:
+    """A cascade as a graph.
+
+    Args:
+        graph: a phase for each Einsum, more where a dense result is sorted first.
+        orders: of the loops of each Einsum, by its name.
+        left_out: what of the specification the graph has not, a sentence each.
+    """
+
+    graph: Graph
+    orders: Mapping[str, tuple[str, ...]]
+    left_out: tuple[str, ...]
+
+
+def graph_of_cascade(specification: Specification) -> CascadeGraph:
+    """The stream graph of a specification's Einsums.
+
+    A tensor is stored in the order of the loops that read it, dense where an iterator visits the whole shape.
+    A matrix has the rank that the product keeps as its rows if it is the left factor, as its columns if it is
+    the right one.
+
+    Raises:
+        InputError: an Einsum has what no graph has; the message names it.
+    """
+    reader = _Reader(specification)
+    orders = {einsum.name: reader.order(einsum) for einsum in specification.einsums}
+    formats = {name: reader.format(name, orders) for name in specification.tensors}
+    phases = []
+    for einsum in specification.einsums:
+        statement = reader.statement(einsum)
+        placed = Assignment(statement.result, with_sums(statement))
+        phases.append(lower([placed], formats, orders[einsum.name]))
+    return CascadeGraph(_in_phases(phases), orders, tuple(_left_out(specification)))
+
+
+class _Reader:
+    """Reads Einsums as assignments; variables are the ranks' names, written small."""
+
+    def __init__(self, specification: Specification) -> None:
+        self._specification = specification
+        if specification.iteration is not None:
+            raise InputError("the cascade runs again and again, and a graph runs once")
+
+    def order(self, einsum: Einsum) -> tuple[str, ...]:
+        """The loops of an Einsum in one level: of each cut rank the innermost piece."""
+        innermost: dict[str, str] = {}
+        for step in einsum.partitioning:
+            if not isinstance(step, Split):
+                raise InputError(f"{einsum.name} has ranks flattened into one, and a graph has none such")
+            innermost |= dict.fromkeys(step.names[:-1], "") | {step.names[-1]: step.rank}
+        loops = (innermost.get(rank, rank) for rank in einsum.loop_order)
+        return tuple(rank.lower() for rank in loops if rank)
+
+    def format(self, name: str, orders: Mapping[str, tuple[str, ...]]) -> Format:
+        """How a tensor is stored: as the loops go that read it; the last result as it is declared."""
+        tensor, ranks = self._specification.tensors[name], self._ranks(name)
+        readers = [einsum for einsum in self._specification.einsums if name in einsum.inputs]
+        ways = {
+            einsum.name: tuple(rank for rank in orders[einsum.name] if rank in ranks) for einsum in readers
+        }
+        levels = next(iter(ways.values()), tuple(rank.lower() for rank in tensor.rank_order))
+        for reader, way in ways.items():
+            if way != levels:
+                both = f"{','.join(levels)} and by {reader} in {','.join(way)}"
+                raise InputError(f"{name} is read in the order {both}; a graph stores it once")
+        whole = {rank.lower() for rank in tensor.uncompressed}
+        letters = "".join("d" if level in whole else "s" for level in levels)
+        return Format(letters, tuple(ranks.index(level) for level in levels))
+
+    def statement(self, einsum: Einsum) -> Assignment:
+        """An Einsum as an assignment.
+
+        Raises:
+            InputError: it has what no graph has.
+        """
+        if isinstance(einsum.equation, teaal.Alias):
+            raise InputError(f"{einsum.equation.text}: another name for a tensor has no graph")
+        for operator, meaning in einsum.operators.items():
+            if OPERATORS[operator] != meaning:
+                raise InputError(f"{einsum.name}: {operator} means {meaning}, and graphs have no such block")
+        return Assignment(self._access(einsum.equation.output), self._expression(einsum.equation.expression))
+
+    def _expression(self, expression: teaal.Expression) -> Expression:
+        if isinstance(expression, teaal.Access):
+            return self._access(expression)
+        if isinstance(expression, teaal.Take):
+            others = [one for at, one in enumerate(expression.operands) if at != expression.selected]
+            return self._folded("take", [*others, expression.operands[expression.selected]])
+        if isinstance(expression, teaal.Operation) and len(expression.operands) > 1:
+            return self._folded(OPERATORS[expression.operator], list(expression.operands))
+        raise InputError(f"{_written(expression)}: no graph computes it; write the Einsum of tensors alone")
+
+    def _folded(self, function: str, operands: list[teaal.Expression]) -> Expression:
+        """A function of two operands for one of several, from left to right."""
+        first, *others = (self._expression(one) for one in operands)
+        for other in others:
+            first = Operation(function, (first, other))
+        return first
+
+    def _access(self, access: teaal.Access) -> Access:
+        ranks = [index.rank for index in access.indices]
+        if None in ranks:
+            raise InputError(f"{access.tensor} has indices that are computed, and scanners have none such")
+        declared = self._specification.tensors[access.tensor].ranks
+        by_rank = {rank.lower(): str(index).lower() for rank, index in zip(declared, ranks, strict=True)}
+        return Access(access.tensor, tuple(by_rank[rank] for rank in self._ranks(access.tensor)))
+
+    def _ranks(self, name: str) -> list[str]:
+        """The dimensions of a tensor: as declared, but for a left factor, whose rows the product keeps."""
+        tensor, last = self._specification.tensors[name], self._specification.einsums[-1].output
+        product = self._specification.tensors[last].ranks
+        ranks = [rank.lower() for rank in tensor.ranks]
+        left = [rank == product[0] for rank in tensor.ranks] == [False, True]
+        return ranks[::-1] if left and name in self._specification.inputs else ranks
+
+
+def _in_phases(graphs: list[Graph]) -> Graph:
+    """Graphs that run one after the other as one graph; formats begin with the last result."""
+    made = Graph({name: one for graph in reversed(graphs) for name, one in graph.formats.items()})
+    phases = 0
+    for graph in graphs:
+        first, before = len(made.nodes), phases
+        names = {name: str(first + number) for number, name in enumerate(graph.nodes)}
+        for name, node in graph.nodes.items():
+            phases = max(phases, before + node.phase)
+            attributes = {**node.attributes, "phase": str(before + node.phase)}
+            made.nodes[names[name]] = replace(node, name=names[name], attributes=attributes)
+        made.streams += [_renamed(stream, names) for stream in graph.streams]
+    return made
+
+
+def _renamed(stream: Stream, names: Mapping[str, str]) -> Stream:
+    return replace(stream, source=names[stream.source], target=names[stream.target])
+
+
+def _left_out(specification: Specification) -> Iterator[str]:
+    """What of a specification no graph has."""
+    for einsum in specification.einsums:
+        cut = [step.rank for step in einsum.partitioning if isinstance(step, Split)]
+        if cut:
+            yield f"{einsum.name}: {', '.join(cut)} are cut into pieces, and the graph has one level"
+        if einsum.spacetime is not None and einsum.spacetime.space:
+            parallel = ", ".join(rank.rank for rank in einsum.spacetime.space)
+            yield f"{einsum.name}: {parallel} runs in parallel, and the graph has each block once"
+
+
+def additions_of(report: Report) -> int:
+    """Additions of a run's reducers and accumulators: values that are not the first of their result."""
+    counters = [component.counters for component in report.components.values()]
+    summed = sum(
+        one["reductions"] - one["zeros"] - one["nonzeros"] for one in counters if "reductions" in one
+    )
+    merged = sum(one["points"] - one["elements"] for one in counters if "points" in one)
+    return summed + merged + report.operations.get("add", 0)
+
+
+def _written(expression: teaal.Expression) -> str:
+    """What stands in an Einsum that no graph has."""
+    if isinstance(expression, teaal.Number):
+        return f"the number {expression.value:g}"
+    if isinstance(expression, teaal.Call):
+        return f"the function {expression.function}"
+    return f"the symbol {expression.name}" if isinstance(expression, teaal.Scalar) else "a negative"

@@ -1,0 +1,97 @@
+"""Checks what an assignment says of its tensors and variables before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.compiler.formats import dense
+from fiberscope.models.graphs.compiler.language import refuse_at
+from fiberscope.models.graphs.compiler.sums import accesses
+from fiberscope.models.graphs.expression import Access, Assignment
+from fiberscope.models.graphs.netlist import Format
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["check_assignment", "complete_formats"]
+
+
+def check_assignment(assignment: Assignment) -> None:
+    """Refuse an assignment that means nothing.
+
+    Raises:
+        InputError: a tensor is used with two numbers of variables or has one twice, a name is both a tensor
+            and a variable, or a variable stands on the left alone; with the column.
+    """
+    operands = list(accesses(assignment.expression))
+    first: dict[str, Access] = {}
+    for access in (assignment.result, *operands):
+        _check_twice(access)
+        _check_dimensions(access, first.setdefault(access.tensor, access))
+    if not operands:
+        raise InputError("expression: the right side has no tensor, and so there is nothing to stream")
+    for access in (assignment.result, *operands):
+        _check_names(access, first)
+    _check_left(assignment.result, {v for access in operands for v in access.variables})
+
+
+def complete_formats(assignment: Assignment, formats: Mapping[str, Format]) -> dict[str, Format]:
+    """The formats of all tensors, the result first; those that none is given for are dense.
+
+    Raises:
+        InputError: a format is of another tensor, or of another number of levels.
+    """
+    found = {a.tensor: dense(len(a.variables)) for a in (assignment.result, *accesses(assignment.expression))}
+    for tensor, stored in formats.items():
+        if tensor not in found:
+            raise InputError(
+                f"format {tensor}:{stored.letters}: the expression has no {tensor}; {nearest(tensor, found)}"
+            )
+        levels = len(found[tensor].letters)
+        if len(stored.letters) != levels:
+            raise InputError(
+                f"format {tensor}:{stored.letters}: {tensor} has {_variables(levels)}, and so as many letters"
+            )
+    return {tensor: formats.get(tensor, stored) for tensor, stored in found.items()}
+
+
+def _check_twice(access: Access) -> None:
+    for number, variable in enumerate(access.variables):
+        if variable in access.variables[:number]:
+            refuse_at(
+                access,
+                1 + number,
+                f"{variable} stands twice in {access}; there is no block for a diagonal, use two variables",
+            )
+
+
+def _check_dimensions(access: Access, before: Access) -> None:
+    count, first = len(access.variables), len(before.variables)
+    if count != first:
+        refuse_at(
+            access,
+            0,
+            f"{access} has {_variables(count)}, and {before} has {_variables(first)}; "
+            "a tensor has one number of them",
+        )
+
+
+def _check_names(access: Access, tensors: Mapping[str, Access]) -> None:
+    for number, variable in enumerate(access.variables, 1):
+        if variable in tensors:
+            refuse_at(
+                access, number, f"{variable} is the name of a tensor too; give the variable another one"
+            )
+
+
+def _check_left(result: Access, variables: set[str]) -> None:
+    for number, variable in enumerate(result.variables, 1):
+        if variable not in variables:
+            refuse_at(
+                result,
+                number,
+                f"{variable} stands on the left alone; a tensor on the right has to say how far it goes",
+            )
+
+
+def _variables(count: int) -> str:
+    return f"{count} variable{'s' * (count != 1)}"

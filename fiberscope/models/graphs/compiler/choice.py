@@ -1,0 +1,157 @@
+"""The choice of an order of loops: each one that is legal is lowered and estimated, and none is run.
+
+The estimate is one of statistics (``fiberscope.models.graphs.cost``), so the choice is a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.compiler.front import NOT_SPLIT, notation_of, notation_of_text
+from fiberscope.models.graphs.compiler.lower import lower
+from fiberscope.models.graphs.compiler.orders import Orders
+from fiberscope.models.graphs.compiler.sums import accesses
+from fiberscope.models.graphs.cost import Estimate, Inestimable, TensorStatistics, estimate, statistics_of
+from fiberscope.models.graphs.cut_tensors import cut_tensor
+from fiberscope.models.graphs.execution import prepare
+from fiberscope.models.graphs.expression import Access, Assignment
+from fiberscope.models.graphs.netlist import Format, Graph
+from fiberscope.models.graphs.splits import Splits, cut_variables
+from fiberscope.models.graphs.storage import store
+from fiberscope.report.table import Table
+from fiberscope.workloads.tensor import SparseTensor
+
+__all__ = ["Candidate", "candidates", "candidates_of_text", "candidates_table"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One order of loops.
+
+    Args:
+        order: outermost first.
+        formats: of the tensors, as this order goes through them.
+        graph: that it gives.
+        expected: what that is estimated to cost.
+    """
+
+    order: tuple[str, ...]
+    formats: Mapping[str, Format]
+    graph: Graph
+    expected: Estimate
+
+    @property
+    def format_texts(self) -> list[str]:
+        """The formats as ``compile_expression`` takes them."""
+        return [
+            f"{name}:{stored.letters}" + (f":{','.join(map(str, stored.order))}" if stored.order else "")
+            for name, stored in self.formats.items()
+        ]
+
+
+def candidates(
+    assignment: Assignment,
+    formats: Mapping[str, Format],
+    tensors: Mapping[str, SparseTensor],
+    restored: Collection[str] = (),
+    splits: Splits = NOT_SPLIT,
+) -> list[Candidate]:
+    """All orders that can be taken, the one that is expected to take the fewest cycles first.
+
+    Args:
+        assignment: with or without its sums.
+        formats: of its tensors.
+        tensors: the operands, by name.
+        restored: operands that may be stored with their levels in another order, as the loops ask.
+        splits: of a variable in chunks the coordinates of one; tensors that have it are stored as loops ask.
+
+    Raises:
+        InputError: no order has a graph and an estimate; with the reason of the last one.
+    """
+    known: dict[tuple[str, Format], TensorStatistics] = {}
+    found, reason = [], "it has no loops"
+    variables = {one.tensor: one.variables for one in accesses(assignment.expression)}
+    cut = {name: cut_tensor(one, variables[name], splits) for name, one in tensors.items()}
+    for order, stored in _orders(assignment, formats, restored, splits):
+        try:
+            notation = notation_of(assignment, stored, order, splits=splits)
+            graph = lower([notation.assignment], notation.formats, order)
+            graph.splits = dict(splits)
+            statistics = {name: _statistics(name, notation.formats[name], cut, known) for name in cut}
+            found.append(Candidate(order, stored, graph, estimate(graph, statistics)))
+        except (InputError, Inestimable) as error:
+            reason = str(error)
+    if not found:
+        raise InputError(f"{assignment}: no order of its loops can be estimated: {reason}")
+    return sorted(found, key=lambda one: one.expected.cycles)
+
+
+def candidates_of_text(
+    text: str,
+    formats: Iterable[str],
+    given: Mapping[str, object],
+    splits: Splits = NOT_SPLIT,
+    *,
+    exact: bool = False,
+) -> list[Candidate]:
+    """The same of an expression and operands as ``fiberscope.models.graphs.run`` takes them.
+
+    Operands whose format says nothing of the order of their levels (``C:ss``) are stored as an order asks.
+
+    Raises:
+        InputError, WorkloadError: as of ``candidates``, or an operand cannot be had.
+    """
+    texts = list(formats)
+    notation = notation_of_text(text, texts)
+    ready = prepare(lower([notation.assignment], notation.formats, notation.order), given, exact=exact)
+    tensors = {name: operand.entries() for name, operand in ready.operands.items()}
+    entries = (entry for one in texts for entry in one.split(","))
+    free = {entry.partition(":")[0].strip() for entry in entries if entry.count(":") == 1}
+    return candidates(notation.assignment, notation.formats, tensors, free & tensors.keys(), splits)
+
+
+def candidates_table(found: Sequence[Candidate]) -> Table:
+    """What each order is expected to cost."""
+    table = Table("Orders", ("order", "formats", "tokens", "cycles"))
+    for one in found:
+        formats = ",".join(f"{name}={stored}" for name, stored in one.formats.items())
+        costs = (one.expected.tokens, one.expected.cycles)
+        table.add(",".join(one.order), formats, *(f"{cost:,.0f}" for cost in costs))
+    return table
+
+
+def _orders(
+    assignment: Assignment, formats: Mapping[str, Format], restored: Collection[str], splits: Splits
+) -> Iterator[tuple[tuple[str, ...], Mapping[str, Format]]]:
+    """Orders of the loops, and how tensors are stored for each; some of them may turn out to be illegal."""
+    notation = notation_of(assignment, formats)
+    if not restored and not splits:
+        orders = Orders(notation.result, notation.operands, notation.expression)
+        yield from ((order, notation.formats) for order in orders.legal())
+        return
+    operands = accesses(assignment.expression)
+    moved = [one for one in operands if one.tensor in restored and not splits.keys() & set(one.variables)]
+    for order in permutations(cut_variables(notation.order, splits)):
+        followed = {one.tensor: _followed(one, notation.formats[one.tensor], order) for one in moved}
+        yield order, {**notation.formats, **followed}
+
+
+def _followed(access: Access, stored: Format, order: Sequence[str]) -> Format:
+    """A format whose levels follow an order; each dimension keeps its letter."""
+    letters = dict(zip(stored.order, stored.letters, strict=True))
+    levels = sorted(stored.order, key=lambda dimension: order.index(access.variables[dimension]))
+    return Format("".join(letters[dimension] for dimension in levels), tuple(levels))
+
+
+def _statistics(
+    name: str,
+    stored: Format,
+    tensors: Mapping[str, SparseTensor],
+    known: dict[tuple[str, Format], TensorStatistics],
+) -> TensorStatistics:
+    if (name, stored) not in known:
+        known[name, stored] = statistics_of(store(tensors[name], stored))
+    return known[name, stored]

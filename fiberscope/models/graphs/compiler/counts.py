@@ -1,0 +1,70 @@
+"""How many primitives an expression takes, by the rules of the table of the Sparse Abstract Machine.
+
+Source: O. Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, Table 1, whose rows these rules give.
+Generators of repeat signals, accumulators and holds are not counted; a joiner of three operands is one. The
+table has droppers below a union as well, where a graph must not drop.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from fiberscope.models.graphs.compiler.notation import Notation
+from fiberscope.models.graphs.compiler.sums import is_addition
+from fiberscope.models.graphs.expression import Access, Expression, Operation, Sum
+
+__all__ = ["primitive_counts"]
+
+NOTHING, SCAN, INTERSECT, UNION = "nothing", "scan", "intersect", "union"
+
+
+def primitive_counts(notation: Notation) -> dict[str, int]:
+    """The columns of the table: scan, repeat, intersect, union, alu, reduce, drop, write, array."""
+    joiners = {variable: _joiners(notation.expression, variable)[1] for variable in notation.order}
+    in_all = sum(joiners.values(), Counter[str]())
+    parts = list(_parts(notation.expression))
+    return {
+        "scan": sum(len(path.variables) for path in notation.operands),
+        "repeat": sum(len(path.broadcast) for path in notation.operands),
+        "intersect": in_all[INTERSECT],
+        "union": in_all[UNION],
+        "alu": sum(isinstance(part, Operation) for part in parts),
+        "reduce": sum(len(part.variables) for part in parts if isinstance(part, Sum)),
+        "drop": _droppers(notation, {v for v, found in joiners.items() if found[INTERSECT]}),
+        "write": len(notation.result.variables) + 1,
+        "array": len(notation.operands),
+    }
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    operands = expression.operands if isinstance(expression, Operation) else ()
+    for operand in (expression.operand,) if isinstance(expression, Sum) else operands:
+        yield from _parts(operand)
+
+
+def _droppers(notation: Notation, intersected: set[str]) -> int:
+    """One for each loop inside a loop of the result that has an intersection at it or inside it."""
+    order, kept = notation.order, set(notation.result.variables)
+    return sum(
+        bool(kept & set(order[:place]) and intersected & set(order[place:])) for place in range(1, len(order))
+    )
+
+
+def _joiners(expression: Expression, variable: str) -> tuple[str, Counter[str]]:
+    """What is outermost along a variable, a scan or a kind of joiner, and all joiners by kind."""
+    if isinstance(expression, Access):
+        return (SCAN if variable in expression.variables else NOTHING), Counter()
+    if isinstance(expression, Sum):
+        outermost, found = _joiners(expression.operand, variable)
+        return (NOTHING if variable in expression.variables else outermost), found
+    operands = expression.operands if isinstance(expression, Operation) else ()
+    below = [_joiners(operand, variable) for operand in operands]
+    found = sum((inner for _, inner in below), Counter[str]())
+    carriers = [outermost for outermost, _ in below if outermost != NOTHING]
+    if len(carriers) < 2:
+        return (*carriers, NOTHING)[0], found
+    kind = UNION if is_addition(expression) else INTERSECT
+    found[kind] += 1 - carriers.count(kind)  # what is joined alike is one joiner
+    return kind, found

@@ -1,0 +1,216 @@
+"""The lowering of index notation to a stream graph: its rules, each here or in the file that it names.
+
+1.  A statement is a phase of the graph; phases run one after the other and hand on what they wrote.
+2.  The loops of a statement are the variables of its result and those of a sum around its whole right side,
+    in the order of loops. A sum elsewhere has loops of its own within all of these.
+3.  A loop goes through its iteration expression (``iteration.py``): a product intersects, an addition
+    unites, a summand without the variable is there at every coordinate. A scanner for each operand that has
+    the variable; a joiner for each intersection and union, through which all references go; where a union
+    lacks an operand, its reference is N, and 0 where it ends (``blocks.py``).
+4.  A dense level of the result needs all coordinates: a loop that may lack some is united with all.
+5.  An operand without the variable is repeated for each coordinate.
+6.  Behind the last loop an array for each operand, and an ALU for each operator.
+7.  A sum within an expression is a reducer a variable, which keeps the 0 of an empty fiber: others have its
+    place.
+8.  Behind them the result is written (``results.py``): droppers, reducers, holds, an accumulator, writers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.compiler.blocks import Blocks
+from fiberscope.models.graphs.compiler.factor import new_name
+from fiberscope.models.graphs.compiler.iteration import (
+    Every,
+    Join,
+    is_full,
+    iteration_of,
+    united,
+    with_missing,
+)
+from fiberscope.models.graphs.compiler.results import Loop, Result
+from fiberscope.models.graphs.compiler.terms import (
+    Function,
+    Operand,
+    Summed,
+    Term,
+    Wire,
+    operands_in,
+    term_of,
+    variables_in,
+)
+from fiberscope.models.graphs.expression import Access, Assignment, accesses_in
+from fiberscope.models.graphs.netlist import Format, Graph
+
+__all__ = ["lower"]
+
+
+def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order: Sequence[str]) -> Graph:
+    """The graph of statements that run one after the other.
+
+    Args:
+        statements: with their sums in place; what one writes, later ones may read.
+        formats: of all tensors.
+        order: of the loops, all variables.
+
+    Raises:
+        InputError: a statement has no graph with this order, or none at all.
+    """
+    formats = dict(formats)
+    phases = [part for statement in statements for part in _copied(statement, formats, order)]
+    graph = Graph(_named([statement for statement, _order in phases], formats))
+    for phase, (statement, loops) in enumerate(phases, start=1):
+        _Statement(graph, phase, statement, formats, loops).lower()
+    return graph
+
+
+def _named(statements: Sequence[Assignment], formats: Mapping[str, Format]) -> dict[str, Format]:
+    """The formats of what is written and read, the last result first."""
+    results = [statement.result for statement in reversed(statements)]
+    read = [access for statement in statements for access in reversed(accesses_in([statement]))]
+    return {access.tensor: formats[access.tensor] for access in (*results, *read)}
+
+
+def _copied(
+    statement: Assignment, formats: dict[str, Format], order: Sequence[str]
+) -> list[tuple[Assignment, Sequence[str]]]:
+    """An accumulator has no coordinates but those that came: a dense result behind one is a copy of them."""
+    term = term_of(statement.expression, formats)
+    result, format = statement.result, formats[statement.result.tensor]
+    if "d" not in format.letters or not Result(result, format, _nest(term, result, order)).accumulates:
+        return [(statement, order)]
+    name = new_name(formats)
+    formats[name] = Format("s" * len(format.order), format.order)
+    whole = Access(name, result.variables)
+    levels = [result.variables[dimension] for dimension in format.order]
+    return [(Assignment(whole, statement.expression), order), (Assignment(result, whole), levels)]
+
+
+def _nest(term: Term, result: Access, order: Sequence[str]) -> tuple[str, ...]:
+    """The loops of a statement, outermost first."""
+    summed = term.variables if isinstance(term, Summed) else ()
+    return tuple(variable for variable in order if variable in (*result.variables, *summed))
+
+
+class _Statement:
+    """Lowers one statement into a phase of a graph."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        phase: int,
+        statement: Assignment,
+        formats: Mapping[str, Format],
+        order: Sequence[str],
+    ) -> None:
+        self._statement, self._order = statement, order
+        self._term = term_of(statement.expression, formats)
+        self._nest = _nest(self._term, statement.result, order)
+        self._result = Result(statement.result, formats[statement.result.tensor], self._nest)
+        self._blocks = Blocks(graph, phase, _sized(self._term))
+
+    def lower(self) -> None:
+        """Add its blocks.
+
+        Raises:
+            InputError: it has no graph with this order.
+        """
+        self._check_paths()
+        body = self._term.term if isinstance(self._term, Summed) else self._term
+        loops: list[Loop] = []
+        for variable in self._nest:
+            before = loops[-1].coordinates if loops else None
+            loops.append(self._loop(body, variable, before, dense=self._result.is_dense(variable)))
+        self._result.write(self._blocks, loops, self._value(body, loops))
+
+    def _check_paths(self) -> None:
+        for operand in operands_in(self._term):
+            path = [operand.access.variables[dimension] for dimension in operand.format.order]
+            if path != sorted(path, key=self._order.index):
+                stored = f"{operand.access} is stored as {operand.format}, its levels {','.join(path)}"
+                raise InputError(f"order {','.join(self._order)}: {stored}, which the loops must follow")
+
+    def _loop(self, term: Term, variable: str, before: Wire | None, *, dense: bool = False) -> Loop:
+        """The blocks of one loop; the operands' references are then those of its coordinates."""
+        iteration = iteration_of(term, variable)
+        lacks = dense and iteration is not None and not is_full(iteration, variable)
+        if iteration is None or lacks:
+            self._check_size(variable)
+            iteration = united([iteration, None]) if iteration else Every()
+        assert iteration is not None
+        coordinates, references = self._blocks.joined(iteration, variable, before)
+        lacking = list(with_missing(iteration, variable))
+        full = is_full(iteration, variable)
+        absent = [operand for operand in operands_in(term) if not operand.has(variable)]
+        self._blocks.repeated(absent, variable, coordinates)
+        for operand, wire in references.items():
+            if operand is not None:
+                operand.references = wire
+        for operand in lacking:
+            operand.certain = False
+        scanned = [operand for operand in references if operand is not None]
+        filled = full or all(operand.has_no_empty_fiber(variable) for operand in scanned)
+        intersects = isinstance(iteration, Join) and iteration.kind == "intersect"
+        return Loop(variable, coordinates, intersects, filled)
+
+    def _check_size(self, variable: str) -> None:
+        if not any(operand.has(variable) for operand in operands_in(self._term)):
+            raise InputError(
+                f"{self._statement.result}: no tensor on the right has {variable}, so nothing says how many "
+                f"coordinates it has; multiply by one that has, as in B({variable})"
+            )
+
+    def _value(self, term: Term, loops: Sequence[Loop]) -> Wire:
+        """The values of a term within these loops."""
+        if isinstance(term, Operand):
+            return Wire(
+                self._blocks.add("arrayvals", {"ref": term.references}, tensor=term.access.tensor), "val"
+            )
+        if isinstance(term, Summed):
+            return self._summed(term, loops)
+        operands = [self._value(one, loops) for one in term.terms]
+        return self._blocks.value("add" if term.adds else term.name, *operands, **_attributes(term))
+
+    def _summed(self, term: Summed, loops: Sequence[Loop]) -> Wire:
+        """A sum within the expression: its loops are within all others."""
+        variables = [variable for variable in self._order if variable in term.variables]
+        inner = list(loops)
+        for variable in variables:
+            self._check_inside(variable, loops)
+            inner.append(self._loop(term.term, variable, inner[-1].coordinates if inner else None))
+        value = self._value(term.term, inner)
+        for _variable in variables:
+            inner.pop()
+            value = self._blocks.summed(value, inner[-1].coordinates if inner else None)
+        return value
+
+    def _check_inside(self, variable: str, loops: Sequence[Loop]) -> None:
+        """Refuse a sum whose loop would have to be around others."""
+        late = [
+            loop.variable for loop in loops if self._order.index(loop.variable) > self._order.index(variable)
+        ]
+        if late:
+            raise InputError(
+                f"order {','.join(self._order)}: the sum over {variable} is one of several terms, so "
+                f"{variable} must come behind {','.join(late)}; or make it a statement of its own (factor)"
+            )
+
+
+def _attributes(term: Function) -> dict[str, object]:
+    """Of the ALU of an operator."""
+    found: dict[str, object] = {"sub": 1} if term.name == "sub" else {}
+    if term.constant is not None:
+        found["const0" if term.constant_first else "in2"] = repr(term.constant)
+    return found
+
+
+def _sized(term: Term) -> dict[str, tuple[str, int]]:
+    """Of each variable the first operand that has it, and which of its dimensions."""
+    return {
+        variable: next(
+            (one.access.tensor, one.dimension(variable)) for one in operands_in(term) if one.has(variable)
+        )
+        for variable in variables_in(term)
+    }

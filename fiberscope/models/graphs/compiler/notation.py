@@ -1,0 +1,135 @@
+"""Concrete index notation: an assignment with its loops in order, its sums written and its tensors stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from fiberscope.models.graphs.compiler.sums import variables_of
+from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation, Sum
+from fiberscope.models.graphs.netlist import Format
+
+__all__ = ["Notation", "TensorPath", "paths_of"]
+
+INDENT = "  "
+
+
+@dataclass(frozen=True)
+class TensorPath:
+    """An access and how the loops go through its tensor; a tensor that is read twice has two.
+
+    Args:
+        access: of the tensor, by dimension.
+        format: how it is stored.
+        scope: the loops that its values take part in, outermost first: those of its variables are scanned,
+            for each of the others its references are repeated.
+    """
+
+    access: Access
+    format: Format
+    scope: tuple[str, ...] = ()
+
+    @property
+    def tensor(self) -> str:
+        """Its name."""
+        return self.access.tensor
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Its variables as they are stored, outermost level first."""
+        return tuple(self.access.variables[dimension] for dimension in self.format.order)
+
+    @property
+    def broadcast(self) -> tuple[str, ...]:
+        """The loops in which it stays what it is."""
+        return tuple(variable for variable in self.scope if variable not in self.access.variables)
+
+    def letter(self, variable: str) -> str:
+        """How the level of a variable is stored."""
+        return self.format.letters[self.variables.index(variable)]
+
+
+@dataclass(frozen=True)
+class Notation:
+    """A loop nest.
+
+    Args:
+        order: the loops, outermost first.
+        result: what is written; its scope are its own variables.
+        expression: what it is, each sum in its place.
+        operands: the paths of the expression's accesses, from left to right.
+    """
+
+    order: tuple[str, ...]
+    result: TensorPath
+    expression: Expression
+    operands: tuple[TensorPath, ...]
+
+    @property
+    def assignment(self) -> Assignment:
+        """What the loops compute."""
+        return Assignment(self.result.access, self.expression)
+
+    @property
+    def formats(self) -> dict[str, Format]:
+        """By tensor, the result first."""
+        return {path.tensor: path.format for path in (self.result, *self.operands)}
+
+    def __str__(self) -> str:
+        """As a nest of loops; a sum that is one term among others is a temporary's."""
+        taken = {path.tensor for path in (self.result, *self.operands)} | set(self.order)
+        names = (name for number in count(1) if (name := f"t{number}") not in taken)
+        formats = ", ".join(f"{name}={stored}" for name, stored in self.formats.items())
+        return "\n".join(
+            [*_nest(str(self.result.access), self.expression, self.order, names), f"with {formats}"]
+        )
+
+
+def _nest(target: str, expression: Expression, loops: tuple[str, ...], names: Iterator[str]) -> Iterator[str]:
+    """The lines of a statement with the loops that are still to be opened around it."""
+    body = expression.operand if isinstance(expression, Sum) else expression
+    sums: dict[str, Sum] = {}
+    written = _named(body, sums, names)
+    own = [variable for variable in loops if variable in variables_of(body)]
+    for depth, variable in enumerate(own):
+        yield f"{INDENT * depth}forall {variable}"
+    within = INDENT * len(own)
+    yield f"{within}{target} {'+=' if isinstance(expression, Sum) else '='} {written}"
+    inside = tuple(variable for variable in loops if variable not in own)
+    for name, one in sums.items():
+        yield f"{within}where"
+        yield from (f"{within}{INDENT}{line}" for line in _nest(name, one, inside, names))
+
+
+def _named(expression: Expression, sums: dict[str, Sum], names: Iterator[str]) -> Expression:
+    """An expression with temporaries in the place of its sums, which are found under their names."""
+    if isinstance(expression, Sum):
+        name = next(names)
+        sums[name] = expression
+        return Access(name, ())
+    if isinstance(expression, Operation):
+        return expression.of_each(lambda one: _named(one, sums, names))
+    return expression
+
+
+def paths_of(
+    expression: Expression, order: Iterable[str], formats: Mapping[str, Format]
+) -> tuple[TensorPath, ...]:
+    """The paths of an expression's accesses, from left to right."""
+    loops = tuple(order)
+    return tuple(
+        TensorPath(access, formats[access.tensor], tuple(v for v in loops if v in scope))
+        for access, scope in _scoped(expression, variables_of(expression))
+    )
+
+
+def _scoped(expression: Expression, scope: list[str]) -> Iterator[tuple[Access, list[str]]]:
+    """Each access with the variables of the bodies of the sums around it."""
+    if isinstance(expression, Access):
+        yield expression, scope
+    elif isinstance(expression, Sum):
+        yield from _scoped(expression.operand, [*scope, *variables_of(expression.operand)])
+    elif isinstance(expression, Operation):
+        for operand in expression.operands:
+            yield from _scoped(operand, scope)

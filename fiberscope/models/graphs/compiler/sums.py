@@ -1,0 +1,118 @@
+"""Where the sums of an expression stand: what the left side lacks is summed over, term by term.
+
+Written out, an expression is a sum of products, and each of these is summed over its own variables alone. A
+sum is placed as far out as that allows: around an operand of an addition, around a whole product; within a
+factor only where terms beside it lack the variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn, TypeGuard
+
+from fiberscope.models.graphs.compiler.language import refuse_at
+from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation, Sum
+
+__all__ = ["accesses", "is_addition", "variables_of", "with_sums"]
+
+
+def accesses(expression: Expression) -> Iterator[Access]:
+    """All accesses from left to right, each as often as it is written."""
+    if isinstance(expression, Access):
+        yield expression
+    elif isinstance(expression, Operation):
+        for operand in expression.operands:
+            yield from accesses(operand)
+    elif isinstance(expression, Sum):
+        yield from accesses(expression.operand)
+
+
+def variables_of(expression: Expression) -> list[str]:
+    """The variables of an expression but for those that it sums over, as they appear."""
+    if isinstance(expression, Access):
+        return list(dict.fromkeys(expression.variables))
+    if isinstance(expression, Operation):
+        return list(dict.fromkeys(v for one in expression.operands for v in variables_of(one)))
+    if isinstance(expression, Sum):
+        return [v for v in variables_of(expression.operand) if v not in expression.variables]
+    return []
+
+
+def is_addition(expression: Expression) -> TypeGuard[Operation]:
+    """Whether it is a sum or a difference of two terms."""
+    return isinstance(expression, Operation) and expression.function in ("add", "sub")
+
+
+def with_sums(assignment: Assignment) -> Expression:
+    """The right side with its sums written out, the variable that is seen first outermost.
+
+    Raises:
+        InputError: a variable is summed over in some terms of several factors, and in all terms of none.
+    """
+    expression = assignment.expression
+    summed = [v for v in variables_of(expression) if v not in assignment.result.variables]
+    for variable in reversed(summed):
+        expression = _placed(expression, variable)
+    return expression
+
+
+def _placed(expression: Expression, variable: str) -> Expression:
+    """With the sum over one variable written, which an addition has in each of its operands."""
+    if variable not in variables_of(expression):
+        return expression
+    if isinstance(expression, Sum):
+        return _around(expression.variables, _summed(expression.operand, variable))
+    if is_addition(expression):
+        return expression.of_each(lambda term: _summed(term, variable))
+    carriers = [one for one in _factors(expression) if variable in variables_of(one)]
+    if isinstance(expression, Operation) and len(carriers) == 1 and is_addition(carriers[0]):
+        return expression.of_each(lambda factor: _placed(factor, variable))
+    if not any(_in_all_terms(carrier, variable) for carrier in carriers):
+        _refuse_torn(carriers, variable)
+    return Sum((variable,), expression)
+
+
+def _summed(term: Expression, variable: str) -> Expression:
+    """A term is summed as a whole if all of it has the variable, else where it has it."""
+    whole = is_addition(term) and _in_all_terms(term, variable)
+    return Sum((variable,), term) if whole else _placed(term, variable)
+
+
+def _around(variables: tuple[str, ...], expression: Expression) -> Sum:
+    if isinstance(expression, Sum):
+        return Sum((*expression.variables, *variables), expression.operand)
+    return Sum(variables, expression)
+
+
+def _factors(expression: Expression) -> list[Expression]:
+    """Those of a product; a divisor is one that is never taken apart."""
+    if isinstance(expression, Operation) and expression.function in ("mul", "neg"):
+        return [factor for operand in expression.operands for factor in _factors(operand)]
+    if isinstance(expression, Operation) and expression.function == "div":
+        return [*_factors(expression.operands[0]), Operation("div", (expression.operands[1],))]
+    return [expression]
+
+
+def _in_all_terms(expression: Expression, variable: str) -> bool:
+    """Whether each product has the variable, were the expression written out as a sum of products."""
+    if isinstance(expression, Sum):
+        return _in_all_terms(expression.operand, variable)
+    if not isinstance(expression, Operation):
+        return variable in variables_of(expression)
+    if is_addition(expression):
+        return all(_in_all_terms(operand, variable) for operand in expression.operands)
+    factors = list(expression.operands)
+    if expression.function == "div":
+        *factors, divisor = expression.operands
+        if variable in variables_of(divisor):
+            return True
+    return any(_in_all_terms(factor, variable) for factor in factors)
+
+
+def _refuse_torn(carriers: list[Expression], variable: str) -> NoReturn:
+    last = [access for one in carriers for access in accesses(one) if variable in access.variables][-1]
+    refuse_at(
+        last,
+        1 + last.variables.index(variable),
+        f"{variable} is summed over in some terms of several factors; write the product out as terms",
+    )

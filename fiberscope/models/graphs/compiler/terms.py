@@ -1,0 +1,167 @@
+"""The right side of an assignment as lowering goes through it: its operands, and how far they have got."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.expression import Access, Constant, Expression, Split, Sum
+from fiberscope.models.graphs.netlist import Format, Node
+
+__all__ = ["Function", "Operand", "Summed", "Term", "Wire", "operands_in", "term_of", "variables_in"]
+
+ADDITIONS = ("add", "sub")
+FOLDED: Mapping[str, Callable[..., float]] = {
+    "add": lambda one, other: one + other,
+    "sub": lambda one, other: one - other,
+    "mul": lambda one, other: one * other,
+    "div": lambda one, other: one / other,
+    "take": lambda _one, other: other,
+    "neg": lambda one: -one,
+}
+
+
+@dataclass(frozen=True)
+class Wire:
+    """An output of a block."""
+
+    node: Node
+    output: str
+
+
+@dataclass(eq=False)
+class Operand:
+    """A tensor at one place of the expression.
+
+    Args:
+        access: of the tensor.
+        format: how it is stored.
+        references: to where the loops have got to in it; None at its root.
+        certain: whether these are never N.
+    """
+
+    access: Access
+    format: Format
+    references: Wire | None = None
+    certain: bool = True
+
+    def has(self, variable: str) -> bool:
+        """Whether it has a level of this variable."""
+        return variable in self.access.variables
+
+    def dimension(self, variable: str) -> int:
+        """That of a variable."""
+        return self.access.variables.index(variable)
+
+    def is_dense(self, variable: str) -> bool:
+        """Whether its level of a variable has all coordinates."""
+        return self.letter(variable) == "d"
+
+    def has_no_empty_fiber(self, variable: str) -> bool:
+        """Whether its fibers of a variable are sure to have an element, as those below a compressed level."""
+        level = self.format.level_of(self.dimension(variable))
+        return level > 0 and "d" not in self.format.letters[level - 1 : level + 1]
+
+    def letter(self, variable: str) -> str:
+        """That of its level of a variable."""
+        return self.format.letters[self.format.level_of(self.dimension(variable))]
+
+
+@dataclass(eq=False)
+class Function:
+    """A function of terms, and perhaps of a number.
+
+    Args:
+        name: ``add``, ``sub``, ``mul``, ``div`` or ``neg``.
+        terms: one or two.
+        constant: the other operand of one term; None if there is none.
+        constant_first: whether it is the first.
+    """
+
+    name: str
+    terms: tuple[Term, ...]
+    constant: float | None = None
+    constant_first: bool = False
+
+    @property
+    def adds(self) -> bool:
+        """Whether it is other than 0 where any of its operands is."""
+        return self.name in ADDITIONS
+
+
+@dataclass(eq=False)
+class Summed:
+    """A term summed over variables."""
+
+    variables: tuple[str, ...]
+    term: Term
+
+
+Term: TypeAlias = Operand | Function | Summed
+
+
+def operands_in(term: Term) -> Iterator[Operand]:
+    """All operands from left to right."""
+    if isinstance(term, Operand):
+        yield term
+    else:
+        for inner in (term.term,) if isinstance(term, Summed) else term.terms:
+            yield from operands_in(inner)
+
+
+def variables_in(term: Term) -> set[str]:
+    """The variables of all its operands."""
+    return {variable for operand in operands_in(term) for variable in operand.access.variables}
+
+
+def term_of(expression: Expression, formats: Mapping[str, Format]) -> Term:
+    """An expression as a term, its numbers brought together.
+
+    Raises:
+        InputError: nothing of it is a tensor, or it is no function that is lowered.
+    """
+    term = _term(expression, formats)
+    if isinstance(term, float):
+        raise InputError(
+            f"{expression:} has no tensor; a graph computes with tensors: make it one, as in a * B(i)"
+        )
+    return term
+
+
+def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float:
+    if isinstance(expression, Constant):
+        return float(expression.value)
+    if isinstance(expression, Access):
+        return Operand(expression, formats[expression.tensor])
+    if isinstance(expression, Split):
+        raise InputError(f"{expression} is not lowered: a split is a phase of its own")
+    if isinstance(expression, Sum):
+        return _summed(expression.variables, term_of(expression.operand, formats))
+    if expression.function not in FOLDED:
+        raise InputError(f"there is no function {expression.function}; it is one of {', '.join(FOLDED)}")
+    return _function(expression.function, [_term(one, formats) for one in expression.operands])
+
+
+def _summed(variables: tuple[str, ...], term: Term) -> Summed:
+    """Sums right within one another are one."""
+    if isinstance(term, Summed):
+        return Summed((*variables, *term.variables), term.term)
+    return Summed(variables, term)
+
+
+def _function(name: str, operands: list[Term | float]) -> Term | float:
+    terms = [one for one in operands if not isinstance(one, float)]
+    numbers = [one for one in operands if isinstance(one, float)]
+    if not terms:
+        return _folded(name, numbers)
+    if not numbers:
+        return Function(name, tuple(terms))
+    return Function(name, tuple(terms), numbers[0], isinstance(operands[0], float))
+
+
+def _folded(name: str, numbers: list[float]) -> float:
+    if name == "div" and numbers[1] == 0:
+        raise InputError(f"{numbers[0]:g} / 0 is no number")
+    return FOLDED[name](*numbers)

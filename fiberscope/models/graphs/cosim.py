@@ -1,0 +1,147 @@
+"""A graph as Verilog, all the way: exported, linted, run beside its event model, and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fiberscope.errors import InputError
+from fiberscope.hw.rtl.kit.wrapper import Part
+from fiberscope.hw.rtl.tools.area import Area, measure
+from fiberscope.hw.rtl.tools.hdl import Bench, run
+from fiberscope.hw.rtl.tools.lint import WAIVERS, Waiver, lint
+from fiberscope.models.graphs.execution import configured, prepare
+from fiberscope.models.graphs.machine import GraphMachine
+from fiberscope.models.graphs.netlist import Graph
+from fiberscope.models.graphs.transcript import of_machine
+from fiberscope.models.graphs.verilog import (
+    GraphVerilog,
+    machine_of,
+    module_name,
+    plain,
+    verilog_of,
+    write_verilog,
+)
+from fiberscope.models.graphs.write import write_gv
+from fiberscope.report.files import make_folder
+from fiberscope.report.table import Table
+
+__all__ = ["Cosimulated", "area_table", "cosimulated"]
+
+GRAPH_WAIVERS = (
+    *WAIVERS,
+    Waiver("DECLFILENAME", "*does not match MODULE name: 'graph_*", "the file is called as its graph"),
+    *(
+        Waiver(
+            "UNUSEDSIGNAL", f"Signal is not used: '{port}'*", "a fork of no consumers takes every token away"
+        )
+        for port in ("in_valid", "in_control", "in_payload", "in_value")
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Cosimulated:
+    """A graph whose module took every token in the cycle in which its event model does.
+
+    Args:
+        verilog: of the graph.
+        cycles: that the event model took.
+        tokens: that moved, the roots' aside.
+        files: that were written.
+    """
+
+    verilog: GraphVerilog
+    cycles: int
+    tokens: int
+    files: tuple[Path, ...]
+
+
+def cosimulated(
+    name: str,
+    graph: Graph,
+    tensors: Mapping[str, str],
+    settings: Mapping[str, object],
+    *,
+    value_bits: int,
+    points: int,
+    simulator: str,
+    folder: Path,
+) -> Cosimulated:
+    """Export a graph, lint it, and run it in an HDL simulator with its tensors' memories.
+
+    Args:
+        name: of the files.
+        graph: of blocks that have twins.
+        tensors: as the command line has them; a bench in a process of its own loads them again.
+        settings: of the run.
+        value_bits: of every value.
+        points: that an accumulator holds.
+        simulator: ``icarus`` or ``verilator``.
+        folder: for all that is written.
+
+    Raises:
+        InputError: the graph has no Verilog, a tensor cannot be had, or an accumulator has too few places.
+        FailedBenchError: a token came in another cycle, or another one came.
+        HdlError: a tool is missing, or it complains.
+    """
+    machine = machine_of(prepare(graph, tensors), configured(settings))
+    made, module = verilog_of(machine, module_name(name), value_bits, points), module_name(name)
+    make_folder(folder)
+    file = folder / f"{name}.gv"
+    write_gv(graph, file)
+    files = (file, *write_verilog(made, name, folder))
+    lint(files[1], module, folder, GRAPH_WAIVERS)
+    taken = of_machine(machine)
+    _check_places(machine, points)
+    tokens = sum(len(stream) for name, stream in taken.items() if ".root" not in name)
+    order: dict[str, object] = {
+        "graph": str(file.resolve()),
+        "tensors": dict(tensors),
+        "settings": dict(settings),
+    }
+    order |= {"module": module, "value_bits": value_bits, "points": points, "tokens": tokens}
+    ports = made.composition.without_status().interface()
+    bench = Bench((files[1],), module, (ports,), "fiberscope.models.graphs.bench", order, folder / "bench")
+    run(bench, simulator)
+    return Cosimulated(made, machine.kernel.cycle, tokens, files)
+
+
+def _check_places(machine: GraphMachine, points: int) -> None:
+    """Refuse accumulators that hold fewer points than the event model's held at once."""
+    for block in machine.blocks.values():
+        held = block.counters().get("most_held", 0)
+        if held > points:
+            raise InputError(
+                f"{plain(block.name)} holds {held} points at once and has places for {points}; "
+                f"--points {held} gives it as many"
+            )
+
+
+def area_table(verilog: GraphVerilog) -> Table:
+    """The area of each block of a graph, without the channels between them; blocks that are alike once.
+
+    Raises:
+        HdlError: Yosys is missing.
+    """
+    names: dict[Part, list[str]] = {}
+    for name in verilog.names.values():
+        names.setdefault(verilog.composition.parts[name], []).append(name)
+    areas = {part: measure(part.block, part.parameters) for part in names}
+    table = Table("Area by block", ("block", "gates", "flip-flops", "memory bits", "depth"))
+    for part in sorted(areas, key=lambda part: -areas[part].gate_count):
+        alike = f" (each of {len(names[part])})" if len(names[part]) > 1 else ""
+        depth = str(areas[part].depth)
+        table.add(f"{', '.join(names[part])}{alike}", *map(_grouped, _sizes(areas[part])), depth)
+    every = [_sizes(areas[part]) for part, alike in names.items() for _name in alike]
+    table.add("all blocks", *(_grouped(sum(column)) for column in zip(*every, strict=True)), "")
+    return table
+
+
+def _sizes(area: Area) -> tuple[int, int, int]:
+    return area.gate_count, area.flip_flops, area.memory_bits
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}"

@@ -1,0 +1,23 @@
+"""What a graph is expected to cost, before a run: tokens by stream, from statistics of its tensors."""
+
+from __future__ import annotations
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.cost.estimate import Estimate, Inestimable, estimate
+from fiberscope.models.graphs.cost.statistics import TensorStatistics, statistics_of
+from fiberscope.models.graphs.execution import Prepared
+
+__all__ = ["Estimate", "Inestimable", "TensorStatistics", "estimate", "estimated", "statistics_of"]
+
+
+def estimated(ready: Prepared) -> Estimate:
+    """The estimate of a graph with its operands.
+
+    Raises:
+        InputError: it has blocks of which no tokens can be estimated.
+    """
+    tensors = {name: statistics_of(operand.stored) for name, operand in ready.operands.items()}
+    try:
+        return estimate(ready.graph, tensors)
+    except Inestimable as error:
+        raise InputError(f"{ready.name} has no estimate: {error}") from None

@@ -1,0 +1,56 @@
+"""Tensors cut as they are loaded, and results joined as they are read back: around a graph all is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from fiberscope.models.graphs.splits import Splits, part_sizes, parts
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.tensor import SparseTensor
+
+__all__ = ["cut_columns", "cut_tensor", "joined_tensor"]
+
+
+def cut_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits) -> SparseTensor:
+    """A tensor with two dimensions in the place of each whose variable is split."""
+    columns = cut_columns(dict(zip(variables, tensor.coordinates, strict=True)), splits)
+    shape = list[int]()
+    for variable, size in zip(variables, tensor.shape, strict=True):
+        shape += part_sizes(size, splits[variable]) if variable in splits else [size]
+    return SparseTensor(tuple(shape), tuple(columns.values()), tensor.values)
+
+
+def cut_columns(columns: Mapping[str, Integers], splits: Splits) -> dict[str, Integers]:
+    """Coordinates by variable, with those of both parts in the place of each that is split."""
+    found = dict[str, Integers]()
+    for variable, column in columns.items():
+        if variable in splits:
+            found |= zip(parts(variable), np.divmod(column, splits[variable]), strict=True)
+        else:
+            found[variable] = column
+    return found
+
+
+def joined_tensor(
+    tensor: SparseTensor, variables: Sequence[str], sizes: Mapping[str, int], splits: Splits
+) -> SparseTensor:
+    """The tensor that was cut so; what a graph wrote behind the end of the last chunk is left out.
+
+    Args:
+        tensor: cut.
+        variables: of the whole one, a dimension each.
+        sizes: of each of them.
+        splits: of the graph.
+    """
+    if not splits.keys() & set(variables):
+        return tensor
+    columns, inside = iter(tensor.coordinates), np.ones(tensor.nonzeros, bool)
+    joined = []
+    for variable in variables:
+        column, chunk = next(columns), splits.get(variable)
+        joined.append(column * chunk + next(columns) if chunk else column)
+        inside &= joined[-1] < sizes[variable]
+    shape = [sizes[variable] for variable in variables]
+    return SparseTensor.from_coordinates(shape, [column[inside] for column in joined], tensor.values[inside])

@@ -1,0 +1,45 @@
+"""A graph of stream blocks as a drawing: a box a block, a line for the streams between two."""
+
+from __future__ import annotations
+
+from fiberscope.drawing.graph import Box, Bundle
+from fiberscope.drawing.graph import Graph as Drawing
+from fiberscope.drawing.layout import arranged
+from fiberscope.drawing.svg import svg
+from fiberscope.models.graphs.expression import Unreadable, expressions_of
+from fiberscope.models.graphs.netlist import Graph, Node
+
+__all__ = ["svg_text"]
+
+ENDS = ("fiberlookup", "fiberwrite", "arrayvals")  # blocks that hold a tensor's data
+
+
+def svg_text(graph: Graph, name: str) -> str:
+    """The text of an SVG file; a line tells its streams where one points at it."""
+    names = {node.name: f"{node.label} #{node.name}" for node in graph.nodes.values()}
+    boxes = {names[node.name]: Box(names[node.name], 1, _kind(node)) for node in graph.nodes.values()}
+    bundles: dict[tuple[str, str], Bundle] = {}
+    for stream in graph.streams:
+        ends = names[stream.source], names[stream.target]
+        back = bundles.get((ends[1], ends[0]))
+        words = f"{stream.kind}: {ends[0]} {stream.output} to {ends[1]} {stream.input}"
+        if back is not None:
+            back.up.append(words)
+        else:
+            bundles.setdefault(ends, Bundle(*ends)).down.append(words)
+    drawing = Drawing(boxes, tuple(bundles.values()))
+    return svg(drawing, arranged(drawing), f"{name}: {_meaning(graph)}")
+
+
+def _kind(node: Node) -> str:
+    """How its box is coloured: data, coordinates and references, or values."""
+    if node.type in ENDS:
+        return "memory"
+    return "own" if node.type in ("mul", "add", "reduce", "spaccumulator") else "block"
+
+
+def _meaning(graph: Graph) -> str:
+    try:
+        return "; ".join(map(str, expressions_of(graph)))
+    except Unreadable:
+        return "a graph of stream blocks"

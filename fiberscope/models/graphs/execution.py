@@ -1,0 +1,317 @@
+"""Runs a graph of stream blocks: ``fiberscope.models.graphs.run(graph, {"B": "wiki-Vote", "c": "ones"})``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from fiberscope.accelerators.configuration import layers, validated
+from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
+from fiberscope.models.graphs.algebra import Points
+from fiberscope.models.graphs.check import check
+from fiberscope.models.graphs.cut_tensors import joined_tensor
+from fiberscope.models.graphs.deadlock import advice
+from fiberscope.models.graphs.expression import Assignment, Split, Unreadable, expressions_of
+from fiberscope.models.graphs.machine import GraphMachine
+from fiberscope.models.graphs.netlist import Graph
+from fiberscope.models.graphs.operands import Operand, load_operands, sizes_of
+from fiberscope.models.graphs.read import read_gv
+from fiberscope.models.graphs.report import Ran, report
+from fiberscope.models.graphs.result import Written, carried, compare, reference
+from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
+from fiberscope.models.graphs.storage import StoredTensor
+from fiberscope.models.graphs.write import gv_text
+from fiberscope.provenance.made import Roots, given_settings, operand_name, source
+from fiberscope.report import timeline
+from fiberscope.report.collect import Timing
+from fiberscope.report.document import Asked, Report, Source
+from fiberscope.report.timeline import Watch
+from fiberscope.sim import BuildError, DeadlockError, Run, SimulationError
+from fiberscope.states.files import StateFiles
+from fiberscope.waveform import Waveform, recording
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.verification import Comparison
+
+__all__ = ["configured", "prepare", "roots_of", "run"]
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+def _nobody(_stage: str, _done: int, _total: int) -> None:
+    """Tell nobody about the progress."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a graph is run, and by what; the other fields are those of ``run``."""
+
+    cycle_limit: int | None = None
+    waveform: Waveform | None = None
+    histograms: bool = False
+    tell: Progress = _nobody
+    states: StateFiles | None = None
+    source: Source | None = None
+
+
+def run(
+    graph: Graph | str | Path,
+    tensors: Mapping[str, object],
+    settings: Mapping[str, object] | None = None,
+    config: str | Path | None = None,
+    *,
+    exact: bool = False,
+    cycle_limit: int | None = None,
+    waveform: Waveform | None = None,
+    histograms: bool = False,
+    states: StateFiles | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Run a graph on tensors, verify what it writes and report.
+
+    Args:
+        graph: or the path of its file.
+        tensors: the operands by name: a path, a folder, a name or generator, ``ones``, a number, or an array
+            of numpy or scipy.
+        settings: parameters by key, as in ``{"timing": "sam", "depth": 4}``.
+        config: a YAML file of parameters, below the settings.
+        exact: refuse a surrogate for a matrix that cannot be had.
+        cycle_limit: stop here, with a report marked incomplete.
+        waveform: to write; of a graph of several phases that of the last one.
+        histograms: report how full the channels were.
+        states: files of what the blocks did over time; of a graph of several phases in the last one.
+        progress: called now and then with stage, work done and work in all.
+
+    Raises:
+        InputError, ConfigurationError, WorkloadError: what was given cannot be run.
+        VerificationError, DeadlockedRunError: it went wrong; they have the report.
+    """
+    parameters = configured(settings or {}, config)
+    asked = Asked(
+        command="graph",
+        machine="graph" if isinstance(graph, Graph) else str(graph),
+        tensors={name: operand_name(one) for name, one in tensors.items()},
+        settings=given_settings(settings, config),
+        exact=exact,
+        cycle_limit=cycle_limit,
+        histograms=histograms,
+        graph=gv_text(graph) if isinstance(graph, Graph) else None,
+    )
+    made = source(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
+    course = Course(cycle_limit, waveform, histograms, progress or _nobody, states, made)
+    ready = prepare(graph, tensors, exact=exact, progress=course.tell)
+    return _Runs(ready, parameters, course).report()
+
+
+def roots_of(path: str | None) -> Roots:
+    """Where the sources of a graph's run begin: of the blocks, what joins them, and its file, if any."""
+    return Roots(frozenset({__name__}), () if path is None else (path,), path)
+
+
+def configured(settings: Mapping[str, object], config: str | Path | None = None) -> GraphParameters:
+    """The parameters of a run.
+
+    Raises:
+        ConfigurationError: a key that there is not, or a value that cannot be.
+    """
+    return validated(GraphParameters, layers(SHIPPED, name="graph", file=config, settings=settings), "graph")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A checked graph with its operands.
+
+    Args:
+        name: of the graph.
+        graph: checked.
+        operands: by name.
+        sizes: of the index variables.
+        meant: what the graph computes; nothing where that cannot be told, for the reason in ``unread``.
+    """
+
+    name: str
+    graph: Graph
+    operands: Mapping[str, Operand]
+    sizes: Mapping[str, int]
+    meant: tuple[Assignment, ...]
+    unread: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the graph computes."""
+        return "; ".join(map(str, self.meant)) or "a graph of which no expression can be read"
+
+
+def prepare(
+    graph: Graph | str | Path,
+    tensors: Mapping[str, object],
+    *,
+    exact: bool = False,
+    progress: Progress = _nobody,
+) -> Prepared:
+    """What ``run`` runs, without running it; the arguments are those of ``run``.
+
+    Raises:
+        InputError, WorkloadError: as of ``run``.
+    """
+    name = "graph" if isinstance(graph, Graph) else Path(graph).stem
+    read = graph if isinstance(graph, Graph) else read_gv(graph)
+    check(read, tensors)
+    operands = load_operands(
+        read, tensors, exact=exact, progress=lambda done, total: progress("loading", done, total)
+    )
+    try:
+        meant, unread = tuple(expressions_of(read)), ""
+    except Unreadable as error:
+        meant, unread = (), str(error)
+    return Prepared(name, read, operands, sizes_of(read, operands), meant, unread)
+
+
+@dataclass
+class _Runs:
+    """The phases of a graph, one after the other."""
+
+    ready: Prepared
+    parameters: GraphParameters
+    course: Course
+    machines: list[GraphMachine] = field(default_factory=list)
+    watch: Watch | None = None
+    deadlock: str | None = None
+    unwritten: str | None = None
+    comparisons: dict[str, Comparison] = field(default_factory=dict)
+    results: dict[str, SparseTensor | None] = field(default_factory=dict)
+
+    def report(self) -> Report:
+        """Run all phases, and report.
+
+        Raises:
+            VerificationError, DeadlockedRunError, UnwrittenFileError: it went wrong.
+        """
+        start = time.perf_counter()
+        self._tensors = {name: operand.stored for name, operand in self.ready.operands.items()}
+        self._meant: dict[str, SparseTensor | Points] = {
+            name: operand.entries() for name, operand in self.ready.operands.items()
+        }
+        ended = Run(True, "done", 0, 0, 0.0)
+        simulating = 0.0
+        for phase in self.ready.graph.phases:
+            began = time.perf_counter()
+            ended = self._run_phase(phase)
+            simulating += time.perf_counter() - began
+            if not ended.complete:
+                break
+            self.course.tell("verifying", 0, 0)
+            self._take_results(self.machines[-1])
+        timing = Timing(time.perf_counter() - start, simulating)
+        ran = Ran(
+            self.machines, ended, self.comparisons, self.results, self.watch, timing, self.course.source
+        )
+        made = report(self.ready, self.parameters, ran)
+        self._raise(made)
+        return made
+
+    def _run_phase(self, phase: int) -> Run:
+        machine = self._built(phase)
+        self.machines.append(machine)
+        last = phase == self.ready.graph.phases[-1]
+        self.watch = Watch(machine, histograms=self.course.histograms)
+        files = self.course.states
+        states = files.watch(machine.kernel) if files else None
+        lookers: list[timeline.Looker] = [self.watch, *([states] if states else [])]
+        with recording(machine.kernel, self.course.waveform if last else None) as recorded:
+            try:
+                ended = timeline.run(machine, lookers, self.course.cycle_limit, self._progress(machine))
+            except DeadlockError as error:
+                self.deadlock = f"{error}\n{advice(machine, self._unbounded(phase), self._deeper(phase))}"
+                ended = Run(False, "deadlock", machine.kernel.cycle, machine.kernel.end, 0.0)
+            except SimulationError as error:
+                raise InputError(f"{self.ready.name}: {error}{_noted(error)}") from error
+        self.unwritten = recorded.fault
+        if files and states and (last or not ended.complete):
+            self.unwritten = self.unwritten or files.write(states)
+        return ended
+
+    def _built(self, phase: int, parameters: GraphParameters | None = None) -> GraphMachine:
+        ready = self.ready
+        self._check_read(phase)
+        try:
+            return GraphMachine(
+                parameters or self.parameters, ready.graph, self._tensors, ready.meant, ready.sizes, phase
+            )
+        except BuildError:
+            raise
+        except SimulationError as error:
+            raise InputError(f"{ready.name}: {error}") from error
+
+    def _check_read(self, phase: int) -> None:
+        """Refuse to read what an earlier phase wrote without a place for each value."""
+        for name, stored in self.results.items():
+            read = (node for node in self.ready.graph.nodes.values() if node["tensor"] == name)
+            if stored is None and any(node.phase == phase for node in read):
+                raise InputError(
+                    f"{self.ready.name}: {name} has zeros whose coordinates were dropped, as the public "
+                    f"simulator has it (quirks 15, 16): phase {phase} cannot read it; run timing=machine"
+                )
+
+    def _progress(self, machine: GraphMachine) -> Callable[[int], None]:
+        def tell(cycle: int) -> None:
+            self.course.tell("simulating", *machine.progress())
+            self.course.tell("cycles", cycle, self.course.cycle_limit or 0)
+
+        return tell
+
+    def _take_results(self, machine: GraphMachine) -> None:
+        """Compare what a phase wrote, and hand it to the phases behind."""
+        for name, written in machine.result().items():
+            assignment = next((one for one in self.ready.meant if one.result.tensor == name), None)
+            stored = self._stored(written, assignment)
+            if stored is not None:
+                self._tensors[name] = stored
+            found = self.results[name] = self._joined(stored, assignment)
+            if assignment is not None:
+                expected = self._meant[name] = reference(assignment, self._meant, self.ready.sizes)
+                if written.values is not None:
+                    asked = assignment.result, expected, self.ready.sizes, self.ready.graph.splits
+                    self.comparisons[name] = compare(written, found, *asked)
+
+    def _joined(self, stored: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
+        """What was written, in whole dimensions."""
+        if stored is None:
+            return None
+        if assignment is None:
+            return stored.entries()
+        variables, splits = assignment.result.variables, self.ready.graph.splits
+        return joined_tensor(stored.entries(), variables, self.ready.sizes, splits)
+
+    def _stored(self, written: Written, assignment: Assignment | None) -> StoredTensor | None:
+        if written.values is None and assignment is not None and isinstance(assignment.expression, Split):
+            return carried(written, self._tensors[assignment.expression.operand.tensor].values)
+        return written.stored()
+
+    def _raise(self, made: Report) -> None:
+        if self.deadlock is not None:
+            raise DeadlockedRunError(self.deadlock, made)
+        wrong = [name for name, one in self.comparisons.items() if not one.passed]
+        if wrong:
+            raise VerificationError(_wrong(wrong[0], self.comparisons[wrong[0]]), made)
+        if self.unwritten is not None:
+            raise UnwrittenFileError(self.unwritten, made)
+
+    def _unbounded(self, phase: int) -> Callable[[], GraphMachine]:
+        return lambda: self._built(phase, self.parameters.model_copy(update={"depth": 0}))
+
+    def _deeper(self, phase: int) -> Callable[[int], GraphMachine]:
+        return lambda depth: self._built(phase, self.parameters.model_copy(update={"depth": depth}))
+
+
+def _noted(error: Exception) -> str:
+    return "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+
+
+def _wrong(name: str, one: Comparison) -> str:
+    return (
+        f"{name} is wrong: relative error {one.max_relative_error:.3g}, {one.missing} entries missing, "
+        f"{one.extra} too many"
+    )

@@ -1,0 +1,37 @@
+"""Faults of a graph, gathered so that all are told at once."""
+
+from __future__ import annotations
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.dot import Place
+
+__all__ = ["Faults"]
+
+MOST_TOLD = 20
+
+
+class Faults:
+    """What is wrong with a graph, each fault with its place in the file where it has one."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def add(self, place: Place | None, what: str) -> None:
+        """One more; the same one counts once."""
+        line = f"{place}: {what}" if place else what
+        if line not in self.lines:
+            self.lines.append(line)
+
+    def raise_any(self) -> None:
+        """Refuse the graph if anything is wrong with it.
+
+        Raises:
+            InputError: with all faults, in one line.
+        """
+        if not self.lines:
+            return
+        told = self.lines[:MOST_TOLD]
+        rest = len(self.lines) - len(told)
+        more = [f"and {rest} more"] if rest else []
+        count = f"{len(self.lines)} faults: " if len(self.lines) > 1 else ""
+        raise InputError(count + "; ".join([*told, *more]))

@@ -1,0 +1,138 @@
+"""A tensor from a folder of ``seg`` and ``crd`` files a level and one of values.
+
+A file's name says what it holds: ``seg``, ``crd``, ``val`` or ``shape``, and of a level its number, counted
+from the outermost (``seg0``, ``B1_crd.txt``, ``tensor_B_mode_0_seg``; a number is not needed of a vector). A
+level without files is dense. Numbers are separated by blanks, commas or lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.storage import CompressedLevel, DenseLevel, Level, StoredTensor, fitted
+from fiberscope.workloads.canonical import Integers, Values
+from fiberscope.workloads.errors import WorkloadError
+
+__all__ = ["read_folder"]
+
+KINDS = ("seg", "crd", "val", "shape")
+
+
+def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
+    """The tensor in a folder, and whether it says its shape itself.
+
+    Args:
+        path: of the folder.
+        format: how many levels, and which dimension each stores; which are compressed the files say.
+
+    Raises:
+        WorkloadError: files that are missing, cannot be read or do not fit each other.
+    """
+    files = _files(path)
+    if ("val", 0) not in files:
+        raise WorkloadError("there is no file of values", where=str(path), fix="name it vals")
+    shape = _integers(files["shape", 0]) if ("shape", 0) in files else None
+    if shape is not None and len(shape) != len(format.order):
+        what = f"the shape has {len(shape)} sizes, and the graph reads {len(format.order)} dimensions"
+        raise WorkloadError(what, where=str(files["shape", 0]))
+    sizes = [int(size) for size in shape] if shape is not None else _sizes(files, format, path)
+    levels = _levels(files, format, sizes, path)
+    values = _numbers(files["val", 0])
+    try:
+        stored = fitted(sizes, _format(levels, format), levels, values)
+    except ValueError as error:
+        raise WorkloadError(str(error), where=str(path)) from error
+    _check(stored, path)
+    return stored, shape is not None
+
+
+def _files(path: Path) -> dict[tuple[str, int], Path]:
+    found = {}
+    for file in sorted(path.rglob("*")):
+        name = str(file.relative_to(path)).lower()
+        kind = next((kind for kind in KINDS if kind in name.replace("vals", "val")), None)
+        if file.is_file() and kind is not None:
+            numbers = re.findall(r"\d+", name)
+            level = int(numbers[-1]) if numbers and kind in ("seg", "crd") else 0
+            found[kind, level] = file
+    return found
+
+
+def _sizes(files: dict[tuple[str, int], Path], format: Format, path: Path) -> list[int]:
+    """Sizes of the dimensions as far as coordinates tell them."""
+    sizes = [0] * len(format.order)
+    for level, dimension in enumerate(format.order):
+        if ("crd", level) not in files:
+            raise WorkloadError(
+                f"level {level} has no crd file", where=str(path), fix="say its size in shape"
+            )
+        coordinates = _integers(files["crd", level])
+        sizes[dimension] = int(coordinates.max()) + 1 if len(coordinates) else 1
+    return sizes
+
+
+def _levels(
+    files: dict[tuple[str, int], Path], format: Format, sizes: Sequence[int], path: Path
+) -> list[Level]:
+    levels: list[Level] = []
+    count = 1
+    for number, dimension in enumerate(format.order):
+        there = [kind for kind in ("seg", "crd") if (kind, number) in files]
+        if len(there) == 1:
+            raise WorkloadError(f"level {number} has a {there[0]} file alone", where=str(path))
+        level: Level = DenseLevel(int(sizes[dimension]), count)
+        if there:
+            level = CompressedLevel(_integers(files["seg", number]), _integers(files["crd", number]))
+        levels.append(level)
+        count = level.children
+    return levels
+
+
+def _format(levels: Sequence[Level], format: Format) -> Format:
+    letters = "".join("d" if isinstance(level, DenseLevel) else "s" for level in levels)
+    return Format(letters, format.order)
+
+
+def _check(stored: StoredTensor, path: Path) -> None:
+    for number, level in enumerate(stored.levels):
+        if not isinstance(level, CompressedLevel):
+            continue
+        segments, size = level.segments, stored.shape[stored.format.order[number]]
+        fault = None
+        if segments[0] != 0 or segments[-1] != len(level.coordinates) or (np.diff(segments) < 0).any():
+            fault = f"seg must rise from 0 to {len(level.coordinates)}, the number of coordinates"
+        elif len(level.coordinates) and not 0 <= level.coordinates.min() <= level.coordinates.max() < size:
+            fault = f"coordinates must lie from 0 to {size - 1}"
+        elif not _increase(level):
+            fault = "coordinates must increase within a fiber"
+        if fault:
+            raise WorkloadError(f"level {number}: {fault}", where=str(path))
+
+
+def _increase(level: CompressedLevel) -> bool:
+    steps = np.diff(level.coordinates) > 0
+    begins = level.segments[(level.segments > 0) & (level.segments < len(level.coordinates))]
+    steps[begins - 1] = True
+    return bool(steps.all())
+
+
+def _integers(file: Path) -> Integers:
+    numbers = _numbers(file)
+    if (numbers != np.floor(numbers)).any():
+        raise WorkloadError("these must be whole numbers", where=str(file))
+    return numbers.astype(np.int64)
+
+
+def _numbers(file: Path) -> Values:
+    try:
+        words = re.sub(r"[\[\],;]", " ", file.read_text(encoding="utf-8")).split()
+        return np.array(words, dtype=np.float64)
+    except OSError as error:
+        raise WorkloadError(f"cannot be read: {error.strerror}", where=str(file)) from error
+    except ValueError as error:
+        raise WorkloadError("not a list of numbers", where=str(file)) from error

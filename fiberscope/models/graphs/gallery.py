@@ -1,0 +1,82 @@
+"""The gallery: the expressions of a table compiled, drawn and run, as a page of the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fiberscope.models.graphs.compiler.compile import Compiled, compile_expression
+from fiberscope.models.graphs.compiler.kernels import KERNELS, Kernel
+from fiberscope.models.graphs.draw import svg_text
+from fiberscope.models.graphs.drawn import drawn
+from fiberscope.models.graphs.execution import run
+from fiberscope.report.document import Report
+from fiberscope.report.files import make_folder, write_text
+
+__all__ = ["Shown", "shown", "write_gallery"]
+
+IMAGES = "images/gallery"
+OPENING = """# Gallery of expressions
+
+The twelve expressions of Table 1 of the Sparse Abstract Machine, [compiled](compiler.md) with these formats,
+drawn, and run in the timing of hardware on tensors of {size} coordinates a dimension, half of them zeros.
+Each result was verified. `fiberscope graph gallery docs` writes this page, and a test holds it to that.
+"""
+HEAD = ("expression", "formats", "order", "cycles", "busiest block", "of its cycles")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An expression of the gallery, compiled and run."""
+
+    kernel: Kernel
+    compiled: Compiled
+    report: Report
+
+    @property
+    def busiest(self) -> tuple[str, float]:
+        """The block that is busy most, and in what part of the cycles."""
+        name, component = max(self.report.components.items(), key=lambda one: one[1].busy)
+        return name.partition(".")[2], component.busy / self.report.cycles
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """As the table of the page has it."""
+        block, part = self.busiest
+        order = ",".join(self.compiled.order)
+        link = f"[`{self.kernel.text}`](#{self.kernel.file})"
+        return link, f"`{self.kernel.formats}`", order, f"{self.report.cycles:,}", f"`{block}`", f"{part:.0%}"
+
+
+def shown(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator[Shown]:
+    """Compile expressions and run them on tensors that are drawn.
+
+    Raises:
+        VerificationError: a result is wrong.
+    """
+    for kernel in kernels:
+        compiled = compile_expression(kernel.text, [kernel.formats])
+        yield Shown(kernel, compiled, run(compiled.graph, drawn(compiled.graph, size)))
+
+
+def write_gallery(folder: Path, kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> list[Path]:
+    """Write the page and its pictures into the folder of the documentation; gives the files."""
+    every = list(shown(kernels, size))
+    page = folder / "gallery.md"
+    make_folder(folder / IMAGES)
+    pictures = {folder / IMAGES / f"{one.kernel.file}.svg": one for one in every}
+    for path, one in pictures.items():
+        write_text(path, svg_text(one.compiled.graph, one.kernel.name))
+    write_text(page, "\n".join([OPENING.format(size=size), *_table(every), *map(_section, every)]))
+    return [page, *pictures]
+
+
+def _table(every: list[Shown]) -> list[str]:
+    rows = [HEAD, ("---",) * len(HEAD), *(one.row for one in every)]
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+def _section(one: Shown) -> str:
+    nest, name = one.compiled.notations[0], one.kernel.name
+    return f"\n## {name}\n\n```text\n{nest}\n```\n\n![The graph of {name}]({IMAGES}/{one.kernel.file}.svg)\n"

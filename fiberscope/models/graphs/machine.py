@@ -1,0 +1,243 @@
+"""A graph as a machine: its blocks in a kernel, its streams as channels."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from fiberscope.accelerators.composition import Composition
+from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.droppers import StopDropper
+from fiberscope.hw.streams.quirks import Q16
+from fiberscope.hw.streams.root import Root
+from fiberscope.hw.streams.tokens import CRD, VAL
+from fiberscope.models.graphs.blocks import Context, input_port, make, output_port
+from fiberscope.models.graphs.expression import ACCUMULATORS, Assignment
+from fiberscope.models.graphs.netlist import Graph, Node, Stream
+from fiberscope.models.graphs.result import Written, dense_level, words_between
+from fiberscope.models.graphs.scratchpad import ScratchpadLoop
+from fiberscope.models.graphs.settings import GraphParameters
+from fiberscope.models.graphs.splits import cut_variables
+from fiberscope.models.graphs.storage import CompressedLevel, Level, StoredTensor, stops_below
+from fiberscope.sim import Channel, Component, Kernel
+from fiberscope.workloads.canonical import Integers
+
+__all__ = ["GraphMachine"]
+
+OPERATIONS = {"mul": "multiply", "fp_mul": "multiply", "add": "add", "fp_add": "add"}
+
+
+class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it has no network and no memory
+    """One phase of a graph.
+
+    Args:
+        parameters: how it runs.
+        graph: checked.
+        tensors: by name, laid out as the graph reads them.
+        meant: what the graph computes.
+        sizes: of the index variables.
+        phase: which of the runs after one another it is.
+        kernel: what runs it; one of its own by default.
+        observe: called before it is built, to put more consumers on its streams (``listen``).
+    """
+
+    NAME = "graph"
+    TENSORS: ClassVar[Mapping[str, Sequence[int]]] = {}
+    work = "multiply"  # what a report follows over time
+
+    def __init__(
+        self,
+        parameters: GraphParameters,
+        graph: Graph,
+        tensors: Mapping[str, StoredTensor],
+        meant: Sequence[Assignment],
+        sizes: Mapping[str, int],
+        phase: int = 1,
+        kernel: Kernel | None = None,
+        observe: Callable[[GraphMachine], None] | None = None,
+    ) -> None:
+        super().__init__(parameters, None, kernel)
+        self.graph, self.meant, self.sizes, self.phase = graph, meant, sizes, phase
+        self.nodes = [node for node in graph.nodes.values() if node.phase == phase and not _unused(node)]
+        self._capacity = parameters.capacity
+        context = Context(graph, tensors, parameters.mask)
+        names = _names(self.nodes)
+        self.blocks: dict[str, StreamBlock] = {
+            node.name: self.kernel.add(make(f"{self.NAME}.{names[node.name]}", node, context))
+            for node in self.nodes
+        }
+        self._loop = self._scratchpad(parameters)
+        self._producers = {
+            node.name: self._loop.behind(node, block) if self._loop else block
+            for node, block in zip(self.nodes, self.blocks.values(), strict=True)
+        }
+        self._consumers: dict[tuple[str, str], int] = {}
+        self.channel_of: dict[int, Channel] = {}  # of a stream, by its place in the graph
+        for node in self.nodes:
+            self._feed_root(node)
+        for place, stream in enumerate(graph.streams):
+            if stream.source in self.blocks and stream.target in self.blocks:
+                self.channel_of[place] = self._connect(stream)
+        if self._loop:
+            self._loop.close()
+        if observe is not None:
+            observe(self)
+        self.build()
+
+    def _scratchpad(self, parameters: GraphParameters) -> ScratchpadLoop | None:
+        """The memory in the loop, if there is one."""
+        given = parameters.scratchpad
+        if not given.latency:
+            return None
+        return ScratchpadLoop(self.kernel, given, int(parameters.clock), self._capacity)
+
+    def _feed_root(self, node: Node) -> None:
+        """The first block of a tensor gets the reference 0 and the end."""
+        fed = self.graph.feeding(node, "ref") is not None
+        if node.root or (node.type == "arrayvals" and not fed):
+            block = self.blocks[node.name]
+            root = self.kernel.add(Root(f"{block.name}.root"))
+            reader, port = self._entry(node, "in_ref")
+            self.kernel.connect(root, "out_ref[0]", reader, port, capacity=self._capacity)
+
+    def _entry(self, node: Node, port: str) -> tuple[Component, str]:
+        """Where a stream into a block goes: to the block, or to what makes its references wait."""
+        block = self.blocks[node.name]
+        fetch = self._loop.before(node, block) if self._loop and port == "in_ref" else None
+        if fetch is None:
+            return block, port
+        self.kernel.connect(fetch, "out_ref[0]", block, port, capacity=self._capacity)
+        return fetch, "in_ref"
+
+    def _connect(self, stream: Stream) -> Channel:
+        source, target = self.graph.nodes[stream.source], self.graph.nodes[stream.target]
+        block, port = self._entry(target, input_port(target, stream.input))
+        output = self._next_output(source, stream.output)
+        for writer in self._loop.writers(target, self.blocks[target.name]) if self._loop else ():
+            more = self._next_output(source, stream.output)
+            self.kernel.connect(
+                self._producers[source.name], more, writer, "in_stream", capacity=self._capacity
+            )
+        if target.type not in ACCUMULATORS:
+            producer = self._producers[source.name]
+            return self.kernel.connect(producer, output, block, port, capacity=self._capacity)
+        carries = VAL if stream.kind == "val" else CRD
+        points = self.kernel.add(StopDropper(f"{block.name}.{stream.input}_points", carries))
+        self.kernel.connect(points, "out_stream[0]", block, port, capacity=self._capacity)
+        return self.kernel.connect(
+            self._producers[source.name], output, points, "in_stream", capacity=self._capacity
+        )
+
+    def listen(self, node: Node, output: str, listener: Component, port: str) -> None:
+        """One more consumer of an output, which never stalls it."""
+        self.kernel.connect(
+            self._producers[node.name], self._next_output(node, output), listener, port, capacity=None
+        )
+
+    def _next_output(self, source: Node, output: str) -> str:
+        """The port for one more consumer of an output."""
+        port = output_port(source, output)
+        number = self._consumers.get((source.name, port), 0)
+        self._consumers[source.name, port] = number + 1
+        return f"{port}[{number}]"
+
+    def operations(self) -> dict[str, int]:
+        """Operations of its ALUs, by name."""
+        counts = {"multiply": 0}
+        for node in self.nodes:
+            counters = self.blocks[node.name].counters()
+            if "operations" in counters:
+                name = OPERATIONS.get(node.type, node.type)
+                counts[name] = counts.get(name, 0) + counters["operations"]
+            if "matches" in counters:
+                counts["intersect"] = counts.get("intersect", 0) + counters["matches"]
+        return counts
+
+    def traffic(self) -> dict[str, Traffic]:
+        """None: levels and values are beside the blocks that read them."""
+        return {}
+
+    def traffic_minimum_bytes(self) -> int:
+        """None."""
+        return 0
+
+    def memory(self) -> MemoryUse | None:  # type: ignore[override] # as any model without a memory
+        """None."""
+        return None
+
+    def progress(self) -> tuple[int, int]:
+        """How many writers are done, and how many there are."""
+        writers = [self.blocks[node.name] for node in self.nodes if node.type == "fiberwrite"]
+        return sum(block.done for block in writers), len(writers)
+
+    @property
+    def cycles(self) -> int:
+        """Cycles until the last writer that ends the run took done, as the public simulator counts them.
+
+        A root's reference is seen in the kernel's cycle 1, which is cycle 0 of the public simulator.
+        """
+        ending = [node for node in self.nodes if node.type == "fiberwrite" and node["ends"] != "false"]
+        return max((self.blocks[node.name].done_cycle for node in ending), default=0)
+
+    def result(self) -> dict[str, Written]:
+        """What was written, by tensor."""
+        writers = [node for node in self.graph.writers if node.phase == self.phase]
+        tensors = dict.fromkeys(node["tensor"] for node in writers)
+        return {name: self._written(name, [n for n in writers if n["tensor"] == name]) for name in tensors}
+
+    def _written(self, tensor: str, writers: list[Node]) -> Written:
+        by_mode = {int(node["mode"]): node for node in writers if not node.writes_values}
+        form = self.graph.format_of(tensor, by_mode.values())
+        shape = self._shape(tensor)
+        levels: list[Level] = []
+        for dimension in form.order:
+            node = by_mode.get(dimension)
+            made = None if node is None or _unused(node) else self._level(node, levels, shape[dimension])
+            levels.append(made or dense_level(shape[dimension], levels))
+        values = next((node for node in writers if node.writes_values), None)
+        held = None if values is None else np.array(self.blocks[values.name].values, np.float64)  # type: ignore[attr-defined]
+        return Written(form, shape, tuple(levels), held)
+
+    def _level(self, node: Node, above: list[Level], size: int) -> Level:
+        block = self.blocks[node.name]
+        segments = _segments(block, above)
+        if node["format"] == "bitvector":
+            return words_between(segments, block.words, size)  # type: ignore[attr-defined]
+        return CompressedLevel(segments, np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
+
+    def _shape(self, tensor: str) -> tuple[int, ...]:
+        """Sizes of the dimensions of a result, as it is stored."""
+        access = next((one.result for one in self.meant if one.result.tensor == tensor), None)
+        variables = () if access is None else cut_variables(access.variables, self.graph.splits)
+        return tuple(self.sizes[variable] for variable in variables)
+
+
+def _segments(block: StreamBlock, above: Sequence[Level]) -> Integers:
+    """Where the fibers of a level begin: the levels above tell which of its stops end fibers, which lists.
+
+    Where these are not as many, coordinates were dropped above: then no fiber is empty, and the writer knows.
+    """
+    stops, fibers = np.array(block.stopped_at, np.int64), stops_below(above)  # type: ignore[attr-defined]
+    if block.quirks & Q16 or len(stops) != len(fibers):
+        return np.array(block.segments, np.int64)  # type: ignore[attr-defined]
+    return np.append(0, stops[fibers])
+
+
+def _unused(node: Node) -> bool:
+    """Writers of dense coordinates write nothing: the size says it all."""
+    return node.type == "fiberwrite" and not node.writes_values and node["format"] == "dense"
+
+
+def _names(nodes: list[Node]) -> dict[str, str]:
+    """The names of blocks: what they are; where several are the same, with the node's name."""
+    labels = {node.name: re.sub(r"\W+", "_", node.label) for node in nodes}
+    counts = Counter(labels.values())
+    return {
+        name: label if counts[label] == 1 else f"{label}_{re.sub(r'[^0-9A-Za-z]+', '_', name)}"
+        for name, label in labels.items()
+    }

@@ -1,0 +1,262 @@
+"""A graph of stream blocks, written as one writes a netlist.
+
+graph = Graph({"x": "s0", "b": "s0", "c": "s0"})
+b = graph.add("fiberlookup", index="i", tensor="b", mode=0, root=True)
+array = graph.add("arrayvals", tensor="b")
+graph.connect(b, "ref", array, "ref")
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.dot import Place
+from fiberscope.models.graphs.primitives import COMMON, PRIMITIVES, Port, Primitive, is_values_writer
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["Format", "Graph", "Node", "Stream", "bare_port", "format_of"]
+
+LETTERS = {"d": "dense", "s": "compressed", "u": "compressed", "c": "compressed", "b": "bitvector"}
+LETTER_OF = {level: letter for letter, level in reversed(LETTERS.items())}
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a tensor is stored: a letter a level (``s`` compressed, ``d`` dense, ``b`` bit vector).
+
+    ``order`` is the dimension that each level stores; of a scalar both are empty.
+    """
+
+    letters: str
+    order: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """As in a graph's ``comment``: ``ss01``, ``none`` of a scalar."""
+        return self.letters + "".join(map(str, self.order)) or "none"
+
+    def level_of(self, dimension: int) -> int:
+        """The level that stores a dimension."""
+        return self.order.index(dimension)
+
+
+def format_of(text: str) -> Format:
+    """A format as a graph's ``comment`` has it: ``ss01``, ``s`` or ``none``.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if text in ("none", ""):
+        return Format("", ())
+    letters = text.rstrip("0123456789")
+    digits = text[len(letters) :] or "".join(map(str, range(len(letters))))
+    order = tuple(map(int, digits))
+    if set(letters) - set(LETTERS) or sorted(order) != list(range(len(letters))):
+        raise ValueError(f"{text} is no format; ss01 is two compressed levels, ds10 a dense one of columns")
+    return Format(letters, order)
+
+
+@dataclass
+class Node:
+    """A block: its name in the graph (in files a number), its type and its attributes as text."""
+
+    name: str
+    type: str
+    attributes: dict[str, str]
+    place: Place | None = field(default=None, compare=False)
+
+    def __getitem__(self, attribute: str) -> str:
+        """An attribute, or what it is if left out; empty where there is none."""
+        return self.attributes.get(attribute) or {**COMMON, **self.primitive.attributes}.get(attribute) or ""
+
+    @property
+    def primitive(self) -> Primitive:
+        """What its type is."""
+        return PRIMITIVES[self.type]
+
+    @property
+    def root(self) -> bool:
+        """Whether it is fed the reference 0 and the end, as the first block of a tensor is."""
+        return self["root"] == "true"
+
+    @property
+    def writes_values(self) -> bool:
+        """Whether it is a writer of values."""
+        return self.type == "fiberwrite" and is_values_writer(self.attributes)
+
+    @property
+    def is_unary(self) -> bool:
+        """Whether it is an ALU of one stream: of one operand, or of one and a register."""
+        return bool(
+            self["in2"] or self["const0"] or self["scalar"] or "rb_const" in self.primitive.attributes
+        )
+
+    @property
+    def phase(self) -> int:
+        """In which of the runs after one another it takes part."""
+        return int(self["phase"])
+
+    @property
+    def label(self) -> str:
+        """What it is, in a word or two: ``fiberlookup B0 i``."""
+        if self.type == "fiberwrite" and self.writes_values:
+            return f"fiberwrite {self['tensor']} vals"
+        tensor = self["tensor"] + (
+            self["mode"] if self.type in ("fiberlookup", "fiberwrite", "locate") else ""
+        )
+        variables = self["index"] or ",".join(filter(None, (self["outer"], self["inner"])))
+        return " ".join(filter(None, (self.type, tensor, variables)))
+
+    def __str__(self) -> str:
+        """For messages: its label and its name."""
+        return f"{self.label} (node {self.name})"
+
+    def input(self, port: str) -> Port | None:
+        """Its input of this name, if it has one."""
+        return _port(self.primitive.inputs, port)
+
+    def output(self, port: str) -> Port | None:
+        """Its output of this name, if it has one."""
+        return _port(self.primitive.outputs, port)
+
+
+def bare_port(port: str) -> str:
+    """The name of a port without its number: ``ref[]`` of ``ref[1]``."""
+    return f"{port.partition('[')[0]}[]" if port.endswith("]") else port
+
+
+def _port(ports: tuple[Port, ...], name: str) -> Port | None:
+    return next((port for port in ports if port.name == bare_port(name)), None)
+
+
+@dataclass
+class Stream:
+    """A wire from an output to an input; of many from one output each token goes to all.
+
+    ``attributes`` are those of a file that say neither the ports nor what the stream is.
+    """
+
+    source: str
+    output: str
+    target: str
+    input: str
+    kind: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass
+class Graph:
+    """Blocks and the streams between them.
+
+    Args:
+        formats: of the result, then of the operands, by tensor; as text or as ``Format``.
+        counted: the phases whose cycles count, all if empty.
+        splits: of a variable that stands in chunks as two (``splits.py``) the coordinates of a chunk.
+    """
+
+    formats: dict[str, Format] = field(default_factory=dict)
+    counted: tuple[int, ...] = ()
+    splits: dict[str, int] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
+    streams: list[Stream] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list, compare=False)  # what a reader of a file left out
+
+    def __post_init__(self) -> None:
+        """Take formats as text too."""
+        given: Mapping[str, Format | str] = self.formats
+        self.formats = {
+            name: one if isinstance(one, Format) else format_of(one) for name, one in given.items()
+        }
+
+    def add(self, type: str, name: str = "", **attributes: object) -> Node:
+        """A new block; attributes are those of its type (``fiberscope.models.graphs.PRIMITIVES``).
+
+        Raises:
+            InputError: there is no such type, or it lacks an attribute.
+        """
+        name = name or str(len(self.nodes))
+        if type not in PRIMITIVES:
+            raise InputError(f"node {name}: there is no type {type}; {nearest(type, PRIMITIVES)}")
+        if name in self.nodes:
+            raise InputError(f"node {name}: there are two of this name")
+        node = Node(name, type, {key: _text(value) for key, value in attributes.items()})
+        self.nodes[name] = node
+        return node
+
+    def connect(self, source: Node, output: str, target: Node, input: str) -> Stream:
+        """A stream from an output to an input.
+
+        Raises:
+            InputError: there is no such port.
+        """
+        port = source.output(output)
+        if port is None:
+            raise InputError(_no_port(source, "output", output))
+        if target.input(input) is None:
+            raise InputError(_no_port(target, "input", input))
+        stream = Stream(source.name, output, target.name, input, self.kind_at(source, output))
+        self.streams.append(stream)
+        return stream
+
+    def kind_at(self, node: Node, output: str) -> str:
+        """The kind of stream that an output makes."""
+        port = node.output(output)
+        assert port is not None
+        made = node.primitive.makes(output, node.attributes)
+        if made is None and len(port.kinds) > 1 and bare_port(output) in ("out", "out[]"):  # what comes in
+            made = next((stream.kind for stream in self.streams_into(node) if stream.input != "ref"), None)
+        return made or port.kinds[0]
+
+    def streams_into(self, node: Node) -> Iterator[Stream]:
+        """The streams that end at a block."""
+        return (stream for stream in self.streams if stream.target == node.name)
+
+    def streams_from(self, node: Node) -> Iterator[Stream]:
+        """The streams that begin at a block."""
+        return (stream for stream in self.streams if stream.source == node.name)
+
+    def feeding(self, node: Node, input: str) -> Stream | None:
+        """The stream into an input; None if it is open."""
+        return next((stream for stream in self.streams_into(node) if stream.input == input), None)
+
+    def arity(self, node: Node) -> int:
+        """How many operands, or ways, a block has at its arrays of ports."""
+        if node["ways"]:
+            return int(node["ways"])
+        numbers = [int(s.input[:-1].partition("[")[2]) for s in self.streams_into(node) if "[" in s.input]
+        return 1 + max(numbers, default=-1)
+
+    def format_of(self, tensor: str, levels: Iterable[Node]) -> Format:
+        """How a tensor is stored: as the comment says, else as the scanners or writers of its levels do."""
+        if tensor in self.formats:
+            return self.formats[tensor]
+        letters = {int(node["mode"]): LETTER_OF[node["format"]] for node in levels}
+        order = tuple(sorted(letters))
+        return Format("".join(letters[dimension] for dimension in order), order)
+
+    def counts(self) -> Counter[str]:
+        """How many blocks of each type there are."""
+        return Counter(node.type for node in self.nodes.values())
+
+    @property
+    def phases(self) -> list[int]:
+        """The runs after one another, in order."""
+        return sorted({node.phase for node in self.nodes.values()})
+
+    @property
+    def writers(self) -> list[Node]:
+        """All writers."""
+        return [node for node in self.nodes.values() if node.type == "fiberwrite"]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _no_port(node: Node, direction: str, port: str) -> str:
+    ports = node.primitive.inputs if direction == "input" else node.primitive.outputs
+    names = ", ".join(port.name.replace("[]", "[0]") for port in ports) or "none"
+    return f"{node} has no {direction} {port}; it has {names}"

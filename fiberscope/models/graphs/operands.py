@@ -1,0 +1,356 @@
+"""The tensors that a graph is given: files, folders, names, generators, numbers, or what Python has."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs import published
+from fiberscope.models.graphs.cut_tensors import cut_tensor
+from fiberscope.models.graphs.expression import Assignment, Split, Unreadable, accesses_in, expressions_of
+from fiberscope.models.graphs.folder import read_folder
+from fiberscope.models.graphs.netlist import Format, Graph
+from fiberscope.models.graphs.saved import array_in
+from fiberscope.models.graphs.splits import part_sizes, parts
+from fiberscope.models.graphs.storage import StoredTensor, scalar, store
+from fiberscope.workloads import Workload, from_scipy, load
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.named_tensor import load_tensor
+from fiberscope.workloads.tensor import SparseTensor
+
+__all__ = ["Operand", "load_operands", "sizes_of"]
+
+ONES = "ones"
+Readings: TypeAlias = Mapping[
+    str, Sequence[tuple[str, ...]]
+]  # of each tensor its variables, each way it is read
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor of a graph as stored, and where it is from; fields as of ``fiberscope.workloads.Workload``.
+
+    ``sized`` says whether its shape was given, and is not just what its coordinates reach; ``whole`` is the
+    tensor itself where ``stored`` has it in chunks.
+    """
+
+    name: str
+    source: Literal["real", "surrogate", "generated", "memory"]
+    origin: str
+    notice: str | None
+    stored: StoredTensor
+    sized: bool = True
+    whole: SparseTensor | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of its dimensions."""
+        return self.stored.shape if self.whole is None else self.whole.shape
+
+    def entries(self) -> SparseTensor:
+        """All that it has, by dimension."""
+        return self.stored.entries() if self.whole is None else self.whole
+
+    @property
+    def nonzeros(self) -> int:
+        """How many values it stores."""
+        return len(self.stored.values)
+
+    @property
+    def digest(self) -> str:
+        """The sha256 over its shape, coordinates and values."""
+        entries = self.entries()
+        state = hashlib.sha256(np.asarray(entries.shape, dtype="<i8").tobytes())
+        for column in (*entries.coordinates, entries.values):
+            state.update(np.ascontiguousarray(column).data)
+        return state.hexdigest()
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was loaded, before it is laid out."""
+
+    tensor: SparseTensor
+    name: str
+    source: Literal["real", "surrogate", "generated", "memory"]
+    origin: str
+    notice: str | None = None
+    sized: bool = True
+
+
+def load_operands(
+    graph: Graph,
+    given: Mapping[str, object],
+    *,
+    exact: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Operand]:
+    """The operands of a graph by name, laid out as it reads them.
+
+    Args:
+        graph: checked.
+        given: by name: a path, a folder, a name or generator, ``ones``, a number, an array of numpy or scipy.
+        exact: refuse a surrogate.
+        progress: called with bytes had and bytes in all.
+
+    Raises:
+        InputError, WorkloadError: one cannot be had, or they do not go together.
+    """
+    loaded: dict[str, _Found | Operand] = {}
+    for name, format in formats_given(graph, given).items():
+        if not _is_ones(given[name]):
+            loaded[name] = _found(name, given[name], format, exact, progress)
+    variables = _variables(graph)
+    loaded = {name: _turned(name, one, loaded, variables) for name, one in loaded.items()}
+    sizes = _agreed(loaded, variables)
+    for name, one in given.items():
+        if _is_ones(one):
+            shape = _shape_of_ones(name, variables, sizes)
+            loaded[name] = _Found(published.ones(shape), ONES, "generated", ONES)
+    return {name: _stored(graph, name, loaded[name], variables, sizes) for name in given}
+
+
+def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
+    """The size of each index variable.
+
+    Raises:
+        InputError: two tensors do not agree on one.
+    """
+    sizes = _agreed(operands, _variables(graph))
+    for assignment in _assignments(graph):
+        if isinstance(assignment.expression, Split):
+            outer, inner = assignment.result.variables
+            whole = sizes[assignment.expression.operand.variables[0]]
+            sizes[outer] = -(-whole // assignment.expression.factor)
+            sizes[inner] = assignment.expression.factor
+    for variable, chunk in graph.splits.items():
+        sizes |= dict(zip(parts(variable), part_sizes(sizes[variable], chunk), strict=True))
+    return sizes
+
+
+def _assignments(graph: Graph) -> list[Assignment]:
+    """What the graph computes; nothing where that cannot be told.
+
+    Raises:
+        InputError: tensors are to be cut, and it cannot be told which.
+    """
+    try:
+        return expressions_of(graph)
+    except Unreadable as error:
+        if graph.splits:
+            raise InputError(f"no tensor can be cut for split={','.join(graph.splits)}: {error}") from None
+        return []
+
+
+def format_of_operand(graph: Graph, name: str) -> Format:
+    """How a graph stores a tensor that it reads."""
+    scanners = (
+        node for node in graph.nodes.values() if node.type == "fiberlookup" and node["tensor"] == name
+    )
+    return graph.format_of(name, scanners)
+
+
+def formats_given(graph: Graph, names: Iterable[str]) -> dict[str, Format]:
+    """How tensors are laid out in files: as a graph stores them; one that is cut dimension by dimension."""
+    variables, found = _variables(graph), {}
+    for name in names:
+        own = variables.get(name, ((),))[0]
+        is_cut = bool(graph.splits.keys() & set(own))
+        plain = Format("s" * len(own), tuple(range(len(own))))
+        found[name] = plain if is_cut else format_of_operand(graph, name)
+    return found
+
+
+def _variables(graph: Graph) -> Readings:
+    """Of each tensor its index variables by dimension, each way that it is read; nothing if none is told."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for access in accesses_in(_assignments(graph)):
+        found.setdefault(access.tensor, []).append(access.variables)
+    return found
+
+
+def _found(
+    name: str, given: object, format: Format, exact: bool, progress: Callable[[int, int], None] | None
+) -> _Found | Operand:
+    if isinstance(given, str | Path):
+        found = _named(name, str(given), format, exact, progress)
+    elif isinstance(given, Workload):
+        found = _of_workload(given)
+    else:
+        found = _Found(_of_memory(name, given), name, "memory", name)
+    return found if isinstance(found, Operand) else _of_order(name, found, len(format.order))
+
+
+def _named(
+    name: str, text: str, format: Format, exact: bool, progress: Callable[[int, int], None] | None
+) -> _Found | Operand:
+    if (number := _number(text)) is not None:
+        if format.order:
+            raise InputError(
+                f"{name}={text}: {name} has {_dimensions(len(format.order))}, and {text} is a number; "
+                f"name a tensor, or write {name}=ones"
+            )
+        return Operand(text, "memory", text, None, scalar(number))
+    if published.is_published(text):
+        tensor, full = published.draw(text)
+        return _Found(tensor, full, "generated", full)
+    if Path(text).is_dir():
+        stored, sized = read_folder(Path(text), format)
+        return Operand(Path(text).name, "real", Path(text).name, None, stored, sized)
+    if (saved := array_in(text)) is not None:
+        return _Found(_of_memory(name, saved), Path(text).name, "real", Path(text).name)
+    if text.lower().endswith((".tns", ".tns.gz")):
+        found = load_tensor(text)
+        return _Found(found.tensor, found.name, found.source, Path(text).name, found.notice, sized=False)
+    return _of_workload(load(text, exact=exact, progress=progress))
+
+
+def _dimensions(count: int) -> str:
+    return f"{count} dimension{'' if count == 1 else 's'}"
+
+
+def _is_ones(given: object) -> bool:
+    return isinstance(given, str) and given == ONES
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _of_workload(workload: Workload) -> _Found:
+    tensor = SparseTensor.from_matrix(workload.matrix)
+    return _Found(tensor, workload.name, workload.source, workload.origin, workload.notice)
+
+
+def _of_memory(name: str, given: Any) -> SparseTensor:  # noqa: ANN401 - whatever a user has
+    if isinstance(given, SparseTensor):
+        return given
+    if hasattr(given, "tocsr"):
+        return SparseTensor.from_matrix(from_scipy(given, name).matrix)
+    dense = np.asarray(given)
+    if dense.dtype.kind not in "biuf":
+        raise WorkloadError(f"values of type {dense.dtype}; they must be real numbers", where=name)
+    places = np.nonzero(dense) if dense.ndim else ()
+    columns = tuple(column.astype(np.int64) for column in places)
+    return SparseTensor(dense.shape, columns, np.atleast_1d(dense[places]).astype(np.float64))
+
+
+def _of_order(name: str, found: _Found, order: int) -> _Found:
+    """The tensor with as many dimensions as the graph reads; those of size 1 can be left out."""
+    tensor = found.tensor
+    if tensor.order == order:
+        return found
+    kept = [d for d in range(tensor.order) if tensor.shape[d] > 1]
+    extra = [d for d in range(tensor.order) if d not in kept][: max(0, order - len(kept))]
+    dimensions = sorted([*kept, *extra])
+    if len(dimensions) != order:
+        sizes = " x ".join(map(str, tensor.shape))
+        what = f"{name} has {_dimensions(order)} in the graph, and {found.name} is {sizes}"
+        raise InputError(what)
+    columns = tuple(tensor.coordinates[d] for d in dimensions)
+    reshaped = SparseTensor(tuple(tensor.shape[d] for d in dimensions), columns, tensor.values)
+    return replace(found, tensor=reshaped)
+
+
+def _shape(one: _Found | Operand) -> tuple[int, ...]:
+    return one.shape if isinstance(one, Operand) else one.tensor.shape
+
+
+def _turned(
+    name: str,
+    one: _Found | Operand,
+    loaded: Mapping[str, _Found | Operand],
+    variables: Readings,
+) -> _Found | Operand:
+    """A matrix whose transpose alone fits the others is taken transposed, and that is told."""
+    others = {other: found for other, found in loaded.items() if other != name and found.sized}
+    readings = variables.get(name, ())
+    if isinstance(one, Operand) or len(_shape(one)) != 2 or len(readings) != 1 or not one.sized:
+        return one
+    known = _agreed(others, variables, quietly=True)
+    asked = [known.get(variable) for variable in readings[0]]
+    shape = _shape(one)
+    fits, turned = _fits(asked, shape), _fits(asked, shape[::-1])
+    if fits or not turned or None in asked:
+        return one
+    notice = f"NOTE: {name} ({one.name}) is {shape[0]} x {shape[1]} and only fits transposed: so it is taken"
+    return replace(one, tensor=one.tensor.transposed((1, 0)), notice=notice)
+
+
+def _fits(asked: list[int | None], shape: tuple[int, ...]) -> bool:
+    return all(want in (None, have) for want, have in zip(asked, shape, strict=True))
+
+
+def _agreed(
+    loaded: Mapping[str, _Found | Operand],
+    variables: Readings,
+    *,
+    quietly: bool = False,
+) -> dict[str, int]:
+    """The size of each variable; a tensor whose shape is not given says only how large it is at least."""
+    sizes: dict[str, tuple[int, str]] = {}
+    for sized in (True, False):
+        for name, one in loaded.items():
+            for variable, size in _read_as(name, _shape(one), variables):
+                known, other = sizes.setdefault(variable, (size, name))
+                if one.sized is not sized:
+                    continue
+                if size != known and sized and loaded[other].sized and not quietly:
+                    raise InputError(
+                        f"{variable} has {known} coordinates in {other} and {size} in {name}; "
+                        "they must be as many"
+                    )
+                if size > known:
+                    sizes[variable] = (size, name)
+    return {variable: size for variable, (size, _name) in sizes.items()}
+
+
+def _read_as(name: str, shape: tuple[int, ...], variables: Readings) -> Iterator[tuple[str, int]]:
+    """Each variable that a tensor is read at, with the size that it has there."""
+    for reading in variables.get(name, ()):
+        yield from zip(reading, shape, strict=False)
+
+
+def _shape_of_ones(name: str, variables: Readings, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    reading = variables.get(name, [("?",)])[0]
+    missing = [variable for variable in reading if variable not in sizes]
+    if missing:
+        what = f"{name}=ones: no other tensor says how large {', '.join(missing)} is"
+        raise InputError(f"{what}; write {name}=ones:shape=4x5")
+    return tuple(sizes[variable] for variable in reading)
+
+
+def _stored(
+    graph: Graph,
+    name: str,
+    one: _Found | Operand,
+    variables: Readings,
+    sizes: Mapping[str, int],
+) -> Operand:
+    """Lay a tensor out; a shape that was not given grows to the size of its variables."""
+    reading = next(iter(variables.get(name, ())), ())
+    is_cut = bool(graph.splits.keys() & set(reading))
+    if isinstance(one, Operand) and not is_cut:
+        return one
+    tensor = one.entries() if isinstance(one, Operand) else one.tensor
+    if not one.sized:
+        shape = tuple(
+            max(size, sizes.get(variable, 0)) for size, variable in zip(tensor.shape, reading, strict=False)
+        )
+        tensor = replace(tensor, shape=shape) if len(shape) == tensor.order else tensor
+    format = format_of_operand(graph, name)
+    try:
+        stored = store(cut_tensor(tensor, reading, graph.splits) if is_cut else tensor, format)
+    except InputError as error:
+        raise InputError(f"{name}={format}: {error}") from error
+    whole = tensor if is_cut else None
+    return Operand(one.name, one.source, one.origin, one.notice, stored, one.sized, whole)

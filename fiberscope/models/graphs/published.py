@@ -1,0 +1,174 @@
+"""The tensors that the experiments of the SAM paper draw, number by number.
+
+Source: the artifact of SAM (ASPLOS 2023), github.com/weiya711/sam, scripts of the synthetic studies. Drawn
+zeros are no entries. Vectors of runs and blocks are drawn in pairs, ``operand`` says which of both.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, field_validator
+
+from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.spec import Size, Spec, full_text, parsed
+from fiberscope.workloads.tensor import SparseTensor
+
+__all__ = ["PREFIX", "draw", "is_published", "ones"]
+
+PREFIX = "sam-"
+VECTOR = 2000  # of the studies of figure 13
+MOST_VALUE, MOST_RUN_VALUE = 255, 1000  # values of random tensors lie below, those of runs go up to it
+TRIES = 1000
+Dense = npt.NDArray[np.int64]
+
+
+def _sizes(text: object) -> object:
+    """``250x100`` as its sizes."""
+    parts = str(text).lower().split("x")
+    if not all(part.isdecimal() and int(part) >= 1 for part in parts):
+        raise ValueError(f"a shape is sizes with x between them, as 250x100, not {text}")
+    return text
+
+
+class _Ones(Spec):
+    shape: str
+    check_shape = field_validator("shape", mode="before")(_sizes)
+
+
+class _Random(Spec):
+    shape: str
+    sparsity: Annotated[str, Field(pattern=r"^[0-9.]+(/[0-9.]+)*$")]
+    check_shape = field_validator("shape", mode="before")(_sizes)
+
+
+class _Pair(Spec):
+    length: Size
+    nonzeros: Size = 400
+    operand: Literal["1", "2"]
+
+
+def is_published(text: str) -> bool:
+    """Whether a text names one of these generators, or ``ones:``."""
+    return text.startswith((PREFIX, "ones:"))
+
+
+def draw(text: str) -> tuple[SparseTensor, str]:
+    """The tensor that a generator describes, and the generator in full.
+
+    ``sam-random:shape=250x100,sparsity=0.95,seed=0`` (of several sparsities with ``/`` between them, which
+    are drawn one after another, the last), ``sam-runs:length=5,operand=1``, ``sam-blocks:length=5,operand=2``
+    and ``ones:shape=250x10``.
+
+    Raises:
+        WorkloadError: an unknown generator or key, or a value that cannot be.
+    """
+    name = text.partition(":")[0]
+    if name not in _GENERATORS:
+        raise WorkloadError(f"no generator {name!r}", where=text, fix=nearest(name, _GENERATORS))
+    model, build = _GENERATORS[name]
+    spec = parsed(text, model)
+    return build(spec), full_text(name, spec)
+
+
+def ones(shape: tuple[int, ...]) -> SparseTensor:
+    """A tensor of ones without a hole."""
+    return _entries(np.ones(shape, np.int64))
+
+
+def _shape(spec: Any) -> tuple[int, ...]:  # noqa: ANN401 - any of those with a shape
+    return tuple(map(int, spec.shape.lower().split("x")))
+
+
+def _entries(dense: Dense) -> SparseTensor:
+    places = np.nonzero(dense)
+    columns = tuple(column.astype(np.int64) for column in places)
+    return SparseTensor(dense.shape, columns, dense[places].astype(np.float64))
+
+
+def _random(spec: _Random) -> SparseTensor:
+    whole, alone = np.random.RandomState(spec.seed), random.Random(spec.seed)
+    dense = np.zeros(_shape(spec), np.int64)
+    for sparsity in map(float, spec.sparsity.split("/")):
+        dense = whole.randint(0, MOST_VALUE, size=dense.shape)
+        kept = [alone.random() >= sparsity for _ in range(dense.size)]
+        dense = dense * np.array(kept).reshape(dense.shape)
+    return _entries(dense)
+
+
+@dataclass
+class _Vector:
+    """One of the pair, as it is filled."""
+
+    nonzeros: int
+    draws: random.Random
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.dense = np.zeros(VECTOR, np.int64)
+
+    def put(self, place: int, *, always: bool = False) -> None:
+        """A drawn value here, unless there are enough."""
+        if always or self.count < self.nonzeros:
+            if place >= VECTOR:
+                raise WorkloadError(f"runs and blocks of so many nonzeros do not fit a vector of {VECTOR}")
+            self.dense[place] = self.draws.randint(0, MOST_RUN_VALUE)
+            self.count += 1
+
+
+def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
+    draws = random.Random(spec.seed)
+    pair = first, second = _Vector(spec.nonzeros, draws), _Vector(spec.nonzeros, draws)
+    second.dense[0] = draws.randint(0, MOST_RUN_VALUE)
+    place = 1
+    while min(first.count, second.count) < spec.nonzeros:
+        for vector in pair:
+            for offset in range(spec.length):
+                vector.put(place + offset)
+            place += spec.length
+            for shared in pair:
+                shared.put(place, always=True)
+            place += 1
+    first.put(place, always=True)
+    return pair
+
+
+def _blocks(spec: _Pair) -> tuple[_Vector, _Vector]:
+    draws = random.Random(spec.seed)
+    pair = first, second = _Vector(spec.nonzeros, draws), _Vector(spec.nonzeros, draws)
+    while min(first.count, second.count) < spec.nonzeros:
+        start = _free_start(first.dense, spec.length, draws)
+        length = min(spec.length, VECTOR - first.count)
+        other = start + draws.randint(-length // 2, length // 2)
+        for offset in range(length):
+            first.put(start + offset)
+            second.put(other + offset)
+    return pair
+
+
+def _free_start(dense: Dense, length: int, draws: random.Random) -> int:
+    """A place for a block, a block's length away from all others if one is found."""
+    start = 0
+    for _try in range(TRIES):
+        start = draws.randint(length // 2 + 1, VECTOR - 5 - int(1.5 * length))
+        if not dense[max(0, start - length) : start + 2 * length].any():
+            break
+    return start
+
+
+def _one_of(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) -> SparseTensor:
+    return _entries(make(spec)[int(spec.operand) - 1].dense)
+
+
+_GENERATORS: dict[str, tuple[type[Any], Callable[[Any], SparseTensor]]] = {
+    "ones": (_Ones, lambda spec: ones(_shape(spec))),
+    f"{PREFIX}random": (_Random, _random),
+    f"{PREFIX}runs": (_Pair, partial(_one_of, make=_runs)),
+    f"{PREFIX}blocks": (_Pair, partial(_one_of, make=_blocks)),
+}

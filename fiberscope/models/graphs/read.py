@@ -1,0 +1,242 @@
+"""Reads the graph files of the Sparse Abstract Machine (``.gv``), those of others with what they get wrong.
+
+Which ports an edge joins does not stand in the file: its type, its comment and the blocks at its ends say so
+(``ports.py``). What a file says twice or leaves out is put right here, what cannot be is refused with line
+and column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.dot import Digraph, EdgeStatement, NodeStatement, parse
+from fiberscope.models.graphs.faults import Faults
+from fiberscope.models.graphs.nests import nests_of
+from fiberscope.models.graphs.netlist import Format, Graph, Node, Stream, format_of
+from fiberscope.models.graphs.ports import Edge, PortFinder
+from fiberscope.models.graphs.primitives import BROADCAST, KINDS, PRIMITIVES
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["graph_from_text", "read_gv"]
+
+DRAWN = {"comment", "label", "color", "shape", "style", "type"}  # what a writer of files adds by itself
+
+
+def read_gv(path: str | Path) -> Graph:
+    """The graph in a file.
+
+    Raises:
+        InputError: the file cannot be read, or is no graph; with line and column.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the graph: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text file: a graph is Graphviz DOT in UTF-8") from error
+    return graph_from_text(text, str(path))
+
+
+def graph_from_text(text: str, file: str = "graph") -> Graph:
+    """The graph that a text in DOT describes; ``file`` is named in errors.
+
+    Raises:
+        InputError: it is none.
+    """
+    digraph, faults = parse(text, file), Faults()
+    settings = _counted(digraph, file, faults), _splits(digraph, file, faults)
+    graph = Graph(_formats(digraph, file, faults), *settings)
+    broadcasts = _add_nodes(graph, digraph, faults)
+    declared = {statement.name for statement in digraph.nodes}
+    edges = _spliced(digraph, broadcasts, faults)
+    known = [edge for edge in edges if _joins_nodes(edge, declared, faults)]
+    faults.raise_any()
+    _add_streams(graph, known, faults)
+    faults.raise_any()
+    _leave_out_reducers(graph)
+    return graph
+
+
+def _leave_out_reducers(graph: Graph) -> None:
+    """Take out reducers in front of an accumulator, which the public compiler leaves there.
+
+    An accumulator needs each value beside its coordinates; a reducer before it leaves too few, where these
+    are nested as what it reduces.
+    """
+    for node in [node for node in graph.nodes.values() if node.type == "reduce"]:
+        into, out = list(graph.streams_into(node)), list(graph.streams_from(node))
+        targets = {graph.nodes[stream.target].type for stream in out}
+        if targets == {"spaccumulator"} and len(into) == 1 and _too_few_behind(graph, into[0], out[0]):
+            for stream in out:
+                stream.source, stream.output = into[0].source, into[0].output
+            graph.streams.remove(into[0])
+            del graph.nodes[node.name]
+            graph.notes.append(f"{node} left out: the accumulator behind it sums, and needs every value")
+
+
+def _too_few_behind(graph: Graph, into: Stream, out: Stream) -> bool:
+    """Whether a reducer's values are as many as an accumulator's coordinates before it, not behind it."""
+    beside = graph.feeding(graph.nodes[out.target], "crd_inner")
+    if beside is None:
+        return True
+    nests = nests_of(graph)
+    depths = [len(nests.get((stream.source, stream.output), ())) for stream in (beside, into)]
+    return depths[0] == depths[1]
+
+
+def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:
+    found = {}
+    for part in filter(None, digraph.settings.get("comment", "").split(",")):
+        name, equals, text = part.strip().partition("=")
+        try:
+            found[name] = format_of(text if equals else "?")
+        except ValueError as error:
+            faults.add(None, f"{file}: comment: {name}: {error}")
+    return found
+
+
+def _counted(digraph: Digraph, file: str, faults: Faults) -> tuple[int, ...]:
+    text = digraph.settings.get("counted", "")
+    if text and not re.fullmatch(r"\d+(,\d+)*", text):
+        faults.add(None, f"{file}: counted={text!r} should be phases whose cycles count, as in counted=2")
+        return ()
+    return tuple(map(int, filter(None, text.split(","))))
+
+
+def _splits(digraph: Digraph, file: str, faults: Faults) -> dict[str, int]:
+    text = digraph.settings.get("split", "")
+    if text and not re.fullmatch(r"\w+:[1-9]\d{0,9}(,\w+:[1-9]\d{0,9})*", text):
+        faults.add(None, f"{file}: split={text!r} should be variables and their chunks, as in split=i:4,k:8")
+        return {}
+    pairs = (part.partition(":") for part in filter(None, text.split(",")))
+    return {variable: int(chunk) for variable, _colon, chunk in pairs}
+
+
+def _add_nodes(graph: Graph, digraph: Digraph, faults: Faults) -> set[str]:
+    """Add the nodes; a node that stands there twice is one, with the attributes of both.
+
+    Returns the names of broadcasts, which are no blocks.
+    """
+    merged: dict[str, NodeStatement] = {}
+    for statement in digraph.nodes:
+        if statement.name in ("node", "edge", "graph"):  # defaults of the drawing
+            continue
+        first = merged.setdefault(statement.name, NodeStatement(statement.name, {}, statement.place))
+        first.attributes.update(statement.attributes)
+    broadcasts = {name for name, one in merged.items() if _type_of(one) == BROADCAST}
+    for name, statement in merged.items():
+        if name not in broadcasts:
+            _add_node(graph, statement, faults)
+    return broadcasts
+
+
+def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
+    type = _type_of(statement)
+    if type not in PRIMITIVES:
+        advice = nearest(type, PRIMITIVES) if type else f'give it one, as in type="{next(iter(PRIMITIVES))}"'
+        faults.add(statement.place, f"node {statement.name} has no type {type or 'at all'}; {advice}")
+        return
+    told = {**_told(statement.attributes.get("comment", "")), **statement.attributes}
+    attributes = {key: value for key, value in told.items() if key not in DRAWN}
+    node = Node(statement.name, type, attributes, statement.place)
+    graph.nodes[node.name] = node
+    for name, default in node.primitive.attributes.items():
+        if default is None and not attributes.get(name):
+            faults.add(statement.place, f"{node}: {name} is missing; a {type} needs it")
+
+
+def _type_of(statement: NodeStatement) -> str:
+    """The type, which in public files the comment repeats; what is drawn as an invisible point is a fork."""
+    attributes = statement.attributes
+    found = attributes.get("type") or _told(attributes.get("comment", "")).get("type", "")
+    invisible = attributes.get("shape") == "point" or attributes.get("style") == "invis"
+    return found or (BROADCAST if invisible or attributes.get("comment") == BROADCAST else "")
+
+
+def _told(comment: str) -> dict[str, str]:
+    """The attributes in a node's comment, ``k=v,k=v``."""
+    return dict(re.findall(r"(\w+)=([^,\"]*)", comment))
+
+
+def _spliced(digraph: Digraph, broadcasts: set[str], faults: Faults) -> list[Edge]:
+    """The edges, those from a broadcast as from what feeds it."""
+    into: dict[str, EdgeStatement] = {}
+    for statement in digraph.edges:
+        if statement.target in broadcasts and into.setdefault(statement.target, statement) is not statement:
+            faults.add(statement.place, f"broadcast {statement.target} has two streams into it")
+    edges = []
+    for statement in digraph.edges:
+        if statement.target in broadcasts:
+            continue
+        first = _first(statement, into, broadcasts, faults)
+        if first is not None:
+            edges.append(_edge(first, statement))
+    return edges
+
+
+def _first(
+    statement: EdgeStatement, into: Mapping[str, EdgeStatement], broadcasts: set[str], faults: Faults
+) -> EdgeStatement | None:
+    """The edge that a chain of broadcasts begins with."""
+    seen = {statement.source}
+    while statement.source in broadcasts:
+        before = into.get(statement.source)
+        if before is None or before.source in seen:
+            faults.add(statement.place, f"broadcast {statement.source} is fed by no block")
+            return None
+        seen.add(before.source)
+        statement = before
+    return statement
+
+
+def _edge(first: EdgeStatement, last: EdgeStatement) -> Edge:
+    attributes = {**first.attributes, **last.attributes}
+    kind = first.attributes.get("type") or last.attributes.get("type") or _told_kind(attributes)
+    return Edge(
+        first.source,
+        last.target,
+        kind,
+        first.attributes.get("comment", ""),
+        last.attributes.get("comment", ""),
+        {key: value for key, value in attributes.items() if key not in DRAWN},
+        last.place,
+    )
+
+
+def _told_kind(attributes: Mapping[str, str]) -> str:
+    """The kind of a stream without a type, by its label (``crd_in-B``)."""
+    return re.split(r"[_\-\s]", attributes.get("label", ""))[0]
+
+
+def _joins_nodes(edge: Edge, declared: set[str], faults: Faults) -> bool:
+    what = f"edge {edge.source} -> {edge.target}"
+    missing = [name for name in (edge.source, edge.target) if name not in declared]
+    for name in missing:
+        faults.add(edge.place, f"{what}: there is no node {name}")
+    if edge.kind not in KINDS:
+        advice = nearest(edge.kind, KINDS) if edge.kind else f"one of {', '.join(KINDS)}"
+        faults.add(edge.place, f"{what} has no type {edge.kind or 'at all'}; {advice}")
+    return not missing and edge.kind in KINDS
+
+
+def _add_streams(graph: Graph, edges: list[Edge], faults: Faults) -> None:
+    """Find the ports of all edges; one that stands there twice is one stream."""
+    finder = PortFinder(graph, edges)
+    seen: set[tuple[str, str, str, str]] = set()
+    for edge in edges:
+        try:
+            ports = finder.ports(edge)
+        except ValueError as error:
+            faults.add(edge.place, f"edge {edge.source} -> {edge.target}: {error}")
+            continue
+        if ports is None:
+            graph.notes.append(f"edge {edge.source} -> {edge.target} left out: it says nothing to its block")
+            continue
+        ends = (edge.source, ports[0], edge.target, ports[1])
+        if ends not in seen:
+            seen.add(ends)
+            rest = {key: value for key, value in edge.attributes.items() if key not in ("from", "to")}
+            graph.streams.append(Stream(*ends, edge.kind, rest, edge.place))

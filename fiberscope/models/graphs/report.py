@@ -1,0 +1,169 @@
+"""The common report of a graph's run."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from fiberscope import __version__
+from fiberscope.accelerators import configuration
+from fiberscope.models.graphs.machine import GraphMachine
+from fiberscope.models.graphs.operands import Operand
+from fiberscope.models.graphs.settings import GraphParameters
+from fiberscope.provenance.environment import environment
+from fiberscope.report import collect
+from fiberscope.report import document as parts
+from fiberscope.report.collect import Timing
+from fiberscope.report.timeline import Watch
+from fiberscope.sim import Run
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.verification import TOLERANCE, Comparison
+
+if TYPE_CHECKING:
+    from fiberscope.models.graphs.execution import Prepared
+
+__all__ = ["Ran", "report"]
+
+REFERENCE = "the graph's expression, by joins of coordinates"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A graph that has run.
+
+    Args:
+        machines: of its phases, as far as they ran.
+        ended: how the last one ended.
+        comparisons: of what was written with the reference, by tensor.
+        results: what was written, by tensor; None where it has no place for each value.
+        watch: of the last machine.
+        timing: of the host.
+        source: what it was made by.
+    """
+
+    machines: Sequence[GraphMachine]
+    ended: Run
+    comparisons: Mapping[str, Comparison]
+    results: Mapping[str, SparseTensor | None]
+    watch: Watch | None
+    timing: Timing
+    source: parts.Source | None = None
+
+
+def report(ready: Prepared, parameters: GraphParameters, ran: Ran) -> parts.Report:
+    """The report of a run, whether its result is right or wrong."""
+    cycles = _cycles(ready, ran)
+    operations = _operations(ran)
+    components = _components(ran)
+    ticks = sum(machine.kernel.ticks for machine in ran.machines)
+    return parts.Report(
+        version=__version__,
+        accelerator=ready.name,
+        complete=ran.ended.complete,
+        ending=cast(parts.Ending, ran.ended.reason),
+        workload=_workload(ready),
+        problem=parts.Problem(kind="graph", title=ready.title),
+        config=parameters.model_dump(mode="json"),
+        chosen=tuple(ready.graph.notes),
+        config_digest=configuration.digest(parameters),
+        cycles=cycles,
+        seconds=float(cycles / parameters.clock),
+        operations=operations,
+        traffic={},
+        traffic_minimum_bytes=None,
+        memory=None,
+        product=_product(ran),
+        verification=_verification(ready, ran),
+        bottleneck=busiest(components),
+        components=components,
+        timeline=ran.watch.timeline(ran.machines[-1].kernel.cycle + 1) if ran.watch else None,
+        occupancies=ran.watch.occupancies() if ran.watch else {},
+        source=ran.source,
+        environment=environment(),
+        host=collect.of_host(ticks, cycles, operations.get("multiply"), ran.timing),
+    )
+
+
+def _cycles(ready: Prepared, ran: Ran) -> int:
+    """Cycles of the phases that count; of a run that ended early those so far."""
+    counted = ready.graph.counted or ready.graph.phases
+    ended_early = not ran.ended.complete
+    return sum(
+        machine.kernel.cycle if ended_early and machine is ran.machines[-1] else machine.cycles
+        for machine in ran.machines
+        if machine.phase in counted
+    )
+
+
+def _operations(ran: Ran) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for machine in ran.machines:
+        counts.update(machine.operations())
+    return dict(counts)
+
+
+def _components(ran: Ran) -> dict[str, parts.Component]:
+    """All blocks; of several phases those of each under its number."""
+    found = {}
+    for machine in ran.machines:
+        for name, component in collect.components_of(machine.kernel).items():
+            scope, _, block = name.partition(".")
+            phase = f"phase{machine.phase}." if len(ran.machines) > 1 else ""
+            found[f"{scope}.{phase}{block}"] = component
+    return found
+
+
+def busiest(components: Mapping[str, parts.Component]) -> str:
+    """The block that is busy most of the time, in a sentence."""
+    blocks = {name: one for name, one in components.items() if one.cycles}
+    if not blocks:
+        return ""
+    name = max(blocks, key=lambda name: blocks[name].busy / blocks[name].cycles)
+    one = blocks[name]
+    shares = {
+        "waiting for input": one.input_stall,
+        "waiting for output": one.output_stall,
+        "with nothing to do": one.idle,
+    }
+    rest = max(shares, key=shares.__getitem__)
+    share = f"{shares[rest] / one.cycles:.0%}"
+    others = "" if share == "0%" else f", {rest} {share}"
+    busy = f"busy {one.busy / one.cycles:.0%} of the time"
+    return f"{name.partition('.')[2]} is the busiest block: {busy}{others}."
+
+
+def _workload(ready: Prepared) -> parts.Workload:
+    first, *others = (_operand(one) for one in ready.operands.values())
+    beside = [parts.Operand(**other) for other in others]
+    return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
+
+
+def _operand(one: Operand) -> dict[str, Any]:
+    told = ("name", "source", "origin", "digest", "shape", "nonzeros", "notice")
+    return {name: getattr(one, name) for name in told}
+
+
+def _product(ran: Ran) -> parts.Product | None:
+    found = next((one for one in reversed(list(ran.results.values())) if one is not None), None)
+    return None if found is None else parts.Product(shape=found.shape, nonzeros=found.nonzeros)
+
+
+def _verification(ready: Prepared, ran: Ran) -> parts.Verification:
+    if not ready.meant:
+        what = f"none: no expression can be read ({ready.unread})"
+        return parts.Verification(reference=what, passed=None, tolerance=TOLERANCE)
+    if not ran.comparisons or not ran.ended.complete:
+        return parts.Verification(reference=REFERENCE, passed=None, tolerance=TOLERANCE)
+    all_of = ran.comparisons.values()
+    error = max(one.max_relative_error for one in all_of)
+    return parts.Verification(
+        reference=REFERENCE,
+        passed=all(one.passed for one in all_of),
+        max_relative_error=error if math.isfinite(error) else None,
+        tolerance=TOLERANCE,
+        missing=sum(one.missing for one in all_of),
+        extra=sum(one.extra for one in all_of),
+    )

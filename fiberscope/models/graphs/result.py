@@ -1,0 +1,188 @@
+"""What a graph has written, and whether it is what the graph means.
+
+The reference is worked out from the expression (``expression.py``, ``algebra.py``), not from any stream. A
+result may hold explicit zeros that the reference lacks, as graphs without droppers keep them; a coordinate
+with another value than zero has to be one of the reference's.
+
+The public simulator's blocks leave some results without a place for each value: its reducer keeps zeros of
+fibers whose coordinates were dropped (quirk Q15), its writer forgets empty fibers (Q16). Such a result is
+compared as what it is, lists: its coordinates of the last level and its values other than zero, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fiberscope.models.graphs.algebra import Points, evaluate, keys_of
+from fiberscope.models.graphs.cut_tensors import cut_columns
+from fiberscope.models.graphs.expression import Access, Assignment
+from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.splits import Splits, cut_variables
+from fiberscope.models.graphs.storage import (
+    BitLevel,
+    CompressedLevel,
+    DenseLevel,
+    Level,
+    StoredTensor,
+    fitted,
+    words_of,
+)
+from fiberscope.workloads.canonical import Integers, Values
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.verification import Comparison
+
+__all__ = ["Written", "carried", "compare", "reference"]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the writers of one tensor hold.
+
+    Args:
+        format: a letter a level.
+        shape: sizes of its dimensions.
+        levels: as they were written; those that were not are dense.
+        values: of the values writer; None if there is none.
+    """
+
+    format: Format
+    shape: tuple[int, ...]
+    levels: tuple[Level, ...]
+    values: Values | None
+
+    def stored(self) -> StoredTensor | None:
+        """The tensor, if every value has its place."""
+        if self.values is None:
+            return None
+        for values in (self.values, self.values[self.values != 0]):
+            try:
+                return fitted(self.shape, self.format, self.levels, values)
+            except ValueError:
+                continue
+        return None
+
+    def coordinates(self) -> Integers:
+        """Those of the last level, in order."""
+        level = self.levels[-1]
+        if isinstance(level, CompressedLevel):
+            return level.coordinates
+        owners = np.arange(len(level.words) if isinstance(level, BitLevel) else level.fibers)
+        return level.expanded(owners)[1]
+
+
+def words_between(segments: Integers, words: Sequence[int], size: int) -> BitLevel:
+    """A level of bit vectors: of each fiber the words up to that of its last bit are written, the rest are 0.
+
+    Args:
+        segments: where the words of each fiber begin, and the end of the last.
+        words: of all fibers, unsigned, low bits of each first.
+        size: coordinates of the level.
+    """
+    lengths = np.diff(segments)
+    width = max(words_of(size), lengths.max(initial=0))  # the public writer runs some fibers together
+    fibers = np.zeros((len(lengths), width), np.uint64)
+    owners = np.repeat(np.arange(len(fibers)), lengths)
+    fibers[owners, np.arange(len(owners)) - segments[owners]] = np.array(words, np.uint64)[: len(owners)]
+    return BitLevel(fibers)
+
+
+def carried(written: Written, values: Values) -> StoredTensor:
+    """A tensor of which only coordinates were written, with the values of the one that it is made of.
+
+    Raises:
+        InputError: they do not fit.
+    """
+    return fitted(written.shape, written.format, written.levels, values)
+
+
+def reference(
+    assignment: Assignment, tensors: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
+) -> Points:
+    """What a result should be; its columns stand in the order of dimensions, for later expressions."""
+    points = evaluate(assignment.expression, tensors, sizes)
+    columns = {variable: points.columns[variable] for variable in assignment.result.variables}
+    return Points(columns, points.values, points.sizes)
+
+
+def compare(
+    written: Written,
+    found: SparseTensor | None,
+    result: Access,
+    expected: Points,
+    sizes: Mapping[str, int],
+    splits: Splits,
+) -> Comparison:
+    """Compare what was written with what should have been.
+
+    Args:
+        written: levels and values.
+        found: its entries in whole dimensions; None if there is no place for each value.
+        result: what was written.
+        expected: what should have been.
+        sizes: of the index variables.
+        splits: those in chunks.
+    """
+    if found is None:
+        return _compare_lists(written, result, expected, sizes, splits)
+    variables = result.variables
+    columns = dict(zip(variables, found.coordinates, strict=True))
+    keys = keys_of(Points(columns, found.values, found.values), variables, sizes)
+    wanted = keys_of(expected, variables, sizes)
+    order = np.argsort(wanted)
+    return _compare_keyed(keys, found.values, wanted[order], expected.at(order))
+
+
+def _compare_keyed(keys: Integers, values: Values, wanted: Integers, expected: Points) -> Comparison:
+    """Compare entries by key; those expected are in order and distinct."""
+    places = np.searchsorted(wanted, keys)
+    inside = places < len(wanted)
+    known = np.zeros(len(keys), bool)
+    known[inside] = wanted[places[inside]] == keys[inside]
+    extra = int(np.count_nonzero(values[~known]))
+    errors = np.abs(values[known] - expected.values[places[known]])
+    error = _largest(errors, expected.sizes[places[known]])
+    there = np.zeros(len(wanted), bool)
+    there[places[known]] = True
+    missing = int(np.count_nonzero(expected.values[~there]))
+    return Comparison(error, missing, extra)
+
+
+def _largest(errors: Values, sizes: Values) -> float:
+    """The largest error, each against the size of what was added up."""
+    if not len(errors):
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(errors == 0, 0.0, errors / sizes)
+    return float(np.max(np.where(np.isnan(relative), np.inf, relative)))
+
+
+def _compare_lists(
+    written: Written, result: Access, whole: Points, sizes: Mapping[str, int], splits: Splits
+) -> Comparison:
+    """Compare a result without a place for each value: as lists, without zeros."""
+    expected = Points(cut_columns(whole.columns, splits), whole.values, whole.sizes)
+    variables = cut_variables(result.variables, splits)
+    by_level = [variables[dimension] for dimension in written.format.order]
+    ordered = expected.at(np.argsort(keys_of(expected, by_level, sizes), kind="stable"))
+    values = written.values if written.values is not None else np.zeros(0)
+    found = values[values != 0]
+    wanted = ordered.at(np.flatnonzero(ordered.values))
+    if len(found) != len(wanted):
+        return Comparison(np.inf, max(0, len(wanted) - len(found)), max(0, len(found) - len(wanted)))
+    error = _largest(np.abs(found - wanted.values), wanted.sizes)
+    if by_level and not _listed(written.coordinates(), by_level[-1], ordered, wanted):
+        return Comparison(np.inf, 0, 0)
+    return Comparison(error, 0, 0)
+
+
+def _listed(coordinates: Integers, variable: str, *expected: Points) -> bool:
+    """Whether these are the coordinates of the points, of all or of those other than zero."""
+    return any(np.array_equal(coordinates, points.columns[variable]) for points in expected)
+
+
+def dense_level(size: int, above: Sequence[Level]) -> DenseLevel:
+    """A level of all coordinates below those that were written."""
+    return DenseLevel(size, above[-1].children if above else 1)

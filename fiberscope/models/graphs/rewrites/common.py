@@ -1,0 +1,65 @@
+"""Common scanners: blocks that do the same to the same streams are one."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from fiberscope.models.graphs.nests import in_order
+from fiberscope.models.graphs.netlist import Graph, Node
+from fiberscope.models.graphs.rewrites.surgery import (
+    copy_of,
+    joiners_of,
+    redirect,
+    remove,
+    ways_of,
+    with_ways,
+)
+
+__all__ = ["common_scanners"]
+
+SHARED = (
+    *("fiberlookup", "repeat", "repsiggen", "locate", "arrayvals"),
+    *("intersect", "union", "bvintersect", "bvexpand"),
+)
+
+_Key: TypeAlias = tuple[object, ...]
+
+
+def common_scanners(graph: Graph) -> Graph:
+    """A graph in which no two scanners, repeaters, generators, joiners or arrays do the same.
+
+    A joiner to which one operand comes twice takes it once, and goes if it is the only one. Tokens on every
+    stream that is left are as before. What was read twice then waits for the slower of both readers, so that
+    two paths of very different length may need deeper channels.
+    """
+    graph = copy_of(graph)
+    seen: dict[_Key, Node] = {}
+    for node in in_order(graph):
+        if node in joiners_of(graph):
+            _take_once(graph, node)
+        if node.name in graph.nodes and node.type in SHARED:
+            twin = seen.setdefault(_key(graph, node), node)
+            if twin is not node:
+                _merge(graph, node, twin)
+    return graph
+
+
+def _key(graph: Graph, node: Node) -> _Key:
+    """What a block does, and to which streams."""
+    fed = sorted((stream.input, stream.source, stream.output) for stream in graph.streams_into(node))
+    attributes = tuple(node[name] for name in sorted(node.primitive.attributes))
+    return node.type, node.phase, attributes, tuple(fed)
+
+
+def _merge(graph: Graph, node: Node, twin: Node) -> None:
+    outputs = {(stream.source, stream.output) for stream in graph.streams_from(node)}
+    redirect(graph, {output: (twin.name, output[1]) for output in outputs})
+    remove(graph, node.name)
+
+
+def _take_once(graph: Graph, joiner: Node) -> None:
+    """Leave out operands that are the same as another one."""
+    ways = ways_of(graph, joiner)
+    once = list(dict.fromkeys(ways))
+    if len(once) < len(ways):
+        with_ways(graph, joiner, once, {old: once.index(way) for old, way in enumerate(ways)})

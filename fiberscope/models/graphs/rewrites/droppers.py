@@ -1,0 +1,136 @@
+"""Dead droppers: droppers that can find nothing to drop, or whose outer coordinates nobody reads."""
+
+from __future__ import annotations
+
+from fiberscope.models.graphs.nests import drops_empty, nests_of
+from fiberscope.models.graphs.netlist import Graph, Node
+from fiberscope.models.graphs.rewrites.surgery import (
+    INTERSECTIONS,
+    Output,
+    copy_of,
+    fed_by,
+    read_by,
+    redirect,
+    remove,
+    ways_of,
+)
+
+__all__ = ["dead_droppers"]
+
+SPARSE = ("compressed", "bitvector")
+
+
+def dead_droppers(graph: Graph) -> Graph:
+    """A graph without the droppers of coordinates that drop none.
+
+    A fiber is known to have coordinates if it is stored below one that is there: compressed levels and bit
+    vectors have no empty fibers below a coordinate (``fiberscope.models.graphs.storage.store``), nor have
+    dense ones. Of what an intersection lets through nothing is known. Reducers go on to drop or keep sums of
+    nothing as before.
+    """
+    if not any(_is_dead(graph, node) for node in graph.nodes.values()):
+        return graph
+    graph = copy_of(graph)
+    _settle_reducers(graph)
+    while dead := [node for node in graph.nodes.values() if _is_dead(graph, node)]:
+        for node in dead:
+            _bypass(graph, node)
+    return graph
+
+
+def _settle_reducers(graph: Graph) -> None:
+    """Say of each reducer what its droppers say now."""
+    nests = nests_of(graph)
+    for node in graph.nodes.values():
+        if node.type == "reduce" and drops_empty(graph, nests, node):
+            node.attributes["empty"] = "drop"
+
+
+def _is_dead(graph: Graph, node: Node) -> bool:
+    if node.type != "crddrop" or node.primitive.makes("inner", node.attributes) == "val":
+        return False
+    inner = fed_by(graph, node, "inner")
+    assert inner is not None
+    return not read_by(graph, (node.name, "outer")) or _is_full(graph, inner)
+
+
+def _bypass(graph: Graph, node: Node) -> None:
+    ports = {port: fed_by(graph, node, port) for port in ("outer", "inner")}
+    redirect(graph, {(node.name, port): source for port, source in ports.items() if source is not None})
+    remove(graph, node.name)
+
+
+def _is_full(graph: Graph, output: Output) -> bool:
+    """Whether every fiber of a stream of coordinates has some."""
+    node = _scanning(graph, output)
+    if node.type == "fiberlookup":
+        return _scans_full_fibers(graph, node)
+    if node.type == "union":
+        return any(_is_full(graph, way.crd) for way in ways_of(graph, node)) or _unites_all(graph, node)
+    through = {"locate": "crd", "crddrop": "inner", "crdhold": "inner"}.get(node.type)
+    if through is None or (node.type in ("crddrop", "crdhold") and output[1] != "inner"):
+        return False
+    source = fed_by(graph, node, through)
+    return source is not None and _is_full(graph, source)
+
+
+def _scanning(graph: Graph, output: Output) -> Node:
+    """The block that an output is of; where it expands a scanner's words, the scanner."""
+    node = graph.nodes[output[0]]
+    words = fed_by(graph, node, "ref") if node.type == "bvexpand" else None
+    return node if words is None else graph.nodes[words[0]]
+
+
+def _scans_full_fibers(graph: Graph, scanner: Node) -> bool:
+    """Whether no fiber that a scanner is sent to is empty, or missing."""
+    origin = _origin(graph, scanner)
+    return origin is not None and graph.nodes[origin[0]].type != "union"
+
+
+def _origin(graph: Graph, scanner: Node) -> Output | None:
+    """Where the references come from whose fibers a scanner walks along: a scanner or a union of such.
+
+    None if some of their fibers may be empty: those that are written, those of the outermost level (of a
+    tensor without any entry), or of a level below a dense one.
+    """
+    if scanner["tensor"] in {one["tensor"] for one in graph.writers}:
+        return None
+    output = fed_by(graph, scanner, "ref")
+    while output is not None and _passes_on(graph.nodes[output[0]]):
+        node = graph.nodes[output[0]]
+        output = fed_by(graph, node, output[1] if node.type in INTERSECTIONS else "ref")
+    if output is None:
+        return None
+    above = _scanner_of(graph, output)
+    stored = above is not None and above["tensor"] == scanner["tensor"]
+    full = above is not None and (above["format"] in SPARSE or scanner["format"] == "dense")
+    return output if stored and full else None
+
+
+def _passes_on(node: Node) -> bool:
+    """Whether references come out of a block as they went in."""
+    return node.type in ("repeat", *INTERSECTIONS)
+
+
+def _scanner_of(graph: Graph, output: Output) -> Node | None:
+    """The scanner, or the locator, whose references these are."""
+    while (node := _scanning(graph, output)).type == "union":
+        source = fed_by(graph, node, output[1])
+        if source is None:
+            return None
+        output = source
+    return node if (node.type, output[1]) in (("fiberlookup", "ref"), ("locate", "located")) else None
+
+
+def _unites_all(graph: Graph, union: Node) -> bool:
+    """Whether a union takes the fibers of all operands of one union above, of which one at least is there."""
+    origins = set()
+    for way in ways_of(graph, union):
+        scanner = _scanning(graph, way.crd)
+        origins.add(_origin(graph, scanner) if scanner.type == "fiberlookup" else None)
+    names = {origin[0] for origin in origins if origin is not None}
+    if None in origins or len(names) != 1:
+        return False
+    above = graph.nodes[names.pop()]
+    every = {(above.name, f"ref[{way}]") for way in range(graph.arity(above))}
+    return above.type == "union" and origins == every

@@ -1,0 +1,181 @@
+"""A loop on several copies of the blocks within it: its coordinates are dealt, then put together.
+
+1.  What goes through the loop's coordinates and references stays; each of these streams is dealt, element by
+    element, by a scatter.
+2.  All blocks within the loop are there as often as there are ways: levels and values too, each copy reads
+    its own.
+3.  What leaves the loop, to a writer or a block around it, comes together again: a merge sorts the
+    coordinates and says of which way each is, a gather for each other stream follows it.
+
+So what leaves must be nested in the loop: a sum over the loop would be one over ways, and an accumulator
+that sorts across the loop has what all ways bring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.nests import Nest, nests_of
+from fiberscope.models.graphs.netlist import Graph, Node, Stream
+from fiberscope.models.graphs.rewrites.surgery import Output, copy_of, fresh
+
+__all__ = ["parallelized"]
+
+OF_LOOP = (
+    *("fiberlookup", "locate", "repeat", "repsiggen"),
+    *("intersect", "union", "bvintersect", "bvexpand"),
+)
+WRITING = ("fiberwrite", "bitvector")  # of the result, which is one again: its words have all coordinates
+NOWHERE: Output = ("", "")
+
+
+def parallelized(graph: Graph, variable: str, ways: int) -> Graph:
+    """A graph with several copies of the blocks within a loop, in all phases that have it.
+
+    Args:
+        graph: checked.
+        variable: of the loop.
+        ways: copies, at least 1.
+
+    Raises:
+        InputError: there is no such loop, or what leaves it does not keep its coordinates apart.
+    """
+    if ways < 1:
+        raise InputError(f"parallelize {variable}:{ways}: a loop has at least 1 copy")
+    loops = [node for node in graph.nodes.values() if node.type in OF_LOOP and node["index"] == variable]
+    if not loops:
+        raise InputError(f"parallelize {variable}:{ways}: there is no loop {variable}")
+    graph = copy_of(graph)
+    for phase in sorted({node.phase for node in loops}) if ways > 1 else ():
+        _Dealt(graph, variable, ways, phase).rewire()
+    return graph
+
+
+class _Dealt:
+    """The loop of one phase."""
+
+    def __init__(self, graph: Graph, variable: str, ways: int, phase: int) -> None:
+        self._graph, self._ways = graph, ways
+        self._nests = nests_of(graph)
+        self._added = {"index": variable, "ways": ways} | ({"phase": phase} if phase > 1 else {})
+        nodes = [node for node in graph.nodes.values() if node.phase == phase]
+        self._own = [node for node in nodes if node.type in OF_LOOP and node["index"] == variable]
+        self._loop = min((self._nests[node.name, _first_output(node)] for node in self._own), key=len)
+        self._streams = list(graph.streams)
+        self._copies = {node.name: [node] for node in nodes if self._is_within(node)}
+        self._scattered: dict[Output, Node] = {}
+        self._gathered: dict[Output, tuple[Node, str]] = {}
+        own = [node.name for node in self._own]
+        self._coordinates = self._coordinates_of(own)
+        behind = self._coordinates_of(self._copies)
+        self._coordinates = self._coordinates if behind == NOWHERE else behind
+
+    def rewire(self) -> None:
+        """Copy what is within the loop, and deal and gather the streams into it and out of it.
+
+        Raises:
+            InputError: a stream that leaves the loop is not nested in it.
+        """
+        for stream in self._streams:
+            if stream.source in self._copies and stream.target not in self._copies:
+                self._check_leaving((stream.source, stream.output))
+        for name, copies in self._copies.items():
+            attributes = self._graph.nodes[name].attributes
+            kind = self._graph.nodes[name].type
+            copies += [self._graph.add(kind, fresh(self._graph), **attributes) for _ in range(1, self._ways)]
+        for stream in self._streams:
+            if stream.target in self._copies:
+                self._copy(stream)
+            elif stream.source in self._copies:
+                node, output = self._gather((stream.source, stream.output))
+                stream.source, stream.output = node.name, output
+
+    def _is_within(self, node: Node) -> bool:
+        if node in self._own or node.type in WRITING or self._drops_fibers(node):
+            return False
+        depths = [self._depth((s.source, s.output)) for s in self._graph.streams_into(node)]
+        return bool(depths) and all(depth >= 0 for depth in depths)
+
+    def _drops_fibers(self, node: Node) -> bool:
+        """Whether it tells empty from other fibers that leave the loop: only behind them is that known."""
+        read = any(stream.output == "inner" for stream in self._graph.streams_from(node))
+        return node.type == "crddrop" and read and self._depth(self._fed(node, "outer")) == 0
+
+    def _fed(self, node: Node, input: str) -> Output:
+        stream = self._graph.feeding(node, input)
+        return NOWHERE if stream is None else (stream.source, stream.output)
+
+    def _depth(self, output: Output) -> int:
+        """How many loops a stream is within this one; negative if it is not nested in it."""
+        nest: Nest = self._nests.get(output, ())
+        return len(nest) - len(self._loop) if nest[: len(self._loop)] == self._loop else -1
+
+    def _check_leaving(self, output: Output) -> None:
+        if self._depth(output) < 0 or self._coordinates == NOWHERE:
+            variable, node = self._loop[-1], self._graph.nodes[output[0]]
+            raise InputError(
+                f"parallelize {variable}:{self._ways}: {node} brings together what different {variable} "
+                "give; no block adds up lanes; take a loop of the result around which are loops of the "
+                "result alone, and behind an accumulator the outermost"
+            )
+
+    def _copy(self, stream: Stream) -> None:
+        """Lead a stream into a block within the loop to each of its copies."""
+        sources = self._copies.get(stream.source)
+        if sources is None:
+            dealt = self._scatter((stream.source, stream.output))
+            ends = [(dealt, f"out[{way}]") for way in range(self._ways)]
+        else:
+            ends = [(source, stream.output) for source in sources]
+        stream.source, stream.output = ends[0][0].name, ends[0][1]
+        targets = self._copies[stream.target]
+        for (source, output), target in list(zip(ends, targets, strict=True))[1:]:
+            self._graph.connect(source, output, target, stream.input)
+
+    def _scatter(self, output: Output) -> Node:
+        """What deals a stream of the loop."""
+        if output not in self._scattered:
+            node = self._graph.add("scatter", fresh(self._graph), **self._added)
+            self._graph.connect(self._graph.nodes[output[0]], output[1], node, "in")
+            self._scattered[output] = node
+        return self._scattered[output]
+
+    def _gather(self, output: Output) -> tuple[Node, str]:
+        """What brings an output of all copies together."""
+        if not self._gathered:
+            merge = self._graph.add("merge", fresh(self._graph), **self._added)
+            self._join(self._coordinates, merge, "crd")
+            self._gathered[self._coordinates] = merge, "crd"
+        if output not in self._gathered:
+            merge, _crd = self._gathered[self._coordinates]
+            node = self._graph.add("gather", fresh(self._graph), **self._added)
+            self._join(output, node, "stream")
+            self._graph.connect(merge, "ref", node, "ref")
+            self._gathered[output] = node, "out"
+        return self._gathered[output]
+
+    def _join(self, output: Output, node: Node, array: str) -> None:
+        """Lead an output of all copies, or one as it was dealt, into a block's array of inputs."""
+        copies = self._copies.get(output[0])
+        for way in range(self._ways):
+            source = self._scatter(output) if copies is None else copies[way]
+            self._graph.connect(
+                source, f"out[{way}]" if copies is None else output[1], node, f"{array}[{way}]"
+            )
+
+    def _coordinates_of(self, names: Collection[str]) -> Output:
+        """The loop's coordinates as they come out of one of these blocks, if they do."""
+        own = {node.name for node in self._own}
+        for stream in self._streams:
+            output = stream.source, stream.output
+            outside = stream.target not in own and not (stream.source in own and stream.input == "ref")
+            if stream.kind == "crd" and stream.source in names and outside and self._depth(output) == 0:
+                return output
+        return NOWHERE
+
+
+def _first_output(node: Node) -> str:
+    """One of those whose nest has the loop."""
+    port = node.primitive.outputs[0].name
+    return port.replace("[]", "[0]")

@@ -1,0 +1,56 @@
+"""Scalar broadcast: a scalar stands in a register of its ALU instead of coming along with every value."""
+
+from __future__ import annotations
+
+from fiberscope.models.graphs.netlist import Graph, Node
+from fiberscope.models.graphs.rewrites.surgery import copy_of, fed_by, remove
+
+__all__ = ["scalar_broadcast"]
+
+COMMUTATIVE = ("mul", "fp_mul", "add", "fp_add", "max", "fp_max", "smax")
+DIRECTED = ("div", "fp_div")  # whose second operand alone may stand in a register
+
+
+def scalar_broadcast(graph: Graph) -> Graph:
+    """A graph in which a scalar that is repeated for every value is a constant of its ALU.
+
+    Its repeaters, their signals and its array go. A scalar on the left of a difference or a quotient stays
+    a stream: ALUs have their constant on the right.
+    """
+    graph = copy_of(graph)
+    for node in list(graph.nodes.values()):
+        if node.type in (*COMMUTATIVE, *DIRECTED) and not node.is_unary:
+            _keep(graph, node)
+    return graph
+
+
+def _keep(graph: Graph, alu: Node) -> None:
+    """Put one scalar operand of an ALU into its register, if it has one."""
+    either = alu.type in COMMUTATIVE and alu["sub"] != "1"
+    for number in (1, 0) if either else (1,):
+        array = _scalar(graph, alu, number)
+        if array is not None:
+            alu.attributes["scalar"] = array["tensor"]
+            graph.streams = [
+                s for s in graph.streams if not (s.target == alu.name and s.input == f"val[{number}]")
+            ]
+            for stream in graph.streams_into(alu):
+                stream.input = "val[0]"
+            if not any(graph.streams_from(array)):
+                remove(graph, array.name)
+            return
+
+
+def _scalar(graph: Graph, alu: Node, number: int) -> Node | None:
+    """The array of an operand that is a scalar, which nothing but repeaters lie in front of."""
+    output = fed_by(graph, alu, f"val[{number}]")
+    array = graph.nodes[output[0]] if output else None
+    if array is None or array.type != "arrayvals":
+        return None
+    output = fed_by(graph, array, "ref")
+    while output is not None:
+        node = graph.nodes[output[0]]
+        if node.type != "repeat":
+            return None
+        output = fed_by(graph, node, "ref")
+    return array

@@ -1,0 +1,129 @@
+"""What rewrites do to a graph: lead streams elsewhere, and take out what nobody reads then."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fiberscope.models.graphs.netlist import Graph, Node
+from fiberscope.models.graphs.ports import JOINERS
+
+__all__ = [
+    "INTERSECTIONS",
+    "Output",
+    "Way",
+    "copy_of",
+    "fed_by",
+    "feed",
+    "fresh",
+    "joiners_of",
+    "phase_of",
+    "read_by",
+    "redirect",
+    "remove",
+    "ways_of",
+    "with_ways",
+]
+
+Output: TypeAlias = tuple[str, str]  # a node's name and its output
+INTERSECTIONS = ("intersect", "bvintersect")  # through which references go by number
+
+
+@dataclass(frozen=True)
+class Way:
+    """What one operand of a joiner brings: its coordinates and its references."""
+
+    crd: Output
+    ref: Output
+
+
+def copy_of(graph: Graph) -> Graph:
+    """A graph to be changed in the place of another."""
+    return copy.deepcopy(graph)
+
+
+def fed_by(graph: Graph, node: Node, input: str) -> Output | None:
+    """The output that feeds an input; None if nothing but a root does."""
+    stream = graph.feeding(node, input)
+    return None if stream is None else (stream.source, stream.output)
+
+
+def read_by(graph: Graph, output: Output) -> bool:
+    """Whether anything reads an output."""
+    return any((stream.source, stream.output) == output for stream in graph.streams)
+
+
+def feed(graph: Graph, output: Output, target: Node, input: str) -> None:
+    """Lead an output into an input."""
+    graph.connect(graph.nodes[output[0]], output[1], target, input)
+
+
+def fresh(graph: Graph) -> str:
+    """A name that no block has: a number."""
+    numbers = [int(name) for name in graph.nodes if name.isdecimal()]
+    return str(1 + max(numbers, default=-1))
+
+
+def phase_of(node: Node) -> dict[str, str]:
+    """The attribute that puts another block into a block's phase."""
+    return {"phase": node["phase"]} if "phase" in node.attributes else {}
+
+
+def redirect(graph: Graph, moves: Mapping[Output, Output]) -> None:
+    """Have what reads the one read the other, all at once."""
+    for stream in graph.streams:
+        here = stream.source, stream.output
+        stream.source, stream.output = moves.get(here, here)
+
+
+def remove(graph: Graph, name: str) -> None:
+    """Take out a block that nobody reads, and whatever fed it alone."""
+    producers = {stream.source for stream in graph.streams_into(graph.nodes[name])}
+    graph.streams = [stream for stream in graph.streams if stream.target != name]
+    del graph.nodes[name]
+    for producer in sorted(producers & set(graph.nodes)):
+        if not any(graph.streams_from(graph.nodes[producer])):
+            remove(graph, producer)
+
+
+def joiners_of(graph: Graph) -> Iterator[Node]:
+    """The joiners whose operands may be joined otherwise: none that tells its scanners what to skip."""
+    for node in list(graph.nodes.values()):
+        skips = any(stream.output.startswith("skip") for stream in graph.streams_from(node))
+        if node.type in JOINERS and node.name in graph.nodes and not skips:
+            yield node
+
+
+def ways_of(graph: Graph, joiner: Node) -> list[Way]:
+    """The operands of a joiner, in order."""
+    fed = {stream.input: (stream.source, stream.output) for stream in graph.streams_into(joiner)}
+    return [Way(fed[f"crd[{way}]"], fed[f"ref[{way}]"]) for way in range(graph.arity(joiner))]
+
+
+def with_ways(graph: Graph, joiner: Node, ways: list[Way], moved: Mapping[int, int]) -> None:
+    """Give a joiner other operands; with one alone it goes.
+
+    Args:
+        graph: to be changed.
+        joiner: one of its blocks.
+        ways: the new operands, none twice.
+        moved: of each operand before whose references are read the number that it has now.
+    """
+    if len(ways) == 1:
+        refs = {(joiner.name, f"ref[{way}]"): ways[0].ref for way in moved}
+        redirect(graph, {(joiner.name, "crd"): ways[0].crd, **refs})
+        remove(graph, joiner.name)
+        return
+    before = {stream.source for stream in graph.streams_into(joiner)}
+    graph.streams = [stream for stream in graph.streams if stream.target != joiner.name]
+    for number, way in enumerate(ways):
+        feed(graph, way.crd, joiner, f"crd[{number}]")
+        feed(graph, way.ref, joiner, f"ref[{number}]")
+    redirect(
+        graph, {(joiner.name, f"ref[{old}]"): (joiner.name, f"ref[{new}]") for old, new in moved.items()}
+    )
+    for name in sorted(before & set(graph.nodes)):
+        if not any(graph.streams_from(graph.nodes[name])):
+            remove(graph, name)

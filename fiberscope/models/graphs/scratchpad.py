@@ -1,0 +1,117 @@
+"""Memory in the loop of a graph: a scratchpad that its levels and values are read from and written to."""
+
+from __future__ import annotations
+
+from fiberscope.hw.dram import SimpleMemory, SimpleSpecification
+from fiberscope.hw.memory.protocol import TENSOR_SHIFT, TENSORS
+from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.streams.bit_vector import BitVectorScanner
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.fetch import Fetch
+from fiberscope.hw.streams.line_writer import LineWriter
+from fiberscope.models.graphs.netlist import Node
+from fiberscope.models.graphs.settings import ScratchpadParameters
+from fiberscope.sim import Kernel
+
+__all__ = ["ScratchpadLoop"]
+
+ARRAY_SHIFT = 32  # bytes that each array has room for, as a power of two
+QUEUE = 4  # requests and replies between a block and the scratchpad's port
+
+
+class ScratchpadLoop:
+    """Puts the blocks into a graph that read and write the scratchpad: one for each array.
+
+    Args:
+        kernel: of the graph.
+        parameters: of the scratchpad.
+        hertz: of the graph's clock, which is the scratchpad's.
+        capacity: tokens that a channel of the graph holds.
+    """
+
+    def __init__(
+        self, kernel: Kernel, parameters: ScratchpadParameters, hertz: int, capacity: int | None
+    ) -> None:
+        self.kernel, self.parameters, self.hertz, self.capacity = kernel, parameters, hertz, capacity
+        self._readers: list[Fetch] = []
+        self._writers: list[LineWriter] = []
+        self._tensors: dict[str, int] = {}
+        self._arrays = 0
+
+    def before(self, node: Node, block: StreamBlock) -> Fetch | None:
+        """What the references into a block wait for: segments, words or values; None if it reads none."""
+        if node.type == "arrayvals":
+            return self._fetch(f"{block.name}.values", node, self.parameters.value_bytes)
+        if node.type == "fiberlookup" and node["format"] == "bitvector":
+            assert isinstance(block, BitVectorScanner)
+            fiber_bytes = block.per_fiber * self.parameters.value_bytes
+            return self._fetch(f"{block.name}.words", node, fiber_bytes)
+        if _is_compressed(node):
+            return self._fetch(f"{block.name}.segments", node, self.parameters.coordinate_bytes, entries=2)
+        return None
+
+    def behind(self, node: Node, block: StreamBlock) -> StreamBlock:
+        """What a block's streams come out of: behind a scanner its coordinates are waited for."""
+        if not _is_compressed(node):
+            return block
+        fetch = self._fetch(f"{block.name}.coordinates", node, self.parameters.coordinate_bytes)
+        for port in ("ref", "crd"):
+            self.kernel.connect(block, f"out_{port}[0]", fetch, f"in_{port}", capacity=self.capacity)
+        return fetch
+
+    def writers(self, node: Node, block: StreamBlock) -> list[LineWriter]:
+        """What takes the stream of a writer to memory."""
+        if node.type != "fiberwrite":
+            return []
+        words = node.writes_values or node["format"] == "bitvector"
+        entry_bytes = self.parameters.value_bytes if words else self.parameters.coordinate_bytes
+        return [self._writer(f"{block.name}.lines", node, entry_bytes, of_stops=False)] + (
+            [] if words else [self._writer(f"{block.name}.segments", node, entry_bytes, of_stops=True)]
+        )
+
+    def close(self) -> None:
+        """Join all of them to the scratchpad."""
+        port = self.kernel.add(Concentrator("graph.scratchpad_port", 0))
+        memory = self.kernel.add(SimpleMemory("graph.scratchpad", self._specification()))
+        self.kernel.connect(port, "requests", memory, "requests", capacity=QUEUE)
+        self.kernel.connect(memory, "replies", port, "replies", capacity=QUEUE)
+        for number, user in enumerate([*self._readers, *self._writers]):
+            self.kernel.connect(user, "requests", port, f"inputs[{number}]", capacity=QUEUE)
+        for number, reader in enumerate(self._readers):
+            self.kernel.connect(port, f"outputs[{number}]", reader, "replies", capacity=QUEUE)
+
+    def _specification(self) -> SimpleSpecification:
+        width = self.parameters.width
+        return SimpleSpecification(
+            width * self.hertz, self.hertz, latency=self.parameters.latency, request_bytes=width
+        )
+
+    def _fetch(self, name: str, node: Node, entry_bytes: int, entries: int = 1) -> Fetch:
+        given = self.parameters
+        fetch = Fetch(
+            name,
+            self._base(node),
+            entry_bytes,
+            line_bytes=given.width,
+            entries=entries,
+            window=given.window,
+            outstanding=given.outstanding,
+        )
+        self._readers.append(self.kernel.add(fetch))
+        return fetch
+
+    def _writer(self, name: str, node: Node, entry_bytes: int, *, of_stops: bool) -> LineWriter:
+        width = self.parameters.width
+        writer = LineWriter(name, self._base(node), entry_bytes, line_bytes=width, of_stops=of_stops)
+        self._writers.append(self.kernel.add(writer))
+        return writer
+
+    def _base(self, node: Node) -> int:
+        """Where the next array lies; traffic is told apart by tensor, all from the eighth on as one."""
+        number = self._tensors.setdefault(node["tensor"], min(len(self._tensors), TENSORS - 1))
+        self._arrays += 1
+        return (number << TENSOR_SHIFT) + (self._arrays % (1 << (TENSOR_SHIFT - ARRAY_SHIFT)) << ARRAY_SHIFT)
+
+
+def _is_compressed(node: Node) -> bool:
+    return node.type == "fiberlookup" and node["format"] == "compressed"

@@ -1,0 +1,143 @@
+"""Writes a graph as a graph file of the Sparse Abstract Machine (``.gv``), which graphviz draws too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from fiberscope.models.graphs.netlist import Graph, Node, Stream
+from fiberscope.models.graphs.ports import JOINERS, OUTER_INNER, Edge, PortFinder
+from fiberscope.models.graphs.primitives import CRD, REF, VAL
+from fiberscope.report.files import write_text
+
+__all__ = ["gv_text", "write_gv"]
+
+# Edges of these say by name which ports they join.
+UNTOLD = ("bvintersect", "accumulate", "scatter", "merge", "gather")
+STYLES = {"ref": "bold", "crd": "dashed", "repsig": "dotted"}
+
+
+def write_gv(graph: Graph, path: str | Path) -> None:
+    """Write a graph file; it is there whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    write_text(Path(path), gv_text(graph))
+
+
+def gv_text(graph: Graph) -> str:
+    """The text of a graph file; reading it gives the same graph."""
+    lines = ["digraph SAM {"]
+    if graph.formats:
+        formats = ",".join(f"{tensor}={one}" for tensor, one in graph.formats.items())
+        lines.append(f'    comment="{formats}"')
+    if graph.counted:
+        lines.append(f'    counted="{",".join(map(str, graph.counted))}"')
+    if graph.splits:
+        lines.append(f'    split="{",".join(f"{one}:{chunk}" for one, chunk in graph.splits.items())}"')
+    lines += [f"    {_node(node)}" for node in graph.nodes.values()]
+    lines += [f"    {line}" for line in _edges(graph)]
+    return "\n".join([*lines, "}", ""])
+
+
+def _node(node: Node) -> str:
+    own = {"type": node.type, **node.attributes}
+    told = {
+        "comment": ",".join(f"{key}={value}" for key, value in own.items()),
+        "label": _label(node),
+        "color": node.primitive.colour,
+        "shape": "box",
+        "style": "filled",
+    }
+    return f"{_word(node.name)} [{_attributes({**told, **own})}]"
+
+
+def _label(node: Node) -> str:
+    if node.writes_values:
+        return f"FiberWrite Vals: {node['tensor']}"
+    label = node.primitive.label.replace("{Type}", node.type.capitalize())
+    return re.sub(r"\{(\w+)\}", lambda match: node[match[1]], label).strip()
+
+
+def _attributes(attributes: dict[str, str]) -> str:
+    return " ".join(f"{key}={_quoted(value)}" for key, value in attributes.items())
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _word(name: str) -> str:
+    return name if name.isalnum() else _quoted(name)
+
+
+def _edges(graph: Graph) -> Iterator[str]:
+    """The lines of the streams; where type and comment do not tell the ports, with the ports."""
+    edges = [_edge(graph, stream) for stream in graph.streams]
+    told = _told_edges(graph, edges)
+    for stream, edge, known in zip(graph.streams, edges, told, strict=True):
+        ports = {} if known else {"from": stream.output, "to": stream.input}
+        comment = {"comment": edge.said_last} if edge.said_last else {}
+        label = f"{stream.kind}_{edge.said_last}" if edge.said_last else stream.kind
+        style = {"style": STYLES[stream.kind]} if stream.kind in STYLES else {}
+        attributes = {"label": label, **style, "type": stream.kind, **comment, **ports, **stream.attributes}
+        yield f"{_word(edge.source)} -> {_word(edge.target)} [{_attributes(attributes)}]"
+
+
+def _told_edges(graph: Graph, edges: list[Edge]) -> list[bool]:
+    """Of each edge whether its ports are told; operands of a joiner are numbered together or not at all."""
+    finder = PortFinder(graph, edges)
+    told = [_told(finder, edge, stream) for edge, stream in zip(edges, graph.streams, strict=True)]
+    ends = [(stream.source, stream.target) for stream in graph.streams]
+    joiners = {name for name, node in graph.nodes.items() if node.type in JOINERS}
+    untold = joiners & {target for known, (_source, target) in zip(told, ends, strict=True) if not known}
+    untold |= {name for name, node in graph.nodes.items() if node.type in UNTOLD}
+    return [known and untold.isdisjoint(both) for known, both in zip(told, ends, strict=True)]
+
+
+def _told(finder: PortFinder, edge: Edge, stream: Stream) -> bool:
+    try:
+        return finder.ports(edge) == (stream.output, stream.input)
+    except (ValueError, StopIteration):
+        return False
+
+
+def _edge(graph: Graph, stream: Stream) -> Edge:
+    comment = _comment(graph, stream)
+    return Edge(stream.source, stream.target, stream.kind, comment, comment, {}, None)
+
+
+def _comment(graph: Graph, stream: Stream) -> str:
+    """What the public files say of such an edge."""
+    source, target = graph.nodes[stream.source], graph.nodes[stream.target]
+    if stream.input == "skip":
+        return f"skip-{target['tensor']}"
+    if target.type in JOINERS:
+        return f"in-{tensor_at(graph, stream)}"
+    if source.type in JOINERS and stream.kind == REF:
+        return f"out-{tensor_at(graph, stream)}"
+    if source.type in OUTER_INNER:
+        return "inner-val" if stream.kind == VAL else f"{stream.output}-{source[stream.output]}"
+    if source.type == "spaccumulator" and stream.kind == CRD:
+        return f"out-{source['in1' if stream.output == 'crd_outer' else 'in0']}"
+    if target.type in OUTER_INNER and stream.kind == CRD:
+        return target[stream.input]
+    if target.type == "spaccumulator" and stream.kind == CRD:
+        return target["in1" if stream.input == "crd_outer" else "in0"]
+    return ""
+
+
+def tensor_at(graph: Graph, stream: Stream) -> str:
+    """The tensor whose references a stream carries, or with whose references it is joined."""
+    source = graph.nodes[stream.source]
+    if source["tensor"] or source.type not in JOINERS:
+        return source["tensor"]
+    if stream.kind == REF:
+        number = stream.output[4:-1]
+        before = graph.feeding(source, f"ref[{number}]")
+        return tensor_at(graph, before) if before else ""
+    beside = graph.feeding(graph.nodes[stream.target], stream.input.replace(CRD, REF))
+    return tensor_at(graph, beside) if beside else ""

@@ -1,0 +1,142 @@
+"""DRT: tiles that grow while the kernel runs, from microtiles, as far as the buffers reach.
+
+B is stationary: in a panel of some columns of microtiles, rows of microtiles are taken while they fit B's
+buffer; then rows of microtiles of A, of the columns that meet them, while they fit A's. Each such pair of
+groups is a task, whose partial output is written.
+
+Source: DRT (Odemuyiwa et al., ASPLOS 2023), for the idea; the order of growing is that of its public
+simulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.tiles.metrics import csf_words
+from fiberscope.workloads.tiles.tiling import Tiled, tile
+
+__all__ = ["MICROTILE", "PANEL", "Dynamic", "Span", "Task", "drt"]
+
+MICROTILE = 32  # coordinates: of the public simulator's
+PANEL = 128  # columns of microtiles of a panel, the same
+
+Span = tuple[int, int]  # of microtiles: the first, and the one after the last
+
+
+@dataclass(frozen=True)
+class Task:
+    """A group of A's microtiles by a group of B's: their spans, and the words of each, of 4 bytes."""
+
+    i: Span
+    k: Span
+    j: Span
+    a_words: int
+    b_words: int
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """What DRT moves: A's group at each task, B's group once for the tasks in a row that use it.
+
+    Args:
+        microtile: side of a microtile.
+        panel: columns of microtiles of a panel, before it is widened.
+        tasks: in their order.
+        a_words, b_words, output_words: moved in all, of 4 bytes.
+    """
+
+    microtile: int
+    panel: int
+    tasks: Sequence[Task]
+    a_words: int
+    b_words: int
+    output_words: int
+
+    def words(self) -> dict[str, int]:
+        """Words by operand, of the output as ``O``, and in all."""
+        total = self.a_words + self.b_words + self.output_words
+        return {"A": self.a_words, "B": self.b_words, "O": self.output_words, "total": total}
+
+
+def drt(
+    a: SparseTensor, b: SparseTensor, capacity: int, microtile: int = MICROTILE, panel: int = PANEL
+) -> Dynamic:
+    """Grow tiles for A times B, the loops in the order i, k, j.
+
+    Args:
+        a, b: matrices.
+        capacity: words of A's and of B's buffer.
+        microtile: its side.
+        panel: columns of microtiles to begin with; where all rows fit, more are taken.
+    """
+    micro_a, micro_b = (_Microtiles(tile(each, (microtile, microtile))) for each in (a, b))
+    patterns = (a.matrix().astype(np.bool_), b.matrix().astype(np.bool_))
+    moved, tasks = np.zeros(3, np.int64), []
+    for k, j, b_words in _groups_of_b(micro_b, capacity, panel):
+        groups = list(_groups(micro_a.words_of_rows(k), capacity))
+        found = [Task(i, k, j, words, b_words) for i, words in groups if words]
+        if found and b_words:
+            tasks.extend(found)
+            rows = np.array([one.i for one in found]) * microtile
+            left, right = _parts(patterns, k, j, microtile)
+            moved += (sum(one.a_words for one in found), b_words, _partials(left, right, rows))
+    return Dynamic(microtile, panel, tasks, *map(int, moved))
+
+
+class _Microtiles:
+    """Words of a matrix's microtiles, by column of microtiles."""
+
+    def __init__(self, tiled: Tiled) -> None:
+        self.height, self.width = tiled.grid
+        rows, columns = tiled.ids
+        order = np.argsort(columns, kind="stable")
+        self.rows, self.words = rows[order], tiled.words[order]
+        self.first = np.append(0, np.cumsum(np.bincount(columns, minlength=self.width)))
+
+    def words_of_rows(self, columns: Span) -> Integers:
+        """For each row, the words of its microtiles in a span of columns."""
+        part = slice(*self.first[list(columns)])
+        return np.bincount(self.rows[part], self.words[part], self.height).astype(np.int64)
+
+
+def _groups_of_b(micro: _Microtiles, capacity: int, panel: int) -> Iterator[tuple[Span, Span, int]]:
+    """Spans of rows and columns, and the words, of the groups that stay while A's pass by."""
+    j = 0
+    while j < micro.width:
+        end = min(j + panel, micro.width)
+        while end < micro.width and micro.words_of_rows((j, end + 1)).sum() <= capacity:
+            end += 1
+        for k, words in _groups(micro.words_of_rows((j, end)), capacity):
+            yield k, (j, end), words
+        j = end
+
+
+def _groups(words: Integers, capacity: int) -> Iterator[tuple[Span, int]]:
+    """Rows as many at once as fit, the first in any case; and the words of each group."""
+    before = np.append(0, np.cumsum(words))
+    first = 0
+    while first < len(words):
+        last = max(first + 1, int(np.searchsorted(before, before[first] + capacity, side="right")) - 1)
+        yield (first, last), int(before[last] - before[first])
+        first = last
+
+
+def _parts(patterns: tuple[CsrArray, CsrArray], k: Span, j: Span, side: int) -> tuple[CsrArray, CsrArray]:
+    """The patterns of A in a span of k, and of B in a span of k and one of j."""
+    ks, js = slice(k[0] * side, k[1] * side), slice(j[0] * side, j[1] * side)
+    return patterns[0][:, ks], patterns[1][ks, js]
+
+
+def _partials(left: CsrArray, right: CsrArray, rows: Integers) -> int:
+    """Words of the partial outputs of spans of rows."""
+    product = left @ right
+    ends = np.minimum(rows, product.shape[0])
+    nonzeros = np.diff(product.indptr[ends], axis=1)
+    filled = np.append(0, np.cumsum(np.diff(product.indptr) > 0))
+    words = csf_words(nonzeros, np.diff(filled[ends], axis=1), 2)
+    return int(words[nonzeros > 0].sum())

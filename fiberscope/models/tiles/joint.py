@@ -1,0 +1,120 @@
+"""The paper's model with its outputs set right by a sample: some tiles' products are really multiplied.
+
+What operands have in common shows in two ratios, of results that are not empty and of their nonzeros to what
+is predicted, taken once, of the base tiling. They scale the prediction of every other shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from fiberscope.errors import InputError
+from fiberscope.models.tiles.base import Shape, cut
+from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.options import Options
+from fiberscope.models.tiles.output import expected_size
+from fiberscope.models.tiles.partials import Points, join, level_counts
+from fiberscope.models.tiles.predict import predict
+from fiberscope.models.tiles.probability import Known
+from fiberscope.models.tiles.scheme import Prediction
+from fiberscope.models.tiles.statistics import LEAST_SAMPLED
+from fiberscope.models.tiles.walk import walk
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.tiles.tiling import Tiled
+
+__all__ = ["Joint"]
+
+_LEAF = "leaf"  # an index of its own, longer than those of kernels are
+
+
+class Joint:
+    """The model of any product of tensors.
+
+    Args:
+        kernel: a product.
+        tensors: its operands.
+        known: their statistics.
+        base: the shape of tiles that these are of.
+        options: the readings, the share of the first operand's tiles that is multiplied, and the seed.
+
+    Raises:
+        InputError: the kernel is a sum.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        tensors: Mapping[str, SparseTensor],
+        known: Known,
+        base: Shape,
+        options: Options,
+    ) -> None:
+        if not kernel.is_product:
+            raise InputError(f"model joint multiplies tiles; {kernel} is a sum; take printed")
+        self._kernel, self._known, self._options = kernel, known, options
+        self.visits, self.nonzeros = self._ratios(tensors, base)
+
+    def predict(self, shape: Shape) -> Prediction:
+        """The traffic of a shape: inputs as printed, outputs scaled."""
+        printed = predict(self._kernel, self._known, shape, self._options)
+        extents = [shape[index] for index in self._kernel.stored(self._kernel.result)]
+        nonzeros = min(float(math.prod(extents)), printed.nonzeros * self.nonzeros)
+        visits = printed.visits * self.visits
+        metric = self._known[self._kernel.inputs[0]].metric
+        times = 2 if self._options.merge == "read" else 1
+        size = expected_size(extents, nonzeros, metric)
+        return replace(printed, output=times * visits * size, visits=visits, nonzeros=nonzeros)
+
+    def _ratios(self, tensors: Mapping[str, SparseTensor], base: Shape) -> tuple[float, float]:
+        """Of results that are not empty, and of the nonzeros of each, to the prediction; 1 for none."""
+        kernel = self._kernel
+        tiled = cut(kernel, tensors, base)
+        leaves = _sampled_leaves(kernel, tiled, self._options)
+        number = len(leaves[_column(kernel.inputs[0])])
+        expected = predict(kernel, self._known, base, self._options.model_copy(update={"output": "streamed"}))
+        if number == 0 or expected.output_nonzeros == 0:
+            return 1.0, 1.0
+        operands = [
+            ((_LEAF, *kernel.indices[name]), _repeated(tiled[name], leaves[_column(name)]))
+            for name in kernel.inputs
+        ]
+        counts = level_counts(operands, kernel.indices[kernel.result], [_LEAF], {**base, _LEAF: 1})
+        visits, nonzeros = counts[0], counts[-1]
+        walked = {name: (kernel.indices[name], one) for name, one in tiled.items()}
+        _fetched, every = walk(kernel.order, walked)
+        return visits / number * every / expected.visits, nonzeros / max(1, visits) / expected.nonzeros
+
+
+def _column(name: str) -> str:
+    return f"tile of {name}"
+
+
+def _sampled_leaves(kernel: Kernel, tiled: Mapping[str, Tiled], options: Options) -> Points:
+    """The iterations that some of the first operand's tiles take part in: of each operand the tile."""
+    found: Points = {"": np.zeros(1, np.int64)}
+    for place, name in enumerate(kernel.inputs):
+        one = tiled[name]
+        chosen = np.arange(len(one))
+        if place == 0:
+            number = min(len(one), max(LEAST_SAMPLED, math.ceil(options.leaves * len(one))))
+            chosen = np.sort(np.random.default_rng(options.seed).choice(len(one), number, replace=False))
+        ids = {index: ids[chosen] for index, ids in zip(kernel.indices[name], one.ids, strict=True)}
+        found = join(found, {**ids, _column(name): chosen})
+    return found
+
+
+def _repeated(tiled: Tiled, tiles: Integers) -> SparseTensor:
+    """The entries of tiles, each as often as it is named, with the place where it is as the first rank."""
+    counts = tiled.nonzeros[tiles]
+    leaf = np.repeat(np.arange(len(tiles)), counts)
+    entries = np.arange(len(leaf)) + np.repeat(tiled.starts[tiles] - (np.cumsum(counts) - counts), counts)
+    columns = [
+        ids[tiles][leaf] * size + inner[entries]
+        for ids, size, inner in zip(tiled.ids, tiled.shape, tiled.inner(), strict=True)
+    ]
+    return SparseTensor((len(tiles), *tiled.extents), (leaf, *columns), np.ones(len(leaf)))

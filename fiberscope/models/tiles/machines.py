@@ -1,0 +1,40 @@
+"""Tiles for a machine that takes them from outside, chosen for its operands before it is built.
+
+A machine may not import this package; it says what room its tiles have (``TileRoom``) and takes the shape in
+microtiles. Whether they fit it in the end, outputs included, is the machine's to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from fiberscope.accelerators.configuration import Configuration
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.workloads.canonical import CsrArray
+
+__all__ = ["with_tiles"]
+
+AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
+
+
+def with_tiles(
+    kind: Accelerator[AnyConfiguration], configured: AnyConfiguration, given: Sequence[CsrArray]
+) -> AnyConfiguration:
+    """A machine's parameters with the tiles that they ask to be chosen; as they are, if they ask for none.
+
+    Args:
+        kind: of the machine.
+        configured: its parameters.
+        given: its operands.
+
+    Raises:
+        InputError: not even a dense microtile of each operand has room.
+    """
+    room = kind.tile_room(configured)
+    if room is None:
+        return configured
+    from fiberscope.models.tiles.microtiles import microtiles  # noqa: PLC0415  (heavy, and seldom asked for)
+
+    found: AnyConfiguration = kind.tiled(configured, microtiles(room, given))
+    return found

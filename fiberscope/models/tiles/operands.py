@@ -1,0 +1,59 @@
+"""The operands of a kernel by whatever names them, without zeros."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from fiberscope.errors import InputError
+from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.workloads.named_tensor import NamedTensor, load_tensor
+from fiberscope.workloads.tensor import SparseTensor
+
+__all__ = ["load_operands"]
+
+
+def load_operands(
+    kernel: Kernel, names: Sequence[str], *, transpose_b: bool = False, exact: bool = False
+) -> dict[str, SparseTensor]:
+    """The inputs of a kernel, from left to right; a second factor that is not named is the first again.
+
+    Args:
+        kernel: names the inputs.
+        names: of files, matrices or tensors, or generators.
+        transpose_b: the second input is the first one transposed.
+        exact: refuse a surrogate.
+
+    Raises:
+        InputError: too many operands or too few, or a transpose of what is no matrix.
+        WorkloadError: an operand that cannot be had.
+    """
+    given, wanted = len(names), len(kernel.inputs)
+    if given != wanted and (given, wanted) != (1, 2):
+        raise InputError(
+            f"{kernel}: it has {wanted} operands, and {given} are named; name {', '.join(kernel.inputs)}"
+        )
+    if transpose_b and (given, wanted) != (1, 2):
+        raise InputError("--transpose-b makes the second of two operands; name the first alone")
+    tensors = [_kept(name, load_tensor(name, exact=exact)) for name in names]
+    if given < wanted:
+        tensors.append(_transposed(names[0], tensors[0]) if transpose_b else tensors[0])
+    return dict(zip(kernel.inputs, tensors, strict=True))
+
+
+def _kept(name: str, found: NamedTensor) -> SparseTensor:
+    """The nonzeros; what was left out, or stands in for something, is told."""
+    if found.notice:
+        warnings.warn(found.notice, stacklevel=2)
+    kept = found.tensor.without_zeros()
+    if dropped := found.tensor.nonzeros - kept.nonzeros:
+        warnings.warn(f"{name}: {dropped:,} entries that are zero are left out", stacklevel=2)
+    if not kept.nonzeros:
+        warnings.warn(f"{name} has no nonzeros: nothing moves", stacklevel=2)
+    return kept
+
+
+def _transposed(name: str, matrix: SparseTensor) -> SparseTensor:
+    if matrix.order != 2:
+        raise InputError(f"--transpose-b: {name} has {matrix.order} ranks; only a matrix has a transpose")
+    return matrix.transposed((1, 0))

@@ -1,0 +1,197 @@
+"""The search: a shape by predicted traffic, then the largest size of it that fits, verified on real tiles.
+
+Source: D2T2 (MICRO 2025), Section 5.2. That TileFactor lets every tile fit holds for the base tiling alone;
+the verification, what follows when it fails, and the grid are ours.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from fiberscope.errors import InputError
+from fiberscope.models.tiles.base import Shape, base_shape
+from fiberscope.models.tiles.counted import Counted
+from fiberscope.models.tiles.fit import Fitter
+from fiberscope.models.tiles.joint import Joint
+from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.options import DEFAULTS, Options
+from fiberscope.models.tiles.predict import iterations_of, predict
+from fiberscope.models.tiles.reorder import grown, real_shape, reorderings
+from fiberscope.models.tiles.scheme import Candidate, Scheme
+from fiberscope.models.tiles.statistics import Statistics, collect_all
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.tiles.metrics import Metric, metric_called
+
+__all__ = ["optimise"]
+
+NEAR = 1.01  # of the least traffic: as good as it
+
+Judge = Callable[[Shape], float]
+
+
+def optimise(
+    kernel: Kernel,
+    tensors: Mapping[str, SparseTensor],
+    capacity: int,
+    options: Options = DEFAULTS,
+    known: Mapping[str, Statistics] | None = None,
+    judge: Judge | None = None,
+) -> Scheme:
+    """The tiles that are expected to move least.
+
+    Args:
+        kernel: what is computed, and the order of its loops.
+        tensors: its operands by name, with their ranks as written.
+        capacity: of the buffer of each operand, in the metric's unit.
+        options: readings, model, and kind of search.
+        known: statistics of the operands' base tiling, collected if left out.
+        judge: measures a shape whose tiles are cut anew; if given, a scheme that moves more than the base
+            tiling is not returned.
+
+    Raises:
+        InputError: no tile fits the capacity, or the operands do not match.
+    """
+    return _Search(kernel, tensors, capacity, options, known).scheme(judge)
+
+
+@dataclass
+class _Search:
+    kernel: Kernel
+    tensors: Mapping[str, SparseTensor]
+    capacity: int
+    options: Options
+    given: Mapping[str, Statistics] | None
+
+    @cached_property
+    def extents(self) -> dict[str, int]:
+        return self.kernel.extents({name: tensor.shape for name, tensor in self.tensors.items()})
+
+    @cached_property
+    def edge(self) -> int:
+        """T, before it is cut to extents."""
+        unlimited = dict.fromkeys(self.kernel.order, self.capacity)
+        shape = base_shape(self.kernel, unlimited, self.capacity, self.metric, self.options.base)
+        return shape[self.kernel.order[0]]
+
+    @cached_property
+    def base(self) -> dict[str, int]:
+        return {index: min(self.edge, extent) for index, extent in self.extents.items()}
+
+    @cached_property
+    def metric(self) -> Metric:
+        return metric_called(self.options.metric)
+
+    @cached_property
+    def known(self) -> Mapping[str, Statistics]:
+        return self.given or collect_all(self.kernel, self.tensors, self.base, self.options)
+
+    @cached_property
+    def fitter(self) -> Fitter:
+        return Fitter(self.kernel, self.tensors, self.capacity, self.metric, self.packed)
+
+    @property
+    def packed(self) -> Shape | None:
+        return self.base if self.options.tiles == "packed" else None
+
+    @cached_property
+    def joint(self) -> Joint:
+        return Joint(self.kernel, self.tensors, self.known, self.base, self.options)
+
+    @cached_property
+    def counted(self) -> Counted:
+        return Counted(self.kernel, self.tensors, self.known, self.options)
+
+    def scheme(self, judge: Judge | None) -> Scheme:
+        self._check_base()
+        found = self._on_grid() if self.options.search == "grid" else self._by_reordering()
+        if judge is None or found.shape == self.base or judge(found.shape) <= judge(self.base):
+            return found
+        return self._at_base(found, "it moves more than the base tiling")
+
+    def _check_base(self) -> None:
+        for name, statistics in self.known.items():
+            if statistics.max_tile > self.capacity:
+                place = ", ".join(f"{index}' = {at}" for index, at in statistics.fullest.items())
+                raise InputError(
+                    f"the tile of {name} at {place} takes {statistics.max_tile} {self.metric.unit} of "
+                    f"{self.capacity}; a smaller base tile fits"
+                )
+
+    def _by_reordering(self) -> Scheme:
+        shapes = reorderings(self.kernel, self.edge, self.extents, self.options.rf_below_one)
+        candidates = [
+            self._candidate(shape, factor) for factor, shape in shapes if factor == 1 or self._whole(shape)
+        ]
+        best = _least(candidates)
+        assert best.rf is not None
+        return self._sized(best.rf, best.shape, tuple(candidates))
+
+    def _whole(self, shape: Shape) -> bool:
+        """Whether no summed index is cut too finely."""
+        return all(
+            shape[index] >= min(self.options.least, self.extents[index]) for index in self.kernel.contracted
+        )
+
+    def _candidate(self, shape: Shape, factor: float | None = None) -> Candidate:
+        iterations = iterations_of(self.kernel, self.known, shape)
+        if self.options.model == "joint":
+            return Candidate(shape, self.joint.predict(shape), iterations, factor)
+        if self.options.model == "printed":
+            return Candidate(shape, predict(self.kernel, self.known, shape, self.options), iterations, factor)
+        fullest = self.counted.fullest(shape)
+        prediction = self.counted.predict(shape)
+        return Candidate(shape, prediction, iterations, factor, fullest, fullest <= self.capacity)
+
+    def _sized(self, factor: float, shape: Shape, candidates: tuple[Candidate, ...]) -> Scheme:
+        tile_factor = self.capacity / max(1, self._most_held(shape))
+        every, shape = self.options.size == "all", self.fitter.rounded(shape, self.extents)
+        plain = real_shape(self.kernel, self.edge, factor)
+        found = self.fitter.enlarged(plain, tile_factor, self.extents, every)
+        scheme = Scheme("d2t2", shape, 0, True, factor, 1.0, candidates, self.packed)
+        if found is not None:
+            scheme = replace(scheme, shape=found[0], tf=found[1])
+        elif not self.fitter.fits(shape):
+            return self._at_base(scheme, "not even the shape without a larger size fits")
+        if self.options.grow == "contracted" and self._covers(scheme.shape):
+            scheme = replace(scheme, shape=self.fitter.grown_in_sums(scheme.shape, self.extents))
+        return replace(scheme, fullest=self.fitter.fullest(scheme.shape))
+
+    def _most_held(self, shape: Shape) -> int:
+        if self.options.max_tile == "reshaped":
+            return self.fitter.fullest(shape)
+        return max(statistics.max_tile for statistics in self.known.values())
+
+    def _covers(self, shape: Shape) -> bool:
+        return all(shape[index] == self.extents[index] for index in grown(self.kernel))
+
+    def _at_base(self, scheme: Scheme, reason: str) -> Scheme:
+        fullest = self.fitter.fullest(self.base)
+        return replace(scheme, shape=self.base, fullest=fullest, rf=1.0, tf=1.0, fallback=reason)
+
+    def _on_grid(self) -> Scheme:
+        """Every shape of powers of two times the edge, down to 1 and up to the extents, that fits."""
+        if self.options.model != "counted":
+            raise InputError("a search on a grid needs the model counted, which knows what fits exactly")
+        sizes = [self._sizes(extent) for extent in self.extents.values()]
+        shapes = (dict(zip(self.kernel.order, each, strict=True)) for each in itertools.product(*sizes))
+        candidates = tuple(self._candidate(shape) for shape in shapes)
+        best = _least([one for one in candidates if one.fits])
+        assert best.fullest is not None
+        return Scheme("d2t2", best.shape, best.fullest, True, candidates=candidates)
+
+    def _sizes(self, extent: int) -> list[int]:
+        """The edge halved down to 1 and doubled up to an extent."""
+        below = (self.edge >> step for step in range(self.edge.bit_length()))
+        above = (self.edge << step for step in range(1, extent.bit_length() + 1))
+        return sorted({min(extent, size) for size in (*below, *above)})
+
+
+def _least(candidates: Iterable[Candidate]) -> Candidate:
+    """That of least traffic; of those within a hundredth of it that of fewest iterations, then squarest."""
+    every = list(candidates)
+    least = min(one.prediction.total for one in every)
+    near = [one for one in every if one.prediction.total <= least * NEAR]
+    return min(near, key=lambda one: (one.iterations, max(one.shape.values()) / min(one.shape.values())))

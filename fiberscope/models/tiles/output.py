@@ -1,0 +1,136 @@
+"""What a partial result is expected to hold, and the size of a tile that holds so much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeGuard
+
+import numpy as np
+
+from fiberscope.models.tiles.base import Shape
+from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.options import Options
+from fiberscope.models.tiles.overlaps import Numbers
+from fiberscope.models.tiles.probability import Known, nonzero, union
+from fiberscope.models.tiles.readings import corrs_sum
+from fiberscope.models.trace.expression import Access, Expression, Operation, accesses
+from fiberscope.workloads.tiles.metrics import METRICS
+
+__all__ = ["expected_nonzeros", "expected_size", "kept_over"]
+
+
+def expected_nonzeros(kernel: Kernel, known: Known, shape: Shape, options: Options) -> float:
+    """Of a partial result of one visit; at most as many as its tile has places."""
+    places = math.prod(shape[index] for index in kernel.indices[kernel.result])
+    return places * _Estimate(kernel, known, shape, options).density()
+
+
+def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
+    """What a tile with so many nonzeros, spread evenly, moves.
+
+    Args:
+        shape: of the tile, in storage order.
+        nonzeros: expected.
+        metric: of its size.
+    """
+    places = math.prod(shape)
+    fibers = 0.0
+    for rank in range(1, len(shape)):
+        above = math.prod(shape[:rank])
+        fibers += above * (1.0 - (1.0 - nonzeros / places) ** (places // above))
+    return float(METRICS[metric].moved(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
+
+
+def kept_over(kernel: Kernel, options: Options) -> tuple[str, ...]:
+    """The summed indices over which a partial result stays in its buffer: of loops inside of its own."""
+    if options.output == "streamed":
+        return ()
+    inside = kernel.order[kernel.depth(kernel.result) + 1 :]
+    return tuple(index for index in inside if index in kernel.contracted)
+
+
+class _Estimate:
+    """The density of a partial result, by the mean density of its operands' tiles or place by place."""
+
+    def __init__(self, kernel: Kernel, known: Known, shape: Shape, options: Options) -> None:
+        self._kernel, self._known, self._shape, self._options = kernel, known, shape, options
+
+    def density(self) -> float:
+        """Averaged over the places of the tile."""
+        expression = self._kernel.expression
+        if self._options.estimate == "flat":
+            return self._flat(expression)
+        return float(self._by_place(expression).mean())
+
+    def _flat(self, part: Expression) -> float:
+        """Sums at the top are of terms that are summed over their own indices, each at most 1."""
+        how = self._options.union
+        if _adds(part):
+            return union((self._flat(one) for one in part.operands), how)
+        product = nonzero(part, lambda name: self._known[name].pr, how)
+        extent = math.prod(self._shape[index] for index in self._summed(part))
+        return min(1.0, product * extent / self._overlap(part))
+
+    def _by_place(self, part: Expression) -> Numbers:
+        """At each place of a base tile of the result; larger tiles repeat it, smaller ones are part of it."""
+        if _adds(part):
+            return _union([self._by_place(one) for one in part.operands], self._options.union)
+        results = self._kernel.stored(self._kernel.result)
+        scale = math.prod(self._shape[index] / self._base(part, index) for index in self._summed(part))
+        sums = scale * self._product(part, results)
+        found: Numbers = np.minimum(1.0, sums) / self._overlap(part)
+        return found
+
+    def _product(self, part: Expression, kept: Sequence[str]) -> Numbers:
+        """Of shares by place, with the axes of ``kept``, summed over all other indices."""
+        order = self._kernel.order
+        factors = part.operands if isinstance(part, Operation) else (part,)
+        operands: list[object] = []
+        for factor in factors:
+            axes = [index for index in order if index in self._indices(factor)]
+            operands += [self._shares(factor, axes), [order.index(index) for index in axes]]
+        have = [index for index in kept if index in self._indices(part)]
+        found = np.einsum(*operands, [order.index(index) for index in have], optimize=True)  # type: ignore[call-overload]
+        return np.expand_dims(found, tuple(at for at, index in enumerate(kept) if index not in have))
+
+    def _shares(self, part: Expression, axes: Sequence[str]) -> Numbers:
+        if isinstance(part, Access):
+            return self._known[part.tensor].occupied
+        assert isinstance(part, Operation)
+        if part.operator == "*":
+            return self._product(part, axes)
+        return _union([self._product(one, axes) for one in part.operands], self._options.union)
+
+    def _indices(self, part: Expression) -> set[str]:
+        return {index for one in accesses(part) for index in self._kernel.indices[one.tensor]}
+
+    def _summed(self, part: Expression) -> list[str]:
+        return [index for index in self._kernel.contracted if index in self._indices(part)]
+
+    def _carrier(self, part: Expression, index: str) -> str:
+        """The last tensor of a term that has a contracted index: of A x B, B."""
+        names = (one.tensor for one in accesses(part) if index in self._kernel.indices[one.tensor])
+        return list(names)[-1]
+
+    def _base(self, part: Expression, index: str) -> int:
+        statistics = self._known[self._carrier(part, index)]
+        return statistics.tile[statistics.indices.index(index)]
+
+    def _overlap(self, part: Expression) -> float:
+        """How many products meet at a place that has one."""
+        return math.prod(
+            corrs_sum(self._known[self._carrier(part, index)], index, self._shape[index], self._options.corrs)
+            for index in self._summed(part)
+        )
+
+
+def _adds(part: Expression) -> TypeGuard[Operation]:
+    return isinstance(part, Operation) and part.operator != "*"
+
+
+def _union(parts: Sequence[Numbers], how: str) -> Numbers:
+    """Of shares by place; an axis of one place stands for all."""
+    if how == "exact":
+        return 1.0 - math.prod((1.0 - part for part in parts), start=np.ones(()))
+    return np.minimum(1.0, sum(parts, start=np.zeros(())))

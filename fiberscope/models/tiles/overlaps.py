@@ -1,0 +1,99 @@
+"""How often two members of a set lie a distance apart: the counts under Corrs and TileCorrs.
+
+A set of few members is compared member by member. One of many becomes a row of zeros and ones, of which the
+Fourier transform gives all distances at once; rows are added as spectra and turned back together.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.tiles.tiling import first_of_each
+
+__all__ = ["Numbers", "overlaps", "with_last"]
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+
+_FEW = 16  # members of a set up to which they are compared one by one
+_AT_ONCE = 1 << 20  # places of the rows that are transformed together
+
+
+def with_last(places: Integers, shape: tuple[int, ...], rank: int) -> Integers:
+    """Places, the last rank of ``shape`` counting fastest, renumbered and sorted so that another rank does.
+
+    What lies above the ranks of ``shape`` (a tile's number) stays above.
+    """
+    below = int(np.prod(shape[rank + 1 :], dtype=np.int64))
+    if below == 1:
+        return places
+    above, low = np.divmod(places, below)
+    higher, coordinate = np.divmod(above, shape[rank])
+    return np.sort((higher * below + low) * shape[rank] + coordinate)
+
+
+def overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
+    """For each distance below ``extent``, how many members have one of their own set that far above them.
+
+    Args:
+        members: number of the set x extent + position, increasing, all distinct.
+        extent: positions are below it.
+        weights: readings x sets that have members: what each set counts in each reading.
+
+    Returns:
+        Readings x distances, sums over all sets.
+    """
+    starts = np.append(np.flatnonzero(first_of_each(members // extent)), len(members))
+    sizes = np.diff(starts)
+    few = sizes <= _FEW
+    return _by_pairs(members, sizes, few, extent, weights) + _by_spectra(
+        members, starts, few, extent, weights
+    )
+
+
+def _by_pairs(
+    members: Integers, sizes: Integers, few: npt.NDArray[np.bool_], extent: int, weights: Numbers
+) -> Numbers:
+    """The sets with few members."""
+    kept = np.repeat(few, sizes)
+    members, which = members[kept], np.repeat(np.arange(len(sizes)), sizes)[kept]
+    found = np.zeros((len(weights), extent))
+    found[:, 0] = weights @ (sizes * few)
+    lower = np.arange(len(members))
+    for apart in range(1, _FEW):
+        lower = lower[: np.searchsorted(lower, len(members) - apart)]
+        lower = lower[which[lower + apart] == which[lower]]
+        distances = members[lower + apart] - members[lower]
+        for reading, weight in enumerate(weights):
+            found[reading] += np.bincount(distances, weight[which[lower]], extent)
+    return found
+
+
+def _by_spectra(
+    members: Integers, starts: Integers, few: npt.NDArray[np.bool_], extent: int, weights: Numbers
+) -> Numbers:
+    """The sets with many members."""
+    many = np.flatnonzero(~few)
+    if not len(many):
+        return np.zeros((len(weights), extent))
+    length = 1 << (2 * extent - 1).bit_length()  # twice the extent, or the ends would meet
+    power = np.zeros((len(weights), length + 2))  # of real and imaginary parts in turn
+    step = max(1, _AT_ONCE // length)
+    for begin in range(0, len(many), step):
+        sets = many[begin : begin + step]
+        parts = np.fft.rfft(_rows(members, starts, sets, extent), length).view(np.float64)
+        power += np.einsum("rs,sp->rp", weights[:, sets], np.square(parts, out=parts))
+    return np.fft.irfft(power[:, ::2] + power[:, 1::2], length)[:, :extent]
+
+
+def _rows(members: Integers, starts: Integers, sets: Integers, extent: int) -> Numbers:
+    """Of each set a row with ones at its members."""
+    sizes = starts[sets + 1] - starts[sets]
+    ends = np.cumsum(sizes)
+    at = np.arange(ends[-1]) + np.repeat(starts[sets] - (ends - sizes), sizes)
+    rows = np.zeros((len(sets), extent))
+    rows[np.repeat(np.arange(len(sets)), sizes), members[at] % extent] = 1.0
+    return rows

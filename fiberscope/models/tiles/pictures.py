@@ -1,0 +1,84 @@
+"""Pictures of a plan for tiles: traffic by reorder factor, and how full which tiles are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fiberscope.models.tiles.base import cut_one
+from fiberscope.models.tiles.plan import Plan
+from fiberscope.models.tiles.scheme import Scheme
+from fiberscope.report.pictures import LEAST, LEGEND, READ, WORK, WRITTEN, blank
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["drawing"]
+
+ROW = 3.4  # inches
+PIXELS = (
+    256  # of a picture of tiles, each way; where there are more tiles, the fullest of neighbours is shown
+)
+COLOURS = (READ, WORK, "#CC79A7", "#E69F00")
+
+
+def drawing(plan: Plan) -> Figure:
+    """Candidates, predicted beside measured; then each operand in Conservative's tiles and in those chosen.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    names = [name for name in plan.kernel.inputs if len(plan.kernel.indices[name]) > 1]
+    drawn = blank(str(plan.kernel), ROW * (1 + len(names)) + 0.5)
+    grid = drawn.add_gridspec(1 + len(names), 2)
+    if plan.chosen.candidates:
+        _traffic(drawn.add_subplot(grid[0, :]), plan)
+    for row, name in enumerate(names, start=1):
+        for column, scheme in enumerate((plan.schemes["conservative"], plan.chosen)):
+            _tiles(drawn.add_subplot(grid[row, column]), plan, name, scheme)
+    return drawn
+
+
+def _traffic(axes: Axes, plan: Plan) -> None:
+    """Two bars a candidate, tensors stacked."""
+    candidates = plan.chosen.candidates
+    predicted = [{**one.prediction.inputs, "O": one.prediction.output} for one in candidates]
+    measured = [
+        {name: float(words) for name, words in one.words().items()} for one in plan.measured_candidates
+    ]
+    places = np.arange(len(candidates))
+    for offset, found, strength in ((-0.2, predicted, 0.55), (0.2, measured, 1.0)):
+        bottom = np.zeros(len(candidates))
+        for name, colour in zip(predicted[0], (*COLOURS[: len(predicted[0]) - 1], WRITTEN), strict=False):
+            words = np.array([one[name] for one in found])
+            label = f"{name}, {'predicted' if offset < 0 else 'measured'}"
+            axes.bar(places + offset, words, 0.36, bottom, color=colour, alpha=strength, label=label)
+            bottom += words
+    axes.set_xticks(places, [f"{one.rf:g}" if one.rf else "" for one in candidates])
+    axes.set_title("Traffic of the candidates", loc="left")
+    axes.set_xlabel("RF", loc="right", fontsize="small")
+    axes.set_ylabel("words", fontsize="small")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(**{**LEGEND, "ncols": 6})
+
+
+def _tiles(axes: Axes, plan: Plan, name: str, scheme: Scheme) -> None:
+    """The words of an operand's tiles, the first two ranks upright and across."""
+    tiled = cut_one(plan.kernel, name, plan.tensors[name], scheme.shape)
+    sizes = np.array([min(PIXELS, tiles) for tiles in tiled.grid[:2]])
+    image = np.zeros(sizes)
+    rows, columns = (
+        ids * size // tiles for ids, size, tiles in zip(tiled.ids, sizes, tiled.grid, strict=False)
+    )
+    np.maximum.at(image, (rows, columns), tiled.held(plan.metric))
+    height, width = tiled.extents[:2]
+    axes.imshow(
+        image, cmap="Blues", vmin=0, vmax=max(1.0, image.max()), aspect="auto", interpolation="nearest",
+        extent=(0, width, height, 0),
+    )  # fmt: skip
+    shape = " x ".join(f"{size:,}" for size in tiled.shape)
+    full = f"the fullest at {image.max() / plan.capacity:.0%} of the buffer"
+    axes.set_title(f"{name}, {scheme.name}: {shape}; {full}", loc="left", fontsize="medium")
+    axes.tick_params(colors=LEAST)

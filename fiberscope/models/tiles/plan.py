@@ -1,0 +1,202 @@
+"""Tiles for a kernel on real tensors by D2T2 and by what it is compared with, predicted and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from fiberscope.errors import InputError
+from fiberscope.models.tiles.base import Shape, base_shape
+from fiberscope.models.tiles.baselines.drt import MICROTILE, PANEL, Dynamic, drt
+from fiberscope.models.tiles.baselines.squares import Square, Squares
+from fiberscope.models.tiles.baselines.swiftiles import swiftiles
+from fiberscope.models.tiles.fit import Fitter
+from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.measure import Measured, measure
+from fiberscope.models.tiles.optimise import optimise
+from fiberscope.models.tiles.options import DEFAULTS, Options
+from fiberscope.models.tiles.scheme import Scheme
+from fiberscope.models.tiles.statistics import Statistics, collect_all
+from fiberscope.models.tiles.walk import Overflow
+from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.tiles.metrics import Metric, metric_called
+
+__all__ = ["METHODS", "Methods", "Plan", "plan"]
+
+METHODS = ("conservative", "prescient", "tailors", "drt", "d2t2")
+STREAMS = 8  # Tailors' buffer streams through one part in so many, where a tile overflows [ours]
+
+
+@dataclass(frozen=True)
+class Methods:
+    """Which methods are compared, and how.
+
+    Args:
+        compare: besides D2T2 and Conservative.
+        scan: try every side of squares instead of halving.
+        swiftiles: let Tailors guess its side from a sample of tiles.
+        microtile: side of DRT's.
+        panel: columns of microtiles of DRT's panel.
+        step: of which sides of squares are multiples.
+    """
+
+    compare: Sequence[str] = ()
+    scan: bool = False
+    swiftiles: bool = False
+    microtile: int = MICROTILE
+    panel: int = PANEL
+    step: int = 1
+
+    def check(self) -> None:
+        """Refuse a method that there is not.
+
+        Raises:
+            InputError: naming it.
+        """
+        for name in self.compare:
+            if name not in METHODS:
+                raise InputError(f"no way to tile is called {name!r}; {nearest(name, METHODS)}")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Tiles for a kernel.
+
+    Args:
+        kernel: with the order of its loops.
+        tensors: by name.
+        capacity: of each operand's buffer.
+        options: of the prediction and the search.
+        statistics: by operand, of the base tiling.
+        schemes: by method.
+        dynamic: what DRT does, if it was asked for.
+    """
+
+    kernel: Kernel
+    tensors: Mapping[str, SparseTensor]
+    capacity: int
+    options: Options
+    statistics: Mapping[str, Statistics]
+    schemes: Mapping[str, Scheme]
+    dynamic: Dynamic | None
+
+    @property
+    def chosen(self) -> Scheme:
+        """D2T2's."""
+        return self.schemes["d2t2"]
+
+    @cached_property
+    def measured(self) -> Mapping[str, Measured]:
+        """What the tiles of each method move, DRT's apart."""
+        return {
+            name: self._measured(scheme.shape, scheme.fullest, scheme.packed)
+            for name, scheme in self.schemes.items()
+        }
+
+    @cached_property
+    def measured_candidates(self) -> Sequence[Measured]:
+        """What the tiles of each candidate move."""
+        return [self._measured(one.shape) for one in self.chosen.candidates]
+
+    def fullest(self, shape: Shape) -> int:
+        """What the fullest tile of a shape takes of a buffer."""
+        return Fitter(self.kernel, self.tensors, self.capacity, self.metric).fullest(shape)
+
+    @property
+    def metric(self) -> Metric:
+        """Of the sizes of tiles."""
+        return metric_called(self.options.metric)
+
+    def _measured(self, shape: Shape, fullest: int = 0, packed: Shape | None = None) -> Measured:
+        stays = self.capacity - self.capacity // STREAMS
+        overflow = Overflow(self.capacity, stays) if fullest > self.capacity else None
+        return measure(
+            self.kernel, self.tensors, shape, output=self.options.output, overflow=overflow, base=packed
+        )
+
+
+def plan(
+    kernel: Kernel,
+    tensors: Mapping[str, SparseTensor],
+    capacity: int,
+    options: Options = DEFAULTS,
+    methods: Methods = Methods(),
+    known: Mapping[str, Statistics] | None = None,
+) -> Plan:
+    """Tiles that fit the buffers, by D2T2 and by the methods that it is compared with.
+
+    D2T2's are measured before they are returned: where they move more than Conservative's, those are taken,
+    and the scheme says so. Operands of which one is empty are not cut.
+
+    Args:
+        kernel: a product, with the order of its loops.
+        tensors: by name, ranks as the kernel writes them.
+        capacity: of each operand's buffer, in the unit of the options' metric.
+        options: of the prediction and the search.
+        methods: to compare with.
+        known: statistics of an earlier run, instead of new ones.
+
+    Raises:
+        InputError: extents that do not agree, a method that there is not, a capacity that holds nothing, a
+            base tile that does not fit, statistics of other tensors or base tiles, or DRT for another kernel
+            than A times B in the order ikj.
+    """
+    methods.check()
+    extents = kernel.extents({name: tensor.shape for name, tensor in tensors.items()})
+    base = base_shape(kernel, extents, capacity, metric_called(options.metric), options.base)
+    statistics = (
+        _checked(known, kernel, tensors, base) if known else collect_all(kernel, tensors, base, options)
+    )
+    dynamic = _dynamic(kernel, tensors, capacity, methods) if "drt" in methods.compare else None
+    made = partial(Plan, kernel, tensors, capacity, options, statistics)
+    if not all(tensor.nonzeros for tensor in tensors.values()):
+        names = [name for name in METHODS if name in {"conservative", "d2t2", *methods.compare} - {"drt"}]
+        return made({name: Scheme(name, extents, 0, True) for name in names}, dynamic)
+    squares = Squares(kernel, tensors, capacity, metric_called(options.metric), methods.step)
+
+    def judge(shape: Shape) -> float:
+        return measure(kernel, tensors, shape, output=options.output).total
+
+    chosen = optimise(kernel, tensors, capacity, options, statistics, judge if kernel.is_product else None)
+    return made({**_squares(squares, max(base.values()), methods), "d2t2": chosen}, dynamic)
+
+
+def _checked(
+    known: Mapping[str, Statistics], kernel: Kernel, tensors: Mapping[str, SparseTensor], base: Shape
+) -> Mapping[str, Statistics]:
+    """Statistics of an earlier run, which are to be of these tensors in these tiles."""
+    for name, one in known.items():
+        tile = tuple(base[index] for index in kernel.stored(name))
+        if (one.tile, one.nonzeros) != (tile, tensors[name].nonzeros):
+            kept, wanted = (" x ".join(map(str, size)) for size in (one.tile, tile))
+            raise InputError(
+                f"the statistics of {name} are of {one.nonzeros:,} nonzeros in base tiles of {kept}, "
+                f"the tensor has {tensors[name].nonzeros:,}, for tiles of {wanted}; collect anew"
+            )
+    return known
+
+
+def _squares(squares: Squares, least: int, methods: Methods) -> dict[str, Scheme]:
+    found = {"conservative": squares.of(squares.held(least), least)}
+    if "prescient" in methods.compare:
+        found["prescient"] = squares.prescient(least, scan=methods.scan)
+    if "tailors" in methods.compare:
+        guess = partial(swiftiles, squares, least)
+        found["tailors"] = guess() if methods.swiftiles else squares.tailors(least, scan=methods.scan)
+    return {name: _scheme(name, one) for name, one in found.items()}
+
+
+def _scheme(name: str, one: Square) -> Scheme:
+    return Scheme(name, one.shape, one.fullest, verified=one.overflowing == 0)
+
+
+def _dynamic(kernel: Kernel, tensors: Mapping[str, SparseTensor], capacity: int, methods: Methods) -> Dynamic:
+    """DRT's tasks, of a product of matrices."""
+    i, k, j = (*kernel.order, *"???")[:3]
+    wanted = [(i, k), (k, j)]
+    if [kernel.indices[name] for name in kernel.inputs] != wanted or kernel.contracted != (k,):
+        raise InputError(f"{kernel}: drt is for C[i,j] = A[i,k] * B[k,j] in the order ikj; leave drt out")
+    a, b = (tensors[name] for name in kernel.inputs)
+    return drt(a, b, capacity, methods.microtile, methods.panel)

@@ -1,0 +1,105 @@
+"""The paper's model: the traffic that tiles of a shape cause, from the statistics of the base tiling.
+
+Of any kernel of products and sums, in any order of its loops. Sizes, P_tile and PrTileIdx are taken to be
+those of the base tiling whatever the shape; operands are taken as independent.
+
+Source: D2T2 (MICRO 2025), Sections 4.2 and 5.1, equations 7, 8 and 13 to 20.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from fiberscope.models.tiles.base import Shape
+from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.options import DEFAULTS, Options
+from fiberscope.models.tiles.output import expected_nonzeros, expected_size, kept_over
+from fiberscope.models.tiles.probability import Known, nonzero, rest
+from fiberscope.models.tiles.readings import partial_sum, tile_corrs
+from fiberscope.models.tiles.scheme import Prediction
+
+__all__ = ["extents_of", "iterations_of", "predict"]
+
+
+def predict(kernel: Kernel, known: Known, shape: Shape, options: Options = DEFAULTS) -> Prediction:
+    """The expected traffic of a shape.
+
+    Args:
+        kernel: what is computed, and the order of its loops.
+        known: the statistics of each operand.
+        shape: of tiles, at most the extents.
+        options: the readings; ``model`` is not looked at: this is the printed one.
+    """
+    blocks = {index: extent / shape[index] for index, extent in extents_of(kernel, known).items()}
+    repeats = {name: _repeats(kernel, known, shape, name, options) for name in kernel.inputs}
+    inputs = {name: repeats[name] * _once(kernel, known, blocks, name, options) for name in kernel.inputs}
+    visits = _visits(kernel, known, blocks, options)
+    nonzeros = expected_nonzeros(kernel, known, shape, options)
+    metric = known[kernel.inputs[0]].metric
+    size = expected_size([shape[index] for index in kernel.stored(kernel.result)], nonzeros, metric)
+    times = 2 if options.merge == "read" else 1
+    return Prediction(inputs, repeats, times * visits * size, visits, nonzeros)
+
+
+def extents_of(kernel: Kernel, known: Known) -> dict[str, int]:
+    """The extent of every index, in the order of the loops."""
+    found = {
+        index: extent
+        for name in kernel.inputs
+        for index, extent in zip(known[name].indices, known[name].extents, strict=True)
+    }
+    return {index: found[index] for index in kernel.order}
+
+
+def iterations_of(kernel: Kernel, known: Known, shape: Shape) -> int:
+    """How many iterations the outer loops have, empty ones counted."""
+    return math.prod(-(-extent // shape[index]) for index, extent in extents_of(kernel, known).items())
+
+
+def _once(kernel: Kernel, known: Known, blocks: Mapping[str, float], name: str, options: Options) -> float:
+    """What is loaded of a tensor if every tile that is needed is loaded once."""
+    own, depth = known[name], kernel.depth(name)
+    bound = kernel.order[: depth + 1]
+    tiles = own.p_tile * math.prod(blocks[index] for index in own.indices)
+    needed = rest(kernel.expression, name, bound, known, options.union)
+    if options.loads == "common":
+        needed *= _in_common(kernel, known, blocks, name)
+    return own.size_tile * tiles * needed
+
+
+def _in_common(kernel: Kernel, known: Known, blocks: Mapping[str, float], name: str) -> float:
+    """That for each index still to be bound the others have something at a common coordinate of it."""
+    found = 1.0
+    for index in kernel.order[kernel.depth(name) + 1 :]:
+        others = [known[other] for other in kernel.carriers(index)]
+        if len(others) > 1:
+            both = math.prod(one.pr_tile_index[one.indices.index(index)] for one in others)
+            found *= 1.0 - (1.0 - both) ** blocks[index]
+    return found
+
+
+def _repeats(kernel: Kernel, known: Known, shape: Shape, name: str, options: Options) -> float:
+    """How often a tensor's tiles pass: the iterations of the loops around them that it has no index of."""
+    around = (index for index in kernel.order[: kernel.depth(name)] if index not in kernel.indices[name])
+    return math.prod(_passes(kernel, known, shape, index, options) for index in around)
+
+
+def _passes(kernel: Kernel, known: Known, shape: Shape, index: str, options: Options) -> float:
+    """E|y'|: iterations of an outer loop; tiles that grow over empty neighbours save none."""
+    carrier = known[kernel.carriers(index)[0]]
+    rank = carrier.indices.index(index)
+    extent, base = carrier.extents[rank], carrier.tile[rank]
+    if shape[index] <= base:
+        return extent / shape[index]
+    return extent / base / partial_sum(tile_corrs(carrier, index, options.tilecorrs), shape[index] / base)
+
+
+def _visits(kernel: Kernel, known: Known, blocks: Mapping[str, float], options: Options) -> float:
+    """How often a partial result is written."""
+    stored = nonzero(kernel.expression, lambda name: known[name].p_tile, options.union)
+    kept = kept_over(kernel, options)
+    places = math.prod(size for index, size in blocks.items() if index not in kept)
+    if not kept:
+        return places * stored
+    return places * (1.0 - (1.0 - stored) ** math.prod(blocks[index] for index in kept))

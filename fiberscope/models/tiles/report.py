@@ -1,0 +1,242 @@
+"""A plan for tiles as a document, as tables, and as one sentence that says why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fiberscope.errors import InputError
+from fiberscope.models.tiles.baselines.drt import Dynamic
+from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.measure import Measured
+from fiberscope.models.tiles.plan import Plan
+from fiberscope.models.tiles.readings import corrs
+from fiberscope.models.tiles.scheme import Candidate, Prediction, Scheme
+from fiberscope.models.tiles.statistics import Statistics
+from fiberscope.models.tiles.statistics_file import from_json, to_document
+from fiberscope.report.files import read_text
+from fiberscope.report.table import Table
+
+__all__ = ["SCHEMA", "document", "read_statistics", "tables", "why"]
+
+SCHEMA = "fiberscope-tile-1"
+
+
+def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
+    """All that is known of a plan, as plain data.
+
+    Args:
+        plan: for tiles.
+        measured: whether to measure every candidate and every scheme.
+    """
+    schemes = {name: _scheme(scheme, plan, measured) for name, scheme in plan.schemes.items()}
+    if plan.dynamic is not None:
+        schemes["drt"] = _dynamic(plan.dynamic, plan)
+    return {
+        "schema": SCHEMA,
+        "kernel": str(plan.kernel),
+        "order": list(plan.kernel.order),
+        "capacity": plan.capacity,
+        "options": plan.options.model_dump(),
+        "statistics": {name: to_document(one) for name, one in plan.statistics.items()},
+        "candidates": [_candidate(number, plan, measured) for number in range(len(plan.chosen.candidates))],
+        "schemes": schemes,
+        "why": why(plan),
+    }
+
+
+def why(plan: Plan) -> str:
+    """What the chosen tiles have over Conservative's, in a sentence."""
+    chosen, candidates = plan.chosen, plan.chosen.candidates
+    if not candidates:
+        return "An operand has no nonzeros, so that nothing moves: the whole tensors are one tile."
+    if chosen.fallback:
+        return f"Conservative's tiles are taken, not what the search chose: {chosen.fallback}."
+    best = _of(candidates, chosen)
+    saved = {
+        name: words - best.prediction.inputs[name] for name, words in candidates[0].prediction.inputs.items()
+    }
+    name = max(saved, key=saved.__getitem__)
+    grown = _grown(plan, best)
+    if saved[name] <= 0:
+        return f"Squares are predicted to move least; {grown}."
+    before, now = (one.prediction.repeats[name] for one in (candidates[0], best))
+    return f"{name} is fetched {now:.3g} times instead of {before:.3g}; {grown}."
+
+
+def _grown(plan: Plan, candidate: Candidate) -> str:
+    """What the rest of the buffer was spent on: tiles end at the tensors' extents, whatever TileFactor is."""
+    shape, contracted = plan.chosen.shape, plan.kernel.contracted
+    ratio = max(shape[index] / candidate.shape[index] for index in shape if index not in contracted)
+    if ratio > 1:
+        grown = f"TileFactor makes tiles {ratio:.3g} times as long"
+    else:
+        grown = "the tiles are as long as the tensors" if _spans(plan) else "no larger tiles fit"
+    longer = [index for index in contracted if shape[index] > candidate.shape[index]]
+    return ", ".join([grown, *(f"{index} grows to {shape[index]:,}" for index in longer)])
+
+
+def _spans(plan: Plan) -> bool:
+    """Whether the indices that grow have reached their extents."""
+    extents = plan.kernel.extents({name: one.extents for name, one in plan.statistics.items()})
+    free = [index for index in extents if index not in plan.kernel.contracted]
+    return all(plan.chosen.shape[index] == extents[index] for index in free)
+
+
+def _of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidate:
+    """The candidate that a scheme was made from."""
+    return next(one for one in candidates if one.rf == chosen.rf and (one.rf or one.shape == chosen.shape))
+
+
+def tables(plan: Plan, *, measured: bool) -> list[Table]:
+    """Statistics, candidates, and schemes."""
+    return [_statistics(plan), *_candidates(plan, measured), _schemes(plan, measured)]
+
+
+def _statistics(plan: Plan) -> Table:
+    columns = (
+        "Operand",
+        "Nonzeros",
+        "Tiles",
+        "SizeTile",
+        "MaxTile",
+        "PrTileIdx",
+        "P_tile",
+        "Pr",
+        "Sum of Corrs",
+    )
+    table = Table(f"{plan.kernel}; buffers of {plan.capacity:,} {plan.metric.unit}", columns)
+    for name, one in plan.statistics.items():
+        sums = ", ".join(f"{index} {corrs(one, index, plan.options.corrs).sum():.4g}" for index in one.corrs)
+        fills = " ".join(f"{fill:.4g}" for fill in one.pr_tile_index)
+        table.add(
+            f"{name}, base tiles of {_by(dict(zip(one.indices, one.tile, strict=True)))}",
+            f"{one.nonzeros:,}",
+            f"{one.tiles:,}",
+            f"{one.size_tile:,.4g}",
+            f"{one.max_tile:,}",
+            fills,
+            f"{one.p_tile:.4g}",
+            f"{one.pr:.4g}",
+            sums,
+        )
+    return table
+
+
+def _candidates(plan: Plan, measured: bool) -> Iterator[Table]:
+    if not plan.chosen.candidates:
+        return
+    inputs = plan.kernel.inputs
+    columns = ["RF", "Tile", *(f"{name} predicted" for name in inputs), "O predicted", "Total predicted"]
+    table = Table("Candidates, words", [*columns, *(["Measured", "Fullest tile"] if measured else [])], 2)
+    for number, one in enumerate(plan.chosen.candidates):
+        words = _predicted(one.prediction)
+        cells = [
+            f"{one.rf:g}" if one.rf else "",
+            _by(one.shape),
+            *(f"{part:,.0f}" for part in words.values()),
+        ]
+        if measured:
+            cells += [f"{plan.measured_candidates[number].total:,}", f"{plan.fullest(one.shape):,}"]
+        table.add(*cells)
+    yield table
+
+
+def _schemes(plan: Plan, measured: bool) -> Table:
+    moved = ["A", "B"] if plan.dynamic else list(plan.kernel.inputs)
+    columns = ("Method", "Tile", "Fullest tile", *(f"{name}, words" for name in moved), "O", "Total", "Saves")
+    table = Table("Schemes" + (", measured" if measured else ""), columns if measured else columns[:3], 2)
+    least = plan.measured["conservative"].total if measured else 0
+    for name, scheme in plan.schemes.items():
+        cells = [name, _by(scheme.shape), f"{scheme.fullest:,}"]
+        table.add(*cells, *(_moved(plan.measured[name].words(), least) if measured else ()))
+    if plan.dynamic is not None:
+        cells = ["drt", f"{len(plan.dynamic.tasks):,} tasks", ""]
+        table.add(*cells, *(_moved(plan.dynamic.words(), least) if measured else ()))
+    return table
+
+
+def _moved(words: Mapping[str, int], least: int) -> list[str]:
+    saves = f"{least / words['total']:.3g} x" if words["total"] else ""
+    return [*(f"{each:,}" for each in words.values()), saves]
+
+
+def _by(shape: Mapping[str, int]) -> str:
+    """``i 16 x k 1 x j 16``."""
+    return " x ".join(f"{index} {size:,}" for index, size in shape.items())
+
+
+def _predicted(prediction: Prediction) -> dict[str, float]:
+    return {**prediction.inputs, "O": prediction.output, "total": prediction.total}
+
+
+def _scheme(scheme: Scheme, plan: Plan, measured: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "shape": dict(scheme.shape),
+        "fullest": scheme.fullest,
+        "fits": scheme.fullest <= plan.capacity,
+    }
+    if scheme.name == "d2t2":
+        found |= {"rf": scheme.rf, "tf": scheme.tf, "verified": scheme.verified, "fallback": scheme.fallback}
+    return {**found, "measured": _counts(plan.measured[scheme.name])} if measured else found
+
+
+def _dynamic(dynamic: Dynamic, plan: Plan) -> dict[str, Any]:
+    """DRT's shape is that of its microtiles; what it moves is known with its tasks."""
+    tasks = [
+        {"i": one.i, "k": one.k, "j": one.j, "A": one.a_words, "B": one.b_words} for one in dynamic.tasks
+    ]
+    shape = dict.fromkeys(plan.kernel.order, dynamic.microtile)
+    return {"shape": shape, "panel": dynamic.panel, "tasks": tasks, "measured": dynamic.words()}
+
+
+def _candidate(number: int, plan: Plan, measured: bool) -> dict[str, Any]:
+    one = plan.chosen.candidates[number]
+    predicted = {
+        **_predicted(one.prediction),
+        "visits": one.prediction.visits,
+        "repeats": dict(one.prediction.repeats),
+    }
+    found = {"rf": one.rf, "shape": dict(one.shape), "predicted": predicted, "iterations": one.iterations}
+    if not measured:
+        return found
+    return {
+        **found,
+        "measured": _counts(plan.measured_candidates[number]),
+        "fullest": plan.fullest(one.shape),
+    }
+
+
+def _counts(one: Measured) -> dict[str, Any]:
+    """Words by operand, of the output and in all, and what else was counted."""
+    return {
+        **one.words(),
+        "fetches": {name: each.fetches for name, each in one.inputs.items()},
+        "nonzeros": {**{name: each.nonzeros for name, each in one.inputs.items()}, "O": one.output.nonzeros},
+        "visits": one.output.visits,
+        "iterations": one.iterations,
+    }
+
+
+def read_statistics(path: Path, kernel: Kernel) -> dict[str, Statistics]:
+    """The statistics of a kernel's inputs in a document.
+
+    Raises:
+        InputError: it cannot be read, is no such document, or has not all of them.
+    """
+    text = read_text(path)
+    try:
+        found = json.loads(text)["statistics"]
+        texts = {name: json.dumps(found[name]) for name in kernel.inputs}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        wanted = ", ".join(kernel.inputs)
+        raise InputError(f"{path}: it has no statistics of {wanted}; give what tile --json wrote") from error
+    known = {name: from_json(text, f"{path}, {name}") for name, text in texts.items()}
+    for name, one in known.items():
+        if one.indices != kernel.stored(name):
+            raise InputError(
+                f"{path}: {name} has the order {', '.join(one.indices)}; collect anew for this order"
+            )
+    return known

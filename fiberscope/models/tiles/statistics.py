@@ -1,0 +1,248 @@
+"""What D2T2 knows of a tensor: six statistics of its base tiling, kept as JSON that can be given again.
+
+Every reading of the paper's that leaves a choice is collected and has its name: Corrs ``pooled`` and
+``per_tile``, TileCorrs ``slice`` and ``pooled``. All are those of nonempty tiles; last tiles may be ragged,
+and count as whole ones.
+
+Source: D2T2 (MICRO 2025), Sections 4.3 and 4.4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from fiberscope.models.tiles.base import Shape
+from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.options import DEFAULTS, Options
+from fiberscope.models.tiles.overlaps import Numbers, overlaps, with_last
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.tiles.metrics import METRICS, Metric, metric_called
+from fiberscope.workloads.tiles.tiling import Tiled, first_of_each, tile
+
+__all__ = ["LEAST_SAMPLED", "Correlations", "Sample", "Statistics", "collect", "collect_all"]
+
+LEAST_SAMPLED = 32  # tiles, however small the share
+
+Correlations: TypeAlias = Mapping[str, Numbers]  # by reading: for each distance, that at 0 being 1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The tiles that Corrs are of: drawn uniformly, without replacement; all else is of every tile."""
+
+    share: float
+    seed: int
+    tiles: int
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Of one tensor; ranks are in the order of the loops.
+
+    Args:
+        indices: of its ranks.
+        extents: of the tensor.
+        tile: the extents of a base tile.
+        metric: of the sizes.
+        nonzeros: of the tensor.
+        tiles: how many hold something.
+        size_tile: the mean size of these, 0 without any.
+        max_tile: what the fullest takes of a buffer.
+        fullest: its outer coordinate by index, none without any.
+        pr_tile_index: for each rank, how full a fiber of tiles is on average.
+        beginnings: for each rank, for each way of the coordinates up to it inside of a tile, the last
+            counting fastest, how many tiles have something there.
+        corrs: for each contracted index, by reading, for each distance below T, which share of what lies at a
+            coordinate lies also at the coordinate so far above it, in the same tile.
+        tile_corrs: for each index, by reading, for each distance between tiles, how often two such tiles (or
+            slices of tiles) both hold something, as a share of those that do.
+        sample: which tiles ``corrs`` is of.
+    """
+
+    indices: tuple[str, ...]
+    extents: tuple[int, ...]
+    tile: tuple[int, ...]
+    metric: str
+    nonzeros: int
+    tiles: int
+    size_tile: float
+    max_tile: int
+    fullest: Mapping[str, int]
+    pr_tile_index: tuple[float, ...]
+    beginnings: tuple[Integers, ...]
+    corrs: Mapping[str, Correlations]
+    tile_corrs: Mapping[str, Correlations]
+    sample: Sample
+
+    @property
+    def p_tile(self) -> float:
+        """The share of the grid's tiles that hold something."""
+        return math.prod(self.pr_tile_index)
+
+    @property
+    def pr(self) -> float:
+        """The mean share of a nonempty tile's places that are nonzero."""
+        return self.nonzeros / (self.tiles * math.prod(self.tile)) if self.tiles else 0.0
+
+    @cached_property
+    def prob_index(self) -> tuple[Numbers, ...]:
+        """For each rank, the share of tiles with something at coordinates up to it among those with something
+        at the ones before; 0 where there are none."""
+        before = np.array([self.tiles])
+        found = []
+        for counts, size in zip(self.beginnings, self.tile, strict=True):
+            of = np.repeat(before, size)
+            found.append(np.divide(counts, of, out=np.zeros(len(counts)), where=of > 0))
+            before = counts
+        return tuple(found)
+
+    @property
+    def occupied(self) -> Numbers:
+        """For each place of a tile, the share of nonempty tiles that have a nonzero there."""
+        found: Numbers = self.beginnings[-1].reshape(self.tile) / max(1, self.tiles)
+        return found
+
+
+def collect(
+    tiled: Tiled,
+    indices: Sequence[str],
+    contracted: Collection[str],
+    sample: float = 1.0,
+    seed: int = 0,
+    metric: Metric = METRICS["words"],
+    written: Tiled | None = None,
+) -> Statistics:
+    """The statistics of a base tiling.
+
+    Args:
+        tiled: with its ranks in the order of the loops.
+        indices: of its ranks.
+        contracted: those that the kernel sums over, for which Corrs are collected.
+        sample: the share of tiles that Corrs are collected from, at least 32 tiles.
+        seed: by which they are drawn.
+        metric: of sizes.
+        written: the same tiles with the ranks as the kernel writes them, which are what is moved; ``tiled``
+            if left out.
+    """
+    sizes = tiled if written is None else written
+    held = sizes.held(metric)
+    number = min(len(tiled), max(LEAST_SAMPLED, math.ceil(sample * len(tiled))))
+    chosen = _chosen(len(tiled), number, seed)
+    return Statistics(
+        indices=tuple(indices),
+        extents=tiled.extents,
+        tile=tiled.shape,
+        metric=metric.name,
+        nonzeros=len(tiled.places),
+        tiles=len(tiled),
+        size_tile=float(sizes.moved(metric).mean()) if len(tiled) else 0.0,
+        max_tile=int(held.max(initial=0)),
+        fullest=_fullest(sizes, tiled.order, indices, held),
+        pr_tile_index=_pr_tile_index(tiled),
+        beginnings=tuple(_beginnings(tiled, rank) for rank in range(1, tiled.ranks + 1)),
+        corrs={name: _corrs(tiled, rank, chosen) for rank, name in enumerate(indices) if name in contracted},
+        tile_corrs={name: _tile_corrs(tiled, rank) for rank, name in enumerate(indices)},
+        sample=Sample(sample, seed, number),
+    )
+
+
+def collect_all(
+    kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape, options: Options = DEFAULTS
+) -> dict[str, Statistics]:
+    """The statistics of each operand by name, of its base tiling.
+
+    Args:
+        kernel: names the operands and says which indices it sums over.
+        tensors: with their ranks as the kernel writes them.
+        shape: of base tiles.
+        options: the metric, and what Corrs are sampled by.
+    """
+    return {name: _collected(kernel, name, tensors[name], shape, options) for name in kernel.inputs}
+
+
+def _collected(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, options: Options) -> Statistics:
+    written, order = [shape[index] for index in kernel.indices[name]], kernel.storage(name)
+    in_order = order == tuple(range(len(order)))
+    return collect(
+        tile(tensor, written, order),
+        kernel.stored(name),
+        kernel.contracted,
+        options.sample,
+        options.seed,
+        metric_called(options.metric),
+        None if in_order else tile(tensor, written),
+    )
+
+
+def _fullest(sizes: Tiled, order: Sequence[int], indices: Sequence[str], held: Integers) -> dict[str, int]:
+    if not len(held):
+        return {}
+    by_rank = dict(zip(sizes.order, sizes.ids, strict=True))
+    at = int(np.argmax(held))
+    return {index: int(by_rank[rank][at]) for index, rank in zip(indices, order, strict=True)}
+
+
+def _pr_tile_index(tiled: Tiled) -> tuple[float, ...]:
+    """Distinct beginnings of tiles' coordinates up to a rank, over those before it times the rank's tiles."""
+    found, before = [], min(1, len(tiled))
+    for rank, tiles in enumerate(tiled.grid, start=1):
+        below = math.prod(tiled.grid[rank:])
+        distinct = int(first_of_each(tiled.tiles // below).sum())
+        found.append(distinct / (before * tiles) if before else 0.0)
+        before = distinct
+    return tuple(found)
+
+
+def _beginnings(tiled: Tiled, ranks: int) -> Integers:
+    below = math.prod(tiled.shape[ranks:])
+    keys = tiled.places // below
+    if below > 1:
+        keys = keys[first_of_each(keys)]
+    counts: Integers = np.bincount(keys % (tiled.volume // below), minlength=tiled.volume // below)
+    return counts
+
+
+def _chosen(tiles: int, number: int, seed: int) -> Integers:
+    """The tiles of a sample, increasing."""
+    if number == tiles:
+        return np.arange(tiles)
+    return np.sort(np.random.default_rng(seed).choice(tiles, number, replace=False))
+
+
+def _corrs(tiled: Tiled, rank: int, chosen: Integers) -> Correlations:
+    places = tiled.places
+    if len(chosen) < len(tiled):
+        kept = np.zeros(len(tiled), bool)
+        kept[chosen] = True
+        places = places[np.repeat(kept, tiled.nonzeros)]
+    extent = tiled.shape[rank]
+    members = with_last(places, tiled.shape, rank)
+    first = np.flatnonzero(first_of_each(members // extent))
+    tile_of = np.searchsorted(tiled.tiles, members[first] // tiled.volume)
+    weights = np.stack([np.ones(len(first)), 1.0 / tiled.nonzeros[tile_of]])
+    pooled, per_tile = overlaps(members, extent, weights)
+    return {"pooled": _normalised(np.rint(pooled)), "per_tile": _normalised(per_tile)}
+
+
+def _tile_corrs(tiled: Tiled, rank: int) -> Correlations:
+    tiles = tiled.grid[rank]
+    members = with_last(tiled.tiles, tiled.grid, rank)
+    sets = int(first_of_each(members // tiles).sum())
+    slices = np.unique(tiled.ids[rank])
+    return {
+        "slice": _normalised(np.rint(overlaps(slices, tiles, np.ones((1, min(1, len(slices)))))[0])),
+        "pooled": _normalised(np.rint(overlaps(members, tiles, np.ones((1, sets)))[0])),
+    }
+
+
+def _normalised(counts: Numbers) -> Numbers:
+    """As shares of what is 0 apart; of nothing, each is like itself and no other."""
+    shares: Numbers = counts / counts[0] if counts[0] else np.eye(1, len(counts))[0]
+    return shares

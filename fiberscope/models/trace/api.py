@@ -1,0 +1,289 @@
+"""Model a machine from its specification: ``fiberscope.model("gamma", "wiki-Vote")``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fiberscope import accelerators
+from fiberscope.accelerators.configuration import Configuration, ConfigurationError, validated
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.errors import VerificationError
+from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.models.trace.energy import energy
+from fiberscope.models.trace.energy_table import default_table, read_table
+from fiberscope.models.trace.evaluate import Outcome, run
+from fiberscope.models.trace.load import Draft, draft
+from fiberscope.models.trace.model import Model
+from fiberscope.models.trace.operands import (
+    Given,
+    check_names,
+    inputs_of,
+    loaded,
+    matrix_ranks,
+    names_of,
+    tree,
+)
+from fiberscope.models.trace.options import Options
+from fiberscope.models.trace.report import Modelled, Solved, report
+from fiberscope.models.trace.source import Source as Found
+from fiberscope.models.trace.spacetime import Stamps, Watcher
+from fiberscope.models.trace.specification import Specification
+from fiberscope.problem import SECTION, ProblemMaker
+from fiberscope.provenance.made import Roots, given_settings, of_machine, operand_name, source
+from fiberscope.report.collect import Timing
+from fiberscope.report.document import Asked, Report, Source
+from fiberscope.workloads import Problem
+from fiberscope.workloads.canonical import CsrArray, canonical
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.verification import Comparison
+
+__all__ = ["Prepared", "model", "prepare", "roots_of", "specified"]
+
+UNBOUNDED = 2**40  # coordinates: more than a tensor has
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+def model(
+    specification: str,
+    *factors: object,
+    tensors: Mapping[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
+    exact: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Run a cascade on real tensors, verify its results, count what its machine did, and report.
+
+    Args:
+        specification: the name of an accelerator, of a variant of its specification (``extensor-energy``), or
+            the path of a YAML file.
+        factors: operands of a product: A, and B where it is not A again.
+        tensors: or operands by name; the rows of a matrix are the first declared rank of its tensor.
+        settings: by key: symbols, parameters of the machine, and options of the model as ``semantics``.
+        exact: refuse a surrogate for a matrix that cannot be had.
+        progress: called now and then with stage, work done and work in all.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: what was given cannot be modelled.
+        VerificationError: a result is wrong; it has the report.
+    """
+    tell = progress or _nobody
+    ready = prepare(specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=tell)
+    asked = Asked(
+        command="model",
+        machine=specification,
+        factors=tuple(map(operand_name, factors)),
+        tensors={name: operand_name(one) for name, one in (tensors or {}).items()},
+        settings=given_settings(settings),
+        exact=exact,
+    )
+    return ready.run(tell, source(ready.roots, asked))
+
+
+def _nobody(_stage: str, _done: int, _total: int) -> None:
+    """Tell nobody about the progress."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A specification with its operands.
+
+    Args:
+        specification: what runs.
+        operands: what it runs on.
+        options: how it is counted.
+        roots: where the sources of what runs begin.
+        chosen: what the machine chose for these operands, in words.
+        problem: that the operands are of, where they were not given by name.
+    """
+
+    specification: Specification
+    operands: Mapping[str, Given]
+    options: Options
+    roots: Roots
+    chosen: tuple[str, ...] = ()
+    problem: Problem | None = None
+
+    @property
+    def trees(self) -> dict[str, FiberTree]:
+        """The operands as trees."""
+        tensors, output = self.specification.tensors, _output(self.specification)
+        return {name: tree(given, tensors[name].ranks, output) for name, given in self.operands.items()}
+
+    def modelled(self) -> Modelled:
+        """Run it and count."""
+        counting = Model(self.specification, self.options.effects)
+        outcome = run(self.specification, self.trees, counting.observe)
+        metrics = counting.metrics(outcome)
+        table = read_table(Path(self.options.energies)) if self.options.energies else default_table()
+        spent = energy(self.specification, metrics, outcome.runs, table)
+        solved = None
+        if self.problem is not None and not outcome.interrupted:
+            solved = Solved(self.problem.title, *self._checked(outcome))
+        return Modelled(
+            self.specification, self.operands, self.options, outcome, metrics, spent, self.chosen, solved
+        )
+
+    def _checked(self, outcome: Outcome) -> tuple[str, Comparison]:
+        """What the problem's answer was compared with, and how that went."""
+        assert self.problem is not None
+        name = self.problem.inputs[-1]
+        iteration = self.specification.iteration
+        found = outcome.tensors[iteration.carry.get(name, name) if iteration else name]
+        coordinates, values = found.to_coo()
+        answer = np.full(found.ranks[0].shape, np.inf)
+        answer[next(iter(coordinates.values()))] = values
+        return self.problem.reference, self.problem.check(answer)
+
+    def stamps(self) -> list[Stamps]:
+        """Run it, and say where in space and time each body was.
+
+        Raises:
+            KeyboardInterrupt: it was interrupted.
+        """
+        watcher = Watcher()
+        if run(self.specification, self.trees, watcher.observe).interrupted:
+            raise KeyboardInterrupt
+        return watcher.stamps()
+
+    def run(self, tell: Progress = _nobody, made: Source | None = None) -> Report:
+        """Run it, and report, also by what it was made.
+
+        Raises:
+            VerificationError: a result is wrong; it has the report.
+        """
+        tell("modelling", 0, 0)
+        start = time.perf_counter()
+        modelled = self.modelled()
+        seconds = time.perf_counter() - start
+        told = report(modelled, Timing(seconds, seconds), made)
+        wrong = modelled.outcome.wrong
+        if wrong is not None:
+            error = f"relative error {wrong.max_relative_error:.3g} against {wrong.reference}"
+            raise VerificationError(f"{wrong.einsum} is wrong: {error}", told)
+        if modelled.solved is not None and not modelled.solved.comparison.passed:
+            raise VerificationError(f"the answer is not that of {modelled.solved.reference}", told)
+        return told
+
+
+def prepare(
+    specification: str,
+    *factors: object,
+    tensors: Mapping[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
+    exact: bool = False,
+    progress: Progress = _nobody,
+) -> Prepared:
+    """What ``model`` runs, without running it; the arguments are those of ``model``.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: as ``model``.
+    """
+    options, others = _options(settings or {})
+    drafted, maker = _drafted(specification, others)
+    outline = drafted.complete(_placeholders(drafted))  # all that is wrong with it, before anything is read
+    named = names_of(factors, tensors or {})
+    if maker is not None and factors and set(maker.kind.inputs) == set(outline.inputs):
+        a, b = (*factors, None)[:2]
+        return _solving(drafted, maker.load(a, b, exact, progress), options)
+    check_names(specification, outline.inputs, named)
+    operands = loaded(factors, tensors or {}, exact, lambda done, total: progress("loading", done, total))
+    if not drafted.missing:
+        return Prepared(outline, operands, options, roots_of(drafted.source, options.energies))
+    if not factors:
+        return Prepared(drafted.complete(), operands, options, roots_of(drafted.source, options.energies))
+    symbols, chosen = _chosen(drafted, operands)
+    return Prepared(
+        drafted.complete(symbols), operands, options, roots_of(drafted.source, options.energies), chosen
+    )
+
+
+def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:
+    """A machine's specification with the inputs of a problem; what the machine chooses follows from that."""
+    assert drafted.machine is not None  # that solves the problem
+    kind, configuration = drafted.machine
+    symbols, chosen = _symbols(kind, configuration, problem.given()) if drafted.missing else ({}, ())
+    roots = roots_of(drafted.source, options.energies)
+    return Prepared(drafted.with_symbols(symbols), inputs_of(problem), options, roots, chosen, problem)
+
+
+def roots_of(found: Found, energies: str | None = None) -> Roots:
+    """Where the sources of a specification's run begin: of model and machine, its file, and the energies."""
+    machine = found.text("machine")
+    modules = of_machine(accelerators.find(str(machine.value))) if machine else frozenset()
+    files = (str(found.path), *filter(None, [energies]))
+    return Roots(modules | {__name__}, files, found.name if found.path == Path(found.name) else None)
+
+
+def specified(name: str, settings: Mapping[str, object]) -> Specification:
+    """A specification without operands; symbols that a run would choose are as large as can be.
+
+    Raises:
+        ConfigurationError: as ``model``.
+    """
+    drafted, _maker = _drafted(name, _options(settings)[1])
+    return drafted.complete(_placeholders(drafted))
+
+
+def _entry(value: object) -> Entry:
+    return value if isinstance(value, Entry) else Entry(value, "settings")
+
+
+def _drafted(name: str, settings: Mapping[str, object]) -> tuple[Draft, ProblemMaker | None]:
+    """The specification, and what makes its problem, if its machine solves one with inputs of its own."""
+    entries = {key: _entry(value) for key, value in settings.items() if key.startswith(SECTION)}
+    drafted = draft(name, {key: value for key, value in settings.items() if key not in entries})
+    if drafted.machine is None:
+        for key, entry in entries.items():
+            raise ConfigurationError(f"{entry.origin}: {name} names no machine, and so takes no {key}")
+        return drafted, None
+    maker = ProblemMaker(drafted.machine[0], entries)
+    return drafted, maker if maker.kind.inputs else None
+
+
+def _placeholders(drafted: Draft) -> dict[str, float]:
+    """Sizes in the place of those that a machine chooses for its operands."""
+    return dict.fromkeys(drafted.missing, UNBOUNDED) if drafted.machine else {}
+
+
+def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]]:
+    """Settings of the model, and the others."""
+    given = {key: value for key, value in settings.items() if key in Options.model_fields}
+    entries = {key: _entry(one) for key, one in given.items()}
+    others = {key: value for key, value in settings.items() if key not in given}
+    return validated(Options, entries, "the model"), others
+
+
+def _output(specification: Specification) -> tuple[str, ...]:
+    return specification.tensors[specification.einsums[-1].output].ranks
+
+
+def _chosen(drafted: Draft, operands: Mapping[str, Given]) -> tuple[Mapping[str, float], tuple[str, ...]]:
+    """Values that the machine chooses for symbols without one, and what it says of the choice."""
+    assert drafted.machine is not None  # else all symbols have values
+    kind, configuration = drafted.machine
+    a, b = (_factor(operands[name], drafted, left=name == "A") for name in ("A", "B"))
+    return _symbols(kind, configuration, (a, b))
+
+
+def _symbols(
+    kind: Accelerator[Any], configuration: Configuration, given: Sequence[CsrArray]
+) -> tuple[Mapping[str, float], tuple[str, ...]]:
+    """What the machine chooses, its tiles chosen before that where it asks for it."""
+    return kind.symbols(with_tiles(kind, configuration, given), *given)
+
+
+def _factor(given: Given, drafted: Draft, *, left: bool) -> CsrArray:
+    """An operand as the machine has it: the rows of A and the columns of B are those of the product."""
+    declared = drafted.cascade.declared
+    output = declared[drafted.cascade.last_output]
+    rows, _columns = matrix_ranks(given, declared[given.name], output)
+    matrix = given.workload.matrix
+    return matrix if (rows in output) == left else canonical(matrix.T, given.name)

@@ -1,0 +1,272 @@
+"""Formats and bindings of a specification, checked against the mapping and the architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fiberscope.models.trace.document import Document, Path
+from fiberscope.models.trace.expression import Equation, operators_of
+from fiberscope.models.trace.schema import BindingSchema, FormatSchema, RankFormatSchema, StepSchema
+from fiberscope.models.trace.specification import (
+    Bindings,
+    Component,
+    ComputeBinding,
+    Configuration,
+    Einsum,
+    Format,
+    IntersectorBinding,
+    MergerBinding,
+    RankFormat,
+    SequencerBinding,
+    StorageBinding,
+    Tensor,
+)
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["BindingReader", "read_format"]
+
+_ROOT = "root"
+_KEYS = {
+    "DRAM": ("tensor", "rank", "type", "format"),
+    "Cache": ("tensor", "rank", "type", "format"),
+    "Buffet": ("tensor", "rank", "type", "format", "evict_on", "style"),
+    "Intersector": ("rank", "leader"),
+    "Merger": ("tensor", "init_ranks", "final_ranks"),
+    "Compute": ("op",),
+    "Sequencer": ("rank",),
+}
+_OPTIONAL = ("style", "leader")
+
+
+def read_format(tensor: str, name: str, given: FormatSchema, document: Document) -> Format:
+    """A format of a tensor.
+
+    Raises:
+        ConfigurationError: a rank that its order has not, or bits that its layout cannot have.
+    """
+    path: Path = ("format", tensor, name)
+    for rank, stored in given.ranks.items():
+        if rank not in given.rank_order:
+            advice = nearest(rank, [*given.rank_order, "rank-order"])
+            raise document.error((*path, rank), f"{rank} is not in the rank order; {advice}", key=True)
+        if stored.layout == "interleaved" and not (stored.cbits and stored.pbits):
+            message = f"{rank} is interleaved, and needs both cbits and pbits"
+            raise document.error((*path, rank), message)
+    ranks = {
+        rank: _rank_format(given.ranks[rank]) if rank in given.ranks else RankFormat()
+        for rank in given.rank_order
+    }
+    return Format(name, tuple(given.rank_order), ranks)
+
+
+def _rank_format(given: RankFormatSchema) -> RankFormat:
+    return RankFormat(given.format, given.layout, given.cbits, given.pbits, given.fhbits, given.rhbits)
+
+
+@dataclass
+class _Collected:
+    """The bindings of an Einsum while they are read."""
+
+    storage: list[StorageBinding] = field(default_factory=list)
+    intersectors: list[IntersectorBinding] = field(default_factory=list)
+    mergers: list[MergerBinding] = field(default_factory=list)
+    compute: list[ComputeBinding] = field(default_factory=list)
+    sequencers: list[SequencerBinding] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class BindingReader:
+    """Reads the bindings of one Einsum.
+
+    Args:
+        einsum: with its mapping, and without bindings.
+        tensors: all, with their formats.
+        configurations: all.
+    """
+
+    einsum: Einsum
+    tensors: Mapping[str, Tensor]
+    configurations: Mapping[str, Configuration]
+    document: Document
+
+    def read(self, steps: Sequence[StepSchema]) -> Bindings:
+        """The bindings that the entries say.
+
+        Raises:
+            ConfigurationError: something in them cannot be.
+        """
+        path: Path = ("bindings", self.einsum.name)
+        first = steps[0] if steps else StepSchema()
+        if first.config is None:
+            raise self.document.error(path, f"the first entry of {self.einsum.name} should be config:")
+        if first.config not in self.configurations:
+            advice = nearest(first.config, self.configurations) if self.configurations else "there is none"
+            raise self.document.error((*path, 0, "config"), f"no configuration {first.config}; {advice}")
+        components = self.configurations[first.config].components
+        collected = _Collected()
+        for at, step in enumerate(steps[1:], start=1):
+            self._step(step, components, collected, (*path, at))
+        return Bindings(
+            first.config,
+            tuple(collected.storage),
+            tuple(collected.intersectors),
+            tuple(collected.mergers),
+            tuple(collected.compute),
+            tuple(collected.sequencers),
+        )
+
+    def _step(
+        self, step: StepSchema, components: Mapping[str, Component], into: _Collected, path: Path
+    ) -> None:
+        if step.component is None:
+            raise self.document.error(path, "an entry should name a component:")
+        if step.component not in components:
+            message = f"there is no component {step.component}; {nearest(step.component, components)}"
+            raise self.document.error((*path, "component"), message)
+        component = components[step.component]
+        for at, binding in enumerate(step.bindings):
+            place = (*path, "bindings", at)
+            self._check_keys(component, binding, place)
+            self._bind(component, binding, into, place)
+
+    def _check_keys(self, component: Component, binding: BindingSchema, path: Path) -> None:
+        wanted = _KEYS[component.kind]
+        aliases = {name: str(one.alias) for name, one in type(binding).model_fields.items()}
+        for name in binding.model_fields_set:
+            if name not in wanted:
+                message = f"a binding of a {component.kind} has no {aliases[name]}"
+                known = nearest(aliases[name], [aliases[one] for one in wanted])
+                raise self.document.error((*path, aliases[name]), f"{message}; {known}", key=True)
+        optional = (*_OPTIONAL, "type") if binding.style == "eager" else _OPTIONAL
+        for name in wanted:
+            if name not in optional and getattr(binding, name) is None:
+                raise self.document.error(path, f"a binding of a {component.kind} needs {aliases[name]}")
+
+    def _bind(self, component: Component, given: BindingSchema, into: _Collected, path: Path) -> None:
+        if component.kind in ("DRAM", "Cache", "Buffet"):
+            into.storage += self._storage(component, given, path)
+        elif component.kind == "Intersector":
+            into.intersectors.append(self._intersector(component, given, path))
+        elif component.kind == "Merger":
+            into.mergers.append(self._merger(component, given, path))
+        elif component.kind == "Compute":
+            into.compute.append(self._compute(component, str(given.op), path))
+        else:
+            self._check_loop(str(given.rank), (*path, "rank"))
+            into.sequencers.append(SequencerBinding(component.name, str(given.rank)))
+
+    def _storage(self, component: Component, given: BindingSchema, path: Path) -> list[StorageBinding]:
+        tensor = self._tensor(given, path)
+        stored = self._format(tensor, given, path)
+        rank = str(given.rank)
+        if rank not in stored.ranks:
+            message = f"format {stored.name} of {tensor.name} has no rank {rank}"
+            raise self.document.error((*path, "rank"), f"{message}; {nearest(rank, stored.ranks)}")
+        evict_on = given.evict_on
+        if evict_on is not None and evict_on != _ROOT:
+            self._check_loop(evict_on, (*path, "evict-on"), others=(_ROOT,))
+        kinds = _below(stored, rank) if given.style == "eager" else [(rank, str(given.type))]
+        bindings = []
+        for held, kind in kinds:
+            self._check_width(component, stored, held, kind, path)
+            bindings.append(
+                StorageBinding(
+                    component.name,
+                    tensor.name,
+                    held,
+                    kind,  # type: ignore[arg-type]
+                    stored.name,
+                    evict_on,
+                    given.style or "lazy",
+                    rank if given.style == "eager" else None,
+                )
+            )
+        return bindings
+
+    def _tensor(self, given: BindingSchema, path: Path) -> Tensor:
+        known = {self.einsum.output, *self.einsum.inputs}
+        if given.tensor not in known:
+            message = f"{self.einsum.name} has no tensor {given.tensor}; {nearest(str(given.tensor), known)}"
+            raise self.document.error((*path, "tensor"), message)
+        return self.tensors[str(given.tensor)]
+
+    def _format(self, tensor: Tensor, given: BindingSchema, path: Path) -> Format:
+        if given.format not in tensor.formats:
+            advice = nearest(str(given.format), tensor.formats) if tensor.formats else "it has none"
+            message = f"{tensor.name} has no format {given.format}; {advice}"
+            raise self.document.error((*path, "format"), message)
+        return tensor.formats[str(given.format)]
+
+    def _check_width(self, component: Component, stored: Format, rank: str, kind: str, path: Path) -> None:
+        """A line should hold an element, and the layout have what is bound."""
+        of = stored.ranks[rank]
+        if (kind == "elem") != (of.layout == "interleaved"):
+            wanted = "elem" if of.layout == "interleaved" else "coord or payload"
+            message = f"{rank} of {stored.name} is {of.layout}; its type is {wanted}, not {kind}"
+            raise self.document.error((*path, "type"), message)
+        bits = {"coord": of.cbits, "payload": of.pbits, "elem": of.cbits + of.pbits}[kind]
+        if component.kind != "DRAM" and bits > component.width:
+            message = f"a line of {component.name} has {component.width} bits"
+            raise self.document.error(path, f"{message}, and {kind} of {rank} needs {bits}")
+
+    def _check_loop(self, rank: str, path: Path, others: Iterable[str] = ()) -> None:
+        known = (*self.einsum.loop_order, *others)
+        if rank not in known:
+            message = f"{self.einsum.name} has no loop {rank}; {nearest(rank, known)}"
+            raise self.document.error(path, message)
+
+    def _intersector(self, component: Component, given: BindingSchema, path: Path) -> IntersectorBinding:
+        self._check_loop(str(given.rank), (*path, "rank"))
+        leads = component.intersection == "leader-follower"
+        if leads != (given.leader is not None):
+            message = f"{component.name} is {component.intersection}, and "
+            message += "needs leader:, a tensor" if leads else "takes no leader"
+            raise self.document.error(path, message)
+        if given.leader is not None and given.leader not in self.einsum.inputs:
+            message = f"{self.einsum.name} does not read {given.leader}"
+            advice = nearest(given.leader, self.einsum.inputs)
+            raise self.document.error((*path, "leader"), f"{message}; {advice}")
+        return IntersectorBinding(component.name, str(given.rank), given.leader)
+
+    def _merger(self, component: Component, given: BindingSchema, path: Path) -> MergerBinding:
+        tensor = self._tensor(given, path)
+        before, after = tuple(given.init_ranks or ()), tuple(given.final_ranks or ())
+        if sorted(before) != sorted(after) or len(set(before)) < len(before):
+            raise self.document.error(path, "init-ranks and final-ranks should have the same ranks")
+        if before == after:
+            raise self.document.error(path, "init-ranks and final-ranks are the same order")
+        return MergerBinding(component.name, tensor.name, before, after)
+
+    def _compute(self, component: Component, operation: str, path: Path) -> ComputeBinding:
+        if operation not in component.operations:
+            message = f"{component.name} does no {operation}; {nearest(operation, component.operations)}"
+            raise self.document.error((*path, "op"), message)
+        done = _operations(self.einsum)
+        if operation not in done:
+            message = f"{self.einsum.name} does no {operation}"
+            advice = nearest(operation, done) if done else "it only copies"
+            raise self.document.error((*path, "op"), f"{message}; {advice}")
+        return ComputeBinding(component.name, operation)
+
+
+def _below(stored: Format, root: str) -> list[tuple[str, str]]:
+    """The ranks of a format from one down, with each kind that it stores."""
+    order = stored.rank_order
+    kinds = []
+    for rank in order[order.index(root) :]:
+        of = stored.ranks[rank]
+        if of.layout == "interleaved":
+            kinds.append((rank, "elem"))
+            continue
+        kinds += [(rank, kind) for kind, bits in (("coord", of.cbits), ("payload", of.pbits)) if bits]
+    return kinds
+
+
+def _operations(einsum: Einsum) -> set[str]:
+    """The functions that an Einsum's bodies compute."""
+    assert isinstance(einsum.equation, Equation)  # an alias has no bindings
+    expression = einsum.equation.expression
+    done = {einsum.operators.get(one, one) for one in operators_of(expression)}
+    reduces = set(einsum.ranks) - set(einsum.equation.output.ranks)
+    return done | ({einsum.operators["+"]} if reduces else set())

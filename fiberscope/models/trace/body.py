@@ -1,0 +1,158 @@
+"""What a loop nest computes in its innermost body: a few operations on the values of its tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from fiberscope.models.trace.codes import (
+    ABS,
+    ADD,
+    ALL,
+    AND,
+    DIFFERS,
+    DIV,
+    FIRST,
+    LESS,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    OR,
+    SECOND,
+    SUB,
+    UNCOUNTED,
+)
+from fiberscope.models.trace.cursor import Cursor
+from fiberscope.models.trace.output import OutputRank
+
+
+def apply(operation: int, one: float, other: float) -> float:
+    """The result of an operation."""
+    if operation == MUL:
+        return one * other
+    if operation == ADD:
+        return one + other
+    if operation == SUB:
+        return one - other
+    if operation == MIN:
+        return one if one <= other else other
+    if operation == MAX:
+        return one if one >= other else other
+    if operation == FIRST:
+        return one
+    if operation == SECOND:
+        return other
+    return apply_seldom(operation, one, other)
+
+
+def apply_seldom(operation: int, one: float, other: float) -> float:
+    """The result of one of the others."""
+    if operation == DIV:
+        return divided(one, other)
+    if operation == OR:
+        return 1.0 if one != 0 or other != 0 else 0.0
+    if operation == AND:
+        return 1.0 if one != 0 and other != 0 else 0.0
+    if operation == DIFFERS:
+        return 1.0 if one != other else 0.0
+    if operation == LESS:
+        return 1.0 if one < other else 0.0
+    if operation == ABS:
+        return -one if one < 0 else one
+    if operation == NEG:
+        return -one
+    return math.sqrt(one) if one >= 0 else math.nan
+
+
+def divided(one: float, other: float) -> float:
+    """A quotient; of a division by zero infinity, or no number."""
+    if other != 0:
+        return one / other
+    if one > 0:
+        return math.inf
+    return -math.inf if one < 0 else math.nan
+
+
+class Body:
+    """Operations one after the other, each on the results of earlier ones, and what is done with the last.
+
+    Registers hold the operands first: the inputs' values, then constants; each operation adds one. An
+    operation that is not computed has the value that is not stored, and is absent.
+
+    Attributes: ``counts`` of operations by counter; ``adds`` of those that accumulated.
+
+    Args:
+        inputs: the last ranks of the tensors.
+        constants: numbers of the expression.
+        operations, ones, others: opcodes, and the registers of their operands.
+        modes: for each operation ``ALL`` or ``ANY``.
+        counters: for each which count it adds to, or ``UNCOUNTED``.
+        names: how many counts there are.
+        target: the output's last rank.
+        reduction: the opcode that accumulates; -1: the result replaces what was there.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Cursor],
+        constants: Sequence[float],
+        operations: Sequence[int],
+        ones: Sequence[int],
+        others: Sequence[int],
+        modes: Sequence[int],
+        counters: Sequence[int],
+        names: int,
+        target: OutputRank,
+        reduction: int,
+    ) -> None:
+        self.inputs = list(inputs)
+        self.operations = np.array(operations, np.int64)
+        self.ones, self.others = np.array(ones, np.int64), np.array(others, np.int64)
+        self.modes, self.counters = np.array(modes, np.int64), np.array(counters, np.int64)
+        self.operands = len(inputs) + len(constants)
+        self.values = np.array([*[0.0] * len(inputs), *constants, *[0.0] * len(operations)])
+        self.present = np.ones(len(self.values), np.uint8)
+        self.counts = np.zeros(names, np.int64)
+        self.target = target
+        self.reduction = reduction
+        self.adds = 0
+
+    def run(self) -> int:
+        """Compute the expression where the nest is, and update the output."""
+        for place in range(len(self.inputs)):
+            leaf: Cursor = self.inputs[place]
+            self.values[place] = leaf.value
+            self.present[place] = leaf.present
+        for step in range(len(self.operations)):
+            self._compute(step)
+        last = len(self.values) - 1
+        if self.present[last]:
+            self._update(self.values[last])
+        return 0
+
+    def _compute(self, step: int) -> int:
+        one, other = self.ones[step], self.others[step]
+        if self.modes[step] == ALL:
+            computed = self.present[one] and self.present[other]
+        else:
+            computed = self.present[one] or self.present[other]
+        register = self.operands + step
+        self.present[register] = computed
+        self.values[register] = self.target.empty
+        if computed:
+            self.values[register] = apply(self.operations[step], self.values[one], self.values[other])
+            if self.counters[step] != UNCOUNTED:
+                self.counts[self.counters[step]] += 1
+        return 0
+
+    def _update(self, value: float) -> None:
+        """The first value of an element is stored, and a later one accumulated."""
+        target = self.target
+        if self.reduction < 0 or target.value == target.empty:
+            target.value = value
+        else:
+            target.value = apply(self.reduction, target.value, value)
+            self.adds += 1

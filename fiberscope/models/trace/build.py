@@ -1,0 +1,236 @@
+"""Makes the loops of an Einsum, with the cursors of its inputs and the ranks of its output."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from fiberscope.errors import InputError
+from fiberscope.models.trace.body import Body
+from fiberscope.models.trace.codes import BOTH, OPCODES
+from fiberscope.models.trace.coiteration import Coiteration, Pieces
+from fiberscope.models.trace.cursor import Cursor, NestState
+from fiberscope.models.trace.expression import Access, Index, Take, accesses
+from fiberscope.models.trace.inputs import InputLevel, everywhere, levels_of, set_index, window_of
+from fiberscope.models.trace.nest import Intersection, LeaderFollower, Loop, Place, Scan
+from fiberscope.models.trace.output import OutputRank
+from fiberscope.models.trace.plan import BEFORE, Mapped, uses_of
+from fiberscope.models.trace.prepare import Operand
+from fiberscope.models.trace.program import compiled, condition
+from fiberscope.models.trace.result import OutputLevel, output_levels
+from fiberscope.models.trace.specification import Specification
+
+__all__ = ["REPLACES", "Nest"]
+
+REPLACES = -1  # instead of the operation that accumulates: the output is written once, or again alike
+
+
+class Nest:
+    """A loop nest that is ready to run, once.
+
+    Attributes: ``inputs`` has for each operand its levels, ``output`` those of the output.
+
+    Args:
+        mapped: the Einsum.
+        operands: in the order of the equation, prepared.
+        specification: that it is from.
+    """
+
+    def __init__(self, mapped: Mapped, operands: Sequence[Operand], specification: Specification) -> None:
+        self.mapped = mapped
+        self.operands = operands
+        self.inputs = [levels_of(mapped, operand) for operand in operands]
+        tensor = specification.tensors[mapped.einsum.output]
+        self.output = output_levels(mapped, uses_of(mapped.equation.output, tensor.ranks), tensor.empty)
+        self.program = compiled(
+            mapped.equation.expression,
+            mapped.einsum.operators,
+            specification.functions,
+            specification.symbols,
+        )
+        self.state = NestState(len(mapped.loops), sum(len(flat.ranks) for flat in mapped.flattened.values()))
+        self.cursors = [level.cursor for levels in self.inputs for level in levels]  # all there are
+        self.leaders = {unit.rank: unit.leader for unit in mapped.einsum.bindings.intersectors if unit.leader}
+        self.loops = [_loop(self, depth) for depth in range(len(mapped.loops))]
+        self.body = _body(self)
+        for outer, inner in itertools.pairwise(self.loops):
+            outer.inner = inner
+        if self.loops:
+            self.loops[-1].body = self.body
+
+    def run(self) -> None:
+        """Run the loops."""
+        for cursor in self.cursors:
+            cursor.attach(self.state)
+        for output in self.output:
+            output.growing.attach(self.state)
+        for levels in self.inputs:
+            for level in levels:
+                if level.depth == BEFORE:
+                    level.cursor.look_up(level.cursor.index())
+        self._run_below([level for level in self.output if level.depth == BEFORE])
+
+    def _run_below(self, fixed: Sequence[OutputLevel]) -> None:
+        """Run with those ranks of the output open whose coordinate no loop moves."""
+        fiber = 0
+        for level in fixed:
+            level.growing.begin(fiber)
+            level.growing.open(level.index.constant)
+            fiber = level.growing.child
+        if self.loops:
+            self.loops[0].run()
+        else:
+            self.body.run()
+        for level in reversed(fixed):
+            level.growing.close()
+            level.growing.finish()
+
+    def mark_bodies(self) -> None:
+        """Keep the iterations in which the output's last rank is computed."""
+        depth = self.output[-1].depth
+        if depth != BEFORE:
+            self.loops[depth].marks_body = True
+
+    def place(self, index: Index) -> Cursor:
+        """A cursor that only knows a coordinate."""
+        cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
+        set_index(self.mapped, cursor, index, None)
+        self.cursors.append(cursor)
+        return cursor
+
+    def everywhere(self, loop: str) -> Cursor:
+        """A cursor at every coordinate of a loop."""
+        cursor = everywhere(self.mapped, loop)
+        self.cursors.append(cursor)
+        return cursor
+
+
+def _loop(nest: Nest, depth: int) -> Loop:
+    loop = _iterating(nest, depth)
+    loop.intersects = isinstance(loop, LeaderFollower | Intersection | Coiteration)
+    mapped, name = nest.mapped, nest.mapped.loops[depth]
+    for levels in nest.inputs:
+        loop.lookups += [level.cursor for level in levels if level.depth == depth and not level.loops]
+    above: OutputRank | None = None
+    for level in nest.output:
+        if level.depth == depth and level.loops:
+            loop.output, loop.above = level.growing, above
+        elif level.depth == depth:
+            loop.placed.append(Place(level.growing, nest.place(level.index), above))
+        above = level.growing
+    for flatten in mapped.flattened.values():
+        if mapped.lowest(flatten.name) == name:
+            loop.parts = [mapped.shape(rank) for rank in flatten.ranks[1:]]
+            loop.part_places = [mapped.known(rank).place for rank in flatten.ranks]
+    loop.outer_piece = window_of(mapped, name)
+    if mapped.leader(name) is None:
+        loop.piece = mapped.piece(name)
+    return loop
+
+
+def _iterating(nest: Nest, depth: int) -> Loop:
+    """The loop of the kind that its tensors ask for."""
+    mapped, name = nest.mapped, nest.mapped.loops[depth]
+    leader = mapped.leader(name)
+    cursors: list[Cursor] = []
+    follows: list[bool] = []
+    names: list[str] = []
+    numbers = iter(range(len(nest.operands)))
+
+    def number_of(access: Access) -> int | None:
+        """The number of the cursor of the tensor whose turn it is."""
+        number = next(numbers)
+        level = _level(nest, nest.inputs[number], depth, name)
+        if level is None:
+            return None
+        cursors.append(level.cursor)
+        follows.append(level.follows and level.name != name)
+        names.append(access.tensor)
+        return len(cursors) - 1
+
+    def add_everywhere() -> int:
+        cursors.append(nest.everywhere(name))
+        follows.append(leader is not None)  # it is in every piece
+        names.append("")
+        return len(cursors) - 1
+
+    terms = condition(mapped.equation.expression, number_of, add_everywhere)
+    if leader is not None and terms is not None:
+        first = next(place for place, tensor in enumerate(names) if tensor == leader and not follows[place])
+        terms, order = _led(terms, first)
+        return Pieces(depth, [cursors[n] for n in order], nest.state, terms, [follows[n] for n in order])
+    if terms is None:
+        return Scan(depth, [nest.everywhere(name)], nest.state)
+    if len(terms) == 1:
+        return Scan(depth, cursors, nest.state)
+    first_tensor = nest.leaders.get(name)
+    if first_tensor in names and all(code >= 0 or code == BOTH for code in terms):
+        order = _led(terms, names.index(first_tensor))[1]
+        return LeaderFollower(depth, [cursors[n] for n in order], nest.state)
+    if terms == [0, 1, BOTH]:
+        return Intersection(depth, cursors, nest.state)
+    return Coiteration(depth, cursors, nest.state, terms)
+
+
+def _led(terms: Sequence[int], first: int) -> tuple[list[int], list[int]]:
+    """A condition and the order of its cursors with one of them moved to the front."""
+    count = max(terms) + 1
+    order = [first, *(number for number in range(count) if number != first)]
+    return [order.index(code) if code >= 0 else code for code in terms], order
+
+
+def _level(nest: Nest, levels: Sequence[InputLevel], depth: int, loop: str) -> InputLevel | None:
+    """The rank of a tensor that takes part in a loop."""
+    for place, level in enumerate(levels):
+        if level.loops and level.depth == depth:
+            return level
+        follows = level.follows and nest.mapped.base(level.name) == nest.mapped.base(loop)
+        if follows and level.depth > depth and (place == 0 or levels[place - 1].depth < depth):
+            return level
+    return None
+
+
+def _body(nest: Nest) -> Body:
+    program = nest.program
+    leaves = [_leaf(nest, number) for number in range(len(nest.operands))]
+    return Body(
+        leaves,
+        program.constants,
+        program.operations,
+        program.ones,
+        program.others,
+        program.modes,
+        program.counts,
+        len(program.counters),
+        nest.output[-1].growing,
+        _reduction(nest),
+    )
+
+
+def _leaf(nest: Nest, number: int) -> Cursor:
+    """The last rank of a tensor; for a scalar, its value."""
+    if nest.inputs[number]:
+        return nest.inputs[number][-1].cursor
+    values = nest.operands[number].tree.values
+    cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
+    cursor.present = len(values) > 0
+    cursor.value = float(values[0]) if len(values) else nest.operands[number].empty
+    return cursor
+
+
+def _reduction(nest: Nest) -> int:
+    """The operation that accumulates, or ``REPLACES``."""
+    equation = nest.mapped.equation
+    kept = {index.rank for index in equation.output.indices}
+    reduced = {rank for access in accesses(equation.expression) for rank in access.ranks} - kept
+    if isinstance(equation.expression, Take):
+        selected = equation.expression.operands[equation.expression.selected]
+        reduced &= {rank for access in accesses(selected) for rank in access.ranks}
+    if not reduced:
+        return REPLACES
+    name = nest.mapped.einsum.operators["+"]
+    if name not in OPCODES:
+        raise InputError(f"{name} cannot reduce: + must be one of {', '.join(OPCODES)}")
+    return OPCODES[name]

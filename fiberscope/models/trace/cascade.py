@@ -1,0 +1,359 @@
+"""The cascade of a specification: what its Einsums say, checked against the declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from fiberscope.models.trace.document import Document, Path
+from fiberscope.models.trace.expression import (
+    Access,
+    Alias,
+    Call,
+    Equation,
+    Expression,
+    Operation,
+    Statement,
+    Take,
+    accesses,
+    operators_of,
+    scalars,
+)
+from fiberscope.models.trace.functions import BUILT_IN
+from fiberscope.models.trace.grammar import UnreadableTextError, parse_function, parse_statement
+from fiberscope.models.trace.schema import EinsumSchema
+from fiberscope.models.trace.specification import Function, Iteration
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["DEFAULTS", "Cascade", "read_cascade"]
+
+DEFAULTS: Mapping[str, str] = {"*": "mul", "+": "add", "-": "sub"}
+_NEGATIVE = "neg"
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """The part of a specification that says what is computed.
+
+    Args:
+        declared: the ranks of each tensor.
+        statements: by name of the Einsum, in their order, each with its place in the document.
+        operators: of each Einsum, the defaults among them.
+        empty: the value that each tensor does not store.
+    """
+
+    declared: Mapping[str, tuple[str, ...]]
+    statements: Mapping[str, tuple[Statement, Path]]
+    operators: Mapping[str, Mapping[str, str]]
+    functions: Mapping[str, Function]
+    empty: Mapping[str, float]
+    shapes: Mapping[str, int]
+    iteration: Iteration | None
+
+    @property
+    def last_output(self) -> str:
+        """The tensor that the last Einsum makes."""
+        return _output(list(self.statements.values())[-1][0])
+
+
+def read_cascade(given: EinsumSchema, symbols: Collection[str], document: Document) -> Cascade:
+    """The cascade in a section ``einsum``, in which the names of symbols may stand for numbers.
+
+    Raises:
+        ConfigurationError: something in it cannot be.
+    """
+    reader = _Reader(given, symbols, document)
+    declared = reader.declared()
+    functions = reader.functions()
+    statements = reader.statements(declared, functions)
+    operators = reader.operators(statements, functions)
+    iteration = reader.iteration(declared, statements)
+    empty = reader.empty(declared, statements, operators, iteration)
+    return Cascade(declared, statements, operators, functions, empty, reader.shapes(declared), iteration)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    given: EinsumSchema
+    symbols: Collection[str]
+    document: Document
+
+    def declared(self) -> dict[str, tuple[str, ...]]:
+        for tensor, ranks in self.given.declaration.items():
+            path = ("einsum", "declaration", tensor)
+            _refuse_names(self.document, path, [tensor], key=True)
+            _refuse_names(self.document, path, ranks)
+            for rank in ranks:
+                if rank != rank.upper():
+                    raise self.document.error(path, f"rank {rank} of {tensor}: write it as {rank.upper()}")
+            if len(set(ranks)) < len(ranks):
+                raise self.document.error(path, f"{tensor} has a rank twice; a square one is [I, J], say")
+        return {tensor: tuple(ranks) for tensor, ranks in self.given.declaration.items()}
+
+    def shapes(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+        known = {rank for ranks in declared.values() for rank in ranks}
+        known |= {rank for statement, _path in self._parsed() for rank in _ranks(statement)}
+        for rank in self.given.shape:
+            if rank not in known:
+                path = ("einsum", "shape", rank)
+                raise self.document.error(path, f"there is no rank {rank}; {nearest(rank, known)}", key=True)
+        return dict(self.given.shape)
+
+    def functions(self) -> dict[str, Function]:
+        found: dict[str, Function] = {}
+        for signature, body in self.given.functions.items():
+            path = ("einsum", "functions", signature)
+            function = self._function(signature, body, path)
+            known = {**BUILT_IN, **found}
+            if function.name in {*known, "take"}:
+                raise self.document.error(path, f"there is already a function {function.name}", key=True)
+            self._check_body(function, found, path)
+            found[function.name] = function
+        return found
+
+    def _function(self, signature: str, body: str, path: Path) -> Function:
+        try:
+            name, arguments, expression = parse_function(signature, body)
+        except UnreadableTextError as error:
+            raise self.document.error(path, f"{signature}: {body}: {error}", within=error.column) from error
+        return Function(name, arguments, expression)
+
+    def _check_body(self, function: Function, known: Mapping[str, Function], path: Path) -> None:
+        for access in accesses(function.body):
+            raise self.document.error(
+                path, f"{function.name} reads tensor {access.tensor}; make it an argument"
+            )
+        for scalar in scalars(function.body):
+            if scalar.name not in {*function.arguments, *self.symbols}:
+                advice = nearest(scalar.name, {*function.arguments, *self.symbols})
+                raise self.document.error(path, f"{function.name} has no argument {scalar.name}; {advice}")
+        self._check_calls(function.body, known, path)
+
+    def _parsed(self) -> Iterator[tuple[Statement, Path]]:
+        for position, text in enumerate(self.given.expressions):
+            path = ("einsum", "expressions", position)
+            try:
+                yield replace(parse_statement(text), text=" ".join(text.split())), path
+            except UnreadableTextError as error:
+                raise self.document.error(path, f"{text}: {error}", within=error.column) from error
+
+    def statements(
+        self, declared: Mapping[str, tuple[str, ...]], functions: Mapping[str, Function]
+    ) -> dict[str, tuple[Statement, Path]]:
+        found: dict[str, tuple[Statement, Path]] = {}
+        made: dict[str, int] = {}
+        for statement, path in self._parsed():
+            self._check_statement(statement, declared, functions, path)
+            output = statement.output if isinstance(statement, Alias) else statement.output.tensor
+            made[output] = made.get(output, 0) + 1
+            name = output if made[output] == 1 else f"{output}@{made[output]}"
+            found[name] = (statement, path)
+        return found
+
+    def _check_statement(
+        self,
+        statement: Statement,
+        declared: Mapping[str, tuple[str, ...]],
+        functions: Mapping[str, Function],
+        path: Path,
+    ) -> None:
+        if isinstance(statement, Alias):
+            self._check_alias(statement, declared, path)
+            return
+        inputs = list(accesses(statement.expression))
+        for access in (statement.output, *inputs):
+            self._check_access(access, declared, statement.text, path)
+        for index in statement.output.indices:
+            if index.rank is None:
+                raise self._complaint(path, statement.text, "an index of the output should be a single rank")
+        self._check_terms(statement, path)
+        for scalar in scalars(statement.expression):
+            if scalar.name not in self.symbols:
+                advice = nearest(scalar.name, {*self.symbols, *declared})
+                raise self._complaint(path, statement.text, f"there is no symbol {scalar.name}; {advice}")
+        self._check_calls(statement.expression, functions, path)
+
+    def _check_alias(self, alias: Alias, declared: Mapping[str, tuple[str, ...]], path: Path) -> None:
+        for tensor in (alias.output, alias.source):
+            self._check_tensor(tensor, declared, alias.text, path)
+        fault = _unlike(alias.output, alias.source, declared)
+        if fault:
+            raise self._complaint(path, alias.text, fault)
+
+    def _check_tensor(
+        self, tensor: str, declared: Mapping[str, tuple[str, ...]], text: str, path: Path
+    ) -> None:
+        if tensor not in declared:
+            raise self._complaint(path, text, f"{tensor} is not declared; {nearest(tensor, declared)}")
+
+    def _check_access(
+        self, access: Access, declared: Mapping[str, tuple[str, ...]], text: str, path: Path
+    ) -> None:
+        self._check_tensor(access.tensor, declared, text, path)
+        ranks = declared[access.tensor]
+        if len(ranks) != len(access.indices):
+            wanted = f"{access.tensor}[{', '.join(rank.lower() for rank in ranks)}]"
+            raise self._complaint(
+                path, text, f"{access.tensor} has {len(ranks)} ranks, {len(access.indices)} given; {wanted}?"
+            )
+
+    def _check_terms(self, statement: Equation, path: Path) -> None:
+        """What is added or compared should be at the same points."""
+        wanted = {rank for access in accesses(statement.expression) for rank in access.ranks}
+        for term in _terms(statement.expression):
+            ranks = {rank for access in accesses(term) for rank in access.ranks}
+            if ranks and ranks != wanted:
+                missing = " and ".join(sorted(wanted - ranks))
+                raise self._complaint(path, statement.text, f"a term lacks {missing}; each needs every rank")
+            if not ranks and wanted:
+                raise self._complaint(
+                    path, statement.text, "a term without a tensor is everywhere; put it into a function"
+                )
+
+    def _check_calls(self, expression: Expression, functions: Mapping[str, Function], path: Path) -> None:
+        for call in _calls(expression):
+            wanted = _arity(call.function, functions)
+            if wanted is None:
+                advice = nearest(call.function, {*BUILT_IN, *functions, "take"})
+                raise self.document.error(path, f"there is no function {call.function}; {advice}")
+            if wanted != len(call.operands):
+                raise self.document.error(
+                    path, f"{call.function} takes {wanted} arguments, {len(call.operands)} given"
+                )
+
+    def operators(
+        self, statements: Mapping[str, tuple[Statement, Path]], functions: Mapping[str, Function]
+    ) -> dict[str, Mapping[str, str]]:
+        for name, changes in self.given.operators.items():
+            path: Path = ("einsum", "operators", name)
+            if name not in statements:
+                message = f"there is no Einsum {name}; {nearest(name, statements)}"
+                raise self.document.error(path, message, key=True)
+            for operator, function in changes.items():
+                self._check_operator(operator, function, functions, (*path, operator))
+        return {name: {**DEFAULTS, **self.given.operators.get(name, {})} for name in statements}
+
+    def _check_operator(
+        self, operator: str, function: str, functions: Mapping[str, Function], path: Path
+    ) -> None:
+        if operator not in DEFAULTS:
+            raise self.document.error(path, f"{operator} is no operator; known: *, +, -", key=True)
+        if _arity(function, functions) != 2:
+            known = [name for name in (*BUILT_IN, *functions) if _arity(name, functions) == 2]
+            raise self.document.error(path, f"{function} is no function of two; {nearest(function, known)}")
+
+    def iteration(
+        self,
+        declared: Mapping[str, tuple[str, ...]],
+        statements: Mapping[str, tuple[Statement, Path]],
+    ) -> Iteration | None:
+        given = self.given.iterate
+        if given is None:
+            return None
+        made = {_output(statement) for statement, _path in statements.values()}
+        for target, source in given.carry.items():
+            path: Path = ("einsum", "iterate", "carry", target)
+            if target not in declared:
+                message = f"{target} is not declared; {nearest(target, declared)}"
+                raise self.document.error(path, message, key=True)
+            if source not in made:
+                raise self.document.error(path, f"no Einsum makes {source}; {nearest(source, made)}")
+            fault = _unlike(target, source, declared)
+            if fault:
+                raise self.document.error(path, fault)
+        if given.until_empty is not None and given.until_empty not in made:
+            path = ("einsum", "iterate", "until-empty")
+            raise self.document.error(
+                path, f"no Einsum makes {given.until_empty}; {nearest(given.until_empty, made)}"
+            )
+        return Iteration(dict(given.carry), given.until_empty, given.limit)
+
+    def empty(
+        self,
+        declared: Mapping[str, tuple[str, ...]],
+        statements: Mapping[str, tuple[Statement, Path]],
+        operators: Mapping[str, Mapping[str, str]],
+        iteration: Iteration | None,
+    ) -> dict[str, float]:
+        """What is not stored of each tensor; of one that is carried, what is not of where it comes from."""
+        for tensor in self.given.empty:
+            if tensor not in declared:
+                message = f"{tensor} is not declared; {nearest(tensor, declared)}"
+                raise self.document.error(("einsum", "empty", tensor), message, key=True)
+        found = dict.fromkeys(declared, 0.0)
+        carried = iteration.carry if iteration else {}
+        for _pass in range(len(declared)):
+            for name, (statement, _path) in statements.items():
+                found[_output(statement)] = _empty_of(statement, operators[name], found)
+            found |= {target: found[source] for target, source in carried.items()}
+            found |= self.given.empty
+        return found
+
+    def _complaint(self, path: Path, text: str, message: str) -> Exception:
+        return self.document.error(path, f"{text}: {message}")
+
+
+def _refuse_names(document: Document, path: Path, names: list[str], *, key: bool = False) -> None:
+    for name in names:
+        if not (name.isidentifier() and name.isascii()):
+            raise document.error(path, f"{name!r} is no name: letters, digits and _ make one", key=key)
+
+
+def _unlike(one: str, other: str, declared: Mapping[str, tuple[str, ...]]) -> str:
+    """What is said of two names of one tensor whose ranks differ; nothing if they do not."""
+    if declared[one] == declared[other]:
+        return ""
+    ranks = [f"[{', '.join(declared[name])}]" for name in (one, other)]
+    return f"{one} has the ranks {ranks[0]} and {other} {ranks[1]}; declare both alike"
+
+
+def _output(statement: Statement) -> str:
+    return statement.output if isinstance(statement, Alias) else statement.output.tensor
+
+
+def _ranks(statement: Statement) -> set[str]:
+    if isinstance(statement, Alias):
+        return set()
+    return {rank for access in (statement.output, *accesses(statement.expression)) for rank in access.ranks}
+
+
+def _terms(expression: Expression) -> Iterator[Expression]:
+    """What is united: the operands of sums, differences and functions, down to products."""
+    if isinstance(expression, Call) or (isinstance(expression, Operation) and expression.operator != "*"):
+        for operand in expression.operands:
+            yield from _terms(operand)
+    else:
+        yield expression
+
+
+def _calls(expression: Expression) -> Iterator[Call]:
+    if isinstance(expression, Call):
+        yield expression
+    if isinstance(expression, Operation | Take | Call):
+        for operand in expression.operands:
+            yield from _calls(operand)
+
+
+def _arity(name: str, functions: Mapping[str, Function]) -> int | None:
+    if name in BUILT_IN:
+        return BUILT_IN[name].arguments
+    return len(functions[name].arguments) if name in functions else None
+
+
+def _empty_of(statement: Statement, operators: Mapping[str, str], known: Mapping[str, float]) -> float:
+    """What an output does not store: the neutral value of a redefined ``+``, or 0; a copy as its source."""
+    if isinstance(statement, Alias):
+        return known[statement.source]
+    redefined = BUILT_IN.get(operators["+"])
+    if redefined is not None and operators["+"] != DEFAULTS["+"] and _adds(statement):
+        return 0.0 if redefined.neutral is None else redefined.neutral
+    copied = statement.expression
+    while isinstance(copied, Take):
+        copied = copied.operands[copied.selected]
+    return known[copied.tensor] if isinstance(copied, Access) else 0.0
+
+
+def _adds(statement: Equation) -> bool:
+    """Whether ``+`` is done: in the expression, or by reducing a rank."""
+    ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
+    return "+" in operators_of(statement.expression) or bool(ranks - set(statement.output.ranks))

@@ -1,0 +1,255 @@
+"""One rank of a tensor that a loop nest reads: the fiber that it is in, and the element at its head."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.models.trace.codes import ENDED, NO_WINDOW
+from fiberscope.models.trace.recorder import Recorder
+
+Array: TypeAlias = "npt.NDArray[Any]"
+
+
+class Cursor:
+    """A rank of an input's tree as a loop goes through it.
+
+    The loop's coordinate c and the rank's w are tied by ``w = scale * c + offset``: an index is an affine
+    function of the loops' coordinates, of which all but one are known when the loop begins.
+
+    Attributes: ``first``, ``last`` hold the current fiber's elements between them, ``head`` is the next
+    one to look at and ``at`` its coordinate in the loop; ``present`` says whether the rank has an element
+    where the body is, and ``value`` is the tensor's there, if the rank is its last.
+
+    Args:
+        segments, coordinates: of the rank, as in ``FiberTree``.
+        values: of the tensor, if this is its last rank, else none.
+        shape: of the loop: its coordinates are below it.
+    """
+
+    def __init__(self, segments: Array, coordinates: Array, values: Array, shape: int) -> None:
+        self.segments, self.coordinates, self.values = segments, coordinates, values
+        self.shape = shape
+        self.below: Cursor | None = None
+        self.whole = False  # iterates over the shape, whether there are elements or not
+        self.step = 1  # from one coordinate to the next, of a rank that is iterated whole
+        self.scale, self.constant = 1, 0
+        self.bound = np.zeros(0, np.int64)  # the loops whose coordinates are in the offset
+        self.coefficients = np.zeros(0, np.int64)
+        self.window = NO_WINDOW  # the loop whose current piece this rank is confined to
+        self.empty = 0.0
+        self.looked: list[Recorder] = []  # told of every element looked at
+        self.used: list[Recorder] = []  # told of those whose body runs
+        self.reached: list[Recorder] = []  # told of fibers: their subtrees are moved whole
+        self.records = False  # whether there are any of the first two
+        self.fiber = 0
+        self.first = self.last = 0
+        self.low = self.high = 0
+        self.head = 0
+        self.offset = 0
+        self.end = 0
+        self.at = ENDED
+        self.present = False
+        self.value = 0.0
+
+    def attach(self, state: NestState) -> None:
+        """Take part in a nest, at the root."""
+        self.state = state
+        self.records = bool(self.looked or self.used)
+        self.last = self.segments[1] if len(self.segments) == 2 else 0
+
+    def enter(self, element: int) -> None:
+        """Go into an element: the rank below is at its fiber, or its value is the tensor's."""
+        self.present = True
+        below = self.below
+        if below is None:
+            self.value = self.values[element]
+        else:
+            below.fiber = element
+            below.first = below.segments[element]
+            below.last = below.segments[element + 1]
+
+    def leave(self) -> None:
+        """There is no element where the body is: all below is empty."""
+        self.present = False
+        below = self.below
+        if below is None:
+            self.value = self.empty
+        else:
+            below.first = below.last = 0
+
+    def find(self, coordinate: int, low: int, high: int) -> int:
+        """The first element from ``low`` to ``high`` whose coordinate is not below the given one."""
+        while low < high:
+            middle = (low + high) >> 1
+            if self.coordinates[middle] < coordinate:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def confine(self) -> None:
+        """Take the range of the loop's piece: ``low`` to ``high`` of the fiber."""
+        self.low, self.high = self.first, self.last
+        if self.window != NO_WINDOW and not self.whole:
+            self.low = self.find(self.state.begins[self.window], self.first, self.last)
+            self.high = self.find(self.state.ends[self.window], self.low, self.last)
+
+    def in_piece(self, begin: int, end: int) -> bool:
+        """Whether the fiber is gone through whole, or has elements from one coordinate up to another."""
+        if self.whole:
+            return True
+        place = self.find(begin, self.first, self.last)
+        return place < self.last and self.coordinates[place] < end
+
+    def begin(self) -> int:
+        """Go to the first element of the fiber that the loop visits."""
+        if self.reached:
+            self._reach()
+        if self.whole:
+            return self._begin_whole()
+        if self.scale == 1 and len(self.bound) == 0 and self.constant == 0:
+            self.confine()
+            self.head = self.low
+            self.at = self.coordinates[self.head] if self.head < self.high else ENDED
+            return 0
+        self._begin_projected()
+        return 0
+
+    def _reach(self) -> int:
+        for recorder in self.reached:
+            recorder.touch(self.fiber, 0, False, self.state.serials[recorder.evict_level])
+        return 0
+
+    def _begin_whole(self) -> int:
+        begin, end = 0, self.shape
+        if self.window != NO_WINDOW:
+            begin = self.state.begins[self.window] // self.step * self.step
+            end = min(end, self.state.ends[self.window])
+        self.low, self.high = self.first, self.last
+        self.end = end
+        self.at = begin if begin < end else ENDED
+        self.head = self.find(self.at, self.low, self.high)
+        return 0
+
+    def _begin_projected(self) -> None:
+        """Find the elements whose coordinate is one of the loop's."""
+        self.offset = self.index()
+        begin, end = 0, self.shape
+        if self.window != NO_WINDOW:
+            begin = max(begin, self.state.begins[self.window])
+            end = min(end, self.state.ends[self.window])
+        one, other = self.scale * begin + self.offset, self.scale * (end - 1) + self.offset
+        self.low = self.find(min(one, other), self.first, self.last)
+        self.high = self.find(max(one, other) + 1, self.low, self.last) if begin < end else self.low
+        self.head = self.low if self.scale > 0 else self.high - 1
+        self._settle()
+
+    def _settle(self) -> None:
+        """Pass the elements that the loop has no coordinate for."""
+        way = 1 if self.scale > 0 else -1
+        while self.low <= self.head < self.high:
+            distance = self.coordinates[self.head] - self.offset
+            if distance % self.scale == 0:
+                self.at = distance // self.scale
+                return
+            self.head += way
+        self.at = ENDED
+
+    def index(self) -> int:
+        """The rank's coordinate by the loops whose coordinates are known."""
+        offset = self.constant
+        for place in range(len(self.bound)):
+            offset += self.coefficients[place] * self.state.point[self.bound[place]]
+        return offset
+
+    def advance(self) -> None:
+        """Go to the next element."""
+        if self.whole:
+            if self.head < self.high and self.coordinates[self.head] == self.at:
+                self.head += 1
+            self.at += self.step
+            if self.at >= self.end:
+                self.at = ENDED
+        elif self.scale == 1 and len(self.bound) == 0:
+            self.head += 1
+            self.at = self.coordinates[self.head] - self.constant if self.head < self.high else ENDED
+        else:
+            self.head += 1 if self.scale > 0 else -1
+            self._settle()
+
+    def is_plain(self) -> bool:
+        """Whether its coordinates are the loop's, and nobody is told of them."""
+        return not (self.records or self.whole or self.scale != 1 or self.constant or len(self.bound))
+
+    def seek(self, coordinate: int, place: int) -> int:
+        """The first element from a place on whose coordinate is not below the given one."""
+        reach = 1
+        while place + reach < self.high and self.coordinates[place + reach] < coordinate:
+            place += reach
+            reach += reach
+        return self.find(coordinate, place, min(place + reach, self.high))
+
+    def take(self) -> None:
+        """Go into the element at the head, if there is one."""
+        if self.whole and (self.head == self.high or self.coordinates[self.head] != self.at):
+            self.leave()
+        else:
+            self.enter(self.head)
+
+    def look(self) -> int:
+        """Tell of the head's coordinate."""
+        if self.records:
+            self.tell(self.looked, self.at if self.whole else self.head - self.first)
+        return 0
+
+    def use(self) -> int:
+        """Tell of the head's payload: the body runs for it."""
+        if self.records:
+            self.tell(self.used, self.at if self.whole else self.head - self.first)
+        return 0
+
+    def tell(self, recorders: list[Recorder], position: int) -> int:
+        """Record a read at a position of the fiber."""
+        for recorder in recorders:
+            recorder.touch(self.fiber, position, False, self.state.serials[recorder.evict_level])
+        return 0
+
+    def look_up(self, coordinate: int) -> bool:
+        """Go into the element of a coordinate; tells where it is, or would be. Returns whether it is."""
+        if self.reached and self.first < self.last:
+            self._reach()
+        place = self.find(coordinate, self.first, self.last)
+        found = place < self.last and self.coordinates[place] == coordinate
+        self.head = place
+        if self.records:
+            self.tell(self.looked, place - self.first)
+        if found:
+            self.enter(place)
+        else:
+            self.leave()
+        return found
+
+    def use_looked_up(self) -> int:
+        """Tell of the payload of the element that was looked up: the body runs for it."""
+        if self.records and (self.present or self.whole):
+            self.tell(self.used, self.head - self.first)
+        return 0
+
+
+class NestState:
+    """Where a loop nest is.
+
+    Args:
+        loops: how many there are.
+        parts: of flattened ranks, whose coordinates follow those of the loops.
+    """
+
+    def __init__(self, loops: int, parts: int) -> None:
+        self.serials = np.zeros(loops + 1, np.int64)  # bodies begun of each loop; the first is the root's
+        self.last_body = np.zeros(loops + 1, np.int64)  # the same when the output was last computed
+        self.point = np.zeros(loops + parts, np.int64)  # the loops' coordinates, then those of parts
+        self.begins = np.zeros(loops, np.int64)  # of the pieces that the loops over partitions are in
+        self.ends = np.zeros(loops, np.int64)

@@ -1,0 +1,178 @@
+"""A YAML file as plain values, each with the place where it stands, so that every complaint can name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import TypeAlias
+
+import yaml
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.yaml_layer import compose, construct, read_text, refusing
+
+__all__ = ["Document", "Path", "overlaid", "read_document"]
+
+Path: TypeAlias = tuple[str | int, ...]  # keys and positions in lists, from the top
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a file says.
+
+    Args:
+        name: what messages call the file.
+        data: mappings, lists, text and numbers.
+        keys: line and column of each key, both from 1; of an entry of a list, those of the entry.
+        values: of each value, and whether its text begins there, so that columns within it can be told.
+    """
+
+    name: str
+    data: Mapping[str, object]
+    keys: Mapping[Path, tuple[int, int]]
+    values: Mapping[Path, tuple[int, int, bool]]
+
+    def error(self, path: Path, message: str, *, key: bool = False, within: int = 0) -> ConfigurationError:
+        """A complaint about the value at ``path``, or its key.
+
+        Args:
+            path: of the value; where it is not in the file, what holds it is named.
+            message: what is wrong and what would be right.
+            key: it is about the key.
+            within: characters into the text of the value.
+        """
+        return ConfigurationError(f"{self.place(path, key=key, within=within)}: {message}")
+
+    def place(self, path: Path, *, key: bool = False, within: int = 0) -> str:
+        """File, line and column of a value, or of its key; the arguments are those of ``error``."""
+        while path and path not in self.keys:
+            path = path[:-1]
+        if not path:
+            return self.name
+        line, column = self.keys[path]
+        if not key:
+            line, column, exact = self.values[path]
+            column += within if exact else 0
+        return f"{self.name}:{line}:{column}"
+
+    @classmethod
+    def of(
+        cls, node: yaml.Node | None, name: str, resolve: Callable[[str, Callable[[str], Exception]], object]
+    ) -> Document:
+        """The document that a file's nodes are.
+
+        Args:
+            node: of the whole file.
+            name: of the file.
+            resolve: gives the value of a text with references; its second argument makes the complaint.
+
+        Raises:
+            ConfigurationError: a file that is no mapping, or a key that is given twice.
+        """
+        keys: dict[Path, tuple[int, int]] = {}
+        values: dict[Path, tuple[int, int, bool]] = {}
+        reader = _Reader(name, resolve, keys, values)
+        if not isinstance(node, yaml.MappingNode):
+            raise ConfigurationError(f"{name}:1:1: expected sections, as in 'name:', found none")
+        return cls(name, reader.mapping(node, ()), keys, values)
+
+
+def read_document(path: FilePath) -> Document:
+    """The document of a file without references.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is no YAML; with its line.
+    """
+    text = read_text(path, str(path))
+    with refusing(str(path)):
+        return Document.of(compose(text), str(path), lambda text, _complain: text)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    name: str
+    resolve: Callable[[str, Callable[[str], Exception]], object]
+    keys: dict[Path, tuple[int, int]]
+    values: dict[Path, tuple[int, int, bool]]
+
+    def mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, object]:
+        read: dict[str, object] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "[...]"
+            line, column = _place(key_node)
+            if key in read:
+                raise ConfigurationError(f"{self.name}:{line}:{column}: {key} is given twice")
+            self.keys[(*path, key)] = (line, column)
+            read[key] = self._value(value_node, (*path, key))
+        return read
+
+    def _value(self, node: yaml.Node, path: Path) -> object:
+        line, column = _place(node)
+        quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
+        exact = node.start_mark.line == node.end_mark.line
+        self.values[path] = (line, column + quoted, exact)
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return self._sequence(node, path)
+        value = construct(node)
+        if isinstance(value, str) and "${" in value:
+            return self.resolve(value, lambda m: ConfigurationError(f"{self.name}:{line}:{column}: {m}"))
+        return value
+
+    def _sequence(self, node: yaml.SequenceNode, path: Path) -> Sequence[object]:
+        read = []
+        for position, entry in enumerate(node.value):
+            self.keys[(*path, position)] = _place(entry)
+            read.append(self._value(entry, (*path, position)))
+        return read
+
+
+def _place(node: yaml.Node) -> tuple[int, int]:
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def overlaid(base: yaml.MappingNode, over: yaml.MappingNode) -> yaml.MappingNode:
+    """``base`` with what ``over`` gives in its place: sections by key; ``~`` takes one out."""
+    changes = {str(key.value): (key, value) for key, value in over.value}
+    merged = []
+    for key, value in base.value:
+        change = changes.pop(str(key.value), None)
+        if change is None:
+            merged.append((key, value))
+        elif not _is_nothing(change[1]):
+            merged.append((change[0], _combined(value, change[1])))
+    merged += [change for change in changes.values() if not _is_nothing(change[1])]
+    return yaml.MappingNode(base.tag, merged, base.start_mark, base.end_mark)
+
+
+def _combined(base: yaml.Node, over: yaml.Node) -> yaml.Node:
+    if isinstance(base, yaml.MappingNode) and isinstance(over, yaml.MappingNode):
+        return overlaid(base, over)
+    if isinstance(base, yaml.SequenceNode) and isinstance(over, yaml.SequenceNode):
+        return _extended(base, over)
+    return over
+
+
+def _extended(base: yaml.SequenceNode, over: yaml.SequenceNode) -> yaml.SequenceNode:
+    """A list whose entries have names is overlaid by them, new ones last; any other is replaced."""
+    named = [(_named(entry), entry) for entry in over.value]
+    if not named or not all(name for name, _entry in named):
+        return over
+    changes = dict(named)
+    merged = [
+        _combined(entry, changes.pop(_named(entry))) if _named(entry) in changes else entry
+        for entry in base.value
+    ]
+    return yaml.SequenceNode(over.tag, [*merged, *changes.values()], over.start_mark, over.end_mark)
+
+
+def _named(entry: yaml.Node) -> str:
+    """What a list's entry is called: a level, a component, or an entry of bindings."""
+    pairs = entry.value if isinstance(entry, yaml.MappingNode) else []
+    return next((str(value.value) for key, value in pairs if key.value in ("name", "component")), "")
+
+
+def _is_nothing(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and str(node.tag).endswith(":null")

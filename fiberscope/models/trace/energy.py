@@ -1,0 +1,159 @@
+"""The energy of a run: actions by component, each with its energy from a table, and what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fiberscope.models.trace.energy_table import ActionEnergy, EnergyTable
+from fiberscope.models.trace.evaluate import EinsumRun
+from fiberscope.models.trace.specification import Component, Specification
+
+__all__ = ["Energy", "Spent", "energy"]
+
+_MEMORIES = ("DRAM", "Buffet", "Cache")
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one action of a component took in an Einsum.
+
+    Args:
+        einsum, component: whose it was.
+        tensor: that was moved; empty for what is no memory.
+        action: by its name in the table.
+        count: how many there were.
+        energy: of one; None if the table has none.
+    """
+
+    einsum: str
+    component: str
+    tensor: str
+    action: str
+    count: int
+    energy: ActionEnergy | None
+
+    @property
+    def picojoules(self) -> float:
+        """Of all of them; 0 where the table does not say."""
+        return self.count * self.energy.picojoules if self.energy else 0.0
+
+
+@dataclass(frozen=True)
+class Energy:
+    """The energy of a run, in pJ: all actions, and whose table they were counted with."""
+
+    table: str
+    spent: Sequence[Spent]
+
+    @property
+    def picojoules(self) -> float:
+        """Of all."""
+        return sum(each.picojoules for each in self.spent)
+
+    @property
+    def by_component(self) -> dict[str, float]:
+        """The energy of each component."""
+        return self._by(lambda each: each.component)
+
+    @property
+    def by_tensor(self) -> dict[str, float]:
+        """The energy of moving each tensor."""
+        return self._by(lambda each: each.tensor)
+
+    @property
+    def by_einsum(self) -> dict[str, float]:
+        """The energy of each Einsum."""
+        return self._by(lambda each: each.einsum)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Actions that the table does not have: they count nothing."""
+        return list(
+            dict.fromkeys(f"{each.component}.{each.action}" for each in self.spent if not each.energy)
+        )
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """All of it, as the report has it."""
+        return {
+            "table": self.table,
+            "picojoules": self.picojoules,
+            "by_component": self.by_component,
+            "by_tensor": self.by_tensor,
+            "by_einsum": self.by_einsum,
+            "unknown": self.unknown,
+        }
+
+    def _by(self, owner: Callable[[Spent], str]) -> dict[str, float]:
+        total: dict[str, float] = {}
+        for each in self.spent:
+            if owner(each):
+                total[owner(each)] = total.get(owner(each), 0.0) + each.picojoules
+        return total
+
+
+def energy(
+    specification: Specification, metrics: Mapping[str, Any], runs: Sequence[EinsumRun], table: EnergyTable
+) -> Energy:
+    """The energy of a cascade's run.
+
+    Actions are: of a memory ``read`` and ``write``, as many as move the bits that it gave and took; of a
+    compute unit its operations; of an intersector ``try``, each of its steps, and ``success``, each match; of
+    a merger ``merge``, each step; of a sequencer ``iterate``, each body that it starts.
+
+    Args:
+        specification: that ran; of ``extensor-energy`` the machine is ``extensor``.
+        metrics: what was counted, as ``Model.metrics`` says it.
+        runs: of the Einsums.
+        table: energies of actions.
+    """
+    spent: list[Spent] = []
+    for einsum in specification.einsums:
+        if einsum.name in metrics:
+            components = specification.configurations[einsum.bindings.config].components
+            ran = [run for run in runs if run.prepared.einsum.name == einsum.name]
+            for name, counts in metrics[einsum.name].items():
+                finder = _Finder(specification.name.partition("-")[0], components[name], table)
+                spent += finder.spent(einsum.name, counts, _matches(ran, name))
+    return Energy(table.name, spent)
+
+
+def _matches(runs: Sequence[EinsumRun], component: str) -> int:
+    """Bodies of the loops at which a component intersects."""
+    return sum(
+        run.bodies[bound.rank]
+        for run in runs
+        for bound in run.prepared.einsum.bindings.intersectors
+        if bound.component == component
+    )
+
+
+@dataclass(frozen=True)
+class _Finder:
+    """Finds what the actions of one component of a machine take."""
+
+    machine: str
+    component: Component
+    table: EnergyTable
+
+    def spent(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[Spent]:
+        """What its counts in an Einsum take."""
+        for tensor, action, count in self._actions(counts, matches):
+            found = self.table.find(self.machine, self.component.name, self.component.kind, action)
+            number = count
+            if self.component.kind in _MEMORIES:
+                number = -(-count // ((found and found.bits) or self.component.width or 1))
+            yield Spent(einsum, self.component.name, tensor, action, number, found)
+
+    def _actions(self, counts: Mapping[str, Any], matches: int) -> Iterator[tuple[str, str, int]]:
+        """Tensor, action and count; of a memory, bits."""
+        counted = {name: count for name, count in counts.items() if name != "time"}
+        for name, count in counted.items():
+            if self.component.kind in _MEMORIES:
+                yield from ((name, action, bits) for action, bits in count.items())
+            elif self.component.kind == "Intersector":
+                yield from (("", "try", count), ("", "success", matches))
+            else:
+                yield "", {"Merger": "merge", "Sequencer": "iterate"}.get(self.component.kind, name), count

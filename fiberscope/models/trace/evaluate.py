@@ -1,0 +1,247 @@
+"""Runs the cascade of a specification on tensors: Einsum by Einsum, each as its mapped loop nest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fiberscope.errors import InputError
+from fiberscope.models.trace.attach import Attachment, attach
+from fiberscope.models.trace.build import Nest
+from fiberscope.models.trace.expression import Access, Alias, Equation, accesses
+from fiberscope.models.trace.plan import Mapped, uses_of
+from fiberscope.models.trace.prepare import Operand, prepare
+from fiberscope.models.trace.result import stored, tree_of
+from fiberscope.models.trace.shapes import rank_shapes
+from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.models.trace.verify import Verification, verify
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.fibertree import FiberTree, Rank
+
+__all__ = ["Attachment", "EinsumRun", "IntersectionCounts", "Observer", "Outcome", "Prepared", "run"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An Einsum that is about to run, for what wants to record it.
+
+    Args:
+        einsum: with its bindings.
+        trees: of the inputs by tensor, cut and ordered as the loops go through them.
+        output: ranks of the output as it is built.
+        levels: by loop, and by ``root``, what a recorder's ``evict_level`` is.
+        serials: by level, how many bodies have begun: the nest's own array, which goes on counting.
+    """
+
+    einsum: Einsum
+    trees: Mapping[str, FiberTree]
+    output: tuple[Rank, ...]
+    levels: Mapping[str, int]
+    serials: Integers
+
+
+@dataclass(frozen=True)
+class IntersectionCounts:
+    """Steps of the intersections at a loop, by how they are made."""
+
+    two_finger: int
+    skip_ahead: int
+    leader_follower: int
+
+
+@dataclass(frozen=True)
+class EinsumRun:
+    """What one Einsum did.
+
+    Args:
+        prepared: what ran.
+        bodies: of each loop.
+        operations: computed, by name: ``mul``, ``add``, ``sub``, functions by their own. Accumulating the
+            output is of ``add``.
+        intersections: by loop, where two tensors or more are intersected.
+        result: the output as it was built, and ``stored`` as it is kept.
+        verification: of the output.
+    """
+
+    prepared: Prepared
+    bodies: Mapping[str, int]
+    operations: Mapping[str, int]
+    intersections: Mapping[str, IntersectionCounts]
+    result: FiberTree
+    stored: FiberTree
+    verification: Verification
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A cascade's run.
+
+    Args:
+        runs: of the Einsums in their order, of every round.
+        tensors: all of them at the end, by name, in the order of their ranks.
+        rounds: how often the cascade ran.
+        interrupted: whether it was ended before it had run to its end; ``runs`` are those that had ended.
+    """
+
+    runs: tuple[EinsumRun, ...]
+    tensors: Mapping[str, FiberTree]
+    rounds: int
+    interrupted: bool = False
+
+    @property
+    def wrong(self) -> Verification | None:
+        """The first Einsum whose output is not what it gives, or None."""
+        return next((run.verification for run in self.runs if not run.verification.passed), None)
+
+
+Observer = Callable[[Prepared], Sequence[Attachment]]
+
+
+def _nobody(prepared: Prepared) -> Sequence[Attachment]:
+    return ()
+
+
+def run(
+    specification: Specification, tensors: Mapping[str, FiberTree], observer: Observer = _nobody
+) -> Outcome:
+    """Run a cascade, or what of it there is time for until Ctrl-C.
+
+    Args:
+        specification: what is run, and how.
+        tensors: its inputs by name, with the ranks of their declarations, in any order.
+        observer: is asked for recorders before each Einsum runs.
+
+    Raises:
+        InputError: if tensors do not fit the specification, or it asks for what is not supported.
+    """
+    cascade = _Cascade(specification, dict(tensors), observer)
+    interrupted = False
+    try:
+        cascade.run_all()
+    except KeyboardInterrupt:
+        interrupted = True
+    return Outcome(tuple(cascade.runs), cascade.tensors, cascade.rounds, interrupted)
+
+
+class _Cascade:
+    def __init__(
+        self, specification: Specification, tensors: dict[str, FiberTree], observer: Observer
+    ) -> None:
+        self.specification = specification
+        self.tensors = tensors
+        self.observer = observer
+        self.runs: list[EinsumRun] = []
+        self.rounds = 0
+
+    def run_all(self) -> None:
+        """Run the cascade as often as it is to be."""
+        iteration = self.specification.iteration
+        self._run_once()
+        while iteration is not None and self.rounds < iteration.limit and self._carry():
+            self._run_once()
+
+    def _carry(self) -> bool:
+        """Make results the inputs of the next round; returns whether there is to be one."""
+        iteration = self.specification.iteration
+        assert iteration is not None
+        changed = False
+        carried = {name: self._under_the_name(name, source) for name, source in iteration.carry.items()}
+        for name, tree in carried.items():
+            changed = changed or not _same(self.tensors.get(name), tree)
+        if iteration.until_empty is not None:
+            changed = self.tensors[iteration.until_empty].nonzeros > 0
+        self.tensors |= carried
+        return changed
+
+    def _under_the_name(self, name: str, source: str) -> FiberTree:
+        """A tensor as another one: its ranks take the names that the other declares, one by one."""
+        declared = self.specification.tensors
+        names = dict(zip(declared[source].ranks, declared[name].ranks, strict=True))
+        tree = self.tensors[source]
+        ranks = tuple(
+            replace(rank, name=names[rank.name], tensor_rank=names[rank.name]) for rank in tree.ranks
+        )
+        return replace(tree, ranks=ranks)
+
+    def _run_once(self) -> None:
+        for einsum in self.specification.einsums:
+            if isinstance(einsum.equation, Alias):
+                name, source = einsum.equation.output, einsum.equation.source
+                self.tensors[name] = self._under_the_name(name, source)
+            else:
+                done = self._run_einsum(einsum)
+                self.runs.append(done)
+                self.tensors[einsum.output] = done.stored
+        self.rounds += 1
+
+    def _run_einsum(self, einsum: Einsum) -> EinsumRun:
+        equation = einsum.equation
+        assert isinstance(equation, Equation)
+        mapped = Mapped(einsum, rank_shapes(self.specification, einsum, self.tensors))
+        operands = [self._operand(access) for access in accesses(equation.expression)]
+        prepare(mapped, operands)
+        nest = Nest(mapped, operands, self.specification)
+        prepared = _prepared(einsum, nest)
+        for attachment in self.observer(prepared):
+            attach(nest, attachment)
+        nest.run()
+        declared = self.specification.tensors[einsum.output]
+        result = tree_of(nest.output)
+        kept = stored(result, declared.rank_order)
+        verification = verify(self.specification, einsum, self.tensors, mapped.shapes, kept)
+        return EinsumRun(
+            prepared,
+            {name: int(nest.state.serials[depth + 1]) for depth, name in enumerate(mapped.loops)},
+            _operations(nest),
+            _intersections(nest),
+            result,
+            kept,
+            verification,
+        )
+
+    def _operand(self, access: Access) -> Operand:
+        """A tensor with its ranks named as an equation names them."""
+        declared = self.specification.tensors[access.tensor]
+        tree = self.tensors.get(access.tensor)
+        if tree is None:
+            raise InputError(f"there is no tensor {access.tensor}; there are {', '.join(self.tensors)}")
+        uses = uses_of(access, declared.ranks)
+        names = {use.declared: use.name for use in uses}
+        ranks = tuple(
+            replace(rank, name=names[rank.name], tensor_rank=names[rank.name]) for rank in tree.ranks
+        )
+        return Operand(access.tensor, uses, replace(tree, ranks=ranks), declared.empty, declared.uncompressed)
+
+
+def _same(one: FiberTree | None, other: FiberTree) -> bool:
+    """Whether two trees of one tensor hold the same."""
+    if one is None or one.nonzeros != other.nonzeros:
+        return False
+    one = one.swizzle(other.names)
+    return np.array_equal(one.values, other.values) and all(
+        np.array_equal(mine, theirs) for mine, theirs in zip(one.columns(), other.columns(), strict=True)
+    )
+
+
+def _prepared(einsum: Einsum, nest: Nest) -> Prepared:
+    levels = {"root": 0} | {name: depth + 1 for depth, name in enumerate(nest.mapped.loops)}
+    trees = {operand.name: operand.formatted_tree for operand in nest.operands}
+    output = tuple(level.rank for level in nest.output)
+    return Prepared(einsum, trees, output, levels, np.asarray(nest.state.serials))
+
+
+def _operations(nest: Nest) -> dict[str, int]:
+    counts = {name: int(count) for name, count in zip(nest.program.counters, nest.body.counts, strict=True)}
+    if nest.body.adds:
+        counts["add"] = counts.get("add", 0) + nest.body.adds
+    return counts
+
+
+def _intersections(nest: Nest) -> dict[str, IntersectionCounts]:
+    return {
+        name: IntersectionCounts(int(loop.steps), int(loop.skips), int(loop.led))
+        for name, loop in zip(nest.mapped.loops, nest.loops, strict=True)
+        if loop.intersects
+    }

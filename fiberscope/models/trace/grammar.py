@@ -1,0 +1,244 @@
+"""Reads the strings of a specification, by ``einsum.lark``: Einsums, partitions, references."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Transformer, UnexpectedInput, v_args
+from lark.exceptions import VisitError
+
+from fiberscope.models.trace.expression import (
+    Access,
+    Alias,
+    Call,
+    Equation,
+    Expression,
+    Index,
+    Number,
+    Operation,
+    Scalar,
+    Statement,
+    Take,
+)
+from fiberscope.unreadable import UnreadableTextError, explained, refuse_the_huge
+
+__all__ = [
+    "Arithmetic",
+    "Directive",
+    "Parameter",
+    "UnreadableTextError",
+    "parse_arithmetic",
+    "parse_directive",
+    "parse_function",
+    "parse_ranks",
+    "parse_statement",
+]
+
+_STARTS = ("statement", "sum", "signature", "ranks", "directive", "arithmetic")
+_TAKE = "take"
+
+
+@dataclass(frozen=True)
+class Directive:
+    """``name(leader.size)``: the leader is absent of most, the size a number or the name of a symbol."""
+
+    name: str
+    leader: str | None
+    size: str | Fraction | None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A dotted name in a reference."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """An operation between two parts of a reference: ``+``, ``-``, ``*`` or ``/``."""
+
+    operator: str
+    left: Arithmetic | Parameter | Fraction
+    right: Arithmetic | Parameter | Fraction
+
+
+def parse_statement(text: str) -> Statement:
+    """An Einsum or an alias.
+
+    Raises:
+        UnreadableTextError: it is neither.
+    """
+    statement: Statement = _parse("statement", text)
+    return statement
+
+
+def parse_function(signature: str, body: str) -> tuple[str, tuple[str, ...], Expression]:
+    """The name, the arguments and the body of a function.
+
+    Raises:
+        UnreadableTextError: the signature or the body cannot be read.
+    """
+    name, *arguments = _parse("signature", signature)
+    return name, tuple(arguments), _parse("sum", body)
+
+
+def parse_ranks(text: str) -> tuple[str, ...]:
+    """The rank or ranks that a partition is of: ``K`` or ``(M, K0)``."""
+    ranks: tuple[str, ...] = _parse("ranks", text)
+    return ranks
+
+
+def parse_directive(text: str) -> Directive:
+    """A directive of a partition: ``uniform_occupancy(A.16)``."""
+    directive: Directive = _parse("directive", text)
+    return directive
+
+
+def parse_arithmetic(text: str) -> Arithmetic | Parameter | Fraction:
+    """What stands in a reference: ``fibercache.size * 8 / 64``."""
+    arithmetic: Arithmetic | Parameter | Fraction = _parse("arithmetic", text)
+    return arithmetic
+
+
+@cache
+def _parser() -> Lark:
+    grammar = files("fiberscope.models.trace").joinpath("einsum.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", start=list(_STARTS), maybe_placeholders=True)
+
+
+def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - what the start stands for
+    refuse_the_huge(text)
+    try:
+        return _Tree().transform(_parser().parse(text, start=start))
+    except VisitError as error:
+        if isinstance(error.orig_exc, UnreadableTextError):
+            raise error.orig_exc from error
+        raise
+    except UnexpectedInput as error:
+        raise explained(error, text) from error
+
+
+@v_args(inline=True)
+class _Tree(Transformer[Any, Any]):
+    """Makes the nodes of ``expression`` of the grammar's."""
+
+    def equation(self, output: Access, expression: Expression) -> Equation:
+        return Equation(output, expression, "")
+
+    def alias(self, output: str, source: str) -> Alias:
+        return Alias(str(output), str(source), "")
+
+    def access(self, tensor: str, *indices: Index | None) -> Access:
+        return Access(str(tensor), tuple(index for index in indices if index is not None))
+
+    def index(self, first: Index, *others: Index) -> Index:
+        coefficients: dict[str, int] = {}
+        for rank, coefficient in [term for part in (first, *others) for term in part.terms]:
+            coefficients[rank] = coefficients.get(rank, 0) + coefficient
+        terms = tuple((rank, value) for rank, value in coefficients.items() if value != 0)
+        return Index(terms, sum(part.constant for part in (first, *others)))
+
+    def added(self, term: Index) -> Index:
+        return term
+
+    def subtracted(self, term: Index) -> Index:
+        return _scaled(term, -1)
+
+    def multiple(self, *parts: Any) -> Index:  # noqa: ANN401 - signs, number, name or None
+        *signs, number, name = parts
+        factor = _whole(number) * (-1) ** len(signs)
+        return Index((), factor) if name is None else Index(((str(name).upper(), factor),))
+
+    def variable(self, *parts: Any) -> Index:  # noqa: ANN401
+        *signs, name, number = parts
+        factor = (1 if number is None else _whole(number)) * (-1) ** len(signs)
+        return Index(((str(name).upper(), factor),))
+
+    def plus(self, left: Expression, right: Expression) -> Operation:
+        return _joined("+", left, right)
+
+    def minus(self, left: Expression, right: Expression) -> Operation:
+        return Operation("-", (left, right))
+
+    def times(self, left: Expression, right: Expression) -> Operation:
+        return _joined("*", left, right)
+
+    def negative(self, operand: Expression) -> Expression:
+        return Number(-operand.value) if isinstance(operand, Number) else Operation("-", (operand,))
+
+    def call(self, name: Any, *operands: Expression) -> Expression:  # noqa: ANN401
+        return _take(name, operands) if name == _TAKE else Call(str(name), operands)
+
+    def number(self, text: str) -> Number:
+        return Number(float(text))
+
+    def scalar(self, name: str) -> Scalar:
+        return Scalar(str(name))
+
+    def signature(self, *names: str) -> tuple[str, ...]:
+        return tuple(map(str, names))
+
+    def ranks(self, *names: str) -> tuple[str, ...]:
+        return tuple(map(str, names))
+
+    def directive(
+        self, name: str, leader: str | None = None, size: str | Fraction | None = None
+    ) -> Directive:
+        return Directive(str(name), None if leader is None else str(leader), size)
+
+    def literal(self, text: str) -> Fraction:
+        return Fraction(text)
+
+    def symbol(self, name: str) -> str:
+        return str(name)
+
+    def amount(self, text: str) -> Fraction:
+        return Fraction(text)
+
+    def parameter(self, name: str) -> Parameter:
+        return Parameter(str(name))
+
+    def add(self, left: Any, right: Any) -> Arithmetic:  # noqa: ANN401
+        return Arithmetic("+", left, right)
+
+    def sub(self, left: Any, right: Any) -> Arithmetic:  # noqa: ANN401
+        return Arithmetic("-", left, right)
+
+    def mul(self, left: Any, right: Any) -> Arithmetic:  # noqa: ANN401
+        return Arithmetic("*", left, right)
+
+    def div(self, left: Any, right: Any) -> Arithmetic:  # noqa: ANN401
+        return Arithmetic("/", left, right)
+
+
+def _scaled(index: Index, factor: int) -> Index:
+    return Index(tuple((rank, factor * value) for rank, value in index.terms), factor * index.constant)
+
+
+def _joined(operator: str, left: Expression, right: Expression) -> Operation:
+    """One operation of many operands for ``a + b + c``."""
+    more = isinstance(left, Operation) and left.operator == operator and len(left.operands) > 1
+    return Operation(operator, (*(left.operands if more else (left,)), right))  # type: ignore[union-attr]
+
+
+def _whole(token: Any) -> int:  # noqa: ANN401 - a token
+    number = Fraction(token)
+    if number.denominator != 1:
+        raise UnreadableTextError(f"{token} in an index: it should be a whole number", token.start_pos)
+    return int(number)
+
+
+def _take(name: Any, operands: tuple[Expression, ...]) -> Take:  # noqa: ANN401
+    *tensors, last = operands
+    if not isinstance(last, Number) or last.value not in range(len(tensors)):
+        many = max(len(tensors) - 1, 0)
+        raise UnreadableTextError(
+            f"take needs operands and the number of the one to copy, 0 to {many}, as in take(A[k], B[k], 1)",
+            name.start_pos,
+        )
+    return Take(tuple(tensors), int(last.value))

@@ -1,0 +1,163 @@
+"""The architecture of a specification: configurations, and their components with what each class needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fiberscope.models.trace.document import Document, Path
+from fiberscope.models.trace.schema import AttributesSchema, ComponentSchema, LevelSchema
+from fiberscope.models.trace.specification import Component, Configuration
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["read_configuration"]
+
+
+@dataclass(frozen=True)
+class _Class:
+    """A class of component: the attributes that it must have, and those that it may."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+
+_CLASSES = {
+    "DRAM": _Class(("bandwidth",)),
+    "Buffet": _Class(("width",), ("depth", "bandwidth")),
+    "Cache": _Class(("width", "depth"), ("bandwidth", "ways", "replacement")),
+    "Compute": _Class(("type",)),
+    "Intersector": _Class(("type",)),
+    "Merger": _Class(("inputs", "comparator_radix"), ("outputs", "order", "reduce")),
+    "Sequencer": _Class((), ("num_ranks",)),
+}
+_INTERSECTIONS = ("two-finger", "leader-follower", "skip-ahead")
+_LEVEL = re.compile(
+    r"(?P<name>[A-Za-z_]\w*)(\[((?P<first>\d{1,9})\.\.(?P<last>\d{1,9})|(?P<count>\d{1,9}))\])?"
+)
+
+
+def read_configuration(
+    name: str, levels: Sequence[LevelSchema], document: Document, operations: Sequence[str]
+) -> Configuration:
+    """A configuration of the architecture.
+
+    Args:
+        name: of it.
+        levels: the root, alone.
+        document: for the places of complaints.
+        operations: that a compute unit can do.
+
+    Raises:
+        ConfigurationError: a component or a level that cannot be.
+    """
+    path: Path = ("architecture", name)
+    if len(levels) != 1:
+        raise document.error(path, f"{name} should have one root level, not {len(levels)}")
+    clock = levels[0].attributes.clock_frequency
+    if clock is None:
+        raise document.error((*path, 0), f"the root level of {name} needs attributes: clock_frequency: 1 GHz")
+    components: dict[str, Component] = {}
+    reader = _Reader(document, operations)
+    for component, place in reader.level(levels[0], (*path, 0), (), 1):
+        if component.name in components:
+            raise document.error(place, f"there are two components {component.name}")
+        components[component.name] = component
+    return Configuration(name, clock, components)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    document: Document
+    operations: Sequence[str]
+
+    def level(
+        self, level: LevelSchema, path: Path, above: tuple[str, ...], product: int
+    ) -> Iterator[tuple[Component, Path]]:
+        """The components of a level and of those below."""
+        name, count = self._instances(level.name, (*path, "name"))
+        for attribute, value in level.attributes:
+            if value is not None and (attribute != "clock_frequency" or above):
+                message = (
+                    f"a level has no {attribute}; the root has clock_frequency, components have the rest"
+                )
+                raise self.document.error((*path, "attributes", attribute), message, key=True)
+        branch = (*above, name)
+        for at, component in enumerate(level.local):
+            place = (*path, "local", at)
+            yield self._component(component, place, branch, count, product * count), (*place, "name")
+        for at, below in enumerate(level.subtree):
+            yield from self.level(below, (*path, "subtree", at), branch, product * count)
+
+    def _instances(self, text: str, path: Path) -> tuple[str, int]:
+        match = _LEVEL.fullmatch(text)
+        if match is None:
+            raise self.document.error(path, f"level {text}: write it as PE, PE[32] or PE[0..31]")
+        if match["last"] is None:
+            count = int(match["count"] or 1)
+        else:
+            count = int(match["last"]) - int(match["first"]) + 1
+        if count < 1:
+            raise self.document.error(path, f"level {text}: it should have one instance or more")
+        return match["name"], count
+
+    def _component(
+        self, given: ComponentSchema, path: Path, branch: tuple[str, ...], count: int, product: int
+    ) -> Component:
+        kind = next((known for known in _CLASSES if known.lower() == given.class_.lower()), None)
+        if kind is None:
+            advice = nearest(given.class_, _CLASSES)
+            raise self.document.error((*path, "class"), f"there is no class {given.class_}; {advice}")
+        self._check_attributes(kind, given, path)
+        of = given.attributes
+        if of.reduce:
+            message = "a merger that reduces is not modelled; with false, an Einsum adds what it merged"
+            raise self.document.error((*path, "attributes", "reduce"), message)
+        values = {
+            "bandwidth": of.bandwidth,
+            "width": of.width or 0,
+            "depth": of.depth,
+            "ways": of.ways,
+            "replacement": of.replacement or "",
+            "inputs": of.inputs,
+            "outputs": of.outputs,
+            "radix": of.comparator_radix,
+            "order": of.order or "",
+            "num_ranks": of.num_ranks,
+            **self._type(kind, of, path),
+        }
+        path_of_names = (*branch, given.name)
+        return Component(given.name, kind, path_of_names, count, product, **values)  # type: ignore[arg-type]
+
+    def _check_attributes(self, kind: str, given: ComponentSchema, path: Path) -> None:
+        wanted = _CLASSES[kind]
+        set_ = given.attributes.model_fields_set
+        for attribute in set_:
+            if attribute not in (*wanted.required, *wanted.optional):
+                advice = nearest(attribute, (*wanted.required, *wanted.optional))
+                place = (*path, "attributes", attribute)
+                raise self.document.error(place, f"a {kind} has no {attribute}; {advice}", key=True)
+        for attribute in wanted.required:
+            if attribute not in set_:
+                raise self.document.error(path, f"{given.name}, a {kind}, needs the attribute {attribute}")
+
+    def _type(self, kind: str, of: AttributesSchema, path: Path) -> Mapping[str, object]:
+        """What a compute unit does, or how an intersector works."""
+        types = (of.type,) if isinstance(of.type, str) else tuple(of.type or ())
+        known = {"Compute": tuple(self.operations), "Intersector": _INTERSECTIONS}.get(kind, ())
+        for one in types:
+            if one not in known:
+                raise self.document.error(
+                    (*path, "attributes", "type"), f"there is no {kind} of type {one}; {nearest(one, known)}"
+                )
+        if kind == "Compute":
+            if not types:
+                raise self.document.error(
+                    (*path, "attributes", "type"), "it does nothing; it could do mul or add"
+                )
+            return {"operations": types}
+        if kind == "Intersector":
+            if len(types) != 1:
+                raise self.document.error((*path, "attributes", "type"), "an intersector has one type")
+            return {"intersection": types[0]}
+        return {}

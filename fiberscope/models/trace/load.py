@@ -1,0 +1,259 @@
+"""Makes a ``Specification`` of a YAML file, or of the one that an accelerator comes with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import yaml
+
+from fiberscope import accelerators
+from fiberscope.accelerators.configuration import Configuration, layers, leaf_keys, validated
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.yaml_layer import Entry, construct, refusing
+from fiberscope.models.trace.binding import BindingReader, read_format
+from fiberscope.models.trace.cascade import Cascade, read_cascade
+from fiberscope.models.trace.document import Document
+from fiberscope.models.trace.expression import Alias, Statement
+from fiberscope.models.trace.functions import BUILT_IN
+from fiberscope.models.trace.hardware import read_configuration
+from fiberscope.models.trace.mapping import MappingReader
+from fiberscope.models.trace.options import Options
+from fiberscope.models.trace.references import resolved
+from fiberscope.models.trace.schema import SpecificationSchema, checked
+from fiberscope.models.trace.source import Source, find
+from fiberscope.models.trace.specification import Configuration as Architecture
+from fiberscope.models.trace.specification import Einsum, Specification, Tensor
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["Draft", "draft", "load"]
+
+STAND_IN = 1  # in references, for a symbol that has no value yet
+
+
+def load(
+    name: str,
+    settings: Mapping[str, object] | None = None,
+    symbols: Mapping[str, float] | None = None,
+) -> Specification:
+    """The specification of an accelerator, of one of its variants, or in a file.
+
+    Args:
+        name: ``gamma``, ``extensor-energy``, or the path of a YAML file.
+        settings: symbols and parameters of the machine by key; a value may be an ``Entry``.
+        symbols: values for symbols to which neither file nor settings give one.
+
+    Raises:
+        ConfigurationError: no such specification, or one that cannot be; one line with file, line and column.
+    """
+    return draft(name, settings).complete(symbols)
+
+
+def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
+    """The same before all of its symbols have values; ``complete`` checks what needs them.
+
+    Raises:
+        ConfigurationError: as ``load``.
+    """
+    source = find(name)
+    entries = {key: _entry(value) for key, value in (settings or {}).items()}
+    with refusing(source.file):
+        declared = source.section("symbols")
+        of_machine = {key: entry for key, entry in entries.items() if key not in declared}
+        machine, parameters = _machine(source, of_machine)
+        values = dict(parameters)
+        given = {}
+        for symbol, node in declared.items():
+            given[symbol] = entries.get(symbol) or _written(node, source.file, values)
+            known = given[symbol].value is not None
+            values[symbol] = _number(symbol, given[symbol]) if known else STAND_IN
+        document = Document.of(source.node, source.file, lambda text, say: resolved(text, values, say))
+        schema = checked(SpecificationSchema, document)
+        cascade = read_cascade(schema.einsum, tuple(given), document)
+    return Draft(source, document, schema, cascade, machine, parameters, given, entries)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A file that has been read, with what is known of its symbols.
+
+    Args:
+        machine: that the file refers to: its descriptor and its configuration.
+        parameters: of that, by dotted key, in base units.
+        given: where each symbol has its value, if it has one.
+        settings: that it was made with.
+    """
+
+    source: Source
+    document: Document
+    schema: SpecificationSchema
+    cascade: Cascade
+    machine: tuple[Accelerator[Any], Configuration] | None
+    parameters: Mapping[str, object]
+    given: Mapping[str, Entry]
+    settings: Mapping[str, Entry]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Symbols that have no value."""
+        return tuple(name for name, entry in self.given.items() if entry.value is None)
+
+    def with_symbols(self, symbols: Mapping[str, float]) -> Specification:
+        """The specification read again, with these values in references, too.
+
+        Raises:
+            ConfigurationError: as ``complete``.
+        """
+        return draft(self.source.name, {**self.settings, **symbols}).complete()
+
+    def complete(self, symbols: Mapping[str, float] | None = None) -> Specification:
+        """The specification, with values for those symbols that have none; references to these know none.
+
+        Raises:
+            ConfigurationError: a symbol is still without, or the specification cannot be.
+        """
+        values: dict[str, float] = {}
+        for name, entry in self.given.items():
+            value = (symbols or {}).get(name) if entry.value is None else entry.value
+            if value is None:
+                message = f"symbol {name} has no value; give it one by --set {name}="
+                raise ConfigurationError(f"{entry.origin}: {message}")
+            values[name] = _number(name, replace(entry, value=value))
+        with refusing(self.source.file):
+            return _assembled(self, values)
+
+
+def _entry(value: object) -> Entry:
+    return value if isinstance(value, Entry) else Entry(value, "settings")
+
+
+def _written(node: yaml.Node, file: str, known: Mapping[str, object]) -> Entry:
+    """What the file gives a symbol."""
+    place = f"{file}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
+    value = construct(node)
+    if value == "":  # YAML's nothing: every run gives the symbol its value
+        return Entry(None, place)
+    if isinstance(value, str):
+        value = resolved(value, known, lambda message: ConfigurationError(f"{place}: {message}"))
+    return Entry(value, place)
+
+
+def _number(name: str, given: Entry) -> float:
+    value = given.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ConfigurationError(f"{given.origin}: {name} is {value}; it should be a number")
+    return value
+
+
+def _machine(
+    source: Source, settings: Mapping[str, Entry]
+) -> tuple[tuple[Accelerator[Any], Configuration] | None, dict[str, object]]:
+    """The machine that the file names, and its parameters with the settings over them."""
+    named = source.text("machine")
+    if named is None:
+        _check_keys(source, settings, "symbol", ())
+        return None, {}
+    if named.value not in accelerators.names():
+        place = f"{source.file}:{named.start_mark.line + 1}:{named.start_mark.column + 1}"
+        advice = nearest(str(named.value), accelerators.names())
+        raise ConfigurationError(f"{place}: there is no machine {named.value}; {advice}")
+    kind = accelerators.find(str(named.value))
+    _check_keys(source, settings, "parameter", leaf_keys(kind.configuration))
+    entries = layers(kind.shipped, name=kind.name, settings=settings)
+    configured: Configuration = validated(kind.configuration, entries, kind.name)
+    return (kind, configured), {key: _leaf(configured, key) for key in leaf_keys(kind.configuration)}
+
+
+def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, known: Iterable[str]) -> None:
+    """Refuse settings that nothing has, with what may have been meant: options of the model among it."""
+    parameters = tuple(known)
+    for key, entry in settings.items():
+        if not any(f"{parameter}.".startswith(f"{key}.") for parameter in parameters):
+            advice = nearest(key, [*source.section("symbols"), *parameters, *Options.model_fields])
+            raise ConfigurationError(f"{entry.origin}: {source.name} has no {kind} {key}; {advice}")
+
+
+def _leaf(configured: Configuration, key: str) -> object:
+    return reduce(getattr, key.split("."), configured)
+
+
+def _assembled(draft: Draft, symbols: Mapping[str, float]) -> Specification:
+    schema, document, cascade = draft.schema, draft.document, draft.cascade
+    reader = MappingReader(schema.mapping, cascade, symbols, document)
+    reader.check_names()
+    tensors = _tensors(schema, cascade, reader, document)
+    operations = [*BUILT_IN, *cascade.functions]
+    configurations = {
+        name: read_configuration(name, levels, document, operations)
+        for name, levels in schema.architecture.items()
+    }
+    return Specification(
+        draft.source.name,
+        tensors,
+        _einsums(schema, cascade, reader, tensors, configurations, document),
+        symbols,
+        cascade.functions,
+        cascade.shapes,
+        configurations,
+        cascade.iteration,
+        draft.parameters,
+    )
+
+
+def _tensors(
+    schema: SpecificationSchema, cascade: Cascade, reader: MappingReader, document: Document
+) -> dict[str, Tensor]:
+    for tensor in schema.format:
+        if tensor not in cascade.declared:
+            message = f"{tensor} is not declared; {nearest(tensor, cascade.declared)}"
+            raise document.error(("format", tensor), message, key=True)
+    return {
+        name: Tensor(
+            name,
+            ranks,
+            reader.rank_order(name),
+            reader.uncompressed(name),
+            cascade.empty[name],
+            {
+                which: read_format(name, which, given, document)
+                for which, given in schema.format.get(name, {}).items()
+            },
+        )
+        for name, ranks in cascade.declared.items()
+    }
+
+
+def _einsums(
+    schema: SpecificationSchema,
+    cascade: Cascade,
+    reader: MappingReader,
+    tensors: Mapping[str, Tensor],
+    configurations: Mapping[str, Architecture],
+    document: Document,
+) -> tuple[Einsum, ...]:
+    einsums = [_einsum(name, one, cascade, reader) for name, (one, _path) in cascade.statements.items()]
+    bound = [one.name for one in einsums if not isinstance(one.equation, Alias)]
+    for name in schema.bindings:
+        if name not in bound:
+            message = f"there is no Einsum {name}; {nearest(name, bound)}"
+            raise document.error(("bindings", name), message, key=True)
+    return tuple(
+        replace(
+            one,
+            bindings=BindingReader(one, tensors, configurations, document).read(schema.bindings[one.name]),
+        )
+        if one.name in schema.bindings
+        else one
+        for one in einsums
+    )
+
+
+def _einsum(name: str, statement: Statement, cascade: Cascade, reader: MappingReader) -> Einsum:
+    if isinstance(statement, Alias):
+        return Einsum(name, statement)
+    mapping: Any = reader.of(name, statement)
+    return Einsum(name, statement, operators=cascade.operators[name], **vars(mapping))

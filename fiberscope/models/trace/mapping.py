@@ -1,0 +1,323 @@
+"""The mapping of a specification: orders of ranks, partitions, loops, space and time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from fiberscope.models.trace.cascade import Cascade
+from fiberscope.models.trace.document import Document, Path
+from fiberscope.models.trace.expression import Alias, Equation, accesses
+from fiberscope.models.trace.grammar import Directive, UnreadableTextError, parse_directive, parse_ranks
+from fiberscope.models.trace.schema import MappingSchema
+from fiberscope.models.trace.specification import (
+    Flatten,
+    Follow,
+    Partition,
+    Spacetime,
+    SpaceTimeRank,
+    Split,
+    UniformOccupancy,
+    UniformShape,
+)
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["EinsumMapping", "MappingReader", "iteration_ranks"]
+
+_DIRECTIVES = {
+    "uniform_shape": "uniform_shape(128)",
+    "nway_shape": "nway_shape(8)",
+    "uniform_occupancy": "uniform_occupancy(A.256)",
+    "flatten": "flatten()",
+    "follow": "follow(Q)",
+}
+
+
+@dataclass(frozen=True)
+class EinsumMapping:
+    """How one Einsum runs."""
+
+    ranks: tuple[str, ...]
+    loop_order: tuple[str, ...]
+    partitioning: tuple[Partition, ...]
+    spacetime: Spacetime | None
+
+
+def iteration_ranks(equation: Equation) -> tuple[str, ...]:
+    """The ranks of an Einsum's iteration space: those of the output, then those that are reduced."""
+    ranks = [*equation.output.ranks]
+    for access in accesses(equation.expression):
+        ranks += access.ranks
+    return tuple(dict.fromkeys(ranks))
+
+
+@dataclass(frozen=True)
+class MappingReader:
+    """Reads a section ``mapping``."""
+
+    given: MappingSchema
+    cascade: Cascade
+    symbols: Mapping[str, float]
+    document: Document
+
+    def check_names(self) -> None:
+        """Refuse entries of tensors and Einsums that there are not.
+
+        Raises:
+            ConfigurationError: the section says otherwise than can be.
+        """
+        declared, einsums = self.cascade.declared, self._mapped()
+        sections: Mapping[str, tuple[Iterable[str], Iterable[str], str]] = {
+            "rank-order": (self.given.rank_order, declared, "tensor"),
+            "uncompressed": (self.given.uncompressed, declared, "tensor"),
+            "partitioning": (self.given.partitioning, einsums, "Einsum"),
+            "loop-order": (self.given.loop_order, einsums, "Einsum"),
+            "spacetime": (self.given.spacetime, einsums, "Einsum"),
+        }
+        for section, (entries, known, kind) in sections.items():
+            for name in entries:
+                if name not in known:
+                    message = f"there is no {kind} {name}; {nearest(name, known)}"
+                    raise self.document.error(("mapping", section, name), message, key=True)
+
+    def _mapped(self) -> list[str]:
+        """Einsums that have loops."""
+        statements = self.cascade.statements
+        return [name for name, (one, _path) in statements.items() if not isinstance(one, Alias)]
+
+    def rank_order(self, tensor: str) -> tuple[str, ...]:
+        """The order in which a tensor is stored; as declared by default.
+
+        Raises:
+            ConfigurationError: the section says otherwise than can be.
+        """
+        declared = self.cascade.declared[tensor]
+        order = tuple(self.given.rank_order.get(tensor, declared))
+        if sorted(order) != sorted(declared):
+            message = f"the rank order of {tensor} should have each of {', '.join(declared)} once"
+            raise self.document.error(("mapping", "rank-order", tensor), message)
+        return order
+
+    def uncompressed(self, tensor: str) -> tuple[str, ...]:
+        """Ranks of a tensor that are visited whole.
+
+        Raises:
+            ConfigurationError: the section says otherwise than can be.
+        """
+        ranks = tuple(self.given.uncompressed.get(tensor, ()))
+        for position, rank in enumerate(ranks):
+            if rank not in self.cascade.declared[tensor]:
+                path = ("mapping", "uncompressed", tensor, position)
+                advice = nearest(rank, self.cascade.declared[tensor])
+                raise self.document.error(path, f"{tensor} has no rank {rank}; {advice}")
+        return ranks
+
+    def of(self, name: str, equation: Equation) -> EinsumMapping:
+        """The mapping of one Einsum.
+
+        Raises:
+            ConfigurationError: the section says otherwise than can be.
+        """
+        ranks = iteration_ranks(equation)
+        partitioning, loops = self._partitioning(name, equation, ranks)
+        order = self._loop_order(name, loops)
+        return EinsumMapping(ranks, order, partitioning, self._spacetime(name, order))
+
+    def _loop_order(self, name: str, loops: Sequence[str]) -> tuple[str, ...]:
+        order = tuple(self.given.loop_order.get(name, loops))
+        path: Path = ("mapping", "loop-order", name)
+        for position, rank in enumerate(order):
+            if rank not in loops:
+                raise self.document.error(
+                    (*path, position), f"{name} has no loop {rank}; {nearest(rank, loops)}"
+                )
+            if rank in order[:position]:
+                raise self.document.error((*path, position), f"loop {rank} stands twice")
+        for rank in loops:
+            if rank not in order:
+                raise self.document.error(path, f"loop {rank} of {name} is missing")
+        return order
+
+    def _spacetime(self, name: str, loops: Sequence[str]) -> Spacetime | None:
+        given = self.given.spacetime.get(name)
+        if given is None:
+            return None
+        path: Path = ("mapping", "spacetime", name)
+        space = self._stamps(given.space, loops, (*path, "space"))
+        time = self._stamps(given.time, loops, (*path, "time"))
+        stamped = [stamp.rank for stamp in (*space, *time)]
+        for rank in loops:
+            if stamped.count(rank) != 1:
+                how = "neither in space nor in time" if rank not in stamped else "there more than once"
+                raise self.document.error(path, f"loop {rank} of {name} is {how}")
+        return Spacetime(space, time, given.opt == "slip")
+
+    def _stamps(self, given: Sequence[str], loops: Sequence[str], path: Path) -> tuple[SpaceTimeRank, ...]:
+        stamps = []
+        for position, text in enumerate(given):
+            rank, _dot, by = text.partition(".")
+            if rank not in loops:
+                raise self.document.error(
+                    (*path, position), f"there is no loop {rank}; {nearest(rank, loops)}"
+                )
+            if by not in ("", "pos", "coord"):
+                message = f"{text}: a rank is placed by pos or by coord, as in {rank}.coord"
+                raise self.document.error((*path, position), message)
+            stamps.append(SpaceTimeRank(rank, "coord" if by == "coord" else "pos"))
+        return tuple(stamps)
+
+    def _partitioning(
+        self, name: str, equation: Equation, ranks: tuple[str, ...]
+    ) -> tuple[tuple[Partition, ...], tuple[str, ...]]:
+        """The partitions of an Einsum in the order in which they are done, and the loops that they leave."""
+        pending = {
+            key: (self._ranks(name, key), self._directives(name, key, equation))
+            for key in self.given.partitioning.get(name, {})
+        }
+        steps: list[Partition] = []
+        loops = ranks
+        follows = {key: entry for key, entry in pending.items() if entry[1][0].name == "follow"}
+        for key in follows:
+            pending.pop(key)
+        while pending:
+            ready = next((key for key, (parts, _) in pending.items() if set(parts) <= set(loops)), None)
+            if ready is None:
+                raise self._unknown_rank(name, next(iter(pending)), pending, loops)
+            parts, directives = pending.pop(ready)
+            step = self._step(name, ready, parts, directives)
+            steps.append(step)
+            loops = _replaced(loops, step)
+        steps += [self._follow(name, key, *entry, steps, equation) for key, entry in follows.items()]
+        return tuple(steps), loops
+
+    def _unknown_rank(
+        self, name: str, key: str, pending: Mapping[str, tuple[tuple[str, ...], object]], loops: Sequence[str]
+    ) -> Exception:
+        rank = next(rank for rank in pending[key][0] if rank not in loops)
+        path = ("mapping", "partitioning", name, key)
+        return self.document.error(
+            path, f"{name} has no rank {rank} to part; {nearest(rank, loops)}", key=True
+        )
+
+    def _ranks(self, name: str, key: str) -> tuple[str, ...]:
+        path = ("mapping", "partitioning", name, key)
+        try:
+            ranks = parse_ranks(key)
+        except UnreadableTextError as error:
+            raise self.document.error(path, f"{key}: {error}; write K or (M, K)", key=True) from error
+        if len(set(ranks)) < len(ranks):
+            raise self.document.error(path, f"{key}: a rank stands twice", key=True)
+        return ranks
+
+    def _directives(self, name: str, key: str, equation: Equation) -> list[Directive]:
+        path: Path = ("mapping", "partitioning", name, key)
+        texts = self.given.partitioning[name][key]
+        if not texts:
+            raise self.document.error(path, f"{key} has no directive, such as {_DIRECTIVES['uniform_shape']}")
+        return [self._directive(text, equation, (*path, at)) for at, text in enumerate(texts)]
+
+    def _directive(self, text: str, equation: Equation, path: Path) -> Directive:
+        try:
+            directive = parse_directive(text)
+        except UnreadableTextError as error:
+            raise self.document.error(path, f"{text}: {error}", within=error.column) from error
+        if directive.name not in _DIRECTIVES:
+            raise self.document.error(
+                path, f"there is no directive {directive.name}; {nearest(directive.name, _DIRECTIVES)}"
+            )
+        leads = directive.name == "uniform_occupancy"
+        sized = directive.name != "flatten"
+        if leads != (directive.leader is not None) or sized != (directive.size is not None):
+            raise self.document.error(path, f"{text}: write it as {_DIRECTIVES[directive.name]}")
+        if leads:
+            self._check_leader(str(directive.leader), equation, path)
+        return directive
+
+    def _check_leader(self, leader: str, equation: Equation, path: Path) -> None:
+        inputs = {access.tensor for access in accesses(equation.expression)}
+        if leader not in inputs:
+            raise self.document.error(
+                path, f"{leader} leads, but is not read by this Einsum; {nearest(leader, inputs)}"
+            )
+
+    def _step(self, name: str, key: str, ranks: tuple[str, ...], directives: list[Directive]) -> Partition:
+        path: Path = ("mapping", "partitioning", name, key)
+        kinds = [directive.name for directive in directives]
+        if len(ranks) > 1 or "flatten" in kinds:
+            if kinds != ["flatten"] or len(ranks) < 2:
+                raise self.document.error(path, f"{key}: flatten() joins two or more ranks, and stands alone")
+            return Flatten(ranks, "".join(ranks))
+        if "follow" in kinds:
+            raise self.document.error(path, f"{key}: follow() stands alone")
+        if kinds != sorted(kinds, key=lambda kind: kind == "uniform_occupancy"):
+            raise self.document.error(path, f"{key}: no part by shape lies within one by occupancy")
+        cuts = tuple(self._cut(one, (*path, at)) for at, one in enumerate(directives))
+        self._check_sizes(cuts, path)
+        names = tuple(f"{ranks[0]}{level}" for level in range(len(cuts), -1, -1))
+        return Split(ranks[0], names, cuts)
+
+    def _check_sizes(self, cuts: tuple[UniformShape | UniformOccupancy, ...], path: Path) -> None:
+        """An inner part should fit an outer one of its kind."""
+        for at, (outer, inner) in enumerate(pairwise(cuts), start=1):
+            comparable = type(outer) is type(inner) and outer.size and inner.size
+            if comparable and inner.size > outer.size:
+                raise self.document.error(
+                    (*path, at), f"a part of {inner.size} does not fit the one of {outer.size} around it"
+                )
+
+    def _cut(self, directive: Directive, path: Path) -> UniformShape | UniformOccupancy:
+        size = self._size(directive, path)
+        if directive.name == "uniform_occupancy":
+            return UniformOccupancy(str(directive.leader), size)
+        return UniformShape(ways=size) if directive.name == "nway_shape" else UniformShape(size)
+
+    def _size(self, directive: Directive, path: Path) -> int:
+        size = directive.size
+        if isinstance(size, str):
+            if size not in self.symbols:
+                message = f"there is no symbol {size}; {nearest(size, self.symbols)}"
+                if not self.symbols:
+                    message = f"there is no symbol {size}; give a number, or the symbol under symbols:"
+                raise self.document.error(path, message)
+            size = Fraction(self.symbols[size])
+        if size is None or size.denominator != 1 or not 1 <= size < 2**62:
+            raise self.document.error(
+                path, f"a size of {float(size or 0):g}; it should be a whole number from 1 on"
+            )
+        return int(size)
+
+    def _follow(
+        self,
+        name: str,
+        key: str,
+        ranks: tuple[str, ...],
+        directives: list[Directive],
+        steps: Sequence[Partition],
+        equation: Equation,
+    ) -> Follow:
+        path: Path = ("mapping", "partitioning", name, key)
+        rank, leader = ranks[0], str(directives[0].size)
+        if len(ranks) > 1 or len(directives) > 1:
+            raise self.document.error(path, f"{key}: follow() is of one rank, and stands alone")
+        split = next((one for one in steps if isinstance(one, Split) and one.rank == leader), None)
+        if split is None:
+            known = [one.rank for one in steps if isinstance(one, Split)]
+            advice = nearest(leader, known) if known else "no rank is"
+            raise self.document.error(path, f"{rank} follows {leader}, which is not parted; {advice}")
+        tensors = {access.tensor for access in accesses(equation.expression)}
+        known = [one for tensor in sorted(tensors) for one in self.cascade.declared[tensor]]
+        if rank not in known:
+            raise self.document.error(path, f"no tensor has a rank {rank}; {nearest(rank, known)}", key=True)
+        names = tuple(f"{rank}{level}" for level in range(len(split.directives), -1, -1))
+        return Follow(rank, leader, names)
+
+
+def _replaced(loops: tuple[str, ...], step: Partition) -> tuple[str, ...]:
+    """The loops after a step: those it makes in the place of the first it is made of."""
+    before = step.ranks if isinstance(step, Flatten) else (step.rank,)
+    after = (step.name,) if isinstance(step, Flatten) else step.names
+    first = min(loops.index(rank) for rank in before)
+    kept = [rank for rank in loops[:first] if rank not in before]
+    return (*kept, *after, *(rank for rank in loops[first:] if rank not in before))

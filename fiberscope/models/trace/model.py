@@ -1,0 +1,177 @@
+"""A run in numbers: what each component did in each Einsum, how long it took, what ran together.
+
+Nothing is timed event by event. A component takes its count over what it can do in a second; the Einsums of a
+block run together, so that of a block the component that takes longest counts.
+
+Source: TeAAL, MICRO 2023, Section 4.3, and what the public tool counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fiberscope.models.trace.attach import Attachment
+from fiberscope.models.trace.blocks import block_seconds, blocks
+from fiberscope.models.trace.evaluate import EinsumRun, Outcome, Prepared
+from fiberscope.models.trace.imbalance import Imbalance
+from fiberscope.models.trace.options import Effects
+from fiberscope.models.trace.program import COUNTED
+from fiberscope.models.trace.specification import (
+    Component,
+    Configuration,
+    Einsum,
+    MergerBinding,
+    Specification,
+)
+from fiberscope.models.trace.storage import Storage
+from fiberscope.models.trace.swaps import swaps
+from fiberscope.workloads.fibertree import FiberTree
+
+__all__ = ["Model"]
+
+Counts = dict[str, Any]
+
+TEAAL = Effects()  # nothing beside
+
+
+class Model:
+    """What the public TeAAL tool counts of a cascade, and what ``effects`` add to it.
+
+    ``run(specification, tensors, model.observe)`` runs the cascade and tells the model; ``metrics`` then says
+    what it was told.
+
+    Args:
+        specification: of the cascade.
+        effects: what is counted beside what the public tool counts.
+    """
+
+    def __init__(self, specification: Specification, effects: Effects = TEAAL) -> None:
+        self.specification = specification
+        self.effects = effects
+        self.storages: list[Storage | None] = []
+        self.imbalances: list[Imbalance | None] = []
+
+    def observe(self, prepared: Prepared) -> Sequence[Attachment]:
+        """The recorders for an Einsum that is about to run; what the last one moved is counted before."""
+        if self.storages and self.storages[-1] is not None:
+            self.storages[-1].traffic()
+        configuration = self._configuration(prepared)
+        if configuration is None:
+            self.storages.append(None)
+            self.imbalances.append(None)
+            return ()
+        storage = Storage(prepared, configuration, self.specification.tensors, self.effects)
+        imbalance = Imbalance.of(prepared, configuration) if self.effects.imbalance else None
+        self.storages.append(storage)
+        self.imbalances.append(imbalance)
+        return (*storage.attachments(), *(imbalance.attachments() if imbalance else ()))
+
+    def metrics(self, outcome: Outcome) -> dict[str, Any]:
+        """Counts and seconds: by Einsum and component, then the blocks, and the time of all.
+
+        Traffic is in bits, times are in seconds. Of an Einsum that ran in several rounds all are added up;
+        one that was interrupted has no run, and is left out.
+        """
+        found: dict[str, Any] = {}
+        for run, storage, imbalance in zip(outcome.runs, self.storages, self.imbalances, strict=False):
+            if storage is not None:
+                counted = dict(self._counted(run, storage, imbalance, outcome))
+                _add(found.setdefault(run.prepared.einsum.name, {}), counted)
+        measured = [einsum for einsum in self.specification.einsums if einsum.name in found]
+        together = blocks(measured)
+        seconds = sum(block_seconds([found[name] for name in block]) for block in together)
+        return found | {"blocks": together, "time": seconds}
+
+    def _configuration(self, prepared: Prepared) -> Configuration | None:
+        return self.specification.configurations.get(prepared.einsum.bindings.config)
+
+    def _counted(
+        self, run: EinsumRun, storage: Storage, imbalance: Imbalance | None, outcome: Outcome
+    ) -> Iterator[tuple[str, Counts]]:
+        """The components that did something, with what it was and how long it takes."""
+        configuration = self._configuration(run.prepared)
+        assert configuration is not None  # a storage was made of it
+        output = run.prepared.einsum.output
+        for name, tensors in storage.traffic().items():
+            counts: Counts = {}
+            for tensor, traffic in tensors.items():
+                counts[tensor] = {"read": traffic.read}
+                if tensor == output:
+                    counts[tensor]["write"] = traffic.write
+            bits = sum(sum(each.values()) for each in counts.values())
+            yield name, counts | _memory_time(configuration.components[name], bits)
+        for name, counts in self._work(run, outcome).items():
+            component = configuration.components[name]
+            rate = configuration.clock_frequency * component.instances
+            seconds = sum(counts.values()) / rate
+            factor = imbalance.factor(component.instances) if imbalance else 1
+            yield name, counts | {"time": seconds * factor}
+
+    def _work(self, run: EinsumRun, outcome: Outcome) -> dict[str, Counts]:
+        """What functional units and mergers did, by component."""
+        bindings, done = run.prepared.einsum.bindings, dict[str, Counts]()
+        for merged in bindings.mergers:
+            name = f"{merged.tensor}_{''.join(merged.init_ranks)}"
+            done.setdefault(merged.component, {})[name] = self._swaps(run, merged, outcome)
+        for compute in bindings.compute:
+            names = _counted_as(run.prepared.einsum, compute.operation)
+            count = sum(run.operations.get(name, 0) for name in names)
+            done.setdefault(compute.component, {})[compute.operation] = count
+        for intersected in bindings.intersectors:
+            counts = done.setdefault(intersected.component, {"intersect": 0})
+            counts["intersect"] += self._intersections(run, intersected.component, intersected.rank)
+        for sequenced in bindings.sequencers:
+            done.setdefault(sequenced.component, {})[sequenced.rank] = run.bodies[sequenced.rank]
+        return done
+
+    def _component(self, run: EinsumRun, name: str) -> Component:
+        configuration = self._configuration(run.prepared)
+        assert configuration is not None
+        return configuration.components[name]
+
+    def _intersections(self, run: EinsumRun, name: str, rank: str) -> int:
+        if rank not in run.intersections:
+            return 0
+        counted = run.intersections[rank]
+        kind = self._component(run, name).intersection
+        return {
+            "two-finger": counted.two_finger,
+            "skip-ahead": counted.skip_ahead,
+            "leader-follower": counted.leader_follower,
+        }[kind or "two-finger"]
+
+    def _swaps(self, run: EinsumRun, merged: MergerBinding, outcome: Outcome) -> int:
+        merger = self._component(run, merged.component)
+        tree = _before(run, merged, outcome)
+        return swaps(tree, merged.final_ranks, merger.radix, merger.inputs is not None)
+
+
+def _counted_as(einsum: Einsum, function: str) -> set[str]:
+    """The names that an Einsum counts a function by: those of the operators that compute it, and its own."""
+    names = {COUNTED[operator] for operator, computed in einsum.operators.items() if computed == function}
+    return names | ({function} - set(COUNTED.values()))
+
+
+def _before(run: EinsumRun, merged: MergerBinding, outcome: Outcome) -> FiberTree:
+    """The tensor as it comes to a merger."""
+    for earlier in reversed(outcome.runs[: outcome.runs.index(run)]):
+        if earlier.prepared.einsum.output == merged.tensor and earlier.stored.names == merged.init_ranks:
+            return earlier.stored
+    return run.prepared.trees[merged.tensor].swizzle(merged.init_ranks)
+
+
+def _memory_time(component: Component, bits: int) -> Counts:
+    """Seconds that a memory takes; without a bandwidth, none."""
+    if component.bandwidth is None:
+        return {"time": 0.0}
+    return {"time": bits / (component.bandwidth * component.instances)}
+
+
+def _add(total: dict[str, Any], further: dict[str, Any]) -> None:
+    """Add numbers to those that stand in the same places."""
+    for name, value in further.items():
+        if isinstance(value, dict):
+            _add(total.setdefault(name, {}), value)
+        else:
+            total[name] = total.get(name, 0) + value

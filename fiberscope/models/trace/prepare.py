@@ -1,0 +1,277 @@
+"""The trees of an Einsum as its loops want them: cut, flattened, and in the order of the loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fiberscope.errors import InputError
+from fiberscope.models.trace.plan import Mapped, RankUse
+from fiberscope.models.trace.specification import (
+    Flatten,
+    Follow,
+    Partition,
+    Split,
+    UniformOccupancy,
+    UniformShape,
+)
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.tree_blocks import swizzled
+
+__all__ = ["Operand", "prepare"]
+
+
+@dataclass
+class Operand:
+    """A tensor as one access of the equation reads it.
+
+    Attributes: ``uses`` are its ranks by the equation's names; ``tree`` is cut step by step; ``followed``
+    holds the ranks that are cut where another tensor is, while the loops run; ``formatted`` has the names
+    that formats and bindings have for pieces with halos, which the tree calls as the loops do.
+    """
+
+    name: str
+    uses: tuple[RankUse, ...]
+    tree: FiberTree
+    empty: float = 0.0
+    uncompressed: tuple[str, ...] = ()
+    followed: list[str] = field(default_factory=list)
+    formatted: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def formatted_tree(self) -> FiberTree:
+        """The tree with the names that formats and bindings have for its ranks."""
+        return _renamed(self.tree, self.formatted)
+
+    def use(self, rank: str) -> RankUse | None:
+        """The use of a rank of the tree that was neither cut nor flattened, or None."""
+        return next((use for use in self.uses if use.name == rank), None)
+
+
+def prepare(mapped: Mapped, operands: Sequence[Operand]) -> None:
+    """Cut and flatten all operands, and bring their ranks into the order of the loops."""
+    for part in _from_the_outside_in(mapped):
+        if isinstance(part, Split):
+            _split(mapped, operands, part)
+        elif isinstance(part, Flatten):
+            _flatten(mapped, operands, part)
+        else:
+            _follow(mapped, operands, part)
+    for operand in operands:
+        operand.tree = swizzled(operand.tree, _in_loop_order(mapped, operand, operand.tree.names))
+
+
+def _from_the_outside_in(mapped: Mapped) -> Iterator[Partition]:
+    """The partitionings; of cuts that follow one another, what outer loops go over is cut first.
+
+    So a fiber is cut where only those ranks lie above it whose loops do.
+    """
+    cuts: list[Split] = []
+    for part in mapped.einsum.partitioning:
+        if isinstance(part, Split):
+            cuts.append(part)
+            continue
+        yield from sorted(cuts, key=lambda cut: mapped.top(cut.rank))
+        cuts.clear()
+        yield part
+    yield from sorted(cuts, key=lambda cut: mapped.top(cut.rank))
+
+
+def _in_loop_order(mapped: Mapped, operand: Operand, names: Iterable[str]) -> list[str]:
+    """Ranks in the order in which the loops come to know them."""
+    return sorted(names, key=lambda name: depth_of(mapped, operand, name))
+
+
+def depth_of(mapped: Mapped, operand: Operand, name: str) -> int:
+    """The depth at which a rank of a tree is gone through or looked up."""
+    use = operand.use(name)
+    if use is not None and not use.plain:
+        return mapped.depth(use)
+    if name in mapped.loops:
+        return mapped.loops.index(name)
+    if mapped.loop_of(name) is not None:
+        return mapped.known(name).depth
+    return mapped.top(name)
+
+
+def _split(mapped: Mapped, operands: Sequence[Operand], split: Split) -> None:
+    rank = split.rank
+    sizes = mapped.piece_sizes(split)
+    for place, (directive, size) in enumerate(zip(split.directives, sizes, strict=True)):
+        upper, lower = split.names[place], split.names[place + 1]
+        if isinstance(directive, UniformShape):
+            _cut_by_shape(operands, rank, size, upper, lower)
+        else:
+            _cut_by_occupancy(mapped, operands, rank, directive, upper, lower)
+        rank = lower
+
+
+def _cut_by_shape(operands: Sequence[Operand], rank: str, size: int, upper: str, lower: str) -> None:
+    for operand in operands:
+        if rank in operand.followed:
+            raise InputError(
+                f"{rank} of {operand.name} cannot be cut by shape: it follows another tensor's pieces"
+            )
+        if _has(operand, rank):
+            operand.tree = operand.tree.partition_by_shape(rank, size, upper, lower)
+
+
+def _has(operand: Operand, rank: str) -> bool:
+    use = operand.use(rank)
+    return rank in operand.tree.names and (use is None or use.plain)
+
+
+def _cut_by_occupancy(
+    mapped: Mapped,
+    operands: Sequence[Operand],
+    rank: str,
+    directive: UniformOccupancy,
+    upper: str,
+    lower: str,
+) -> None:
+    """Cut the leader, and all that have the ranks above the cut alike; others follow while the loops run."""
+    leader = next((operand for operand in operands if operand.name == directive.leader), None)
+    if leader is None or not _has(leader, rank):
+        raise InputError(f"{directive.leader} cannot lead the cut of {rank}: it does not have it")
+    above = [name for name in _above(mapped, leader, rank, upper) if name != rank]
+    leader.tree = _brought_up(leader.tree, above, rank)
+    boundaries = leader.tree.boundaries(rank, directive.size)
+    for operand in operands:
+        if not _has(operand, rank):
+            continue
+        if operand.name == directive.leader:
+            tree = _brought_up(operand.tree, above, rank)
+            operand.tree = tree.partition_by_occupancy(rank, directive.size, upper, lower)
+        elif set(above) <= set(operand.tree.names) and rank not in operand.followed:
+            tree = _brought_up(operand.tree, above, rank)
+            operand.tree = tree.partition_by_leader(rank, boundaries, upper, lower)
+        else:
+            _follow_in_the_loops(operand, rank, lower)
+
+
+def _follow_in_the_loops(operand: Operand, rank: str, lower: str) -> None:
+    """Leave the rank whole, under the name that its lowest piece will have."""
+    operand.tree = _renamed(operand.tree, {rank: lower})
+    operand.followed = [name for name in operand.followed if name != rank] + [lower]
+
+
+def _above(mapped: Mapped, leader: Operand, rank: str, upper: str) -> list[str]:
+    """The leader's ranks that are gone through outside of the loop over the pieces, in the loops' order."""
+    depth = mapped.loops.index(upper) if upper in mapped.loops else mapped.top(rank)
+    names = [name for name in leader.tree.names if _top_of(mapped, leader, name) < depth]
+    return sorted(names, key=lambda name: _top_of(mapped, leader, name))
+
+
+def _top_of(mapped: Mapped, operand: Operand, name: str) -> int:
+    use = operand.use(name)
+    return mapped.depth(use) if use is not None and not use.plain else mapped.top(name)
+
+
+def _brought_up(tree: FiberTree, above: Sequence[str], rank: str) -> FiberTree:
+    """The tree with a rank right below some others, at the root."""
+    first = [*above, rank]
+    return tree.swizzle([*first, *(name for name in tree.names if name not in first)])
+
+
+def _flatten(mapped: Mapped, operands: Sequence[Operand], flatten: Flatten) -> None:
+    for operand in operands:
+        if all(_has(operand, rank) for rank in flatten.ranks):
+            operand.tree = _flat(mapped, operand, flatten)
+
+
+def _flat(mapped: Mapped, operand: Operand, flatten: Flatten) -> FiberTree:
+    names = operand.tree.names
+    depth = mapped.top(flatten.name)
+    rest = [name for name in names if name not in flatten.ranks]
+    above = [name for name in rest if _top_of(mapped, operand, name) < depth]
+    below = [name for name in rest if name not in above]
+    tree = operand.tree.swizzle([*above, *flatten.ranks, *below])
+    upper = flatten.ranks[0]
+    for place, lower in enumerate(flatten.ranks[1:], start=1):
+        name = flatten.name if place == len(flatten.ranks) - 1 else f"{upper}+{lower}"
+        tree = tree.flatten(upper, lower, name)
+        upper = name
+    return tree
+
+
+def _follow(mapped: Mapped, operands: Sequence[Operand], follow: Follow) -> None:
+    """Cut a rank that is indexed by a sum where one of the summands is cut, each piece with its halo."""
+    sizes = mapped.piece_sizes(mapped.splits[follow.leader])
+    if 0 in sizes:
+        raise InputError(f"{follow.rank} cannot follow {follow.leader}: its pieces are not cut by shape")
+    for operand in operands:
+        use = next((use for use in operand.uses if use.declared == follow.rank), None)
+        if use is not None and not use.plain and follow.leader in use.index.ranks:
+            _cut_with_halo(mapped, operand, use, follow, sizes)
+
+
+def _cut_with_halo(
+    mapped: Mapped, operand: Operand, use: RankUse, follow: Follow, sizes: Sequence[int]
+) -> None:
+    """Give every piece all elements that its coordinates can meet; those of a halo lie in several."""
+    coefficient = dict(use.index.terms)[follow.leader]
+    low = high = use.index.constant
+    for rank, factor in use.index.terms:
+        if rank != follow.leader:
+            reach = factor * (mapped.shape(rank) - 1)
+            low, high = low + min(0, reach), high + max(0, reach)
+    tree = operand.tree
+    outer: tuple[str, int] | None = None
+    for name, size in zip(mapped.splits[follow.leader].names[:-1], sizes, strict=True):
+        pieces = _Pieces(name, mapped.shape(follow.leader), size, coefficient, low, high, outer)
+        tree = pieces.above(tree, use.name)
+        outer = name, size
+    operand.tree = tree
+    here = (*mapped.splits[follow.leader].names[:-1], use.name)
+    operand.formatted |= dict(zip(here, follow.names, strict=True))
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Pieces with halos: w is in that of q to q + size if ``coefficient * q + (low to high)`` can be w.
+
+    Args:
+        name: of the rank of the pieces.
+        shape: of the rank of q.
+        size: coordinates of a piece.
+        coefficient, low, high: see above.
+        outer: name and size of the pieces that these lie in.
+    """
+
+    name: str
+    shape: int
+    size: int
+    coefficient: int
+    low: int
+    high: int
+    outer: tuple[str, int] | None
+
+    def above(self, tree: FiberTree, rank: str) -> FiberTree:
+        """The tree with the pieces of a rank at its root."""
+        columns = dict(zip(tree.names, tree.columns(), strict=True))
+        members = [self._members(begin, columns, rank) for begin in range(0, self.shape, self.size)]
+        chosen = np.concatenate(members)
+        begins = np.repeat(np.arange(len(members)) * self.size, [len(places) for places in members])
+        shapes = {self.name: self.shape} | {level.name: level.shape for level in tree.ranks}
+        rest = [columns[name][chosen] for name in tree.names]
+        return FiberTree.from_coo(shapes, [begins, *rest], tree.values[chosen])
+
+    def _members(self, begin: int, columns: Mapping[str, Integers], rank: str) -> Integers:
+        """The places of the elements in the piece that begins at a coordinate."""
+        last = min(begin + self.size, self.shape) - 1
+        ends = self.coefficient * begin, self.coefficient * last
+        inside = (columns[rank] >= min(ends) + self.low) & (columns[rank] <= max(ends) + self.high)
+        if self.outer is not None:
+            name, size = self.outer
+            inside &= (columns[name] <= begin) & (begin < columns[name] + size)
+        return np.flatnonzero(inside)
+
+
+def _renamed(tree: FiberTree, names: Mapping[str, str]) -> FiberTree:
+    """The tree with other names for some of its ranks."""
+    return replace(
+        tree, ranks=tuple(replace(rank, name=names.get(rank.name, rank.name)) for rank in tree.ranks)
+    )

@@ -1,0 +1,185 @@
+"""The right-hand side of an Einsum as a list of operations, and as a condition on which tensors are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from fiberscope.models.trace.codes import ALL, ANY, BOTH, EITHER, FIRST, NEG, OPCODES, SECOND, UNCOUNTED
+from fiberscope.models.trace.expression import (
+    Access,
+    Call,
+    Expression,
+    Number,
+    Operation,
+    Scalar,
+    Take,
+    accesses,
+)
+from fiberscope.models.trace.specification import Function
+
+__all__ = ["COUNTED", "Program", "compiled", "condition"]
+
+COUNTED = {"*": "mul", "+": "add", "-": "sub"}  # whatever they are redefined to compute
+
+
+@dataclass
+class Program:
+    """Operations on registers, in the order in which they run.
+
+    Registers are numbered: first the tensors, in the order of the equation, then the constants, then the
+    results. ``counters`` names what operations are counted as.
+    """
+
+    tensors: int
+    constants: list[float] = field(default_factory=list)
+    operations: list[int] = field(default_factory=list)
+    ones: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+    modes: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    counters: list[str] = field(default_factory=list)
+
+
+# While a program is made, constants are -1, -2 and so on, and results RESULTS, RESULTS + 1.
+RESULTS = 1 << 30
+
+
+class _Compiler:
+    def __init__(
+        self,
+        program: Program,
+        operators: Mapping[str, str],
+        functions: Mapping[str, Function],
+        symbols: Mapping[str, float],
+    ) -> None:
+        self.program = program
+        self.operators, self.functions, self.symbols = operators, functions, symbols
+        self.tensors = 0
+
+    def register(self, expression: Expression, arguments: Mapping[str, int] | None) -> int:
+        """The register that will hold the value of an expression; within a function, of these arguments."""
+        if isinstance(expression, Access):
+            self.tensors += 1
+            return self.tensors - 1
+        if isinstance(expression, Number):
+            return self._constant(expression.value)
+        if isinstance(expression, Scalar):
+            if arguments is not None and expression.name in arguments:
+                return arguments[expression.name]
+            return self._constant(self.symbols[expression.name])
+        registers = [self.register(operand, arguments) for operand in expression.operands]
+        if isinstance(expression, Take):
+            return self._take(registers, expression.selected)
+        if isinstance(expression, Call):
+            counter = self._counter(expression.function) if arguments is None else UNCOUNTED
+            return self._function(expression.function, registers, ANY, counter)
+        return self._operate(expression.operator, registers, counted=arguments is None)
+
+    def _constant(self, value: float) -> int:
+        self.program.constants.append(value)
+        return -len(self.program.constants)
+
+    def _add(self, operation: int, one: int, other: int, mode: int, counter: int = UNCOUNTED) -> int:
+        program = self.program
+        program.operations.append(operation)
+        program.ones.append(one)
+        program.others.append(other)
+        program.modes.append(mode)
+        program.counts.append(counter)
+        return RESULTS + len(program.operations) - 1
+
+    def _counter(self, name: str) -> int:
+        if name not in self.program.counters:
+            self.program.counters.append(name)
+        return self.program.counters.index(name)
+
+    def _take(self, registers: Sequence[int], selected: int) -> int:
+        result = registers[selected]
+        for place, register in enumerate(registers):
+            if place != selected:
+                result = self._add(FIRST, result, register, ALL)
+        return result
+
+    def _operate(self, operator: str, registers: Sequence[int], *, counted: bool) -> int:
+        name = self.operators[operator] if counted else COUNTED[operator]
+        counter = self._counter(COUNTED[operator]) if counted else UNCOUNTED
+        if len(registers) == 1:
+            return self._add(NEG, registers[0], registers[0], ALL, counter)
+        mode = ALL if operator == "*" and counted else ANY
+        result = registers[0]
+        for register in registers[1:]:
+            result = self._function(name, [result, register], mode, counter)
+        return result
+
+    def _function(self, name: str, registers: Sequence[int], mode: int, counter: int) -> int:
+        """A function's result is there where its arguments are, and counts once."""
+        if name in OPCODES:
+            return self._add(OPCODES[name], registers[0], registers[-1], mode, counter)
+        function = self.functions[name]
+        result = self.register(function.body, dict(zip(function.arguments, registers, strict=True)))
+        there = registers[0]
+        for register in registers[1:]:
+            there = self._add(SECOND, register, there, mode)
+        return self._add(FIRST, result, there, ALL, counter)
+
+
+def compiled(
+    expression: Expression,
+    operators: Mapping[str, str],
+    functions: Mapping[str, Function],
+    symbols: Mapping[str, float],
+) -> Program:
+    """The operations of an expression.
+
+    Args:
+        operators: what ``*``, ``+`` and ``-`` compute, by name.
+        functions: of the specification, by name.
+        symbols: its numbers.
+    """
+    program = Program(tensors=sum(1 for _ in accesses(expression)))
+    _Compiler(program, operators, functions, symbols).register(expression, None)
+    program.ones = [_placed(register, program) for register in program.ones]
+    program.others = [_placed(register, program) for register in program.others]
+    return program
+
+
+def _placed(register: int, program: Program) -> int:
+    if register >= RESULTS:
+        return register - RESULTS + program.tensors + len(program.constants)
+    return register if register >= 0 else program.tensors - 1 - register
+
+
+Presence: TypeAlias = "Callable[[Access], int | None]"
+
+
+def condition(expression: Expression, cursor: Presence, everywhere: Callable[[], int]) -> list[int] | None:
+    """Where a loop has to run its body, in the form that ``Coiteration`` takes; None: at every coordinate.
+
+    Args:
+        expression: of the Einsum.
+        cursor: the number of the cursor of a tensor that has the loop's rank; None of one that does not, and
+            sets no condition.
+        everywhere: makes a cursor that is at every coordinate, and returns its number.
+    """
+    if isinstance(expression, Access):
+        number = cursor(expression)
+        return None if number is None else [number]
+    if isinstance(expression, Number | Scalar):
+        return None
+    parts = [condition(operand, cursor, everywhere) for operand in expression.operands]
+    if isinstance(expression, Take) or (isinstance(expression, Operation) and expression.operator == "*"):
+        return _joined([part for part in parts if part is not None], BOTH)
+    if all(part is None for part in parts):
+        return None
+    return _joined([[everywhere()] if part is None else part for part in parts], EITHER)
+
+
+def _joined(parts: Sequence[list[int]], code: int) -> list[int] | None:
+    if not parts:
+        return None
+    joined = list(parts[0])
+    for part in parts[1:]:
+        joined += [*part, code]
+    return joined

@@ -1,0 +1,271 @@
+"""What an Einsum gives, worked out without its mapping: point by point on arrays, or by joining nonzeros.
+
+Both know only the equation and the tensors' elements, none of the loops, trees and fibers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.models.trace.expression import (
+    Access,
+    Call,
+    Equation,
+    Expression,
+    Index,
+    Number,
+    Operation,
+    Scalar,
+    Take,
+    accesses,
+)
+from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.fibertree import FiberTree
+
+__all__ = ["FUNCTIONS", "Arithmetic", "Floats", "Mask", "Points", "keys_of", "point_by_point", "reduced"]
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
+Binary: TypeAlias = Callable[[Floats, Floats], Floats]
+
+FUNCTIONS: Mapping[str, Binary] = {
+    "mul": np.multiply,
+    "add": np.add,
+    "sub": np.subtract,
+    "div": np.divide,
+    "min": np.minimum,
+    "max": np.maximum,
+    "or": lambda x, y: ((x != 0) | (y != 0)).astype(np.float64),
+    "and": lambda x, y: ((x != 0) & (y != 0)).astype(np.float64),
+    "first": lambda x, y: x,
+    "second": lambda x, y: y,
+    "differs": lambda x, y: (x != y).astype(np.float64),
+    "less": lambda x, y: (x < y).astype(np.float64),
+    "abs": lambda x, y: np.abs(x),
+    "neg": lambda x, y: -x,
+    "sqrt": lambda x, y: np.sqrt(x),
+}
+PLAIN = {"*": "mul", "+": "add", "-": "sub"}
+
+
+@dataclass(frozen=True)
+class Points:
+    """Values by point.
+
+    Args:
+        coordinates: of each rank, one a point.
+        values: one a point.
+    """
+
+    coordinates: dict[str, Integers]
+    values: npt.NDArray[Any]
+
+
+class Arithmetic:
+    """An expression on arrays of values and of whether there are any.
+
+    Args:
+        specification, einsum: whose operators and functions count.
+        empty: of the output: the value of what is not computed.
+        tensor: the values of a tensor, and where it has elements.
+    """
+
+    def __init__(
+        self,
+        specification: Specification,
+        einsum: Einsum,
+        tensor: Callable[[Access], tuple[Floats, Mask]],
+    ) -> None:
+        self.specification, self.einsum, self.tensor = specification, einsum, tensor
+        self.empty = specification.tensors[einsum.output].empty
+
+    def value(self, expression: Expression) -> tuple[Floats, Mask]:
+        """Values at all points, and where they are there."""
+        if isinstance(expression, Access):
+            return self.tensor(expression)
+        if isinstance(expression, Number | Scalar):
+            number = (
+                expression.value
+                if isinstance(expression, Number)
+                else self.specification.symbols[expression.name]
+            )
+            return np.array(number, np.float64), np.array(True)
+        operands = [self.value(operand) for operand in expression.operands]
+        present = [there for _, there in operands]
+        if isinstance(expression, Take):
+            return self._kept(operands[expression.selected][0], _all(present))
+        if isinstance(expression, Call):
+            result = self.function(expression.function, [values for values, _ in operands])
+            return self._kept(result, _any(present))
+        return self._operation(expression, operands)
+
+    def _operation(self, expression: Operation, operands: list[tuple[Floats, Mask]]) -> tuple[Floats, Mask]:
+        result, there = operands[0]
+        if len(operands) == 1:
+            return self._kept(-result, there)
+        for values, present in operands[1:]:
+            combined = self.function(self.einsum.operators[expression.operator], [result, values])
+            there = there & present if expression.operator == "*" else there | present
+            result, there = self._kept(combined, there)
+        return result, there
+
+    def _kept(self, values: Floats, there: Mask) -> tuple[Floats, Mask]:
+        return np.where(there, values, self.empty), there
+
+    def function(self, name: str, arguments: list[Floats]) -> Floats:
+        """A function by its name, built-in or the specification's own."""
+        if name in FUNCTIONS:
+            with np.errstate(all="ignore"):
+                return FUNCTIONS[name](arguments[0], arguments[-1])
+        own = self.specification.functions[name]
+        return self._inside(own.body, dict(zip(own.arguments, arguments, strict=True)))
+
+    def _inside(self, expression: Expression, arguments: Mapping[str, Floats]) -> Floats:
+        if isinstance(expression, Number):
+            return np.array(expression.value, np.float64)
+        if isinstance(expression, Scalar):
+            known = arguments.get(expression.name)
+            return (
+                np.array(self.specification.symbols[expression.name], np.float64) if known is None else known
+            )
+        assert isinstance(expression, Operation | Call)
+        values = [self._inside(operand, arguments) for operand in expression.operands]
+        if isinstance(expression, Call):
+            return self.function(expression.function, values)
+        if len(values) == 1:
+            return -values[0]
+        result = values[0]
+        for other in values[1:]:
+            result = self.function(PLAIN[expression.operator], [result, other])
+        return result
+
+
+def _all(masks: list[Mask]) -> Mask:
+    there = masks[0]
+    for mask in masks[1:]:
+        there = there & mask
+    return there
+
+
+def _any(masks: list[Mask]) -> Mask:
+    there = masks[0]
+    for mask in masks[1:]:
+        there = there | mask
+    return there
+
+
+def point_by_point(
+    specification: Specification, einsum: Einsum, tensors: Mapping[str, FiberTree], shapes: Mapping[str, int]
+) -> Points:
+    """The output of an Einsum, from all points of its iteration space.
+
+    Args:
+        tensors: inputs by name, with the ranks of their declarations.
+        shapes: of the Einsum's ranks.
+    """
+    equation = einsum.equation
+    assert isinstance(equation, Equation)
+    grid = dict(zip(einsum.ranks, np.ogrid[tuple(slice(shapes[rank]) for rank in einsum.ranks)], strict=True))
+
+    def tensor(access: Access) -> tuple[Floats, Mask]:
+        declared = specification.tensors[access.tensor]
+        return _gathered(access, declared.ranks, tensors[access.tensor], grid, declared.empty)
+
+    values, there = Arithmetic(specification, einsum, tensor).value(equation.expression)
+    full = tuple(shapes[rank] for rank in einsum.ranks)
+    indices = [np.broadcast_to(_index(index, grid), full) for index in equation.output.indices]
+    chosen = np.broadcast_to(there, full).copy()
+    for index, rank in zip(indices, specification.tensors[einsum.output].ranks, strict=True):
+        chosen &= (index >= 0) & (index < output_shape(specification, einsum, rank, shapes))
+    declared = specification.tensors[einsum.output].ranks
+    coordinates = {rank: index[chosen] for rank, index in zip(declared, indices, strict=True)}
+    return Points(coordinates, np.broadcast_to(values, full)[chosen])
+
+
+def output_shape(specification: Specification, einsum: Einsum, rank: str, shapes: Mapping[str, int]) -> int:
+    """The shape of a rank of the output."""
+    equation = einsum.equation
+    assert isinstance(equation, Equation)
+    declared = specification.tensors[einsum.output].ranks
+    index = equation.output.indices[declared.index(rank)]
+    if index.rank is not None:
+        return shapes[index.rank]
+    reach = sum(max(0, factor * (shapes[name] - 1)) for name, factor in index.terms)
+    return specification.shapes.get(rank, index.constant + reach + 1)
+
+
+def _index(index: Index, grid: Mapping[str, Integers]) -> Integers:
+    total = np.array(index.constant, np.int64)
+    for rank, factor in index.terms:
+        total = total + factor * grid[rank]
+    return total
+
+
+def _gathered(
+    access: Access, declared: Sequence[str], tree: FiberTree, grid: Mapping[str, Integers], empty: float
+) -> tuple[Floats, Mask]:
+    """A tensor's values at all points, and where it has elements."""
+    shapes = {rank.name: rank.shape for rank in tree.ranks}
+    found, values = tree.to_coo()
+    keys = keys_of([found[rank] for rank in declared], [shapes[rank] for rank in declared], len(values))
+    order = np.argsort(keys)
+    inside: Mask = np.array(True)
+    wanted = np.array(0, np.int64)
+    for index, rank in zip(access.indices, declared, strict=True):
+        coordinate = _index(index, grid)
+        inside = inside & (coordinate >= 0) & (coordinate < shapes[rank])
+        wanted = wanted * shapes[rank] + np.clip(coordinate, 0, shapes[rank] - 1)
+    if len(values) == 0:
+        return np.full(wanted.shape, empty), np.zeros(wanted.shape, bool)
+    places = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
+    there = inside & (keys[order[places]] == wanted)
+    return np.where(there, values[order[places]].astype(np.float64), empty), there
+
+
+def keys_of(columns: Sequence[Integers], shapes: Sequence[int], count: int) -> Integers:
+    """One number for each of so many points, in the order of their coordinates."""
+    keys = np.zeros(count, np.int64)
+    for column, shape in zip(columns, shapes, strict=True):
+        keys *= shape
+        keys += column
+    return keys
+
+
+def reduced(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integers, Floats, Floats]:
+    """Points brought together by key: the keys in order, the values, and the sizes of what was added up."""
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, np.int64)
+    if len(first) == len(keys) or not accumulates(einsum):
+        return keys[first], values[first], np.abs(values[first])
+    name = einsum.operators["+"]
+    sizes = np.add.reduceat(np.abs(values), first) if name == "add" else np.abs(values[first])
+    function = FUNCTIONS[name]
+    if isinstance(function, np.ufunc):
+        return keys[first], function.reduceat(values, first), sizes
+    pieces = np.split(values, first[1:])
+    return keys[first], np.array([_folded(function, piece) for piece in pieces]), sizes
+
+
+def _folded(function: Binary, values: Floats) -> float:
+    result = values[:1]
+    for place in range(1, len(values)):
+        result = function(result, values[place : place + 1])
+    return float(result[0])
+
+
+def accumulates(einsum: Einsum) -> bool:
+    """Whether points of one output are combined; a take that copies the same again and again does not."""
+    equation = einsum.equation
+    assert isinstance(equation, Equation)
+    expression: Expression = equation.expression
+    if isinstance(expression, Take):
+        expression = expression.operands[expression.selected]
+    read = {rank for access in accesses(expression) for rank in access.ranks}
+    return bool(read - {index.rank for index in equation.output.indices})

@@ -1,0 +1,260 @@
+"""The common report of a cascade's run."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from fiberscope import __version__
+from fiberscope.models.trace.energy import Energy
+from fiberscope.models.trace.evaluate import Outcome
+from fiberscope.models.trace.operands import Given
+from fiberscope.models.trace.options import Options
+from fiberscope.models.trace.specification import Specification
+from fiberscope.provenance.environment import environment
+from fiberscope.report import collect
+from fiberscope.report import document as parts
+from fiberscope.report.collect import Timing
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.verification import TOLERANCE, Comparison
+
+__all__ = ["Modelled", "report"]
+
+_OPERATIONS = {"mul": "multiply", "add": "add"}
+_STORAGE = ("read", "write")
+_UNCHECKED = "none"
+_REFERENCES = {
+    "points": "an evaluation point by point",
+    "projections": "an evaluation without loops, by random projections",
+}
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The answer to the problem that a cascade is for, and how it compares with its reference."""
+
+    title: str
+    reference: str
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """A run and what the model counted of it.
+
+    Args:
+        specification, operands, options: what ran.
+        outcome: of the loop nests.
+        metrics: counts by Einsum and component, blocks, and seconds.
+        energy: of what was counted.
+        chosen: what the machine chose for these operands.
+        solved: the problem, where the operands are of one.
+    """
+
+    specification: Specification
+    operands: Mapping[str, Given]
+    options: Options
+    outcome: Outcome
+    metrics: Mapping[str, Any]
+    energy: Energy
+    chosen: tuple[str, ...] = ()
+    solved: Solved | None = None
+
+
+def report(modelled: Modelled, timing: Timing, source: parts.Source | None = None) -> parts.Report:
+    """The report of a run by these sources, whether its result is right or wrong."""
+    specification, seconds = modelled.specification, float(modelled.metrics["time"])
+    operations, config = _operations(modelled), _config(modelled)
+    cycles = _cycles(specification, seconds)
+    return parts.Report(
+        fidelity="trace",
+        version=__version__,
+        accelerator=specification.name,
+        complete=not modelled.outcome.interrupted,
+        ending="interrupted" if modelled.outcome.interrupted else "done",
+        workload=_workload(modelled),
+        problem=parts.Problem(kind="cascade", title=_title(modelled)),
+        config=config,
+        config_digest=sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
+        chosen=modelled.chosen,
+        cycles=cycles,
+        seconds=seconds,
+        operations=operations,
+        traffic=_traffic(modelled),
+        traffic_minimum_bytes=None,
+        memory=None,
+        product=_product(modelled),
+        verification=_verification(modelled),
+        bottleneck=bottleneck(modelled.metrics),
+        teaal=_teaal(modelled),
+        source=source,
+        environment=environment(),
+        host=collect.of_host(None, cycles, operations.get("multiply"), timing),
+    )
+
+
+def _workload(modelled: Modelled) -> parts.Workload:
+    """The operands in the order of declaration; the second is left out where it is the first again."""
+    given = [modelled.operands[name].workload for name in modelled.specification.inputs]
+    first, *others = given
+    if [one.digest for one in others] == [first.digest]:
+        others = []
+    beside = [parts.Operand(**collect.operand(other)) for other in others]
+    return parts.Workload(**collect.operand(first), b=beside[0] if beside else None, more=tuple(beside[1:]))
+
+
+def _title(modelled: Modelled) -> str:
+    einsums = modelled.specification.einsums
+    if len(einsums) == 1:
+        return einsums[0].equation.text
+    cascade = f"cascade of {', '.join(einsum.name for einsum in einsums)}"
+    return f"{modelled.solved.title}, by a {cascade}" if modelled.solved else cascade
+
+
+def _config(modelled: Modelled) -> dict[str, Any]:
+    """The machine's parameters by section, symbols, options, and a digest of all that the file says."""
+    nested: dict[str, Any] = {}
+    for key, value in modelled.specification.parameters.items():
+        *sections, leaf = key.split(".")
+        branch = nested
+        for section in sections:
+            branch = branch.setdefault(section, {})
+        branch[leaf] = value
+    said = sha256(repr(modelled.specification).encode()).hexdigest()
+    return {
+        "specification": said,
+        "model": modelled.options.model_dump(mode="json"),
+        "symbols": dict(modelled.specification.symbols),
+        **nested,
+    }
+
+
+def _cycles(specification: Specification, seconds: float) -> int:
+    """The time in cycles of the fastest clock, a begun one whole."""
+    clocks = [one.clock_frequency for one in specification.configurations.values()]
+    return math.ceil(round(seconds * max(clocks, default=0.0), 6))
+
+
+def _operations(modelled: Modelled) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for run in modelled.outcome.runs:
+        for name, count in run.operations.items():
+            known = _OPERATIONS.get(name, name)
+            counts[known] = counts.get(known, 0) + count
+    for name, components in _einsums(modelled.metrics).items():
+        kinds = _kinds(modelled.specification, name)
+        for component, told in components.items():
+            kind = {"Intersector": "intersect", "Merger": "merge"}.get(kinds.get(component, ""))
+            if kind:
+                done = sum(count for counted, count in told.items() if counted != "time")
+                counts[kind] = counts.get(kind, 0) + done
+    return counts
+
+
+def _einsums(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What is said of each Einsum; the rest is of all of them."""
+    return {name: told for name, told in metrics.items() if isinstance(told, Mapping)}
+
+
+def _kinds(specification: Specification, einsum: str) -> dict[str, str]:
+    """The class of each component of an Einsum's configuration."""
+    config = next(one.bindings.config for one in specification.einsums if one.name == einsum)
+    return {name: one.kind for name, one in specification.configurations[config].components.items()}
+
+
+def _traffic(modelled: Modelled) -> dict[str, parts.TensorTraffic]:
+    """Bytes of each tensor at the memory that is first on its way: at DRAM, where there is one."""
+    bits: dict[str, dict[str, int]] = {}
+    for name, components in _einsums(modelled.metrics).items():
+        kinds = _kinds(modelled.specification, name)
+        storage = [one for one in components if any(isinstance(v, Mapping) for v in components[one].values())]
+        memory = [one for one in storage if kinds[one] == "DRAM"] or storage[:1]
+        for tensor, told in [item for one in memory for item in components[one].items()]:
+            if isinstance(told, Mapping):
+                counted = bits.setdefault(tensor, dict.fromkeys(_STORAGE, 0))
+                for way in _STORAGE:
+                    counted[way] += told.get(way, 0)
+    return {
+        tensor: parts.TensorTraffic(read_bytes=told["read"] // 8, write_bytes=told["write"] // 8)
+        for tensor, told in bits.items()
+    }
+
+
+def _product(modelled: Modelled) -> parts.Product | None:
+    specification = modelled.specification
+    output = specification.tensors[specification.einsums[-1].output]
+    tree: FiberTree | None = modelled.outcome.tensors.get(output.name)
+    if tree is None or modelled.outcome.interrupted:
+        return None
+    shapes = {rank.name: rank.shape for rank in tree.ranks}
+    return parts.Product(shape=tuple(shapes[rank] for rank in output.ranks), nonzeros=tree.nonzeros)
+
+
+def _verification(modelled: Modelled) -> parts.Verification:
+    """The worst of the comparisons of all Einsums; where one was not compared, that of the answer decides."""
+    outcome, solved = modelled.outcome, modelled.solved
+    checks = [run.verification for run in outcome.runs]
+    error = max((check.max_relative_error for check in checks), default=0.0)
+    references = dict.fromkeys(check.reference for check in checks)
+    passed = outcome.wrong is None
+    if solved is not None:
+        references = {solved.reference: None, **references}
+        references.pop(_UNCHECKED, None)
+        error = max(error, solved.comparison.max_relative_error)
+        passed = passed and solved.comparison.passed
+    return parts.Verification(
+        reference=" and ".join(_REFERENCES.get(one, one) for one in references),
+        passed=None if passed and (_UNCHECKED in references or outcome.interrupted) else passed,
+        max_relative_error=error if math.isfinite(error) else None,
+        tolerance=TOLERANCE,
+    )
+
+
+def bottleneck(metrics: Mapping[str, Any]) -> str:
+    """What takes longest in each block, and which part of the time that is."""
+    said, einsums = [], _einsums(metrics)
+    for block in metrics["blocks"]:
+        times: dict[str, float] = {}
+        for name in block:
+            for component, told in einsums.get(name, {}).items():
+                times[component] = times.get(component, 0.0) + told["time"]
+        if any(times.values()):
+            longest = max(times, key=times.__getitem__)
+            share = times[longest] / metrics["time"]
+            said.append(f"{longest} limits {' and '.join(block)} ({share:.0%} of the time)")
+    return "; ".join(said)
+
+
+def _teaal(modelled: Modelled) -> parts.Teaal:
+    return parts.Teaal(
+        semantics=modelled.options.semantics,
+        expressions=tuple(einsum.equation.text for einsum in modelled.specification.einsums),
+        rounds=modelled.outcome.rounds,
+        bodies=_bodies(modelled.outcome),
+        elements=_elements(modelled.outcome),
+        metrics=dict(modelled.metrics),
+        energy=modelled.energy.told,
+    )
+
+
+def _bodies(outcome: Outcome) -> dict[str, dict[str, int]]:
+    """Of each loop of each Einsum, over all rounds."""
+    found: dict[str, dict[str, int]] = {}
+    for run in outcome.runs:
+        counts = found.setdefault(run.prepared.einsum.name, {})
+        for rank, bodies in run.bodies.items():
+            counts[rank] = counts.get(rank, 0) + bodies
+    return found
+
+
+def _elements(outcome: Outcome) -> dict[str, int]:
+    """Of the output of each Einsum, over all rounds."""
+    found: dict[str, int] = {}
+    for run in outcome.runs:
+        name = run.prepared.einsum.name
+        found[name] = found.get(name, 0) + run.stored.nonzeros
+    return found

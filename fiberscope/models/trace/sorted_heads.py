@@ -1,0 +1,123 @@
+"""Mergers that keep the heads of their lists sorted, and mergers that take an element a step: their steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fiberscope.workloads.canonical import Integers
+
+NOTHING: Integers = np.zeros(1, np.int64)
+
+
+def merge_steps(segments: Integers, starts: Integers, radix: int | None) -> int:
+    """Steps of mergers that take an element a step, and one step more for each list of it.
+
+    Lists are merged ``radix`` at a time, in rounds, until one is left; equal coordinates stay side by side.
+
+    Args:
+        segments: merge i is of the lists ``segments[i]`` to ``segments[i + 1]``.
+        starts: where the elements of each list begin, and where the last ends.
+        radix: lists at once; None for all.
+    """
+    lists = np.diff(segments)
+    elements = starts[segments[1:]] - starts[segments[:-1]]
+    steps = 0
+    while len(lists := lists[(several := lists > 1)]):
+        elements = elements[several]
+        steps += int(lists.sum() + elements.sum())
+        lists = -(-lists // np.minimum(radix or lists, lists))
+    return steps
+
+
+def sort_steps(segments: Integers, starts: Integers, coordinates: Integers, radix: int | None) -> int:
+    """Steps of mergers that keep the heads of their lists sorted, in rounds as ``merge_steps`` says.
+
+    Each element is put in among the heads, from the front: a step, and one for each head that leaves before
+    it. Of equal coordinates that of the later list leaves first. The arguments are those of ``merge_steps``,
+    and the coordinates of the elements.
+    """
+    heads = SortedHeads(radix or int(np.diff(segments).max(initial=1)))
+    columns = (np.ascontiguousarray(column, np.int64) for column in (segments, starts, coordinates))
+    heads.sort_all(*columns)
+    return heads.steps
+
+
+class SortedHeads:
+    """Lists of coordinates sorted into one by a sorted list of their heads.
+
+    Attributes: ``steps``: of all insertions.
+
+    Args:
+        radix: lists at once, at least 2.
+    """
+
+    def __init__(self, radix: int) -> None:
+        self.radix = radix
+        self.steps = 0
+        self.filled = 0
+        self.keys = NOTHING  # of the heads, in the order in which they leave, the first last
+        self.coordinates = self.merged = self.bounds = self.places = NOTHING
+
+    def sort_all(self, segments: Integers, starts: Integers, coordinates: Integers) -> None:
+        """Sort the lists of each merge; see ``sort_steps``."""
+        self._allocate(segments, starts)
+        for merge in range(len(segments) - 1):
+            first, last = segments[merge], segments[merge + 1]
+            if last - first > 1:
+                self._load(first, last, starts, coordinates)
+                self._sort(last - first)
+
+    def _allocate(self, segments: Integers, starts: Integers) -> None:
+        largest = int(np.diff(np.asarray(starts)[np.asarray(segments)]).max(initial=1))
+        lists = int(np.diff(segments).max(initial=1))
+        self.coordinates, self.merged = np.empty(largest, np.int64), np.empty(largest, np.int64)
+        self.bounds, self.places = np.empty(lists + 1, np.int64), np.empty(lists, np.int64)
+        self.keys = np.empty(lists, np.int64)
+
+    def _load(self, first: int, last: int, starts: Integers, coordinates: Integers) -> None:
+        base = starts[first]
+        for place in range(last - first + 1):
+            self.bounds[place] = starts[first + place] - base
+        for place in range(starts[last] - base):
+            self.coordinates[place] = coordinates[base + place]
+
+    def _sort(self, lists: int) -> None:
+        """Round after round, until one list is left."""
+        while lists > 1:
+            radix = min(self.radix, lists)
+            groups = (lists + radix - 1) // radix
+            for group in range(groups):
+                first, last = group * radix, min((group + 1) * radix, lists)
+                self._merge(first, last)
+                self.bounds[group] = self.bounds[first]
+            self.bounds[groups] = self.bounds[lists]
+            lists = groups
+            self.coordinates, self.merged = self.merged, self.coordinates
+
+    def _merge(self, first: int, last: int) -> None:
+        """Merge one group of lists."""
+        width = last - first
+        for place in range(width):
+            self.places[place] = self.bounds[first + place]
+            self._push(first, width, place)
+        out = self.bounds[first]
+        while self.filled:
+            self.filled -= 1
+            key = self.keys[self.filled]
+            self.merged[out] = key // width
+            out += 1
+            self._push(first, width, width - 1 - key % width)
+
+    def _push(self, first: int, width: int, place: int) -> None:
+        """Put the next element of a list of the group among the heads, if it has one."""
+        if self.places[place] == self.bounds[first + place + 1]:
+            return
+        key = self.coordinates[self.places[place]] * width + width - 1 - place
+        self.places[place] += 1
+        slot = self.filled
+        while slot > 0 and self.keys[slot - 1] < key:
+            self.keys[slot] = self.keys[slot - 1]
+            slot -= 1
+        self.keys[slot] = key
+        self.steps += 1 + self.filled - slot
+        self.filled += 1

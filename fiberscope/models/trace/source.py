@@ -1,0 +1,113 @@
+"""Finds the file of a specification and chooses a variant of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from fiberscope import accelerators
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
+from fiberscope.models.trace.document import overlaid
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["Source", "find", "names"]
+
+FILE = "spec.yaml"
+_FOLDER = Path(accelerators.__file__).parent
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a specification, as nodes.
+
+    Args:
+        name: of the specification, as it was asked for.
+        file: what messages call the file.
+        path: where it is.
+        node: its sections, the chosen variant laid over them.
+    """
+
+    name: str
+    file: str
+    path: Path
+    node: yaml.MappingNode
+
+    def section(self, name: str) -> Mapping[str, yaml.Node]:
+        """The entries of a section by key; none where it is not there."""
+        return _section(self.node, name)
+
+    def text(self, name: str) -> yaml.ScalarNode | None:
+        """A single value of the file."""
+        return next(
+            (
+                value
+                for key, value in self.node.value
+                if key.value == name and isinstance(value, yaml.ScalarNode)
+            ),
+            None,
+        )
+
+
+def find(name: str) -> Source:
+    """The specification of an accelerator (``gamma``), of a variant (``extensor-energy``), or in a YAML file.
+
+    Raises:
+        ConfigurationError: there is none, or it cannot be read.
+    """
+    if name.endswith((".yaml", ".yml")):
+        return Source(name, name, Path(name), _chosen(_composed(Path(name), name), "", name))
+    base, _hyphen, variant = name.partition("-")
+    if base not in _specified():
+        advice = nearest(name, names())
+        raise ConfigurationError(f"no specification, and no YAML file, is called {name}; {advice}")
+    file, path = f"{base}/{FILE}", _FOLDER / base / FILE
+    return Source(name, file, path, _chosen(_composed(path, file), variant, file))
+
+
+def names() -> list[str]:
+    """The specifications that accelerators come with, and their variants."""
+    found: list[str] = []
+    for name in _specified():
+        variants = _section(_composed(_FOLDER / name / FILE, f"{name}/{FILE}"), "variants")
+        found += [name, *(f"{name}-{variant}" for variant in variants)]
+    return found
+
+
+def _specified() -> list[str]:
+    return [name for name in accelerators.names() if (_FOLDER / name / FILE).is_file()]
+
+
+def _composed(path: Path, file: str) -> yaml.MappingNode:
+    text = read_text(path, file)
+    with refusing(file):
+        node = compose(text)
+    if not isinstance(node, yaml.MappingNode):
+        raise ConfigurationError(f"{file}:1:1: expected sections, such as 'einsum:'")
+    return node
+
+
+def _section(node: yaml.MappingNode, name: str) -> dict[str, yaml.Node]:
+    found = next((value for key, value in node.value if key.value == name), None)
+    pairs = found.value if isinstance(found, yaml.MappingNode) else []
+    return {str(key.value): value for key, value in pairs}
+
+
+def _chosen(node: yaml.MappingNode, variant: str, file: str) -> yaml.MappingNode:
+    """The file with one of its variants laid over, or none."""
+    variants = _section(node, "variants")
+    kept = [(key, value) for key, value in node.value if key.value != "variants"]
+    base = yaml.MappingNode(node.tag, kept, node.start_mark, node.end_mark)
+    if not variant:
+        return base
+    if variant not in variants:
+        advice = nearest(variant, variants) if variants else "it has none"
+        raise ConfigurationError(f"{file}: there is no variant {variant}; {advice}")
+    over = variants[variant]
+    if not isinstance(over, yaml.MappingNode):
+        line = over.start_mark.line + 1
+        raise ConfigurationError(f"{file}:{line}: variant {variant} should have sections, as the file has")
+    return overlaid(base, over)

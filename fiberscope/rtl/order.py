@@ -1,0 +1,77 @@
+"""What an accelerator with RTL in the loop is asked for."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fiberscope import accelerators
+from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.commands.options import matrices
+from fiberscope.errors import InputError
+from fiberscope.sim import Kernel
+from fiberscope.waveform import Waveform
+
+__all__ = ["Loop"]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What is run.
+
+    Args:
+        blocks: the parts that are replaced, names in the catalogue of RTL.
+        accelerator: its name.
+        a, b: the operands; A again if there is no B.
+        settings: parameters of the accelerator, ``key=value``.
+        at: the components to replace, by instance name; of a block of which none is named, the first.
+        sources: Verilog files of one's own, for one block; the twins' if there are none.
+        module: the module among them; the block's name if None.
+        cycle_limit: where a run is stopped, None for nowhere.
+        lock_step: whether the RTL runs one cycle in every cycle of the machine; else it may sleep as a
+            component does, and runs the cycles slept through when it wakes.
+        waveform: of the run with RTL, which is in lock-step then.
+        until_parted: whether the component itself runs beside each module, and the run, which is in lock-step
+            then, ends in the first cycle in which the two do not move the same tokens.
+    """
+
+    blocks: tuple[str, ...]
+    accelerator: str
+    a: str
+    b: str | None = None
+    settings: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    module: str | None = None
+    cycle_limit: int | None = None
+    lock_step: bool = False
+    waveform: Waveform | None = None
+    until_parted: bool = False
+
+    @property
+    def accompanied(self) -> bool:
+        """Whether the component runs beside each module."""
+        return self.waveform is not None or self.until_parted
+
+    @property
+    def inputs(self) -> dict[str, Path | None]:
+        """Files that no output may overwrite, by what they are called in a message."""
+        return {
+            **matrices(self.a, self.b),
+            **{f"--verilog {source}": Path(source) for source in self.sources},
+        }
+
+    @property
+    def model(self) -> Accelerator[Any]:
+        """The accelerator, in lock-step if it is to be: in a kernel in which no component ever sleeps."""
+        kind = accelerators.find(self.accelerator)
+        if not (self.lock_step or self.accompanied):
+            return kind
+        machine = kind.models[EVENT]
+        if "kernel" not in inspect.signature(machine).parameters:
+            raise InputError(f"{kind.name} takes no kernel, which lock-step and waveforms with RTL need")
+        awake = partial(machine, kernel=Kernel(sleep=False))
+        return replace(kind, models={**kind.models, EVENT: awake})

@@ -1,0 +1,218 @@
+"""Runs of an accelerator, as it is or with RTL in some places, in whatever runs the RTL."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fiberscope import accelerators
+from fiberscope.accelerators.configuration import parse_settings
+from fiberscope.api import simulate
+from fiberscope.errors import FailedRunError, InputError
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
+from fiberscope.hw.rtl.kit.exercise import Exercise
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.tools.harness import harness
+from fiberscope.hw.rtl.tools.hdl import Bench, HdlError, read_order, run
+from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.report.document import Report
+from fiberscope.rtl.order import Loop
+from fiberscope.rtl.places import Maker, Place, makers
+from fiberscope.sim import Component, SimulationError
+from fiberscope.solve import Progress
+from fiberscope.waveform import Waveform
+
+__all__ = [
+    "RESULTS",
+    "TOP",
+    "Recorder",
+    "Run",
+    "in_hdl",
+    "in_pyrtl",
+    "made_folder",
+    "simulate_in_bench",
+    "simulated",
+    "verilated",
+]
+
+TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
+RESULTS = ("report.json", "fault.txt", "exercised.json")  # of a run in an HDL simulator
+OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
+Run: TypeAlias = "tuple[Report, Mapping[str, Exercise]]"
+Recorder: TypeAlias = "Callable[[Place, Backend], Backend]"
+
+
+def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
+    """The second run, within an HDL simulator; leaves its report, or what went wrong, where it was told."""
+    order = read_order()
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in order["loop"].items()
+    }
+    places = [
+        Place(**{**place, "parameters": BLOCKS[place["block"]].parameters(**place["parameters"])})
+        for place in order["places"]
+    ]
+    if given["waveform"] is not None:
+        given["waveform"] = Waveform(**{**given["waveform"], "path": Path(given["waveform"]["path"])})
+    with contextlib.chdir(order["here"]), _reported(order["report"], order["fault"]):
+        report, exercised = _with_rtl(Loop(**given), places, backend)
+        told = {at: asdict(exercise) for at, exercise in exercised.items()}
+        Path(order["exercised"]).write_text(json.dumps(told), encoding="utf-8")
+        report.write(order["report"])
+
+
+@contextlib.contextmanager
+def _reported(report: str, fault: str) -> Iterator[None]:
+    """Leave what went wrong, and what is known of a run that failed."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, FailedRunError):
+            error.report.write(report)
+        Path(fault).write_text(str(error), encoding="utf-8")
+        raise
+
+
+def in_pyrtl(
+    places: Sequence[Place], recorder: Recorder | None, loop: Loop, progress: Progress | None
+) -> Run:
+    """The run with twins in PyRTL's simulation."""
+
+    def backend(place: Place, watched: bool) -> Backend:
+        twin = BLOCKS[place.block].twin(place.parameters)
+        return _recorded(place, PyrtlBackend(twin, watched=watched or recorder is not None), recorder)
+
+    return _with_rtl(loop, places, backend, progress)
+
+
+def _recorded(place: Place, backend: Backend, recorder: Recorder | None) -> Backend:
+    return backend if recorder is None else recorder(place, backend)
+
+
+def verilated(
+    places: Sequence[Place], folder: Path, recorder: Recorder | None, loop: Loop, progress: Progress | None
+) -> Run:
+    """With the modules compiled into this process."""
+    with made_folder(folder):
+        sources = _sources(loop, places, folder)
+    interfaces = {_key(place): place.interface for place in places}
+    watched = loop.waveform is not None or recorder is not None
+    modules = {
+        key: VerilatedModule(sources, interface, folder, watched=watched)
+        for key, interface in interfaces.items()
+    }
+
+    def backend(place: Place, _watched: bool) -> Backend:
+        return _recorded(place, VerilatedBackend(modules[_key(place)]), recorder)
+
+    run = _with_rtl(loop, places, backend, progress)
+    run[0].write(folder / "report.json")
+    return run
+
+
+def _key(place: Place) -> tuple[str, Parameters]:
+    """Places of the same module for the same parameters share it."""
+    return place.module, place.parameters
+
+
+def in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> Run:
+    """The run in an HDL simulator, in a process of its own."""
+    folder = folder.resolve()
+    report, fault, exercised = (folder / name for name in RESULTS)
+    with made_folder(folder):
+        for old in (report, fault):
+            old.unlink(missing_ok=True)
+        sources = _sources(loop, places, folder)
+    order = {
+        "loop": json.loads(json.dumps(asdict(loop), default=str)),  # paths as text
+        "places": [asdict(place) for place in places],
+        "here": str(Path.cwd()),
+        "report": str(report),
+        "fault": str(fault),
+        "exercised": str(exercised),
+    }
+    interfaces = tuple({_key(place): place.interface for place in places}.values())
+    bench = Bench(sources, TOP, interfaces, "fiberscope.rtl.bench", order, folder)
+    try:
+        run(bench, simulator)
+    except HdlError as error:
+        if not fault.is_file():
+            raise
+        message = fault.read_text(encoding="utf-8")
+        if report.is_file():
+            raise FailedRunError(message, Report.read(report)) from error
+        raise SimulationError(message) from error
+    told = json.loads(exercised.read_text(encoding="utf-8"))
+    return Report.read(report), {at: Exercise(**exercise) for at, exercise in told.items()}
+
+
+@contextlib.contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder to write into, and say in a line what is in the way of that."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written to: {error.strerror}") from error
+
+
+def _sources(loop: Loop, places: Sequence[Place], folder: Path) -> tuple[Path, ...]:
+    """The Verilog files; those of twins and of the harness around all modules are written now."""
+    texts = {f"{TOP}.v": harness(TOP, {place.instance: place.interface for place in places})}
+    if not loop.sources:
+        for module, place in {place.module: place for place in places}.items():
+            texts[f"{module}.v"] = BLOCKS[place.block].verilog(place.parameters, module)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return (*map(Path, loop.sources), *(folder / name for name in texts))
+
+
+def _with_rtl(
+    loop: Loop,
+    places: Sequence[Place],
+    backend: Callable[[Place, bool], Backend],
+    progress: Progress | None = None,
+) -> Run:
+    """The accelerator with RTL at some places; ``backend`` is told whether the RTL is watched."""
+    watched = loop.waveform is not None
+    adapters: dict[str, Adapter] = {}
+
+    def stand_in(place: Place) -> Callable[..., Component]:
+        component = accelerators.find(loop.accelerator).parts[place.block]
+
+        def make(name: str, *arguments: object, **options: object) -> Component:
+            adapter = BLOCKS[place.block].stand_in(name, place.interface, backend(place, watched))
+            if loop.sources:
+                adapter.drain = OWN_DRAIN
+            if loop.accompanied:
+                adapter.halts = loop.until_parted
+                adapter.shadow = partial(component, name, *arguments, **options)
+            adapters[name] = adapter
+            return adapter
+
+        return make
+
+    rtl = {place.at: stand_in(place) for place in places}
+    report = simulated(loop, makers(loop.accelerator, loop.blocks, rtl), progress)
+    return report, {place.at: adapters[place.at].exercise() for place in places}
+
+
+def simulated(loop: Loop, parts: Mapping[str, Maker], progress: Progress | None = None) -> Report:
+    """The run with these parts."""
+    return simulate(
+        loop.model,
+        loop.a,
+        loop.b,
+        settings=parse_settings(loop.settings),
+        cycle_limit=loop.cycle_limit,
+        waveform=loop.waveform,
+        parts=parts,
+        progress=progress,
+    )

@@ -1,0 +1,93 @@
+"""One level of a compressed fibertree, as arrays in a memory next to those who read it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.hw.fibers.arrays import integers_of, values_of
+from fiberscope.sim.errors import SimulationError
+
+
+class Level:
+    """Fibers behind one another: their elements' coordinates, and values if it is the last level.
+
+    An element's position is its index in the arrays; it is the reference to the element's fiber in the level
+    below.
+
+    Source: the segment and coordinate arrays of SAM (ASPLOS 2023), Figure 1c.
+
+    Args:
+        segments: the position at which each fiber begins, and behind them the end of the last; from 0 on.
+        coordinates: of all elements; they increase in each fiber. The arrays are copied.
+        values: of all elements; 0.0 if not given.
+
+    Raises:
+        ValueError: if the arrays do not fit each other.
+    """
+
+    def __init__(
+        self, segments: npt.ArrayLike, coordinates: npt.ArrayLike, values: npt.ArrayLike | None = None
+    ) -> None:
+        self.segments = integers_of(np.array(segments, np.int64))
+        self.coordinates = integers_of(np.array(coordinates, np.int64))
+        self.values = values_of(
+            np.zeros(len(self.coordinates)) if values is None else np.array(values, np.float64)
+        )
+        self.fibers = len(self.segments) - 1
+        self._check_segments()
+        self._check_coordinates()
+        if len(self.values) != len(self.coordinates):
+            raise ValueError(f"{len(self.values)} values for {len(self.coordinates)} coordinates")
+
+    def _check_segments(self) -> None:
+        end = len(self.coordinates)
+        if self.fibers < 0 or self.segments[0] != 0 or self.segments[self.fibers] != end:
+            raise ValueError(f"segments must begin with 0 and end with {end}, the number of coordinates")
+        for fiber in range(self.fibers):
+            if self.segments[fiber] > self.segments[fiber + 1]:
+                raise ValueError(f"fiber {fiber} ends before it begins")
+
+    def _check_coordinates(self) -> None:
+        for fiber in range(self.fibers):
+            for position in range(self.segments[fiber] + 1, self.segments[fiber + 1]):
+                if self.coordinates[position - 1] >= self.coordinates[position]:
+                    raise ValueError(f"the coordinates of fiber {fiber} do not increase")
+
+    def check_fiber(self, fiber: int, reader: str) -> None:
+        """Check that there is such a fiber.
+
+        Raises:
+            SimulationError: naming who wants to read it.
+        """
+        if fiber < 0 or fiber >= self.fibers:
+            raise SimulationError(
+                f"{reader}: reference {fiber} names no fiber; the level has {self.fibers}, from 0 on"
+            )
+
+    def begin(self, fiber: int) -> int:
+        """Position of a fiber's first element."""
+        return self.segments[fiber]
+
+    def end(self, fiber: int) -> int:
+        """Position behind a fiber's last element."""
+        return self.segments[fiber + 1]
+
+    def find(self, fiber: int, coordinate: int) -> int:
+        """Position of a fiber's first element from this coordinate on; behind its last if there is none."""
+        low, high = self.begin(fiber), self.end(fiber)
+        while low < high:
+            middle = (low + high) // 2
+            if self.coordinates[middle] < coordinate:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def coordinate(self, position: int) -> int:
+        """Coordinate of an element."""
+        return self.coordinates[position]
+
+    def value(self, position: int) -> float:
+        """Value of an element."""
+        return self.values[position]

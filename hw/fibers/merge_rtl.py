@@ -1,0 +1,231 @@
+"""The high-radix merger as RTL: the twin of ``fiberscope.hw.fibers.merge.HighRadixMerger``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.fibers.merge import COORDINATE_BITS, RADIX, HighRadixMerger, nodes_of
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.interface import Token
+from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.smallest import Candidate, smallest
+from fiberscope.hw.rtl.kit.trees import all_up_to, any_of
+from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, Each, elements, tokens, unit
+from fiberscope.sim.channel import Channel
+
+WAYS = (RADIX[0], 64)  # of the component's, those up to which a module is tried
+STAGES = (WAYS[1] - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class MergerParameters(Parameters):
+    """What a merger is made for; widths in bits.
+
+    Args:
+        radix: number of ways, as ``WAYS`` says: 2 to 64.
+        coordinate_bits: 1 to 55, as in the component (``COORDINATE_BITS``).
+        reference_bits: 1 to 64.
+        value_bits: 32 or 64.
+        stages: of the pipeline, 1 to 6; no more than the tree has levels are built.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    radix: int = number(64, *WAYS)
+    coordinate_bits: int = number(32, 1, COORDINATE_BITS)
+    reference_bits: int = number(64, 1, 64)
+    value_bits: int = one_of(64, 32, 64)
+    stages: int = number(6, 1, STAGES)
+
+
+def carried(parameters: MergerParameters) -> Carried:
+    """A task's coordinate is the number of ways."""
+    element = {
+        "control": 1,
+        "coordinate": parameters.coordinate_bits,
+        "reference": parameters.reference_bits,
+        "value": parameters.value_bits,
+    }
+    return {
+        "tasks": {"coordinate": parameters.radix.bit_length()},
+        "ways": Each(element, parameters.radix),
+        "merged": element,
+    }
+
+
+def status(parameters: MergerParameters) -> tuple[str, ...]:
+    """With several stages ``pending`` is high while a token is between them, or comes there."""
+    return (PENDING,) if len(nodes_of(parameters.radix, parameters.stages)) > 1 else ()
+
+
+@dataclass(frozen=True)
+class _Head:
+    """An input of a node: whether it shows a head, what that is, and the wire that says when it is taken."""
+
+    valid: Signal
+    fields: Mapping[str, Signal]
+    taken: Signal
+
+    def take(self, condition: Signal) -> None:
+        """Drive ``taken``."""
+        taken = self.taken
+        taken <<= condition
+
+
+@dataclass(frozen=True)
+class _Node:
+    """What a node passes on: ``smallest``, or a stop if there is none; ``sent`` says when it does so."""
+
+    valid: Signal
+    smallest: Candidate
+    sent: Signal
+
+    def send(self, ready: Signal) -> None:
+        """Drive ``sent``, given whether there is room behind the node."""
+        sent = self.sent
+        sent <<= self.valid & ready
+
+
+def design(parameters: MergerParameters, between: Streams) -> None:
+    """Nodes of comparators over their heads, an element a cycle each, with a buffer behind all but the last.
+
+    Each node of the first stage has a register that says whether it is in the midst of the task. A task of
+    more ways than there are is for the sender to avoid.
+    """
+    tasks, merged = between.inputs["tasks"], between.outputs["merged"]
+    heads = [_way(between.inputs[f"ways[{i}]"]) for i in range(parameters.radix)]
+    nodes = nodes_of(parameters.radix, parameters.stages)
+    running = [
+        pyrtl.Register(1, f"running_{node:02}") for node, (first, _) in enumerate(nodes) if first < len(heads)
+    ]
+    merging: Signal = pyrtl.Register(1, "merging")  # whether any is running, known at the begin of a cycle
+    begins, parts = _task(tasks, merging, parameters.radix)
+    going_on: list[Signal] = []
+    entering = []
+    for index, (first, ways) in enumerate(nodes):
+        inputs, name = heads[first : first + ways], f"node{index:02}"
+        if index < len(running):
+            active = named(f"{name}_active", running[index] | begins)
+            node = _node(name, inputs, active, parts[first : first + ways])
+            entering.append(node.sent)
+            ended = node.sent & ~node.smallest.present
+            going_on.append(named(f"{name}_goes_on", active & ~ended))
+            running[index].next <<= going_on[-1]
+        else:
+            always = pyrtl.Const(1, 1)
+            node = _node(name, inputs, always, [always] * ways)
+        if index < len(nodes) - 1:
+            heads.append(_buffer(name, node))
+        else:
+            stop = ~node.smallest.present
+            merged.send(
+                node.valid,
+                {"control": stop}
+                | {field: unless(stop, wire) for field, wire in node.smallest.fields.items()},
+            )
+            node.send(merged.ready)
+    merging.next <<= any_of("going_on", going_on)
+    if len(nodes) > 1:
+        within = [head.valid for head in heads[parameters.radix :]]
+        between.show(PENDING, any_of("within", [*within, *entering]))
+
+
+def _way(way: InputStream) -> _Head:
+    taken: Signal = pyrtl.WireVector(1)
+    way.accept(taken)
+    return _Head(way.valid, way.fields, taken)
+
+
+def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list[Signal]]:
+    """Whether a task begins in this cycle, and which ways take part in the present one."""
+    parts = []
+    for way in range(radix):
+        held: Signal = DataRegister(1, f"takes_part_{way:02}")
+        part = named(f"part_{way:02}", pyrtl.select(merging, held, tasks.fields["coordinate"] > way))
+        held.next <<= part
+        parts.append(part)
+    tasks.accept(~merging)
+    return named("begins", tasks.valid & ~merging), parts
+
+
+def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[Signal]) -> _Node:
+    """The smallest head once all that are awaited show; all their stops at once, when no element is left."""
+    shown = [head.valid | ~waits for head, waits in zip(inputs, awaited, strict=True)]
+    candidates = [
+        Candidate(
+            waits & head.valid & ~head.fields["control"],
+            {field: wire for field, wire in head.fields.items() if field != "control"},
+            pyrtl.Const(i, index_bits(len(inputs))),
+        )
+        for i, (head, waits) in enumerate(zip(inputs, awaited, strict=True))
+    ]
+    root = smallest(candidates, name)
+    sent: Signal = pyrtl.WireVector(1, f"{name}_sent")
+    for i, (head, waits) in enumerate(zip(inputs, awaited, strict=True)):
+        head.take(sent & waits & (~root.present | (root.way == i)))
+    return _Node(named(f"{name}_valid", active & all_up_to(shown)[-1]), root, sent)
+
+
+def _buffer(name: str, node: _Node) -> _Head:
+    """Two slots behind a node: the second fills while the first waits, so that no ``ready`` goes through."""
+    full: list[Signal] = [pyrtl.Register(1, f"{name}_full_{slot}") for slot in range(2)]
+    taken: Signal = pyrtl.WireVector(1, f"{name}_taken")
+    node.send(~full[1])
+    stays = full[0] & ~taken
+    full[0].next <<= stays | full[1] | node.sent
+    full[1].next <<= stays & (full[1] | node.sent)
+    fields = {}
+    for field, wire in ({"control": ~node.smallest.present} | node.smallest.fields).items():
+        first, second = (DataRegister(len(wire), f"{name}_{slot}_{field}") for slot in ("first", "second"))
+        second.next <<= pyrtl.select(full[1], second, wire)
+        first.next <<= pyrtl.select(stays, first, pyrtl.select(full[1], second, wire))
+        fields[field] = first
+    return _Head(full[0], fields, taken)
+
+
+class MergerStandIn(Adapter):
+    """Follows the fibers that tasks say of each way."""
+
+    QUIET = OBSERVED = ("tasks",)
+
+    def elaborate(self) -> None:
+        """Number the ways."""
+        super().elaborate()
+        self._ways = [end for end in self.ends if end.stream.port[0] == "ways"]
+        self._fibers = [0] * len(self._ways)  # that the tasks say of each
+
+    def observe(self, moved: Mapping[str, Token]) -> None:
+        """A task begins: each of its ways has one fiber more."""
+        for way in range(moved["tasks"].coordinate):
+            self._fibers[way] += 1
+
+    def awaited(self) -> Channel | None:
+        """The first way whose fiber has not ended and that shows no token."""
+        return self._first_held_up(
+            way for way, fibers in zip(self._ways, self._fibers, strict=True) if way.stops < fibers
+        )
+
+    def under_way(self) -> bool:
+        """Whether a task has been taken whose stop has not left."""
+        return self.end("tasks").tokens > self.end("merged").stops
+
+
+BLOCK = unit(
+    "merger",
+    HighRadixMerger,
+    MergerParameters,
+    carried,
+    design,
+    arguments=("radix", "stages"),
+    as_made={"stages": lambda stages: min(stages, STAGES)},
+    status=status,
+    base=MergerStandIn,
+    counters={"merges": tokens("tasks"), "merged_elements": elements("merged")},
+    events=("merged_elements",),
+)

@@ -1,0 +1,298 @@
+"""OuterSPACE's merge core as RTL: the twin of ``SortedHeadUnit`` in both forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import pyrtl
+
+from fiberscope.hw.fibers.sorted_head import COLUMN_BITS, FORMS, SYSTOLIC, SortedHeadUnit
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.interface import Field, Interface, tokens_of
+from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
+from fiberscope.hw.rtl.kit.trees import ones_of
+from fiberscope.hw.rtl.kit.twin import (
+    DataRegister,
+    Signal,
+    Streams,
+    index_bits,
+    named,
+    packed,
+    unless,
+    unpacked,
+)
+from fiberscope.hw.rtl.kit.unit import Carried, Fields, elements, tokens, unit
+from fiberscope.sim.channel import Channel
+
+ENTRIES = (1, 256)  # of the component's, those up to which a module is tried
+STEPS = "steps"  # status output: comparisons of this cycle that count as swaps
+
+Entry: TypeAlias = Mapping[str, Signal]  # a head: column, list, and value
+
+
+@dataclass(frozen=True)
+class SortedHeadParameters(Parameters):
+    """What a merge core is made for; widths in bits.
+
+    Args:
+        form: ``"systolic"`` or ``"sequential"``.
+        entries: heads of lists that there is room for, 1 to 256.
+        column_bits: 1 to 42, as in the component.
+        value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+
+    form: str = choice(SYSTOLIC, FORMS)
+    entries: int = number(32, *ENTRIES)
+    column_bits: int = number(32, 1, COLUMN_BITS)
+    value_bits: int = one_of(64, 0, 32, 64)
+
+
+def carried(parameters: SortedHeadParameters) -> Carried:
+    """A head has the number of its list as reference."""
+    source: Fields = {"reference": Field("reference", index_bits(parameters.entries), "unsigned")}
+    head: Fields = {"control": 1, "coordinate": parameters.column_bits}
+    element = {**head, **source, **payload_widths(0, parameters.value_bits)}
+    return {
+        "tasks": {"coordinate": parameters.entries.bit_length()},
+        "elements": element,
+        "merged": element,
+        "successors": source,
+    }
+
+
+def status(parameters: SortedHeadParameters) -> Mapping[str, int]:
+    """``steps``, the entries with which the head that is taken is compared until its place is found, or
+    that one; ``pending``, high while the comparator walks.
+    """
+    return {STEPS: parameters.entries.bit_length(), PENDING: 1}
+
+
+@dataclass(frozen=True)
+class _Control:
+    """What both forms have of a task; the last three are wires that a form drives.
+
+    ``head`` is the element that shows. ``is_head`` and ``shown`` say that one, or one or a stop, shows and is
+    awaited; ``last`` that no more are behind it, ``none_awaited`` that there are none at all; ``room`` that
+    what would leave has space.
+
+    ``ends`` says that all heads are in place, so that something is to leave; ``stays`` that it is a head, not
+    the stop; ``taken`` that what shows is taken.
+    """
+
+    head: Entry
+    shown: Signal
+    is_head: Signal
+    last: Signal
+    none_awaited: Signal
+    room: Signal
+    ends: Signal
+    stays: Signal
+    taken: Signal
+
+    @property
+    def pushes(self) -> Signal:
+        """Whether a head comes in."""
+        return self.taken & self.is_head
+
+    @property
+    def pops(self) -> Signal:
+        """Whether the smallest leaves."""
+        return self.ends & self.room & self.stays
+
+
+def _drive(wire: Signal, source: Signal) -> None:
+    wire <<= source
+
+
+def design(parameters: SortedHeadParameters, between: Streams) -> None:
+    """The order in registers that all compare, or in a memory with one comparator."""
+    control = _control(parameters, between)
+    form = _systolic if parameters.form == SYSTOLIC else _sequential
+    _send(between, control, form(parameters, between, control))
+
+
+def _control(parameters: SortedHeadParameters, between: Streams) -> _Control:
+    """The registers of a task, and the conditions that follow from them."""
+    tasks, elements = between.inputs["tasks"], between.inputs["elements"]
+    running: Signal = pyrtl.Register(1, "running")
+    awaited: Signal = pyrtl.Register(parameters.entries.bit_length(), "awaited")
+    ends, stays, taken = (pyrtl.WireVector(1, name) for name in ("ends", "stays", "taken"))
+    room = named("room", between.outputs["merged"].ready & (~stays | between.outputs["successors"].ready))
+    leaves = named("leaves", ends & room)
+    begins = named("begins", tasks.valid & ~running)
+    tasks.accept(~running)
+    elements.accept(taken)
+    running.next <<= begins | (running & ~(leaves & ~stays))
+    fewer = pyrtl.select(leaves & stays, pyrtl.Const(1, len(awaited)), (awaited - taken)[: len(awaited)])
+    awaited.next <<= pyrtl.select(begins, tasks.fields["coordinate"], fewer)
+    shown = named("shown", running & (awaited != 0) & elements.valid)
+    return _Control(
+        head={name: wire for name, wire in elements.fields.items() if name != "control"},
+        shown=shown,
+        is_head=named("is_head", shown & ~elements.fields["control"]),
+        last=named("last", awaited == 1),
+        none_awaited=named("none_awaited", running & (awaited == 0)),
+        room=room,
+        ends=ends,
+        stays=stays,
+        taken=taken,
+    )
+
+
+def _send(between: Streams, control: _Control, smallest: Entry) -> None:
+    """Let the smallest leave together with the name of its list, or the stop alone."""
+    merged, successors = between.outputs["merged"], between.outputs["successors"]
+    fields = {name: unless(~control.stays, wire) for name, wire in smallest.items()}
+    merged.send(control.ends & (~control.stays | successors.ready), {"control": ~control.stays} | fields)
+    successors.send(control.ends & control.stays & merged.ready, {"reference": smallest["reference"]})
+
+
+def _precedes(one: Entry, other: Entry) -> Signal:
+    """Whether a head leaves before another: the smaller column, or of equal ones the larger list."""
+    first, second = (pyrtl.concat(entry["coordinate"], ~entry["reference"]) for entry in (one, other))
+    return first < second
+
+
+def _either(condition: Signal, one: Entry, other: Entry) -> Entry:
+    return {name: pyrtl.select(condition, wire, other[name]) for name, wire in one.items()}
+
+
+def _registers(name: str, like: Entry) -> dict[str, Signal]:
+    return {part: DataRegister(len(wire), f"{name}_{part}") for part, wire in like.items()}
+
+
+def _systolic(parameters: SortedHeadParameters, between: Streams, control: _Control) -> Entry:
+    """Registers in the order of leaving, which all compare themselves with the new head at once.
+
+    Those behind its place move back by one to make room; where the first leaves, those before its place move
+    up instead.
+    """
+    none, always = pyrtl.Const(0, 1), pyrtl.Const(1, 1)
+    head, count = control.head, parameters.entries
+    full: list[Signal] = [pyrtl.Register(1, f"full_{i:03}") for i in range(count)]
+    entries = [_registers(f"entry_{i:03}", head) for i in range(count)]
+    before = [
+        named(f"before_{i:03}", full[i] & control.is_head & _precedes(entries[i], head)) for i in range(count)
+    ]
+    _drive(control.ends, (control.shown & control.last) | control.none_awaited)
+    _drive(control.stays, full[0] | control.is_head)
+    _drive(control.taken, control.shown & (~control.last | control.room))
+    pushes, pops = named("pushes", control.pushes), named("pops", control.pops)
+    for i, entry in enumerate(entries):
+        is_first, is_last = i == 0, i == count - 1
+        ahead, behind = (always if is_first else before[i - 1]), (none if is_last else before[i + 1])
+        lands = pushes & pyrtl.select(pops, before[i] & ~behind, ahead & ~before[i])
+        follows = _either(pops & (behind | ~pushes), head if is_last else entries[i + 1], entry)
+        stays = _either(pushes & ~pops & ~ahead, head if is_first else entries[i - 1], follows)
+        for name, wire in _either(lands, head, stays).items():
+            entry[name].next <<= wire
+        one_more = full[i] | (pushes & (always if is_first else full[i - 1]))
+        one_less = pyrtl.select(pushes, full[i], none if is_last else full[i + 1])
+        full[i].next <<= pyrtl.select(pops, one_less, one_more)
+    position = ones_of(pyrtl.concat_list(before))
+    between.show(STEPS, unless(~pushes, (position + 1)[: count.bit_length()]))
+    between.show(PENDING, none)
+    return _either(before[0] | ~control.is_head, entries[0], head)
+
+
+def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Control) -> Entry:
+    """A memory in which the first to leave lies highest, and a comparator that walks down from above it.
+
+    ``hole`` is the place that is free. The entry below moves there if it leaves before the new head, else
+    that is put there.
+    """
+    bits, head = parameters.entries.bit_length(), control.head
+    filled: Signal = pyrtl.Register(bits, "filled")
+    walks: Signal = pyrtl.Register(1, "walks")
+    reached: Signal = DataRegister(bits, "reached")
+    held = _registers("held", head)
+    width = sum(map(len, head.values()))
+    memory = pyrtl.MemBlock(width, index_bits(parameters.entries), "heads", asynchronous=True)
+
+    hole = named("hole", pyrtl.select(walks, reached, filled))
+    moving = _either(walks, held, head)
+    below = unpacked(memory[(hole - 1)[: memory.addrwidth]], head)
+    compares = named("compares", walks | control.is_head)
+    moves = named("moves", compares & (hole != 0) & _precedes(below, moving))
+    at_once = control.shown & control.last & ~moves
+    _drive(control.ends, pyrtl.select(walks, control.none_awaited & ~moves, at_once | control.none_awaited))
+    _drive(control.stays, (filled != 0) | control.is_head)
+    _drive(control.taken, ~walks & control.shown & (moves | ~control.last | control.room))
+    stands = named("stands", control.ends & ~control.room)
+    filled.next <<= (filled + control.pushes - control.pops)[:bits]
+    walks.next <<= moves | (walks & stands)
+    reached.next <<= pyrtl.select(moves, (hole - 1)[:bits], hole)
+    for name, register in held.items():
+        register.next <<= moving[name]
+    word = packed(_either(moves, below, moving))
+    memory[hole[: memory.addrwidth]] <<= pyrtl.MemBlock.EnabledWrite(word, enable=compares)
+    between.show(STEPS, (compares & ~stands).zero_extended(bits))
+    between.show(PENDING, walks & (moves | ~control.none_awaited))
+    first = unpacked(memory[(filled - 1)[: memory.addrwidth]], head)
+    return _either(control.is_head & ~walks, head, first)
+
+
+class SortedHeadStandIn(Adapter):
+    """Follows the rows, and counts comparisons in those of more than one list."""
+
+    COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {STEPS: ("swaps",)}
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._lists = 0  # of the row
+        self._all_lists = 0
+        self._swaps = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Follow tasks, and count comparisons in rows of more than one list."""
+        for task in tokens_of(moved.get("tasks", ())):
+            self._lists = task.coordinate
+            self._all_lists += task.coordinate
+        if self._lists > 1:
+            self._swaps += self.status[STEPS]
+
+    def complete(self) -> bool:
+        """Whether all heads of a row are in place, or the last comes now."""
+        if self.status[PENDING] or not self._is_within():
+            return False
+        missing = self._missing()
+        return missing == 0 or (missing == 1 and self.end("elements").is_open)
+
+    def awaited(self) -> Channel | None:
+        """Elements, within a row."""
+        waits = self._is_within() and not self.status[PENDING] and self._missing() > 0
+        return self.end("elements").waits_at() if waits else None
+
+    def counters(self) -> dict[str, int]:
+        """The comparisons."""
+        return {"swaps": self._swaps}
+
+    def _is_within(self) -> bool:
+        return self.end("tasks").tokens > self.end("merged").stops
+
+    def _missing(self) -> int:
+        """Heads and stops that are awaited."""
+        return self._all_lists + self.end("successors").tokens - self.end("elements").tokens
+
+
+BLOCK = unit(
+    "sorted_head",
+    SortedHeadUnit,
+    SortedHeadParameters,
+    carried,
+    design,
+    arguments=("entries", "form"),
+    as_made={"column_bits": COLUMN_BITS, "value_bits": 64},
+    status=status,
+    base=SortedHeadStandIn,
+    counters={"rows": tokens("tasks"), "merged_elements": elements("merged")},
+    events=("merged_elements",),
+    together=("merged", "successors"),
+)

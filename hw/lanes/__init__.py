@@ -1,0 +1,1 @@
+"""Units that take a row of lanes a cycle."""

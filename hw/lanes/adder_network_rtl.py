@@ -1,0 +1,154 @@
+"""The forwarding adder network as RTL: the twin of ``fiberscope.hw.lanes.adder_network.AdderNetwork``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from operator import and_
+
+import pyrtl
+
+from fiberscope.hw.lanes.adder_network import AdderNetwork, depth, level
+from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.interface import Field
+from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.rows import Row, Rows
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
+from fiberscope.hw.rtl.kit.unit import Carried, Fields, Lanes, rows, tokens, unit
+
+LEAVES = (2, 4, 8, 16, 32, 64, 128)  # of the component's, those up to which a module is tried
+OPERAND_BITS = 32
+
+
+@dataclass(frozen=True)
+class AdderNetworkParameters(Parameters):
+    """What an adder network is made for; widths in bits.
+
+    Args:
+        leaves: a power of two, 2 to 128.
+        id_bits: of the id of a virtual neuron, 1 to 62.
+        operand_bits: of an operand, an integer in two's complement, 1 to 32; a sum has log2 ``leaves`` more.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+
+    leaves: int = one_of(16, *LEAVES)
+    id_bits: int = number(8, 1, MAXIMUM_WIDTH)
+    operand_bits: int = number(16, 1, OPERAND_BITS)
+
+
+def carried(parameters: AdderNetworkParameters) -> Carried:
+    """Rows with a mask; a sum has as many bits more as the network has levels."""
+    bits, lanes = parameters.operand_bits, parameters.leaves
+    leaf: Fields = {"coordinate": parameters.id_bits, "value": Field("value", bits, "whole")}
+    total = {**leaf, "value": Field("value", bits + lanes.bit_length() - 1, "whole")}
+    return {"leaves": Lanes(leaf, lanes, mask=True), "sums": Lanes(total, lanes, mask=True)}
+
+
+def design(parameters: AdderNetworkParameters, between: Streams) -> None:
+    """A stage for each level of adders, and the output register.
+
+    Lane a holds leaf a until adder a has added, from then on its sum. ``joined`` says of a lane that the leaf
+    behind it is of the same neuron, so that its adder adds.
+    """
+    rows = Rows(between, "leaves", "sums", depth(parameters.leaves))
+    row = _joined(rows.entering)
+    for stage in range(depth(parameters.leaves) - 1):
+        row = rows.stage(stage, _added(row, stage))
+    flags = [lane["joined"] for lane in row]
+    width = parameters.operand_bits + parameters.leaves.bit_length() - 1
+    rows.leave(
+        [
+            {
+                "mask": lane["mask"] & _is_lane(flags, i),
+                "coordinate": lane["coordinate"],
+                "value": lane["value"].sign_extended(width),
+            }
+            for i, lane in enumerate(row)
+        ]
+    )
+
+
+def _joined(row: Row) -> Row:
+    """The row with a flag in each lane: whether its leaf and the next are of one neuron."""
+    none = pyrtl.Const(0, 1)
+    flags = [
+        named(f"joined_{i:03}", lane["mask"] & behind["mask"] & (lane["coordinate"] == behind["coordinate"]))
+        for i, (lane, behind) in enumerate(pairwise(row))
+    ]
+    return [{**lane, "joined": flag} for lane, flag in zip(row, [*flags, none], strict=True)]
+
+
+def _added(row: Row, stage: int) -> Row:
+    """The row behind the adders of a level."""
+    behind, flags = list(row), [lane["joined"] for lane in row]
+    steps = [1 << below for below in range(stage)]
+    for adder in range((1 << stage) - 1, len(row) - 1, 2 << stage):
+        left = _operand(row, adder, [(adder - step, flags[adder - step : adder]) for step in steps])
+        right = _operand(
+            row, adder + 1, [(adder + step, flags[adder + 1 : adder + 1 + step]) for step in steps]
+        )
+        total = named(f"sum_{adder:03}", _sum(left, right))
+        own = row[adder]["value"].sign_extended(len(total))
+        behind[adder] = {**row[adder], "value": pyrtl.select(flags[adder], total, own)}
+    return behind
+
+
+def _operand(row: Row, leaf: int, adders: Sequence[tuple[int, Sequence[Signal]]]) -> Signal:
+    """What an adder takes from a side: the sum of the farthest adder there within the neuron, or the leaf.
+
+    Each adder comes with the flags of the lanes between, the nearest first.
+    """
+    chosen = row[leaf]["value"]
+    for adder, flags in adders:
+        value = row[adder]["value"]
+        width = max(len(value), len(chosen))
+        within = reduce(and_, flags)
+        chosen = pyrtl.select(within, value.sign_extended(width), chosen.sign_extended(width))
+    return chosen
+
+
+def _sum(left: Signal, right: Signal) -> Signal:
+    """One adder of integers in two's complement, a bit wider than they are."""
+    width = max(len(left), len(right)) + 1
+    return (left.sign_extended(width) + right.sign_extended(width))[:width]
+
+
+def _is_lane(flags: Sequence[Signal], lane: int) -> Signal:
+    """Whether a sum leaves on this lane: of its adder, where the neuron reaches no higher one, or its leaf.
+
+    The next higher adders are as far away as its span reaches.
+    """
+    span = 1 << level(lane)
+    alone = ~flags[lane] & (~flags[lane - 1] if lane else pyrtl.Const(1, 1))
+    if lane == len(flags) - 1:
+        return alone
+    below = reduce(and_, flags[lane - span : lane]) if lane >= span else pyrtl.Const(0, 1)
+    above = flags[lane + 1 : lane + 1 + span]
+    beyond = reduce(and_, above) if lane + span < len(flags) - 1 else pyrtl.Const(0, 1)
+    return alone | (flags[lane] & ~below & ~beyond)
+
+
+def _additions(stand_in: Adapter) -> int:
+    """Additions; those of a vector within are counted when its sums leave."""
+    return stand_in.end("leaves").tokens - stand_in.end("sums").tokens
+
+
+BLOCK = unit(
+    "adder_network",
+    AdderNetwork,
+    AdderNetworkParameters,
+    carried,
+    design,
+    arguments=("leaves",),
+    as_made={"id_bits": 62, "operand_bits": OPERAND_BITS},
+    status=(PENDING,),
+    counters={"vectors": rows("leaves"), "neurons": tokens("sums"), "add": _additions},
+    events=("add",),
+    through=("leaves", "sums"),
+)

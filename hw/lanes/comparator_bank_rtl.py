@@ -1,0 +1,96 @@
+"""The comparator bank as RTL: the twin of ``fiberscope.hw.lanes.comparator_bank.ComparatorBank``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.lanes.comparator_bank import NONZERO, TESTS, ComparatorBank
+from fiberscope.hw.lanes.items_rtl import AS_MADE, ItemParameters
+from fiberscope.hw.rtl.kit.interface import MASK
+from fiberscope.hw.rtl.kit.parameters import choice, number
+from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, named
+from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, unit
+
+
+@dataclass(frozen=True)
+class ComparatorBankParameters(ItemParameters):
+    """What a comparator bank is made for: an item, ``lanes``, and the ``test``.
+
+    Raises:
+        ValueError: for what cannot be built, as a test of values without any.
+    """
+
+    lanes: int = number(16, *LANES)
+    test: str = choice(NONZERO, TESTS)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        if self.test == NONZERO and not self.word_bits:
+            raise ValueError("comparator_bank: a test for zero needs values; word_bits must not be 0")
+
+
+def carried(parameters: ComparatorBankParameters) -> Carried:
+    """Rows with a mask."""
+    item, lanes = parameters.item(), parameters.lanes
+    return {
+        "lanes": Lanes(item, lanes, mask=True),
+        "flags": Lanes(parameters.item(coordinate=1), lanes, mask=True),
+        "kept": Lanes(item, lanes, mask=True),
+    }
+
+
+def design(parameters: ComparatorBankParameters, between: Streams) -> None:
+    """A comparator a lane; for changes also a register, with the coordinate of the last item of a row."""
+    source, flags, kept = between.inputs["lanes"], between.outputs["flags"], between.outputs["kept"]
+    moves = named("row_moves", source.valid & flags.ready & kept.ready)
+    source.accept(moves)
+    row: Row = list(source.lanes)
+    held = _nonzero(row) if parameters.test == NONZERO else _changed(row, moves)
+    held = [named(f"held_{i:02}", test) for i, test in enumerate(held)]
+    pairs = list(zip(row, held, strict=True))
+    flags.send_lanes(moves, [_sent(lane, lane[MASK], coordinate=test) for lane, test in pairs])
+    kept.send_lanes(moves, [_sent(lane, lane[MASK] & (test | lane["control"])) for lane, test in pairs])
+
+
+def _sent(lane: Lane, mask: Signal, **changed: Signal) -> Lane:
+    """What leaves of a lane: with this mask, and other fields."""
+    return {**blank_if_stop({**lane, **changed}), MASK: mask}
+
+
+def _nonzero(row: Row) -> list[Signal]:
+    return [lane["value"] != 0 for lane in row]
+
+
+def _changed(row: Row, moves: Signal) -> list[Signal]:
+    """Whether each coordinate is that of an array's first item, or another than that of the item before."""
+    known: Signal = pyrtl.Register(1, "known")  # whether the array has had an item,
+    before: Signal = DataRegister(len(row[0]["coordinate"]), "coordinate_before")  # and its coordinate
+    any_before, last = known, before
+    changed = []
+    for lane in row:
+        is_item = lane[MASK] & ~lane["control"]
+        changed.append(~any_before | (lane["coordinate"] != last))
+        any_before = (any_before | is_item) & ~(lane[MASK] & lane["control"])
+        last = pyrtl.select(is_item, lane["coordinate"], last)
+    known.next <<= pyrtl.select(moves, any_before, known)
+    before.next <<= pyrtl.select(moves, last, before)
+    return changed
+
+
+BLOCK = unit(
+    "comparator_bank",
+    ComparatorBank,
+    ComparatorBankParameters,
+    carried,
+    design,
+    arguments=("lanes", "test"),
+    as_made=AS_MADE,
+    counters={"compares": elements("lanes"), "held": elements("kept")},
+    events=("compares",),
+    fibers=True,
+    together=("flags", "kept"),
+)

@@ -1,0 +1,257 @@
+"""Counters in banks as RTL: the twin of ``fiberscope.hw.lanes.counter_banks.CounterBanks``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import pyrtl
+
+from fiberscope.hw.lanes.counter_banks import CounterBanks
+from fiberscope.hw.lanes.counter_memory_rtl import CounterMemory, Shape
+from fiberscope.hw.lanes.counter_rows_rtl import UpdateRows
+from fiberscope.hw.lanes.items_rtl import WORD_BITS
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.interface import Field, Interface, tokens_of
+from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, index_bits, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, Fields, Lanes, unit
+from fiberscope.hw.stream import DATA
+from fiberscope.sim.channel import Channel
+
+LANES = (1, 2, 4, 8, 16, 32)
+SWEEP_LANES = (1, 2, 4, 8, 16, 32, 64)
+COUNTERS = (1, 2048)
+AWAITS = "awaits"  # status output: the low bit for a row of updates, the high one for one of starts
+
+
+@dataclass(frozen=True)
+class CounterBanksParameters(Parameters):
+    """What counters in banks are made for; ``FETCH`` takes its rows from ``updates``.
+
+    Args:
+        counters: how many, 1 to 2,048.
+        lanes: items of a row, and banks, a power of two to 32.
+        sweep_lanes: counters of a row of a sweep, a power of two to 64, at least ``lanes``.
+        counter_bits: of a counter, 16 to 62.
+        word_bits: of a value, a whole number in two's complement, 0 to 53; 0 leaves values out.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+
+    counters: int = number(256, *COUNTERS)
+    lanes: int = one_of(16, *LANES)
+    sweep_lanes: int = one_of(32, *SWEEP_LANES)
+    counter_bits: int = number(32, 16, 62)
+    word_bits: int = number(33, *WORD_BITS)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        if self.sweep_lanes < self.lanes:
+            raise ValueError(
+                f"counter_banks: sweep_lanes must be at least lanes, {self.lanes}, not {self.sweep_lanes}"
+            )
+
+    @property
+    def shape(self) -> Shape:
+        """Where a counter lies."""
+        return Shape(self.counters, self.lanes, self.sweep_lanes, self.counter_bits)
+
+
+def carried(parameters: CounterBanksParameters) -> Carried:
+    """Rows with a mask on ``updates`` and ``slots``, without on the others."""
+    lanes, sweep_lanes = parameters.lanes, parameters.sweep_lanes
+    index = index_bits(parameters.counters)
+    value: Fields = {"value": Field("value", parameters.word_bits, "whole")} if parameters.word_bits else {}
+    update: Fields = {"control": 1, "coordinate": index, "reference": index_bits(lanes) + 1, **value}
+    count: Fields = {"control": 1, "coordinate": parameters.counter_bits, "reference": index + 1}
+    return {
+        "commands": {"control": 2, "coordinate": index_bits(parameters.counters + 1)},
+        "updates": Lanes(update, lanes, mask=True),
+        "slots": Lanes({**count, **value}, lanes, mask=True),
+        "counts": Lanes(count, sweep_lanes),
+        "starts": Lanes({"control": 1, "coordinate": parameters.counter_bits}, sweep_lanes),
+        "stored": Lanes(count, sweep_lanes),
+    }
+
+
+@dataclass(frozen=True)
+class _Command:
+    """The command that is on: its kind, bit by bit, how many counters, and whether it begins now."""
+
+    runs: Signal
+    begins: Signal
+    updates: Signal
+    fetches: Signal
+    scans: Signal
+    reads: Signal
+    length: Signal
+
+    def fresh(self, register: Signal) -> Signal:
+        """What a register holds of this command: 0 as it begins."""
+        return unless(self.begins, register)
+
+
+def design(parameters: CounterBanksParameters, between: Streams) -> None:
+    """Commands, rows of updates in their two cycles, sweeps, and the memory that they share."""
+    active: Signal = pyrtl.Register(1, "active")
+    drains: Signal = pyrtl.Register(1, "drains")  # the cycle in which the last row of an array is written
+    slots = between.outputs["slots"]
+    slots_full: Signal = pyrtl.Register(1, "slots_full")
+    stall = named("stall", slots_full & ~slots.ready)
+    command = _command(between, active, ~drains & ~stall)
+    memory = CounterMemory(parameters.shape)
+    rows = UpdateRows(parameters.shape, between.inputs["updates"], command.updates, ~stall)
+    swept = _sweep(parameters, between, command, memory, rows)
+    rows.connect(memory)
+    ended = named("ended", rows.ends | swept)
+    active.next <<= (active | command.begins) & ~ended
+    drains.next <<= rows.ends
+    slots_full.next <<= stall | (rows.completes & command.fetches)
+    slots.send_lanes(slots_full, rows.slots())
+    between.show(PENDING, drains | (rows.shows & ~rows.completes))
+    between.show(AWAITS, pyrtl.concat(active & command.scans, active & command.updates))
+
+
+def _command(between: Streams, active: Signal, free: Signal) -> _Command:
+    source = between.inputs["commands"]
+    takes = ~active & free
+    source.accept(takes)
+    begins = named("begins", takes & source.valid)
+    kind: Signal = DataRegister(2, "kind")
+    length: Signal = DataRegister(len(source.fields["coordinate"]), "length")
+    now = pyrtl.select(begins, source.fields["control"], kind)
+    length_now = pyrtl.select(begins, source.fields["coordinate"], length)
+    kind.next <<= now
+    length.next <<= length_now
+    runs = named("runs", begins | (active & free))
+    sweeps = now[1]
+    return _Command(
+        runs,
+        begins,
+        named("updating", runs & ~sweeps),
+        named("fetching", runs & ~sweeps & now[0]),
+        named("scanning", runs & sweeps & ~now[0]),
+        named("reading", runs & sweeps & now[0]),
+        length_now,
+    )
+
+
+def _sweep(
+    parameters: CounterBanksParameters,
+    between: Streams,
+    command: _Command,
+    memory: CounterMemory,
+    rows: UpdateRows,
+) -> Signal:
+    """Counters out, and sums in; whether the command has ended with that."""
+    shape = parameters.shape
+    counts, stored, starts = between.outputs["counts"], between.outputs["stored"], between.inputs["starts"]
+    sent: Signal = pyrtl.Register(1, "sent")
+    entry: Signal = DataRegister(shape.entry_bits, "sweep_entry")
+    entry_now = command.fresh(entry)
+    sends = named("sends", (command.scans | command.reads) & ~command.fresh(sent))
+    fires = named("fires", sends & pyrtl.select(command.scans, counts.ready, stored.ready))
+    here = [command.length > shape.number(entry_now, lane) for lane in range(shape.sweep_lanes)]
+    last = ~here[-1]
+    sent.next <<= (command.fresh(sent) & command.runs) | (sent & ~command.runs) | (fires & last)
+    entry.next <<= pyrtl.select(fires, (entry_now + 1)[: len(entry)], entry_now)
+    memory.look_at([pyrtl.select(command.updates, asked, entry_now) for asked in rows.entries()])
+    index = index_bits(parameters.counters) + 1
+    row = [
+        blank_if_stop(
+            {
+                "control": ~flag,
+                "coordinate": memory.shown(lane),
+                "reference": _resized(shape.number(entry_now, lane), index),
+            }
+        )
+        for lane, flag in enumerate(here)
+    ]
+    counts.send_lanes(sends & command.scans, row)
+    stored.send_lanes(sends & command.reads, row)
+    takes = named("takes", command.scans & starts.valid)
+    starts.accept(command.scans)
+    _store(shape, command, memory, starts.lanes, takes)
+    memory.clear(entry_now, [fires & command.reads & flag for flag in here])
+    return (takes & reduce(or_, [lane["control"] for lane in starts.lanes])) | (fires & last & command.reads)
+
+
+def _store(
+    shape: Shape, command: _Command, memory: CounterMemory, row: list[dict[str, Signal]], takes: Signal
+) -> None:
+    """Write sums, each a counter further on."""
+    total: Signal = DataRegister(shape.bits, "sum")
+    entry: Signal = DataRegister(shape.entry_bits, "store_entry")
+    entry_now = command.fresh(entry)
+    sums = [command.fresh(total), *(lane["coordinate"] for lane in row)]
+    memory.store(entry_now, [takes & ~lane["control"] for lane in row], sums[:-1])
+    total.next <<= pyrtl.select(takes, sums[-1], command.fresh(total))
+    entry.next <<= pyrtl.select(takes, (entry_now + 1)[: len(entry)], entry_now)
+
+
+def _resized(wire: Signal, bits: int) -> Signal:
+    return wire[:bits] if len(wire) >= bits else wire.zero_extended(bits)
+
+
+class CounterBanksStandIn(Adapter):
+    """Stands in for ``CounterBanks``; its ports are those of ``fiberscope.hw.lanes.counter_banks_rtl``."""
+
+    OBSERVED = ("updates",)
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._clusters = self._conflicts = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count the clusters of a row, by bank."""
+        row = tokens_of(moved["updates"])
+        begun = [token.coordinate for token in row if token.control == DATA and token.reference == 0]
+        banks = Counter(index % len(row) for index in begun)
+        self._clusters += len(begun)
+        self._conflicts += max(banks.values(), default=1) - 1
+
+    def awaited(self) -> Channel | None:
+        """The first lane without a token of the row that the command takes."""
+        awaits = self.status[AWAITS]
+        if not awaits:
+            return None
+        return self.end("updates" if awaits == 1 else "starts").waits_at()
+
+    def counters(self) -> dict[str, int]:
+        """Counters read and written, and cycles in which a row waited for a bank."""
+        swept = self.end("stored").elements
+        return {
+            "reads": self._clusters + self.end("counts").elements + swept,
+            "writes": self._clusters + self.end("starts").elements + swept,
+            "conflicts": self._conflicts,
+        }
+
+
+def _matching(
+    counters: int, lanes: int = 16, sweep_lanes: int = 32, fetch_lanes: int = 0
+) -> CounterBanksParameters:
+    if fetch_lanes:
+        raise ValueError(f"counter_banks: fetch_lanes must be 0, not {fetch_lanes}; rows come on updates")
+    return CounterBanksParameters(counters, lanes, sweep_lanes, counter_bits=62, word_bits=53)
+
+
+BLOCK = unit(
+    "counter_banks",
+    CounterBanks,
+    CounterBanksParameters,
+    carried,
+    design,
+    arguments=("counters", "lanes", "sweep_lanes"),
+    status={AWAITS: 2, PENDING: 1},  # for which row a command waits; whether a row or its sums are under way
+    base=CounterBanksStandIn,
+    matching=_matching,
+)

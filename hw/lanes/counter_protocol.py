@@ -1,0 +1,9 @@
+"""What counters in banks are told to do, see ``fiberscope.hw.lanes.counter_banks.CounterBanks``."""
+
+from fiberscope.sim.protocol import Protocol
+
+COMMAND = Protocol("counter command", control="command", coordinate="counters")
+
+COMMANDS = ("count", "fetch", "scan", "read")
+COUNT, FETCH, SCAN, READ = range(len(COMMANDS))
+WAITING = len(COMMANDS)  # for one

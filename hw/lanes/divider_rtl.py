@@ -1,0 +1,164 @@
+"""The divider as RTL: the twin of ``fiberscope.hw.lanes.divider.Divider``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyrtl
+
+from fiberscope.hw.lanes.divider import Divider, depth
+from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, one_of, payload_widths
+from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row, Rows
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
+from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
+from fiberscope.hw.stream import DATA
+
+
+@dataclass(frozen=True)
+class DividerParameters(Parameters):
+    """What a divider is made for; widths in bits.
+
+    Args:
+        lanes: divisions a cycle, 1 to 64.
+        width: of dividend, divisor, quotient and remainder, 1 to 62, as in the component.
+        bits_per_stage: of the quotient that a stage finds, 1 to ``width``.
+        value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    lanes: int = number(1, *LANES)
+    width: int = number(32, 1, MAXIMUM_WIDTH)
+    bits_per_stage: int = number(1, 1, MAXIMUM_WIDTH)
+    value_bits: int = one_of(0, 0, 32, 64)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        check_range("divider", "bits_per_stage", self.bits_per_stage, 1, self.width)
+
+
+def carried(parameters: DividerParameters) -> Carried:
+    """The remainder, as a reference is in two's complement, has a bit above the width, which is always 0."""
+    width, lanes = parameters.width, parameters.lanes
+    element = {"control": 1, "coordinate": width}
+    value = payload_widths(0, parameters.value_bits)
+    return {
+        "dividends": Lanes(element | value, lanes),
+        "divisors": {"coordinate": width},
+        "results": Lanes(element | {"reference": width + 1} | value, lanes),
+    }
+
+
+def design(parameters: DividerParameters, between: Streams) -> None:
+    """Restoring division: a subtractor for each bit of a quotient, ``bits_per_stage`` of them in a stage.
+
+    The coordinate of a lane is what is left of the dividend, then the bits of the quotient that are found.
+    Each row has its divisor with it, so that arrays follow one another. A divisor of 0 can always be
+    subtracted: the quotient is all ones, and the remainder the dividend.
+    """
+    stages = depth(parameters.width, parameters.bits_per_stage)
+    rows, divisor = constant_of(between, "divisors", "dividends", "results", stages)
+    row: Row = [{**lane, "reference": pyrtl.Const(0, parameters.width)} for lane in rows.entering]
+    *first_stages, last_stage = _bits_by_stage(parameters)
+    for stage, bits in enumerate(first_stages):
+        row = rows.stage(stage, _found(row, divisor, bits, f"stage{stage:02}"))
+        divisor = rows.register(f"stage{stage:02}_divisor", divisor)
+    rows.leave([_unsigned(lane) for lane in _found(row, divisor, last_stage, "last")])
+
+
+def constant_of(
+    between: Streams, constants: str, inputs: str, outputs: str, stages: int
+) -> tuple[Rows, Signal]:
+    """Rows of arrays that have a constant each, and the constant of the row that enters."""
+    source = between.inputs[constants]
+    within: Signal = pyrtl.Register(1, "in_array")
+    name = constants.removesuffix("s")
+    held: Signal = DataRegister(len(source.fields["coordinate"]), f"{name}_held")
+    rows = Rows(between, inputs, outputs, stages, named("loaded", within | source.valid))
+    source.accept(rows.taken & ~within)
+    constant = named(name, pyrtl.select(within, held, source.fields["coordinate"]))
+    within.next <<= pyrtl.select(rows.taken, ~rows.entering[-1]["control"], within)
+    held.next <<= pyrtl.select(rows.taken, constant, held)
+    return rows, constant
+
+
+def _bits_by_stage(parameters: DividerParameters) -> list[int]:
+    """Bits of the quotient that each stage finds; the last has what is left."""
+    step = parameters.bits_per_stage
+    return [min(step, parameters.width - found) for found in range(0, parameters.width, step)]
+
+
+def _found(row: Row, divisor: Signal, bits: int, stage: str) -> Row:
+    """The row with so many more bits of its quotients found."""
+    for bit in range(bits):
+        row = [_one_bit(lane, divisor, f"{stage}_lane{i:02}_bit{bit:02}") for i, lane in enumerate(row)]
+    return row
+
+
+def _one_bit(lane: Lane, divisor: Signal, name: str) -> Lane:
+    """One subtractor: the remainder and the next bit of the dividend, less the divisor if it is no more.
+
+    What is left is less than the divisor, so of ``width`` bits, and the bit above them is the borrow.
+    """
+    width = len(divisor)
+    before = named(f"{name}_before", pyrtl.concat(lane["reference"], lane["coordinate"][-1]))
+    after = named(f"{name}_after", (before - divisor)[: width + 1])
+    borrow = named(f"{name}_borrow", after[-1])
+    remainder = pyrtl.select(borrow, before[:width], after[:width])
+    return {
+        **lane,
+        "coordinate": pyrtl.concat(lane["coordinate"], ~borrow)[:width],
+        "reference": remainder,
+    }
+
+
+def _unsigned(lane: Lane) -> Lane:
+    """The lane with a bit above its remainder that says that it is not negative."""
+    return {**lane, "reference": pyrtl.concat(pyrtl.Const(0, 1), lane["reference"])}
+
+
+class DividerStandIn(Adapter):
+    """Counts numbers that are divided by zero."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._divisor = 0
+        self._by_zero = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Follow the divisor."""
+        for divisor in tokens_of(moved.get("divisors", ())):
+            self._divisor = divisor.coordinate
+        if self._divisor == 0:
+            row = tokens_of(moved.get("dividends", ()))
+            self._by_zero += sum(token.control == DATA for token in row)
+
+    def counters(self) -> dict[str, int]:
+        """That."""
+        return {"by_zero": self._by_zero}
+
+
+BLOCK = unit(
+    "divider",
+    Divider,
+    DividerParameters,
+    carried,
+    design,
+    arguments=("lanes", "width", "bits_per_stage"),
+    as_made={"value_bits": 64},
+    status=(PENDING,),
+    base=DividerStandIn,
+    counters={"rows": rows("dividends"), "divide": elements("dividends")},
+    events=("divide",),
+    fibers=True,
+    through=("dividends", "results"),
+)

@@ -1,0 +1,136 @@
+"""The packer as RTL: the twin of ``fiberscope.hw.lanes.packer.Packer``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+import pyrtl
+
+from fiberscope.hw.lanes.items_rtl import AS_MADE, ItemParameters
+from fiberscope.hw.lanes.packer import Packer
+from fiberscope.hw.rtl.kit.interface import MASK
+from fiberscope.hw.rtl.kit.parameters import number
+from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row
+from fiberscope.hw.rtl.kit.trees import chosen, decoded, ones_up_to
+from fiberscope.hw.rtl.kit.twin import (
+    DataRegister,
+    Signal,
+    Streams,
+    blank_if_stop,
+    named,
+    packed,
+    unless,
+    unpacked,
+)
+from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
+
+
+@dataclass(frozen=True)
+class PackerParameters(ItemParameters):
+    """What a packer is made for: an item, and the lanes of its two sides, ``inputs`` and ``outputs``."""
+
+    inputs: int = number(16, *LANES)
+    outputs: int = number(16, *LANES)
+
+    @property
+    def places(self) -> int:
+        """Items that can be there in a cycle: a row held back, and one that comes."""
+        return self.inputs + self.outputs
+
+    @property
+    def kept(self) -> int:
+        """Items that are held back at the most."""
+        return max(self.inputs, self.outputs - 1)
+
+
+def carried(parameters: PackerParameters) -> Carried:
+    """Rows with a mask, and full ones."""
+    item = parameters.item()
+    return {"lanes": Lanes(item, parameters.inputs, mask=True), "packed": Lanes(item, parameters.outputs)}
+
+
+def design(parameters: PackerParameters, between: Streams) -> None:
+    """A crossbar from the lanes to all places, those that are held in front.
+
+    ``held`` counts them, and ``ending`` says that stops are still to leave.
+    """
+    source, sink = between.inputs["lanes"], between.outputs["packed"]
+    bits = parameters.places.bit_length()
+    held: Signal = pyrtl.Register(bits, "held")
+    ending: Signal = pyrtl.Register(1, "ending")
+    room = named("room", ~ending & (held <= parameters.outputs))
+    takes = named("takes", source.valid & room)
+    row: Row = list(source.lanes)
+    items = [named(f"item_{i:02}", takes & lane[MASK] & ~lane["control"]) for i, lane in enumerate(row)]
+    counts = ones_up_to(items)
+    count = named("count", (held + counts[-1])[:bits])
+    stops = reduce(or_, [lane[MASK] & lane["control"] for lane in row])
+    ends = named("ends", ending | (takes & stops))
+    sends = named("sends", ends | (count >= parameters.outputs))
+    moves = named("moves", (takes | sends) & (sink.ready | ~sends))
+    source.accept(room & (sink.ready | ~sends))
+    last = named("last_row", count < parameters.outputs)
+    leaves = named("leaves", moves & sends)
+    left = unless(last, (count - parameters.outputs)[:bits])
+    held.next <<= pyrtl.select(leaves, left, pyrtl.select(moves, count, held))
+    ending.next <<= pyrtl.select(moves, ends & ~(leaves & last), ending)
+    kept = _kept(parameters, row)
+    places = _crossed(parameters, kept, row, items, held, _places(counts, held))
+    for i, register in enumerate(kept):
+        later = i + parameters.outputs
+        behind = places[later] if later < len(places) else register
+        register.next <<= pyrtl.select(leaves, behind, pyrtl.select(moves, places[i], register))
+    fields = {name: wire for name, wire in row[0].items() if name not in (MASK, "control")}
+    sent = [{"control": count <= i, **unpacked(place, fields)} for i, place in enumerate(places)]
+    sink.send_lanes(sends, [blank_if_stop(lane) for lane in sent[: parameters.outputs]])
+
+
+def _kept(parameters: PackerParameters, row: Row) -> list[Signal]:
+    """The registers of the items that are held, the oldest first."""
+    width = len(_word(row[0]))
+    return [DataRegister(width, f"kept_{i:02}") for i in range(parameters.kept)]
+
+
+def _word(lane: Lane) -> Signal:
+    return packed({name: wire for name, wire in lane.items() if name not in (MASK, "control")})
+
+
+def _places(counts: list[Signal], held: Signal) -> list[Signal]:
+    """The place of each lane, if it has an item: behind those that are held, and those before it."""
+    before = [pyrtl.Const(0, len(counts[0])), *counts[:-1]]
+    return [(held + ones)[: len(held)] for ones in before]
+
+
+def _crossed(
+    parameters: PackerParameters,
+    kept: list[Signal],
+    row: Row,
+    items: list[Signal],
+    held: Signal,
+    places: list[Signal],
+) -> list[Signal]:
+    """The item in each place: one that is held, or of the lane that has the place."""
+    words = [_word(lane) for lane in row]
+    at = [decoded(place, parameters.places) for place in places]
+    found = []
+    for i in range(parameters.places):
+        flags = [item & flags[i] for item, flags in zip(items, at, strict=True)]
+        new = named(f"new_{i:02}", chosen(flags, words))
+        found.append(pyrtl.select(held > i, kept[i], new) if i < len(kept) else new)
+    return found
+
+
+BLOCK = unit(
+    "packer",
+    Packer,
+    PackerParameters,
+    carried,
+    design,
+    arguments=("inputs", "outputs"),
+    as_made=AS_MADE,
+    counters={"rows": rows("lanes"), "words": elements("packed"), "packed_rows": rows("packed")},
+    events=("words",),
+    fibers=True,
+)

@@ -1,0 +1,86 @@
+"""The position multiplier as RTL: the twin of ``PositionMultiplier``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.lanes.divider_rtl import constant_of
+from fiberscope.hw.lanes.items_rtl import WORD_BITS, ItemParameters
+from fiberscope.hw.lanes.position_multiplier import DEPTH, MAXIMUM_WIDTH, PositionMultiplier, digit_bits
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.parameters import number
+from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row
+from fiberscope.hw.rtl.kit.twin import Signal, Streams
+from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
+
+
+@dataclass(frozen=True)
+class PositionMultiplierParameters(ItemParameters):
+    """What a multiplier is made for: ``width``, 1 to 36 bits, ``word_bits`` and ``lanes``.
+
+    References, the offsets, have the width and a bit more; ``reference_bits`` is not looked at.
+    """
+
+    width: int = number(32, 1, MAXIMUM_WIDTH)
+    lanes: int = number(8, *LANES)
+
+
+def carried(parameters: PositionMultiplierParameters) -> Carried:
+    """Rows of numbers, their offsets as references."""
+    width, lanes = parameters.width, parameters.lanes
+    return {
+        "lanes": Lanes(parameters.item(reference=width + 1), lanes),
+        "factors": {"coordinate": width},
+        "products": Lanes(parameters.item(reference=0), lanes),
+    }
+
+
+def design(parameters: PositionMultiplierParameters, between: Streams) -> None:
+    """A stage for each digit of the factor, which goes along; the last without registers.
+
+    The reference of a lane is the sum so far: the offset, then the products with the digits.
+    """
+    rows, factor = constant_of(between, "factors", "lanes", "products", DEPTH - 1)
+    row: Row = [{**lane, "reference": lane["reference"][: parameters.width]} for lane in rows.entering]
+    bits = digit_bits(parameters.width)
+    for stage in range(DEPTH):
+        row = [_added(lane, factor, stage * bits, bits) for lane in row]
+        if stage < DEPTH - 1:
+            row = rows.stage(stage, row)
+            factor = rows.register(f"stage{stage:02}_factor", factor)
+    rows.pass_out([_product(lane) for lane in row])
+
+
+def _added(lane: Lane, factor: Signal, shift: int, bits: int) -> Lane:
+    """The lane with the product of its number and a digit of the factor added."""
+    width = len(factor)
+    if shift >= width:
+        return lane
+    product = lane["coordinate"] * factor[shift : shift + bits]
+    shifted = pyrtl.concat(product, pyrtl.Const(0, shift)) if shift else product
+    total = lane["reference"] + shifted
+    return {**lane, "reference": total[:width]}
+
+
+def _product(lane: Lane) -> Lane:
+    """The sum in the place of the number."""
+    fields = {field: wire for field, wire in lane.items() if field != "reference"}
+    return {**fields, "coordinate": lane["reference"]}
+
+
+BLOCK = unit(
+    "position_multiplier",
+    PositionMultiplier,
+    PositionMultiplierParameters,
+    carried,
+    design,
+    arguments=("lanes", "width"),
+    as_made={"word_bits": WORD_BITS[1]},
+    status=(PENDING,),
+    counters={"rows": rows("lanes"), "multiply": elements("lanes")},
+    events=("multiply",),
+    fibers=True,
+    through=("lanes", "products"),
+)

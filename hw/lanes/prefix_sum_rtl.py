@@ -1,0 +1,98 @@
+"""Prefix sums as RTL: the twin of ``fiberscope.hw.lanes.prefix_sum.PrefixSum``, in its three forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.lanes.prefix_sum import FORMS, PARALLEL, Level, PrefixSum, depth, network
+from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
+from fiberscope.hw.rtl.kit.rows import LANES, Row, Rows
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, unless
+from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
+
+
+@dataclass(frozen=True)
+class PrefixSumParameters(Parameters):
+    """What a prefix sum is made for; widths in bits.
+
+    Args:
+        form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
+        lanes: numbers a cycle, 1 to 64.
+        width: of a number and of a sum, 1 to 62, as in the component.
+        reference_bits: 0 to 64; 0 leaves references out, where all are 0.
+        value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+
+    form: str = choice(PARALLEL, FORMS)
+    lanes: int = number(32, *LANES)
+    width: int = number(32, 1, MAXIMUM_WIDTH)
+    reference_bits: int = number(0, 0, 64)
+    value_bits: int = one_of(0, 0, 32, 64)
+
+
+def carried(parameters: PrefixSumParameters) -> Carried:
+    """Rows."""
+    element = {"control": 1, "coordinate": parameters.width}
+    element |= payload_widths(parameters.reference_bits, parameters.value_bits)
+    return dict.fromkeys(("lanes", "sums"), Lanes(element, parameters.lanes))
+
+
+def design(parameters: PrefixSumParameters, between: Streams) -> None:
+    """A stage for each level of the network, and one for the row of adders for the offset.
+
+    Adders and registers work on stops too; a stop leaves with zeros. A row with a number behind a stop is for
+    the sender to avoid.
+    """
+    rows = Rows(between, "lanes", "sums", depth(parameters.form, parameters.lanes))
+    row = rows.entering
+    for stage, level in enumerate(network(parameters.form, parameters.lanes)):
+        row = rows.stage(stage, added(row, level))
+    rows.leave(with_offset(rows, row))
+
+
+def added(row: Row, level: Level) -> Row:
+    """The row behind a level of adders."""
+    behind = list(row)
+    for source, target in level:
+        behind[target] = {
+            **row[target],
+            "coordinate": _sum(row[target]["coordinate"], row[source]["coordinate"]),
+        }
+    return behind
+
+
+def with_offset(rows: Rows, row: Row) -> Row:
+    """The row behind the adders for the offset: a register with the last sum before it in the array."""
+    offset: Signal = pyrtl.Register(len(row[0]["coordinate"]), "offset")
+    sums = [_sum(lane["coordinate"], offset) for lane in row]
+    after = unless(row[-1]["control"], sums[-1])  # an array ends with a stop in its last lane
+    offset.next <<= pyrtl.select(rows.arriving(), after, offset)
+    return [{**lane, "coordinate": total} for lane, total in zip(row, sums, strict=True)]
+
+
+def _sum(left: Signal, right: Signal) -> Signal:
+    """One adder, modulo 2**width."""
+    return (left + right)[: len(left)]
+
+
+BLOCK = unit(
+    "prefix_sum",
+    PrefixSum,
+    PrefixSumParameters,
+    carried,
+    design,
+    arguments=("form", "lanes", "width"),
+    as_made={"reference_bits": 64, "value_bits": 64},
+    status=(PENDING,),
+    counters={"rows": rows("lanes"), "numbers": elements("lanes")},
+    events=("numbers",),
+    fibers=True,
+    through=("lanes", "sums"),
+)

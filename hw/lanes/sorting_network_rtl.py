@@ -1,0 +1,112 @@
+"""The sorting network as RTL: the twin of ``fiberscope.hw.lanes.sorting_network.SortingNetwork``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyrtl
+
+from fiberscope.hw.lanes.items_rtl import PAYLOAD_AS_MADE, ItemParameters
+from fiberscope.hw.lanes.sorting_network import SortingNetwork, depth, network
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
+from fiberscope.hw.rtl.kit.parameters import one_of
+from fiberscope.hw.rtl.kit.rows import Lane, Row, Rows
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named
+from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, unit
+from fiberscope.hw.stream import DATA
+
+LANES = (2, 4, 8, 16, 32, 64)
+
+
+@dataclass(frozen=True)
+class SortingNetworkParameters(ItemParameters):
+    """What a sorting network is made for: an item, and ``lanes``, 2, 4, 8, 16, 32 or 64."""
+
+    lanes: int = one_of(16, *LANES)
+
+
+def carried(parameters: SortingNetworkParameters) -> Carried:
+    """Rows."""
+    return dict.fromkeys(("lanes", "sorted"), Lanes(parameters.item(), parameters.lanes))
+
+
+def status(parameters: SortingNetworkParameters) -> tuple[str, ...]:
+    """``pending`` while a row is inside or enters, where there are stages."""
+    return (PENDING,) if parameters.lanes > LANES[0] else ()
+
+
+def design(parameters: SortingNetworkParameters, between: Streams) -> None:
+    """A stage for each column of compare-exchanges, the last without registers.
+
+    What is compared is whether it is a stop, then the coordinate, then the lane that it came in on.
+    """
+    rows = Rows(between, "lanes", "sorted", depth(parameters.lanes) - 1)
+    bits = index_bits(parameters.lanes)
+    row: Row = [{**lane, "order": pyrtl.Const(i, bits)} for i, lane in enumerate(rows.entering)]
+    *first, last = network(parameters.lanes)
+    for stage, column in enumerate(first):
+        row = rows.stage(stage, _exchanged(row, column, f"column{stage:02}"))
+    rows.pass_out([_without_order(lane) for lane in _exchanged(row, last, "last")])
+
+
+def _exchanged(row: Row, column: tuple[tuple[int, int], ...], name: str) -> Row:
+    """The row behind a column of compare-exchanges."""
+    behind = list(row)
+    for low, high in column:
+        swaps = named(f"{name}_swap_{low:02}_{high:02}", _key(row[high]) < _key(row[low]))
+        behind[low] = _chosen(swaps, row[high], row[low])
+        behind[high] = _chosen(swaps, row[low], row[high])
+    return behind
+
+
+def _key(lane: Lane) -> Signal:
+    return pyrtl.concat(lane["control"], lane["coordinate"], lane["order"])
+
+
+def _chosen(first: Signal, lane: Lane, other: Lane) -> Lane:
+    return {field: pyrtl.select(first, wire, other[field]) for field, wire in lane.items()}
+
+
+def _without_order(lane: Lane) -> Lane:
+    return {field: wire for field, wire in lane.items() if field != "order"}
+
+
+class SortingNetworkStandIn(Adapter):
+    """Counts rows with numbers."""
+
+    OBSERVED = ("lanes",)
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._chunks = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Look for a number."""
+        self._chunks += any(token.control == DATA for token in tokens_of(moved["lanes"]))
+
+    def counters(self) -> dict[str, int]:
+        """Those, and their compare-exchanges."""
+        comparators = sum(map(len, network(len(self.end("lanes").lanes))))
+        return {"chunks": self._chunks, "compare_exchanges": self._chunks * comparators}
+
+
+BLOCK = unit(
+    "sorting_network",
+    SortingNetwork,
+    SortingNetworkParameters,
+    carried,
+    design,
+    arguments=("lanes", "width"),
+    as_made=PAYLOAD_AS_MADE,
+    status=status,
+    base=SortingNetworkStandIn,
+    counters={"numbers": elements("lanes")},
+    events=("numbers",),
+    fibers=True,
+    through=("lanes", "sorted"),
+)

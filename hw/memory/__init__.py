@@ -1,0 +1,1 @@
+"""Caches, prefetchers, and memories within a machine."""

@@ -1,0 +1,371 @@
+"""FiberCache: a banked cache with explicit fetches, read-once partial lines and priority replacement."""
+
+from __future__ import annotations
+
+from array import array
+
+from fiberscope.hw.lanes.pipeline import Pipeline
+from fiberscope.hw.memory.cache_geometry import HASHED, FiberCacheSpecification
+from fiberscope.hw.memory.misses import MissTable
+from fiberscope.hw.memory.protocol import (
+    CONSUME,
+    FETCH,
+    PORT_SHIFT,
+    READ,
+    REPLY,
+    REQUEST,
+    TAG_MASK,
+    WRITE,
+    WRITE_THROUGH,
+    WRITE_UNREAD,
+)
+from fiberscope.hw.memory.tags import Sets, TagStore
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.errors import SimulationError
+
+NONE = -1
+
+
+class FiberCacheBank(Component):
+    """A bank of the FiberCache, a pipeline: it decides about one request, or takes one fill, a cycle.
+
+    Interface: requests come in on ``requests`` and are answered on ``replies`` (protocol in
+    ``fiberscope.hw.memory.protocol``); line reads and write-backs leave on ``memory_requests``, lines come
+    back on ``memory_replies``.
+
+    - ``READ`` answers with the line; the line's priority falls by one.
+    - ``FETCH`` brings the line in without an answer; its priority rises by one.
+    - ``WRITE`` puts a whole line into the cache without fetching it, and acknowledges. The line
+      awaits one read: its priority is one.
+    - ``WRITE_UNREAD`` is a write of a line that awaits no read; its priority is zero.
+    - ``CONSUME`` reads for the last time: the line is dropped and never written back, from one in flight
+      on its arrival.
+    - ``WRITE_THROUGH`` passes a whole line on to memory; a copy in the cache stays as it is.
+
+    A miss does not block later requests while a register for misses in flight, a target and a way are to be
+    had; requests to a line in flight join it. The victim is the line of the lowest priority, a clean
+    one before a dirty one, which would cost a write as well, and by SRRIP among equals. A dirty victim is
+    written back.
+
+    Timing: tags are in synchronous memories, so a request is decided about ``stages`` cycles after it was
+    taken: a hit is answered then, and the latency of the channel at ``replies`` comes on top. One is taken a
+    cycle, and the stages move in step, see ``fiberscope.hw.lanes.pipeline``; but one behind another to the
+    same set waits until that has been decided, and one to a set whose ways are all in flight until a line
+    comes.
+
+    A line that comes is taken from memory in one cycle and has the turn of the next, and one more for each
+    further request that it answers, in which no request is decided about; the last of these may take the
+    next line. Only a full channel at ``replies`` holds lines up: a requester must take its replies in the
+    end.
+
+    Source: Gamma (ASPLOS 2021) for operations, priorities and SRRIP; line size, misses in flight, the
+    stages and the widths of the counts are choices of this model.
+
+    Args:
+        name: instance name.
+        specification: geometry and policies.
+        port: the bank's number on the network to memory.
+
+    Raises:
+        SimulationError: when built, if the channel at ``memory_requests`` has a capacity below 2; in the run,
+            if a request has no known operation or memory sends a line that was not asked for.
+    """
+
+    PORTS = (
+        Input("requests", REQUEST),
+        Output("replies", REPLY),
+        Output("memory_requests", REQUEST),
+        Input("memory_replies", REPLY),
+    )
+    # By operation: the line was here, in flight (a fetch then hits), or had to be asked for.
+    COUNTERS = (
+        "read_hits",
+        "read_joins",
+        "read_misses",
+        "fetch_hits",
+        "fetch_misses",
+        "write_hits",
+        "write_misses",
+        "consume_hits",
+        "consume_joins",
+        "consume_misses",
+        "evictions",
+        "write_backs",
+        "writes_through",
+    )
+    SIGNALS = (
+        Signal("hits", 48),
+        Signal("joins", 48),
+        Signal("misses", 48),
+        Signal("in_flight", 16),
+        Signal("answering", 1),
+        Signal("held", 32),
+        Signal("evictions", 48),
+    )
+
+    requests: Channel
+    replies: Channel
+    memory_requests: Channel
+    memory_replies: Channel
+
+    def __init__(self, name: str, specification: FiberCacheSpecification, port: int) -> None:
+        super().__init__(name)
+        self.specification = specification
+        self.line_bytes = specification.line_bytes
+        self.tag_base = port << PORT_SHIFT
+        self.tags = TagStore(
+            specification.sets, specification.ways, specification.priority_limit, specification.reuse_limit
+        )
+        self.sets = Sets(specification.banks, specification.sets, specification.index == HASHED)
+        self.misses = MissTable(specification.misses, specification.targets)
+        self.answering = -1  # the miss whose line has come and whose targets are being answered
+        self.pipeline = Pipeline(specification.stages)
+        slots = bytes(8 * specification.stages)  # of the requests in it: their tokens, and what was looked up
+        self.operations = array("q", slots)
+        self.request_tags = array("q", slots)
+        self.addresses = array("q", slots)
+        self.set_indices = array("q", [NONE] * specification.stages)
+        self.places = array("q", slots)  # where the line is, or the victim's place; -1: neither is wanted
+        self.present = array("b", bytes(specification.stages))  # whether the line is there
+        self.slot = 0  # of the request that is decided about
+        self.read_hits = self.read_joins = self.read_misses = 0
+        self.fetch_hits = self.fetch_misses = 0
+        self.write_hits = self.write_misses = 0
+        self.consume_hits = self.consume_joins = self.consume_misses = 0
+        self.evictions = self.write_backs = self.writes_through = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels, and check the size of that towards memory."""
+        super().elaborate()
+        if self.memory_requests.capacity < 2:
+            raise SimulationError(
+                f"{self.memory_requests.name}: a bank needs a capacity of at least 2 towards memory, not "
+                f"{self.memory_requests.capacity}: a line read and the victim written back leave together"
+            )
+
+    def tick(self, now: int) -> int:
+        """Decide about a request, take one, answer for the line that came, take a line, as each may."""
+        pipeline = self.pipeline
+        stood, line_has_turn = pipeline.stands(now), self.answering >= 0
+        set_index = self._set_to_enter()
+        blocked: Channel | None = None
+        moves = not stood
+        if stood and not line_has_turn:
+            blocked = self._decide()
+            moves = blocked is None
+            if moves:
+                self.set_indices[pipeline.leave(now)] = NONE
+        enters = moves and set_index != NONE
+        if enters:
+            self._enter(pipeline.enter(now), set_index)
+        if line_has_turn:
+            blocked = self._answer()
+        takes = self.answering < 0 and self.memory_replies.can_pop()
+        if takes:
+            self._take_line()
+        if enters or takes or (stood and moves) or (line_has_turn and blocked is None):
+            return self.busy(now + 1)
+        if pipeline.filled > 0 and moves:
+            return self.busy(pipeline.due())
+        return self._wait(blocked)
+
+    def _wait(self, blocked: Channel | None) -> int:
+        """Nothing moves: wait for the channel that is known, or for a line."""
+        if blocked is None and self.misses.used == 0:
+            return self.idle()
+        if blocked is None or blocked is self.memory_replies:
+            return self.wait_input(self.memory_replies)
+        return self.wait_output(blocked)
+
+    def _set_to_enter(self) -> int:
+        """The set of the request at the head, if none in the pipeline is to it and a way is not in flight."""
+        if not self.requests.can_pop():
+            return NONE
+        set_index = self.sets.of(self.requests.reference() // self.line_bytes)
+        for slot in range(self.pipeline.depth):
+            if self.set_indices[slot] == set_index:
+                return NONE
+        return set_index if self.tags.in_flight[set_index] < self.tags.ways else NONE
+
+    def _enter(self, slot: int, set_index: int) -> None:
+        """Take the request at the head and look up its line: its set stays so until it is decided about."""
+        operation = self.requests.control()
+        if operation < READ or operation > WRITE_UNREAD:
+            raise SimulationError(
+                f"{self.requests.name}: no operation {operation}; see OPERATIONS of hw.memory.protocol"
+            )
+        address = self.requests.reference()
+        place = self.tags.find(set_index, address // self.line_bytes)
+        self.present[slot] = place >= 0
+        if place < 0 and operation not in (CONSUME, WRITE_THROUGH):
+            place = self.tags.victim(set_index)
+        self.operations[slot] = operation
+        self.request_tags[slot] = self.requests.coordinate()
+        self.addresses[slot] = address
+        self.set_indices[slot] = set_index
+        self.places[slot] = place
+        self.requests.pop()
+
+    def _take_line(self) -> None:
+        """Take a line from memory; its register stays until its targets are answered."""
+        miss = self.memory_replies.coordinate() & TAG_MASK
+        if miss >= self.misses.registers or self.misses.lines[miss] < 0:
+            raise SimulationError(f"{self.memory_replies.name}: a line that was not asked for (miss {miss})")
+        self.memory_replies.pop()
+        self.answering = miss
+
+    def _answer(self) -> Channel | None:
+        """Answer one of the requests that waited for the line that came, if any did; done behind the last."""
+        miss = self.answering
+        if self.misses.first[miss] >= 0:
+            if not self.replies.can_push():
+                return self.replies
+            target = self.misses.next_target(miss)
+            address = self.misses.lines[miss] * self.line_bytes
+            self.replies.push(self.misses.operations[target], self.misses.target_tags[target], address)
+        if self.misses.first[miss] < 0:
+            if self.misses.places[miss] >= 0:
+                self.tags.arrive(self.misses.places[miss])
+            self.misses.close(miss)
+            self.answering = -1
+        return None
+
+    def _decide(self) -> Channel | None:
+        """Decide about the oldest request; returns the channel it has to wait for, if nothing can be done."""
+        slot = self.slot = self.pipeline.oldest
+        operation, place = self.operations[slot], self.places[slot]
+        if operation == WRITE_THROUGH:
+            return self._pass_write()
+        if self.present[slot] and self.tags.pending[place] >= 0:
+            return self._join(operation, place)
+        if self.present[slot]:
+            return self._hit(operation, place)
+        if operation in (WRITE, WRITE_UNREAD):
+            return self._allocate(operation, place)
+        return self._miss(operation, place)
+
+    def _pass_write(self) -> Channel | None:
+        if not self.memory_requests.can_push():
+            return self._wait_for_memory(1)
+        self.memory_requests.push(WRITE, self.tag_base, self.addresses[self.slot])
+        self.writes_through += 1
+        return None
+
+    def _hit(self, operation: int, place: int) -> Channel | None:
+        if operation == FETCH:
+            self.tags.note_fetch(place)
+            self.fetch_hits += 1
+            return None
+        if not self.replies.can_push():
+            return self.replies
+        self._reply(operation)
+        if operation == READ:
+            self.tags.note_read(place)
+            self.read_hits += 1
+        elif operation == CONSUME:
+            self.tags.drop(place)
+            self.consume_hits += 1
+        else:
+            self.tags.dirty[place] = 1
+            self.write_hits += 1
+        return None
+
+    def _reply(self, operation: int) -> None:
+        self.replies.push(operation, self.request_tags[self.slot], self.addresses[self.slot])
+
+    def _join(self, operation: int, place: int) -> Channel | None:
+        """A request to a line that is in flight; one that is taken in this very cycle is joined no more."""
+        if operation == FETCH:
+            self.tags.note_fetch(place)
+            self.fetch_hits += 1
+            return None
+        miss = self.tags.pending[place]
+        if operation in (WRITE, WRITE_UNREAD) or not self.misses.can_wait() or self._comes(miss):
+            return self.memory_replies
+        self.misses.wait(miss, operation, self.request_tags[self.slot])
+        if operation == CONSUME:
+            self.tags.drop(place)
+            self.misses.places[miss] = NONE
+            self.consume_joins += 1
+        else:
+            self.tags.note_read(place)
+            self.read_joins += 1
+        return None
+
+    def _comes(self, miss: int) -> bool:
+        """Whether the line of a miss shows at ``memory_replies``."""
+        return self.memory_replies.can_pop() and self.memory_replies.coordinate() & TAG_MASK == miss
+
+    def _allocate(self, operation: int, place: int) -> Channel | None:
+        """A write to a line that is not here: it takes a place without being fetched."""
+        if not self.replies.can_push():
+            return self.replies
+        if self.tags.dirty[place] and not self.memory_requests.can_push():
+            return self._wait_for_memory(1)
+        self._evict(place)
+        self.tags.place_line(place, self._line(), 1 if operation == WRITE else 0)  # the reads that it awaits
+        self.tags.dirty[place] = 1
+        self._reply(operation)
+        self.write_misses += 1
+        return None
+
+    def _line(self) -> int:
+        return self.addresses[self.slot] // self.line_bytes
+
+    def _miss(self, operation: int, place: int) -> Channel | None:
+        """A read, fetch or consume of a line that is not here; a consumed one gets no place."""
+        if self.misses.full() or (operation != FETCH and not self.misses.can_wait()):
+            return self.memory_replies
+        slots = 2 if place >= 0 and self.tags.dirty[place] else 1
+        if self.memory_requests.space() < slots:
+            return self._wait_for_memory(slots)
+        if place >= 0:
+            self._evict(place)
+            self.tags.place_line(place, self._line(), 1 if operation == FETCH else 0)
+        miss = self.misses.open(self._line(), place)
+        if place >= 0:
+            self.tags.ask(place, miss)
+        self._ask(operation, miss)
+        return None
+
+    def _ask(self, operation: int, miss: int) -> None:
+        """Ask memory for the line of a new miss, whose first target is the request that missed."""
+        self.memory_requests.push(READ, self.tag_base | miss, self.misses.lines[miss] * self.line_bytes)
+        if operation == FETCH:
+            self.fetch_misses += 1
+        else:
+            self.misses.wait(miss, operation, self.request_tags[self.slot])
+            if operation == CONSUME:
+                self.consume_misses += 1
+            else:
+                self.read_misses += 1
+
+    def _evict(self, place: int) -> None:
+        """Write the victim back if it is dirty; the tags forget it when the place is given away."""
+        if self.tags.lines[place] >= 0:
+            self.evictions += 1
+        if self.tags.dirty[place]:
+            self.write_backs += 1
+            self.memory_requests.push(WRITE, self.tag_base, self.tags.lines[place] * self.line_bytes)
+
+    def _wait_for_memory(self, slots: int) -> Channel:
+        self.memory_requests.want(slots)
+        return self.memory_requests
+
+    def sample(self) -> tuple[int, ...]:
+        """Requests so far by what they found, misses in flight, lines.
+
+        - ``hits``, ``joins``, ``misses``: the line was here, in flight, or had to be asked for;
+        - ``in_flight``: misses that hold a register; ``answering``: one whose line came answers its targets;
+        - ``held``: lines, those in flight included; ``evictions``: lines that had to leave, so far.
+        """
+        return (
+            self.read_hits + self.fetch_hits + self.consume_hits + self.write_hits,
+            self.read_joins + self.consume_joins,
+            self.read_misses + self.fetch_misses + self.consume_misses + self.write_misses,
+            self.misses.used,
+            int(self.answering >= 0),
+            self.tags.held,
+            self.evictions,
+        )

@@ -1,0 +1,332 @@
+"""What is inside a FiberCache bank as RTL: how its stages, tags, misses and streams work together."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+import pyrtl
+
+from fiberscope.hw.memory.cache_lines_rtl import Lines
+from fiberscope.hw.memory.cache_parts_rtl import (
+    Bank,
+    Chosen,
+    Compared,
+    Done,
+    LookedUp,
+    Operation,
+    Request,
+    Wish,
+)
+from fiberscope.hw.memory.cache_stages_rtl import CHOOSE, COMPARE, LOOK_UP, Stages
+from fiberscope.hw.memory.misses_rtl import OPERATION_BITS, MissChanges, MissTable, number_of
+from fiberscope.hw.memory.protocol import (
+    CONSUME,
+    FETCH,
+    OPERATIONS,
+    PORT_SHIFT,
+    READ,
+    WRITE,
+    WRITE_THROUGH,
+    WRITE_UNREAD,
+)
+from fiberscope.hw.memory.tags import Sets
+from fiberscope.hw.memory.tags_rtl import State, TagChanges, Tags, Victim, set_of
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.memory_port import CONTROL_BITS, LINE
+from fiberscope.hw.rtl.kit.smallest import Candidate
+from fiberscope.hw.rtl.kit.trees import any_of
+from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
+
+if TYPE_CHECKING:
+    from fiberscope.hw.memory.cache_rtl import BankParameters
+
+READ_LANE = "memory_requests.1"  # where a line read leaves behind the write-back of its victim
+
+
+def design(parameters: BankParameters, between: Streams) -> None:
+    """A pipeline for requests, whose last stage gives way to lines that come from memory.
+
+    A set is read in the cycle in which its request is taken, its ways are compared in the next, the victim is
+    chosen in the one behind, then it is decided what to do; that is done and written. What a request sends
+    leaves all at once or not at all: ``valid`` towards memory waits for ``ready`` of ``replies``, and the
+    other way round. An unknown operation is never taken; that, and lines that were not asked for, are for the
+    sender to avoid.
+    """
+    lines = parameters.address_bits - parameters.offset_bits
+    sets, ways = parameters.sets, parameters.ways
+    stages = Stages(parameters.stages)
+    table = MissTable(parameters.misses, parameters.targets, lines, parameters.tag_bits, sets, ways)
+    bank = Bank(
+        parameters,
+        stages,
+        Tags(sets, ways, parameters.priority_limit, parameters.reuse_limit, lines),
+        table,
+        Lines(sets, ways, parameters.line_bits, stages, table) if parameters.line_bits else None,
+        between,
+    )
+    _take_line(bank)
+    _decide(bank, _choose(bank, _compare(bank, _look_up(bank, between.inputs["requests"]))))
+
+
+def _take_line(bank: Bank) -> None:
+    """Take a line that comes, when none is there or the one before is done."""
+    arrivals, replies = bank.between.inputs["memory_replies"], bank.between.outputs["replies"]
+    miss = arrivals.fields["coordinate"][: index_bits(bank.parameters.misses)]
+    arrivals.accept(bank.table.take_line(miss, arrivals.valid, replies.ready))
+    if bank.lines:
+        bank.lines.take(arrivals.fields[LINE])
+
+
+def _look_up(bank: Bank, head: InputStream) -> LookedUp:
+    """Take the request at the head, if a way of its set is not in flight, and read the set."""
+    parameters, stages, fields = bank.parameters, bank.stages, head.fields
+    sets = Sets(parameters.banks, parameters.sets, parameters.hashed)
+    set_index = named("set_index", set_of(_line(bank, fields["reference"]), sets))
+    misses = bank.table.in_set(set_index)
+    in_flight = bank.table.ways(misses, parameters.ways)
+    all_in_flight = named("all_in_flight", reduce(and_, in_flight))
+    wanted = named("wanted", head.valid & (fields["control"] < len(OPERATIONS)) & ~all_in_flight)
+    enters = stages.enter(wanted, set_index)
+    head.accept(enters)
+    known = bank.tags.read(set_index, enters)
+    if bank.lines:
+        bank.lines.enter(fields[LINE])
+    request = Request(fields["control"], fields["coordinate"], fields["reference"], known)
+    return LookedUp(
+        request.behind(LOOK_UP, stages),
+        stages.misses_behind(LOOK_UP, "misses", misses, bank.table),
+        stages.all_behind(LOOK_UP, "in_flight", in_flight),
+    )
+
+
+def _line(bank: Bank, reference: Signal) -> Signal:
+    return reference[bank.parameters.offset_bits :]
+
+
+def _compare(bank: Bank, looked_up: LookedUp) -> Compared:
+    """Look for the line in its set, and for one to leave in each group of ways."""
+    stages, tags, request = bank.stages, bank.tags, looked_up.request
+    found = tags.compare(_line(bank, request.reference), request.known)
+    states = tags.states()
+    candidates = tags.candidates(states, looked_up.in_flight)
+    return Compared(
+        request.behind(COMPARE, stages),
+        stages.misses_behind(COMPARE, "misses", looked_up.misses, bank.table),
+        stages.all_behind(COMPARE, "found", found),
+        [_state_behind(stages, COMPARE, i, state) for i, state in enumerate(states)],
+        stages.all_behind(COMPARE, "free", tags.free()),
+        [_candidate_behind(stages, i, candidate) for i, candidate in enumerate(candidates)],
+    )
+
+
+def _state_behind(stages: Stages, rank: str, way: int, state: State) -> State:
+    return State(*(stages.behind(rank, f"way_{way:02}_{name}", wire) for name, wire in vars(state).items()))
+
+
+def _candidate_behind(stages: Stages, number: int, candidate: Candidate) -> Candidate:
+    def behind(name: str, wire: Signal) -> Signal:
+        return stages.behind(COMPARE, f"candidate_{number:02}_{name}", wire)
+
+    fields = {name: behind(name, wire) for name, wire in candidate.fields.items()}
+    return Candidate(behind("present", candidate.present), fields, behind("way", candidate.way))
+
+
+def _choose(bank: Bank, compared: Compared) -> Chosen:
+    """Choose the victim, and find the miss that will bring the line."""
+    stages = bank.stages
+    operation = _decode(compared.request.control)
+    victim = bank.tags.victim(compared.candidates, compared.free)
+    brings = bank.table.bringing(compared.misses, compared.found)
+    present = any_of("present", compared.found)
+    _read_line(bank, compared, operation, victim, present)
+    return Chosen(
+        compared.request.behind(CHOOSE, stages),
+        Operation(*(stages.behind(CHOOSE, f"is_{name}", wire) for name, wire in vars(operation).items())),
+        stages.all_behind(CHOOSE, "found", compared.found),
+        [_state_behind(stages, CHOOSE, i, state) for i, state in enumerate(compared.states)],
+        Victim(
+            stages.all_behind(CHOOSE, "victim", victim.chosen),
+            **{
+                name: stages.behind(CHOOSE, f"victim_{name}", getattr(victim, name))
+                for name in ("way", "leaves", "rank", "reuse", "line")
+            },
+        ),
+        stages.behind(CHOOSE, "evicts_dirty", victim.leaves_dirty),
+        stages.behind(CHOOSE, "present", present),
+        stages.misses_behind(CHOOSE, "brings", brings, bank.table),
+    )
+
+
+def _read_line(bank: Bank, compared: Compared, operation: Operation, victim: Victim, present: Signal) -> None:
+    """Read the line that the request asks for, or the victim if that has to be written back."""
+    if bank.lines:
+        found = number_of(compared.found)
+        evicts = victim.leaves_dirty & ~operation.consume & ~operation.through
+        way = pyrtl.select(present, found, victim.way)
+        bank.lines.read(way, pyrtl.select(present, operation.waits, evicts), found)
+
+
+def _decide(bank: Bank, chosen: Chosen) -> None:
+    """Decide about the request in the last stage, and do it."""
+    between, table = bank.between, bank.table
+    wish = _wishes(bank, chosen)
+    done = _send(bank, chosen, wish)
+    decided = named("is_decided", wish.joins | done.hit | done.allocated | done.asked | done.passed)
+    any_within = named("any_within", bank.stages.leave(decided))
+    _change_tags(bank, chosen, wish, done)
+    if bank.lines:
+        bank.lines.write(chosen.operation.write & (done.hit | done.allocated))
+    _change_misses(bank, chosen, wish, done)
+    between.show("decided", decided)
+    between.show("missed", done.asked | done.allocated)
+    between.show("evicted", done.placed & chosen.victim.leaves)
+    between.show("working", (any_within & bank.stages.move) | table.closes)
+    between.show(PENDING, any_within | table.answering)
+
+
+def _decode(control: Signal) -> Operation:
+    flags = [named(f"is_{name}", control == number) for number, name in enumerate(OPERATIONS)]
+    return Operation(
+        read=flags[READ],
+        waits=flags[READ] | flags[CONSUME],
+        write=flags[WRITE] | flags[WRITE_UNREAD],
+        unread=flags[WRITE_UNREAD],
+        fetch=flags[FETCH],
+        consume=flags[CONSUME],
+        through=flags[WRITE_THROUGH],
+    )
+
+
+def _wishes(bank: Bank, chosen: Chosen) -> Wish:
+    """What is to be done with the request in the last stage, unless a line has the turn."""
+    table, operation = bank.table, chosen.operation
+    turn = named("requests_turn", bank.stages.last_full & ~table.answering)
+    under_way = any_of("under_way", chosen.brings)
+    waits = named("may_wait", operation.waits & table.can_wait)
+    can_join = ~table.comes(bank.between.inputs["memory_replies"].valid, chosen.brings)
+    here = chosen.present & ~under_way & ~operation.through
+    allocates = named("allocates", turn & operation.write & ~chosen.present)
+    asks = named("asks", turn & ~chosen.present & table.available & (operation.fetch | waits))
+    return Wish(
+        joins=named("joins", turn & under_way & (operation.fetch | (waits & can_join))),
+        hits=named("hits", turn & here),
+        allocates=allocates,
+        asks=asks,
+        passes=named("passes", turn & operation.through),
+        writes_back=named("writes_back", chosen.evicts_dirty & ~operation.consume & (allocates | asks)),
+    )
+
+
+def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
+    """Send all that is wished, if there is space for all of it."""
+    between, operation = bank.between, chosen.operation
+    replies, memory, behind = (between.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
+    replying = named("replying", (wish.hits & ~operation.fetch) | wish.allocates)
+    evicting = named("evicting", wish.allocates & wish.writes_back)
+    room_to_reply = named("room_to_reply", replies.ready & (~evicting | memory.ready))
+    room_to_ask = named("room_to_ask", memory.ready & (~wish.writes_back | behind.ready))
+    answers = named("answers", bank.table.answering & bank.table.waiting)
+    _send_reply(bank, chosen, answers, replying & (~evicting | memory.ready))
+    _send_to_memory(bank, chosen, wish, evicting)
+    between.show("stalled_on_replies", (replying | answers) & ~replies.ready)
+    evicting_only = evicting & replies.ready & ~memory.ready
+    between.show(
+        "stalled_on_memory", evicting_only | (wish.passes & ~memory.ready) | (wish.asks & ~room_to_ask)
+    )
+    asked = named("asked", wish.asks & room_to_ask)
+    allocated = named("allocated", wish.allocates & room_to_reply)
+    return Done(
+        hit=named("hit", wish.hits & (replies.ready | operation.fetch)),
+        allocated=allocated,
+        asked=asked,
+        passed=named("passed", wish.passes & memory.ready),
+        placed=named("takes_place", allocated | (asked & ~operation.consume)),
+    )
+
+
+def _send_reply(bank: Bank, chosen: Chosen, answers: Signal, replies: Signal) -> None:
+    """The request's reply, or that of the oldest target, which has the address of its line."""
+    table, request = bank.table, chosen.request
+    answer = {
+        "control": table.operation.zero_extended(CONTROL_BITS),
+        "coordinate": table.tag,
+        "reference": _address(bank, table.line),
+    }
+    bank.between.outputs["replies"].send(
+        answers | replies,
+        {field: pyrtl.select(table.answering, answer[field], getattr(request, field)) for field in answer}
+        | ({LINE: bank.lines.replied} if bank.lines else {}),
+    )
+
+
+def _send_to_memory(bank: Bank, chosen: Chosen, wish: Wish, evicting: Signal) -> None:
+    """A write-back or a write to pass on, or a line read; a line read behind its victim's write-back."""
+    outputs, parameters = bank.between.outputs, bank.parameters
+    memory, behind = outputs["memory_requests"], outputs[READ_LANE]
+    port = parameters.memory_port
+    miss = bank.table.next.zero_extended(PORT_SHIFT)
+    asks_alone = named("asks_alone", wish.asks & ~wish.writes_back)
+    asked = _address(bank, _line(bank, chosen.request.reference))
+    written = pyrtl.select(wish.passes, chosen.request.reference, _address(bank, chosen.victim.line))
+    lines = bank.lines
+    memory.send(
+        wish.passes
+        | (evicting & outputs["replies"].ready)
+        | (wish.asks & (~wish.writes_back | behind.ready)),
+        port.token(
+            pyrtl.select(asks_alone, port.operation(READ), port.operation(WRITE)),
+            port.tag(parameters.port, pyrtl.select(asks_alone, miss, pyrtl.Const(0, PORT_SHIFT))),
+            pyrtl.select(asks_alone, asked, written),
+            lines and pyrtl.select(wish.passes, lines.given, lines.victim),
+        ),
+    )
+    behind.send(
+        wish.asks & wish.writes_back & memory.ready,
+        port.token(port.operation(READ), port.tag(parameters.port, miss), asked),
+    )
+
+
+def _address(bank: Bank, line: Signal) -> Signal:
+    return pyrtl.concat(line, pyrtl.Const(0, bank.parameters.offset_bits))
+
+
+def _change_tags(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
+    operation = chosen.operation
+    changes = TagChanges(
+        place=done.placed,
+        fetch=named("fetched", operation.fetch & (done.hit | wish.joins | done.asked)),
+        read=named("was_read", operation.read & (done.hit | wish.joins)),
+        write=named("written", operation.write & (done.hit | done.allocated)),
+        unread=operation.unread,
+        drop=named("dropped", operation.consume & (done.hit | wish.joins)),
+    )
+    request = chosen.request
+    bank.tags.update(
+        changes,
+        bank.stages.set_index,
+        _line(bank, request.reference),
+        request.known,
+        chosen.found,
+        chosen.states,
+        chosen.victim,
+    )
+
+
+def _change_misses(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
+    request, operation = chosen.request, chosen.operation
+    bank.table.update(
+        MissChanges(
+            opened=done.asked,
+            joined=wish.joins,
+            brings=chosen.brings,
+            waits=~operation.fetch,
+            consumed=operation.consume,
+            line=_line(bank, request.reference),
+            set_index=bank.stages.set_index,
+            way=chosen.victim.way,
+            operation=request.control[:OPERATION_BITS],
+            tag=request.coordinate,
+        )
+    )

@@ -1,0 +1,192 @@
+"""A FiberCache bank as RTL: the twin of ``fiberscope.hw.memory.cache.FiberCacheBank``."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import ClassVar
+
+from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.hw.memory.cache_geometry import HASHED, INDEXES, INTERLEAVED, LIMITS, FiberCacheSpecification
+from fiberscope.hw.memory.cache_logic_rtl import READ_LANE, design
+from fiberscope.hw.memory.protocol import (
+    CONSUME,
+    OPERATIONS,
+    PORT_SHIFT,
+    READ,
+    WRITE,
+    WRITE_THROUGH,
+    WRITE_UNREAD,
+)
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.interface import Interface, Token
+from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.sim.channel import Channel
+
+STATUS = ("decided", "missed", "evicted", "working", "stalled_on_replies", "stalled_on_memory", PENDING)
+
+
+ARRAY, NO_ARRAY = "array", "none"
+
+
+@dataclass(frozen=True)
+class BankParameters(FiberCacheSpecification, Parameters):
+    """The component's specification, up to the sizes that a module is tried at, and widths of ports.
+
+    Defaults are Gamma's.
+
+    Args:
+        index: as in the component.
+        port: the bank's number on the network to memory.
+        tag_bits: width of a tag, 33 to 63; ``port`` has those from 32 up.
+        address_bits: width of a byte address, 24 to 64; the highest is 0, for addresses are not negative.
+        data: what is in the lines: in an ``array`` of the module, or, with ``none``, left to whoever has the
+            addresses, as the component leaves it.
+
+    Raises:
+        ValueError: for a number out of its range, lines or sets of no power of two, or an array
+            with one stage.
+    """
+
+    banks: int = number(48, *LIMITS["banks"])
+    sets: int = number(64, 1, 128)
+    ways: int = number(16, 1, 32)
+    line_bytes: int = number(64, *LIMITS["line_bytes"])
+    misses: int = number(16, 1, 64)
+    targets: int = number(64, 1, 128)
+    priority_limit: int = number(31, *LIMITS["priority_limit"])
+    reuse_limit: int = number(3, *LIMITS["reuse_limit"])
+    stages: int = number(3, 1, 3)
+    index: str = choice(INTERLEAVED, INDEXES)
+    port: int = number(0, 0, (1 << 63 - PORT_SHIFT) - 1)
+    tag_bits: int = number(48, PORT_SHIFT + 1, 63)
+    address_bits: int = number(48, 24, 64)
+    data: str = choice(ARRAY, (ARRAY, NO_ARRAY))
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        Parameters.__post_init__(self)
+        check_range("bank", "port", self.port, 0, (1 << self.tag_bits - PORT_SHIFT) - 1)
+        for name in ("line_bytes", "sets"):
+            number = getattr(self, name)
+            if number & (number - 1):
+                raise ValueError(f"bank: {name} must be a power of two, not {number}")
+        if self.data == ARRAY and self.stages == 1:
+            raise ValueError(
+                "bank: data=array needs 2 or 3 stages: a way is known only at the end of the first"
+            )
+
+    @property
+    def hashed(self) -> bool:
+        """Whether sets are."""
+        return self.index == HASHED
+
+    @property
+    def memory_port(self) -> MemoryPort:
+        """What its requests and replies consist of, those to memory too."""
+        return MemoryPort(self.tag_bits, self.address_bits, self.line_bits)
+
+    @property
+    def line_bits(self) -> int:
+        """Bits of a line at the ports and in the array, 0 where there is none."""
+        return 8 * self.line_bytes if self.data == ARRAY else 0
+
+    @property
+    def offset_bits(self) -> int:
+        """Bits of an address within a line."""
+        return self.line_bytes.bit_length() - 1
+
+
+def matching(specification: FiberCacheSpecification, port: int) -> BankParameters:
+    """Parameters that suit a component made with these arguments, which has only the addresses of lines."""
+    return BankParameters(**asdict(specification), port=port, data=NO_ARRAY)
+
+
+def _component(name: str, parameters: BankParameters) -> FiberCacheBank:
+    numbers = {known.name: getattr(parameters, known.name) for known in fields(FiberCacheSpecification)}
+    return FiberCacheBank(name, FiberCacheSpecification(**numbers), parameters.port)
+
+
+def carried(parameters: BankParameters) -> Carried:
+    """Two lanes to memory: a write-back leaves ahead of a line read."""
+    port = parameters.memory_port
+    return {
+        "requests": port.stream("requests", "input"),
+        "replies": port.stream("replies", "output"),
+        "memory_requests": port.stream("memory_requests", "output"),
+        READ_LANE: port.stream(READ_LANE, "output", "memory_reads_behind"),
+        "memory_replies": port.tags("memory_replies", "input"),
+    }
+
+
+class BankStandIn(Adapter):
+    """Counts what the bank decides, and accounts for its cycles as it says."""
+
+    EVENTS = tuple(name for name in FiberCacheBank.COUNTERS if name not in ("evictions", "write_backs"))
+    COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "decided": FiberCacheBank.COUNTERS,
+        "missed": tuple(
+            name for name in FiberCacheBank.COUNTERS if name.endswith(("_hits", "_misses", "_joins"))
+        ),
+        "evicted": ("evictions",),
+    }
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._counts = dict.fromkeys(FiberCacheBank.COUNTERS, 0)
+        self._taken: deque[int] = deque()  # operations that are not decided about yet
+        self._in_flight = 0  # lines asked for that have not come
+
+    def observe(self, moved: Mapping[str, Token]) -> None:
+        """Count what was decided and sent."""
+        sent, request = moved.get("memory_requests"), moved.get("requests")
+        reads = int(sent is not None and sent.control == READ) + int(READ_LANE in moved)
+        self._in_flight += reads - int("memory_replies" in moved)
+        if self.status["decided"]:
+            self._count(self._taken.popleft(), sent, replied="replies" in moved)
+        if request is not None:
+            self._taken.append(request.control)
+
+    def _count(self, operation: int, sent: Token | None, *, replied: bool) -> None:
+        if operation == WRITE_THROUGH:
+            self._counts["writes_through"] += 1
+            return
+        self._counts["evictions"] += self.status["evicted"]
+        self._counts["write_backs"] += int(sent is not None and sent.control == WRITE)
+        found = "misses" if self.status["missed"] else "hits"
+        if found == "hits" and operation in (READ, CONSUME) and not replied:
+            found = "joins"
+        counted = WRITE if operation == WRITE_UNREAD else operation
+        self._counts[f"{OPERATIONS[counted]}_{found}"] += 1
+
+    def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
+        """Busy if anything moves; else waiting for space if the module says so, else for a line."""
+        if moved or self.status["working"]:
+            return self.busy(now + 1)
+        if self.status["stalled_on_replies"]:
+            return self.wait_output(self.channel("replies"))
+        if self.status["stalled_on_memory"]:
+            return self.wait_output(self.channel("memory_requests"))
+        return self.wait_input(self.channel("memory_replies")) if self._in_flight else self.idle()
+
+    def counters(self) -> dict[str, int]:
+        """Those of the component."""
+        return self.told(self._counts)
+
+
+BLOCK = unit(
+    "bank",
+    FiberCacheBank,
+    BankParameters,
+    carried,
+    design,
+    status=STATUS,
+    base=BankStandIn,
+    matching=matching,
+    component=_component,
+)

@@ -1,0 +1,250 @@
+"""Miss status holding registers as RTL: the twin of ``fiberscope.hw.memory.misses``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.sram import Sram
+from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, index_bits, named
+
+OPERATION_BITS = 2  # of what waits for a line: a read or a consume
+
+
+def one_hot(name: str, index: Signal, count: int) -> list[Signal]:
+    """A flag for each of so many numbers: whether it is this one."""
+    return [named(f"{name}_{number:02}", index == number) for number in range(count)]
+
+
+def number_of(flags: Sequence[Signal]) -> Signal:
+    """Which flag is set; 0 if none is, no more than one may be."""
+    bits = range(index_bits(len(flags)))
+    ones = [[flag for number, flag in enumerate(flags) if number >> bit & 1] for bit in bits]
+    return pyrtl.concat_list([reduce(or_, found) if found else pyrtl.Const(0, 1) for found in ones])
+
+
+class FreeNumbers:
+    """Numbers below a count, to take and to give back.
+
+    The next to take is put by, so that it is known from the beginning of a cycle: when one is taken, the
+    lowest that is free then; when there was none, the one that is given back.
+
+    ``available`` says whether there is one, ``next`` which.
+    """
+
+    def __init__(self, name: str, count: int) -> None:
+        self._taken: list[Signal] = [
+            pyrtl.Register(1, f"{name}_taken_{i:02}", reset_value=int(i == 0)) for i in range(count)
+        ]
+        self._none: Signal = pyrtl.Register(1, f"no_{name}")
+        self.next: Signal = pyrtl.Register(index_bits(count), f"next_{name}")
+        self.available: Signal = named(f"{name}_available", ~self._none)
+
+    def update(self, take: Signal, give: Signal, given: Signal) -> None:
+        """Take ``next``, or give a number back; never both in a cycle."""
+        below = all_up_to(self._taken)
+        lowest = [
+            ~taken & before for taken, before in zip(self._taken, [pyrtl.Const(1, 1), *below], strict=False)
+        ]
+        moves = take | self._none
+        found = pyrtl.select(below[-1], given, number_of(lowest))
+        self.next.next <<= pyrtl.select(moves, found, self.next)
+        self._none.next <<= moves & below[-1] & ~give
+        returns = give & ~self._none
+        for number, (taken, first) in enumerate(zip(self._taken, lowest, strict=True)):
+            taken.next <<= (taken | (moves & first)) & ~(returns & (given == number))
+
+
+@dataclass(frozen=True)
+class Miss:
+    """The registers of a miss: whether its line has a place, where, and which targets wait for it, if any."""
+
+    placed: Signal
+    set_index: Signal
+    way: Signal
+    waiting: Signal
+    first: Signal
+    last: Signal
+
+    @classmethod
+    def of(cls, number: int, widths: Sequence[int]) -> Miss:
+        """The registers of one number."""
+        names = [f"miss_{number:02}_{name}" for name in cls.__dataclass_fields__]
+        placed: Signal = pyrtl.Register(1, names[0])
+        return cls(placed, *(DataRegister(bits, name) for bits, name in zip(widths, names[1:], strict=True)))
+
+
+@dataclass(frozen=True)
+class MissChanges:
+    """What the request that is decided about does to the misses; one at the most of the first two.
+
+    ``brings`` are flags, set for the miss that will bring its line. One that ``waits`` becomes a target; one
+    that is ``consumed`` has no place any more.
+    """
+
+    opened: Signal
+    joined: Signal
+    brings: Sequence[Signal]
+    waits: Signal
+    consumed: Signal
+    line: Signal
+    set_index: Signal
+    way: Signal
+    operation: Signal
+    tag: Signal
+
+
+class MissTable:
+    """Lines in flight, and who waits for each, in the order of arrival.
+
+    What is asked about all misses at once is in registers: which are open, where their lines go, the first
+    and the last of their targets. Lines and targets are in synchronous memories, the targets linked as in the
+    component (``following``), of which the first is read when a line is taken, each other behind the one
+    before.
+
+    Args:
+        misses: lines in flight at once.
+        targets: requests that wait, over all misses.
+        line_bits: of a line's number.
+        tag_bits: of a request's tag.
+        sets, ways: where lines have places.
+
+    Attributes: ``takes`` says that a line is taken in this cycle; ``answering`` that one was and has the
+    turn; ``waiting`` that it has a target left to answer, of this ``operation`` and ``tag``, for this
+    ``line``; ``closes`` that it is done in this cycle.
+    """
+
+    def __init__(
+        self, misses: int, targets: int, line_bits: int, tag_bits: int, sets: int, ways: int
+    ) -> None:
+        target_bits = index_bits(targets)
+        widths = (index_bits(sets), index_bits(ways), 1, target_bits, target_bits)
+        self._free_misses = FreeNumbers("miss", misses)
+        self._free_targets = FreeNumbers("target", targets)
+        self._misses = [Miss.of(number, widths) for number in range(misses)]
+        self._lines = Sram("miss_lines", misses, line_bits)
+        self._targets = Sram("targets", targets, OPERATION_BITS + tag_bits)
+        self._following = Sram("following", targets, target_bits)
+        self.available: Signal = self._free_misses.available
+        self.next: Signal = self._free_misses.next
+        self.can_wait: Signal = self._free_targets.available
+        self.answering: Signal = pyrtl.Register(1, "answering")
+        self.waiting: Signal = DataRegister(1, "target_waits")
+        self._answered: Signal = DataRegister(index_bits(misses), "answered_miss")
+        self._target: Signal = DataRegister(target_bits, "answered_target")
+        self._last: Signal = DataRegister(target_bits, "last_target")
+
+    def in_set(self, set_index: Signal) -> list[Signal]:
+        """A flag for each miss: whether it will bring a line of this set."""
+        return [
+            named(f"miss_{i:02}_in_set", miss.placed & (miss.set_index == set_index))
+            for i, miss in enumerate(self._misses)
+        ]
+
+    def ways(self, flags: Sequence[Signal], ways: int) -> list[Signal]:
+        """A flag for each way: whether one of these misses will bring its line."""
+        decoded = [one_hot(f"miss_{i:02}_way", miss.way, ways) for i, miss in enumerate(self._misses)]
+        return [
+            any_of(
+                f"in_flight_{way:02}",
+                [flag & places[way] for flag, places in zip(flags, decoded, strict=True)],
+            )
+            for way in range(ways)
+        ]
+
+    def bringing(self, flags: Sequence[Signal], found: Sequence[Signal]) -> list[Signal]:
+        """A flag for each of these misses: whether the line that it will bring is the one found in a way."""
+        way = named("found_way", number_of(found))
+        present = any_of("found_any", found)
+        return [flag & present & (miss.way == way) for flag, miss in zip(flags, self._misses, strict=True)]
+
+    def take_line(self, arriving: Signal, valid: Signal, room: Signal) -> Signal:
+        """Take a line that comes when there is none, or when the one before is done; says whether one may be.
+
+        Args:
+            arriving: number of the miss whose line shows at the port.
+            valid: whether one does.
+            room: whether an answer can leave.
+        """
+        answered = named("answered", self.answering & self.waiting & room)
+        self._answers = answered
+        last = named("answers_last", answered & (self._target == self._last))
+        self.closes: Signal = named("closes", self.answering & (~self.waiting | last))
+        free = named("line_is_taken", ~self.answering | self.closes)
+        takes = self.takes = named("takes_line", free & valid)
+        self.arriving = one_hot("arriving", arriving, len(self._misses))
+        self._closing = [
+            named(f"closing_{i:02}", self.closes & flag)
+            for i, flag in enumerate(one_hot("answered_miss_is", self._answered, len(self._misses)))
+        ]
+        self._read(takes, answered, arriving)
+        self.answering.next <<= takes | (self.answering & ~self.closes)
+        return free
+
+    def _read(self, takes: Signal, answered: Signal, arriving: Signal) -> None:
+        """Look up the line that is taken and its first target, or the target behind the one answered."""
+        first, last, waiting = map(self.of_arriving, ("first", "last", "waiting"))
+        moves = takes | answered
+        following: Signal = pyrtl.WireVector(len(first), "target_behind")
+        address = named("target_address", pyrtl.select(takes, first, following))
+        following <<= self._following.read(address, moves)[0]
+        (target,) = self._targets.read(address, moves)
+        (self.line,) = self._lines.read(arriving, takes)
+        self.operation: Signal = named("target_operation", target[:OPERATION_BITS])
+        self.tag: Signal = named("target_tag", target[OPERATION_BITS:])
+        self._target.next <<= pyrtl.select(moves, address, self._target)
+        for register, value in ((self._last, last), (self.waiting, waiting), (self._answered, arriving)):
+            register.next <<= pyrtl.select(takes, value, register)
+
+    def of_arriving(self, name: str) -> Signal:
+        """What is known of the miss whose line shows at the port: a register of ``Miss``."""
+        found = chosen(self.arriving, [getattr(miss, name) for miss in self._misses])
+        return named(f"arriving_{name}", found)
+
+    def still(self, flags: Sequence[Signal]) -> list[Signal]:
+        """These flags of misses without that of the one which is done in this cycle."""
+        return [flag & ~closing for flag, closing in zip(flags, self._closing, strict=True)]
+
+    def comes(self, valid: Signal, flags: Sequence[Signal]) -> Signal:
+        """Whether the line that shows at the port is that of one of these misses."""
+        return valid & any_of("comes", [a & b for a, b in zip(self.arriving, flags, strict=True)])
+
+    def update(self, changes: MissChanges) -> None:
+        """Change the table at the end of the cycle."""
+        added = named("target_added", changes.waits & (changes.opened | changes.joined))
+        target = self._free_targets.next
+        for i, miss in enumerate(self._misses):
+            opened = named(f"opened_{i:02}", changes.opened & (self.next == i))
+            joined = named(f"joined_{i:02}", changes.joined & changes.brings[i])
+            self._change(miss, opened, joined, self._closing[i], changes)
+        behind = named(
+            "target_behind_another",
+            changes.joined & chosen(changes.brings, [m.waiting for m in self._misses]),
+        )
+        last = named("joined_last", chosen(changes.brings, [miss.last for miss in self._misses]))
+        self._lines.write(self.next, [changes.line], [changes.opened])
+        self._targets.write(target, [pyrtl.concat(changes.tag, changes.operation)], [added])
+        self._following.write(last, [target], [added & behind])
+        self._free_misses.update(changes.opened, self.closes, self._answered)
+        self._free_targets.update(added, self._answers, self._target)
+
+    def _change(
+        self, miss: Miss, opened: Signal, joined: Signal, closes: Signal, changes: MissChanges
+    ) -> None:
+        """What becomes of one miss."""
+        target, waits = self._free_targets.next, joined & changes.waits
+        for register, value in (
+            (miss.set_index, changes.set_index),
+            (miss.way, changes.way),
+        ):
+            register.next <<= pyrtl.select(opened, value, register)
+        kept = miss.placed & ~closes & ~(joined & changes.consumed)
+        miss.placed.next <<= pyrtl.select(opened, ~changes.consumed, kept)
+        miss.waiting.next <<= pyrtl.select(opened, changes.waits, miss.waiting | waits)
+        miss.first.next <<= pyrtl.select(opened | (waits & ~miss.waiting), target, miss.first)
+        miss.last.next <<= pyrtl.select(opened | waits, target, miss.last)

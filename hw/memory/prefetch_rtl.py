@@ -1,0 +1,293 @@
+"""The stream prefetcher as RTL: the twin of ``fiberscope.hw.memory.prefetch.StreamPrefetcher``, without data.
+
+An element leaves as its number. Its bytes would stand beside the module, in a memory of as many lines as it
+has buffers, into which the replies' data go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import pyrtl
+
+from fiberscope.hw.memory.prefetch import StreamPrefetcher
+from fiberscope.hw.memory.protocol import READ
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.channel import PENDING, following, pointer, stored
+from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, one_of
+from fiberscope.hw.rtl.kit.trees import any_of
+from fiberscope.hw.rtl.kit.twin import (
+    DataRegister,
+    Signal,
+    Streams,
+    index_bits,
+    named,
+    packed,
+    unless,
+    unpacked,
+)
+from fiberscope.hw.rtl.kit.unit import Carried, Told, tokens, unit
+from fiberscope.sim.channel import Channel
+
+LINES = (8, 16, 32, 64, 128, 256)  # bytes
+BUFFERS = (1, 16)
+FETCHED = "fetched"  # status outputs: bytes that are asked for in this cycle,
+USED = "used"  # and those of the element that leaves
+
+Job = Mapping[str, Signal]  # its next element, the one behind its last, whether it is open, and its reach
+
+
+@dataclass(frozen=True)
+class StreamPrefetcherParameters(Parameters):
+    """What a prefetcher is made for.
+
+    Args:
+        base: byte address of element 0, a multiple of ``line_bytes`` below 2**60, and an address.
+        element_bytes: 1 to 256, up to a line.
+        line_bytes: a power of two, 8 to 256.
+        lines: buffers, 1 to 16.
+        element_bits: of an element's number, 9 to 48.
+        address_bits: of an address, 16 to 64; the highest is 0, for addresses are not negative.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+
+    base: int = number(0, 0, (1 << 60) - LINES[-1])
+    element_bytes: int = number(12, 1, LINES[-1])
+    line_bytes: int = one_of(64, *LINES)
+    lines: int = number(4, *BUFFERS)
+    element_bits: int = number(32, 9, 48)
+    address_bits: int = number(48, 16, 64)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        check_range("stream_prefetcher", "element_bytes", self.element_bytes, 1, self.line_bytes)
+        most = min((1 << 60) - LINES[-1], (1 << self.address_bits - 1) - self.line_bytes)
+        check_range("stream_prefetcher", "base", self.base, 0, most)
+        if self.base % self.line_bytes:
+            raise ValueError(
+                f"stream_prefetcher: base must be a multiple of {self.line_bytes}, not {self.base}"
+            )
+
+    @property
+    def offset_bits(self) -> int:
+        """Bits of a byte's place in its line."""
+        return self.line_bytes.bit_length() - 1
+
+    @property
+    def line_bits(self) -> int:
+        """Bits of a line's number, of those that elements may lie in."""
+        return self.element_bits + self.element_bytes.bit_length()
+
+
+def carried(parameters: StreamPrefetcherParameters) -> Carried:
+    """Requests have the number of a buffer as tag."""
+    element = {"coordinate": parameters.element_bits}
+    memory = _memory(parameters)
+    return {
+        "jobs": {**element, "reference": parameters.element_bits + 1},
+        "stops": {"control": 1},
+        "elements": {"control": 1, **element},
+        "requests": memory.stream("requests", "output"),
+        "replies": memory.tags("replies", "input"),
+    }
+
+
+def status(parameters: StreamPrefetcherParameters) -> Mapping[str, int]:
+    """``fetched`` and ``used``, bytes of this cycle; ``pending``, where a line is passed by."""
+    size = parameters.line_bytes.bit_length()
+    return {FETCHED: size, USED: size, PENDING: 1}
+
+
+def _memory(parameters: StreamPrefetcherParameters) -> MemoryPort:
+    """The port to memory, at which a buffer's number is the tag."""
+    return MemoryPort(index_bits(parameters.lines), parameters.address_bits)
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """What is done in a cycle: a job taken, the oldest stopped or ended, a line asked for, one used up."""
+
+    takes: Signal
+    stops: Signal
+    ends: Signal
+    asks: Signal
+    frees: Signal
+
+
+def design(parameters: StreamPrefetcherParameters, between: Streams) -> None:
+    """Buffers that are asked for and read in turn, and a queue of jobs behind the one that is served."""
+    moves = _Moves(*(pyrtl.WireVector(1, name) for name in ("takes", "stopped", "ends", "asks", "frees")))
+    asking, is_free, is_here = _buffers(parameters, between, moves)
+    is_asked = _ask(parameters, between, moves, asking, is_free)
+    active, loads, behind = _jobs(parameters, between, moves, is_asked)
+    job = {name: DataRegister(len(wire), f"job_{name}") for name, wire in behind.items()}
+    stepped = _serve(parameters, between, moves, active, job, is_here)
+    for name, register in job.items():
+        register.next <<= pyrtl.select(loads, behind[name], stepped[name])
+
+
+def _buffers(
+    parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves
+) -> tuple[Signal, Signal, Signal]:
+    """Which buffer is to ask next, whether it is free, and whether the line that is read is here."""
+    replies = between.inputs["replies"]
+    replies.accept(pyrtl.Const(1, 1))
+    count = parameters.lines
+    asking = pointer("asking", count, moves.asks)
+    reading: Signal = pyrtl.Register(len(asking), "reading")
+    reading.next <<= pyrtl.select(
+        moves.stops, asking, pyrtl.select(moves.frees, following(reading, count), reading)
+    )
+    free, here = [], []
+    for i in range(count):
+        flies, dropped, comes = (pyrtl.Register(1, f"{name}_{i:02}") for name in ("flies", "dropped", "here"))
+        replied = replies.valid & (replies.fields["coordinate"] == i)
+        flies.next <<= (flies & ~replied) | (moves.asks & (asking == i))
+        dropped.next <<= (dropped | (moves.stops & flies)) & ~replied
+        kept = comes & ~(moves.frees & (reading == i))
+        comes.next <<= (kept | (replied & ~dropped)) & ~moves.stops
+        free.append((asking == i) & ~flies & ~comes)
+        here.append((reading == i) & comes)
+    return asking, any_of("free", free), any_of("read", here)
+
+
+def _ask(
+    parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves, asking: Signal, is_free: Signal
+) -> Signal:
+    """Ask for the lines of the youngest job; gives whether all are asked for."""
+    jobs, requests = between.inputs["jobs"].fields, between.outputs["requests"]
+    low, first = parameters.offset_bits, _bytes(parameters, jobs["coordinate"])
+    end = _bytes(parameters, jobs["reference"][:-1])
+    last = pyrtl.select(jobs["reference"] == jobs["coordinate"], first, end + parameters.line_bytes - 1)
+    is_open: Signal = pyrtl.Register(1, "asks_open")
+    line, behind = (pyrtl.Register(parameters.line_bits, name) for name in ("next_line", "end_line"))
+    more = named("more", is_open | (line != behind))
+    is_open.next <<= pyrtl.select(moves.takes, jobs["reference"][-1], is_open & ~moves.stops)
+    line.next <<= pyrtl.select(moves.takes, first[low:], (line + moves.asks)[: len(line)])
+    behind.next <<= pyrtl.select(
+        moves.takes, last[low : low + len(line)], pyrtl.select(moves.stops, line, behind)
+    )
+    offers = named("offers", more & is_free & ~moves.stops)
+    address = pyrtl.concat(line, pyrtl.Const(0, low)) + parameters.base
+    port = _memory(parameters)
+    fitted = address.zero_extended(max(len(address), parameters.address_bits))[: parameters.address_bits]
+    requests.send(offers, port.token(port.operation(READ), asking, fitted))
+    asks = moves.asks
+    asks <<= offers & requests.ready
+    between.show(FETCHED, unless(~asks, pyrtl.Const(parameters.line_bytes)))
+    return ~more
+
+
+def _bytes(parameters: StreamPrefetcherParameters, element: Signal) -> Signal:
+    """The bytes before an element."""
+    bits = parameters.line_bits + parameters.offset_bits
+    shifts = [i for i in range(parameters.element_bytes.bit_length()) if parameters.element_bytes >> i & 1]
+    return reduce(
+        add, (pyrtl.concat(element, pyrtl.Const(0, i)) if i else element for i in shifts)
+    ).zero_extended(bits)[:bits]
+
+
+def _jobs(
+    parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves, is_asked: Signal
+) -> tuple[Signal, Signal, Job]:
+    """Whether a job is served, whether one begins to be, and which: the first in the queue, or a new one."""
+    jobs, low = between.inputs["jobs"], parameters.offset_bits
+    first, end = jobs.fields["coordinate"], jobs.fields["reference"]
+    reach = (_bytes(parameters, first)[:low] + parameters.element_bytes).zero_extended(low + 2)[: low + 2]
+    fresh = {"element": first, "end": end[:-1], "open": end[-1], "reach": reach}
+    active: Signal = pyrtl.Register(1, "active")
+    held: Signal = pyrtl.Register(parameters.lines.bit_length(), "held")
+    room = named("room", held + active < parameters.lines)
+    jobs.accept(is_asked & room)
+    takes = moves.takes
+    takes <<= jobs.valid & is_asked & room
+    direct = named("direct", takes & (held == 0) & (~active | moves.ends))
+    queues = named("queues", takes & ~direct)
+    pops = named("pops", moves.ends & (held != 0))
+    held.next <<= (held + queues - pops)[: len(held)]
+    active.next <<= direct | pops | (active & ~moves.ends)
+    if parameters.lines == 1:
+        return active, direct, fresh
+    word = stored(parameters.lines - 1, [packed(fresh)], [queues], pops)
+    queued = unpacked(word, fresh)
+    behind = {name: pyrtl.select(direct, wire, queued[name]) for name, wire in fresh.items()}
+    return active, direct | pops, behind
+
+
+def _serve(
+    parameters: StreamPrefetcherParameters,
+    between: Streams,
+    moves: _Moves,
+    active: Signal,
+    job: Job,
+    is_here: Signal,
+) -> Job:
+    """Give the next element of the job, or its stop; gives the job as it is behind that.
+
+    ``reach`` is where in its line the next element ends.
+    """
+    elements, stops = between.outputs["elements"], between.inputs["stops"]
+    size, element = parameters.line_bytes, job["element"]
+    at_end = named("at_end", ~job["open"] & (element == job["end"]))
+    stopping = named("stopping", active & job["open"] & stops.valid)
+    fits = named("fits", is_here & (job["reach"] <= size))
+    stop = active & (stopping | at_end)
+    elements.send(active & (stop | fits), {"control": stop, "coordinate": unless(stop, element)})
+    stops.accept(active & job["open"] & elements.ready)
+    gives = named("gives", active & ~stop & fits & elements.ready)
+    stopped, ends, frees = moves.stops, moves.ends, moves.frees
+    stopped <<= stopping & elements.ready
+    ends <<= stop & elements.ready
+    passes = named("passes", active & ~at_end & is_here & ~fits & ~stopped)
+    reach = (job["reach"] + unless(~gives, pyrtl.Const(parameters.element_bytes)))[: len(job["reach"])]
+    after = (element + gives)[: len(element)]
+    is_last = ~job["open"] & (after == job["end"])
+    frees <<= passes | (gives & (is_last | (reach > size)))
+    between.show(USED, unless(~gives, pyrtl.Const(parameters.element_bytes)))
+    between.show(PENDING, passes)
+    return {**job, "element": after, "reach": pyrtl.select(frees, (reach - size)[: len(reach)], reach)}
+
+
+class StreamPrefetcherStandIn(Adapter):
+    """Busy too where a line is passed by in which no element ends; within a job it awaits a line."""
+
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+        """See the class."""
+        return self.busy(now + 1) if self.status[PENDING] else super().account(now, moved, blocked)
+
+    def awaited(self) -> Channel | None:
+        """See the class."""
+        within = self.end("jobs").tokens > self.end("elements").stops
+        return self.end("replies").waits_at() if within else None
+
+
+def _matching(
+    base: int, element_bytes: int, *, port: int = 0, line_bytes: int = 64, lines: int = 4
+) -> StreamPrefetcherParameters:
+    if port:
+        raise ValueError(f"stream_prefetcher: port must be 0, not {port}; put it behind a concentrator")
+    return StreamPrefetcherParameters(
+        base, element_bytes, line_bytes, lines, element_bits=48, address_bits=64
+    )
+
+
+BLOCK = unit(
+    "prefetch",
+    StreamPrefetcher,
+    StreamPrefetcherParameters,
+    carried,
+    design,
+    arguments=("base", "element_bytes", "line_bytes", "lines"),
+    status=status,
+    base=StreamPrefetcherStandIn,
+    counters={"lines": tokens("requests"), "fetched_bytes": Told(FETCHED), "used_bytes": Told(USED)},
+    matching=_matching,
+)

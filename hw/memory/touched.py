@@ -1,0 +1,209 @@
+"""A bitmap of what was touched: bits are set, then found one behind another, and cleared by that."""
+
+from __future__ import annotations
+
+from array import array
+
+from fiberscope.hw.memory.atomic_update import TOUCHED
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim import words
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import Protocol
+
+COUNT = Protocol("count", reference="count")
+SCAN = Protocol("scan", control="kind")
+FOUND = Protocol("found", control="kind", coordinate="bit")
+
+FIND = 0  # kinds of a scan: give the bits that are set,
+CLEAR = 1  # or drop them all at once
+
+WIDTHS = (32, 64)  # bits looked at in a cycle
+ONE = 1  # as wide as a word when compiled, where the literal is not
+
+PHASES = ("collecting", "telling", "waiting", "scanning", "ending")
+COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(len(PHASES))
+
+
+class TouchedBitmap(Component):
+    """Notes what is touched, then gives it in order: set, next set bit, clear on read.
+
+    Interface: what comes on ``sets[i]`` sets the bit of its coordinate, until each of them has brought a
+    stop. Then ``ready`` tells how many elements that were. A token on ``scans`` has all bits that are set
+    leave on ``found``, the lowest first, and a stop behind them; all outputs there get the same. Each is
+    cleared as it leaves. One of the kind ``CLEAR`` drops all bits, and the stop leaves. Only behind the stop
+    is more set.
+
+    Timing: an element of each input a cycle; the count leaves in the cycle behind the last stop. From the
+    cycle behind that of the scan on, a word is looked at in each cycle: its lowest set bit leaves, when there
+    is space on all outputs; one that has no more than one is done. The stop leaves behind the last word.
+
+    Accounting: busy while bits are set or words looked at; waiting for output for ``ready`` or ``found``.
+
+    Counts: elements that ``sets`` brought; ``words`` that were done; bits ``found``.
+
+    Source: Graphicionado's active lists by destination (MICRO 2016) and GraphDynS's ready-to-update bitmap
+    (MICRO 2019). Rounds and the words are choices of this model.
+
+    Args:
+        name: instance name.
+        bits: how many.
+        width: bits of a word, 32 or 64.
+        block: coordinates that share a bit: n sets bit n // block.
+
+    Raises:
+        ValueError: for no bits, another width, or a block below 1.
+        SimulationError: in the run, if there is no such bit.
+    """
+
+    PORTS = (
+        Input("sets", TOUCHED, array=True),
+        Output("ready", COUNT),
+        Input("scans", SCAN),
+        Output("found", FOUND, array=True),
+    )
+    COUNTERS = ("set_tokens", "words_done", "bits_found")
+    SIGNALS = (Signal("phase", 3, "state", PHASES), Signal("word", 48, "integer"), Signal("set_tokens", 48))
+
+    sets: list[Channel]
+    ready: Channel
+    scans: Channel
+    found: list[Channel]
+
+    def __init__(self, name: str, bits: int, *, width: int = 32, block: int = 1) -> None:
+        super().__init__(name)
+        if bits < 1 or block < 1:
+            raise ValueError(f"{name}: bits and block must be at least 1, not {bits} and {block}")
+        if width not in WIDTHS:
+            raise ValueError(f"{name}: width must be one of {', '.join(map(str, WIDTHS))}, not {width}")
+        self.bits = bits
+        self.width = width
+        self.block = block
+        self.contents = array("Q", bytes(8 * ((bits + width - 1) // width)))
+        self.word_count = len(self.contents)
+        self.phase = COLLECTING
+        self.through = 0  # inputs that have brought their stop
+        self.count = 0  # elements of the round
+        self.word = 0  # that is looked at, from the cycle ``looks`` on
+        self.looks = 0
+        self.set_tokens = self.words_done = self.bits_found = 0
+
+    def elaborate(self) -> None:
+        """Count the inputs, and make room for who has ended."""
+        super().elaborate()
+        self.writers = len(self.sets)
+        self.readers = len(self.found)
+        self.ended = array("b", bytes(self.writers))
+
+    def tick(self, now: int) -> int:
+        """Do a cycle of the present phase."""
+        if self.phase == COLLECTING:
+            return self._collect(now)
+        if self.phase == TELLING:
+            return self._tell(now)
+        if self.phase == WAITING:
+            return self._begin(now)
+        if now < self.looks:
+            return self.busy(self.looks)
+        if self.phase == SCANNING and not self.contents[self.word]:
+            return self._pass_by(now, self._empty_words())
+        full = self._full()
+        if full >= 0:
+            return self.wait_output(self.found[full])
+        return self._give(now) if self.phase == SCANNING else self._end(now)
+
+    def _collect(self, now: int) -> int:
+        moved = False
+        for writer in range(self.writers):
+            source = self.sets[writer]
+            if not self.ended[writer] and source.can_pop():
+                self._set(writer, source)
+                moved = True
+        if self.through == self.writers:
+            self.phase = TELLING
+        return self.busy(now + 1) if moved else self.idle()
+
+    def _set(self, writer: int, source: Channel) -> None:
+        if source.control() == STOP:
+            self.ended[writer] = 1
+            self.through += 1
+        else:
+            number = source.coordinate()
+            bit = number // self.block
+            if number < 0 or bit >= self.bits:
+                last = self.bits * self.block - 1
+                raise SimulationError(f"{self.name}: there is no bit for {number}; they are for 0 to {last}")
+            word = bit // self.width
+            self.contents[word] |= ONE << (bit - word * self.width)
+            self.count += 1
+            self.set_tokens += 1
+        source.pop()
+
+    def _tell(self, now: int) -> int:
+        if not self.ready.can_push():
+            return self.wait_output(self.ready)
+        self.ready.push(0, 0, self.count)
+        self.phase = WAITING
+        return self.busy(now + 1)
+
+    def _begin(self, now: int) -> int:
+        if not self.scans.can_pop():
+            return self.idle()
+        self.word = 0
+        if self.scans.control() == CLEAR:
+            self._clear()
+            self.phase = ENDING
+        else:
+            self.phase = SCANNING
+        self.scans.pop()
+        return self.busy(now + 1)
+
+    def _clear(self) -> None:
+        for word in range(self.word_count):
+            self.contents[word] = 0
+
+    def _full(self) -> int:
+        """The first output without space; -1 if all have some."""
+        for reader in range(self.readers):
+            sink = self.found[reader]
+            if not sink.can_push():
+                return reader
+        return -1
+
+    def _empty_words(self) -> int:
+        """From the present one on."""
+        word = self.word + 1
+        while word < self.word_count and not self.contents[word]:
+            word += 1
+        return word - self.word
+
+    def _pass_by(self, now: int, count: int) -> int:
+        """So many words are done, one a cycle; what comes behind them is known at once."""
+        self.word += count
+        self.words_done += count
+        if self.word == self.word_count:
+            self.phase = ENDING
+        self.looks = now + count
+        return self.busy(self.looks)
+
+    def _give(self, now: int) -> int:
+        """The lowest bit of the word leaves."""
+        left = self.contents[self.word]
+        self.contents[self.word] = left & (left - 1)
+        self._send(DATA, self.word * self.width + words.lowest_bit(left))
+        self.bits_found += 1
+        return self.busy(now + 1) if left & (left - 1) else self._pass_by(now, 1)
+
+    def _send(self, kind: int, bit: int) -> None:
+        for reader in range(self.readers):
+            sink = self.found[reader]
+            sink.push(kind, bit)
+
+    def _end(self, now: int) -> int:
+        self._send(STOP, 0)
+        self.phase = COLLECTING
+        self.through = self.count = 0
+        for writer in range(self.writers):
+            self.ended[writer] = 0
+        return self.busy(now + 1)

@@ -1,0 +1,216 @@
+"""The bitmap of what was touched as RTL: the twin of ``fiberscope.hw.memory.touched.TouchedBitmap``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+
+import pyrtl
+
+from fiberscope.hw.memory.touched import WIDTHS, TouchedBitmap
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.interface import Field
+from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.sram import Sram
+from fiberscope.hw.rtl.kit.trees import any_of, decoded, lowest, ones_of
+from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, Each, Lanes, Told, unit
+
+PORTS = (1, 16)  # of each array
+COUNT_BITS = (12, 32)
+PHASES = 5
+COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(PHASES)  # as the component has them
+PASSES = "passes"  # status output: a word is done
+
+
+@dataclass(frozen=True)
+class TouchedBitmapParameters(Parameters):
+    """What a bitmap is made for.
+
+    Args:
+        bits: how many, 1 to 65,536.
+        width: bits of a word, 32 or 64.
+        writers, readers: ports of ``sets`` and of ``found``, 1 to 16 each.
+        count_bits: of the number of elements of a round, 12 to 32.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+
+    bits: int = number(1024, 1, 1 << 13)
+    width: int = one_of(WIDTHS[0], *WIDTHS)
+    writers: int = number(1, *PORTS)
+    readers: int = number(1, *PORTS)
+    count_bits: int = number(32, *COUNT_BITS)
+
+    @property
+    def words(self) -> int:
+        """Words of the bitmap."""
+        return (self.bits + self.width - 1) // self.width
+
+
+def carried(parameters: TouchedBitmapParameters) -> Carried:
+    """The control of a scan is high to clear."""
+    bit = {"control": 1, "coordinate": index_bits(parameters.bits)}
+    return {
+        "sets": Each(bit, parameters.writers),
+        "ready": {"reference": Field("reference", parameters.count_bits, "unsigned")},
+        "scans": {"control": 1},
+        "found": Lanes(bit, parameters.readers),
+    }
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """The word that is looked at, and when: a scan begins, a word is done, or all words are dropped."""
+
+    word: Signal
+    begins: Signal
+    done: Signal
+    clears: Signal
+
+    @property
+    def reads(self) -> Signal:
+        """Whether the word is read that is looked at from the next cycle on."""
+        return self.begins | self.done
+
+    @property
+    def following(self) -> Signal:
+        """Its number."""
+        return unless(self.begins, (self.word + 1)[: len(self.word)])
+
+
+def design(parameters: TouchedBitmapParameters, between: Streams) -> None:
+    """A memory for each writer, which are read together; and an encoder of the lowest bit."""
+    phase: Signal = pyrtl.Register(3, "phase")
+    collecting, telling, waiting, scanning, ending = (phase == number for number in range(PHASES))
+    ready, found = between.outputs["ready"], between.outputs["found"]
+    scan = _scan(parameters, between, waiting)
+    starts = named("starts", ending & found.ready)
+    sources = [stream for label, stream in between.inputs.items() if label != "scans"]
+    puts, all_ended = _collected(sources, collecting, starts)
+    banks = [
+        _bank(parameters, f"{i:02}", *pair, scan) for i, pair in enumerate(zip(sources, puts, strict=True))
+    ]
+    given: Signal = pyrtl.Register(parameters.width, "given")
+    left = named("left", reduce(or_, banks) & ~given)
+    first = pyrtl.concat_list(lowest(list(left)))
+    gives = named("gives", scanning & (left != 0))
+    moves = named("moves", gives & found.ready)
+    done = scan.done
+    done <<= scanning & ((left == 0) | (moves & (left == first)))
+    given.next <<= unless(scan.done, pyrtl.select(moves, given | first, given))
+    coordinate = pyrtl.concat(scan.word, _number(first))[: index_bits(parameters.bits)]
+    token = {"control": ending, "coordinate": unless(ending, coordinate)}
+    found.send_lanes(ending | gives, [token] * parameters.readers)
+    count: Signal = pyrtl.Register(parameters.count_bits, "count")
+    count.next <<= unless(starts, (count + ones_of(pyrtl.concat_list(puts)))[: len(count)])
+    ready.send(telling, {"reference": count})
+    last = scan.done & (scan.word == parameters.words - 1)
+    events = (
+        (collecting & all_ended, TELLING),
+        (telling & ready.ready, WAITING),
+        (scan.begins, SCANNING),
+        (scan.clears | last, ENDING),
+    )
+    behind = unless(starts, phase)
+    for event, entered in events:
+        behind = pyrtl.select(event, pyrtl.Const(entered, len(phase)), behind)
+    phase.next <<= behind
+    between.show(PASSES, scan.done)
+    between.show(PENDING, telling | scanning | ending)
+
+
+def _scan(parameters: TouchedBitmapParameters, between: Streams, waiting: Signal) -> _Scan:
+    """The scan that is taken, and a register that goes from word to word."""
+    scans = between.inputs["scans"]
+    scans.accept(waiting)
+    taken, clears = named("scan_taken", waiting & scans.valid), scans.fields["control"]
+    word: Signal = DataRegister(index_bits(parameters.words), "word")
+    scan = _Scan(word, taken & ~clears, pyrtl.WireVector(1, "done"), taken & clears)
+    word.next <<= pyrtl.select(scan.reads, scan.following, word)
+    return scan
+
+
+def _collected(
+    sources: Sequence[InputStream], collecting: Signal, starts: Signal
+) -> tuple[list[Signal], Signal]:
+    """For each writer whether an element of it is taken, and whether all have brought their stop."""
+    puts, ends = [], []
+    for i, source in enumerate(sources):
+        ended: Signal = pyrtl.Register(1, f"ended_{i:02}")
+        open_ = collecting & ~ended
+        source.accept(open_)
+        taken = named(f"taken_{i:02}", source.valid & open_)
+        puts.append(taken & ~source.fields["control"])
+        ends.append(ended | (taken & source.fields["control"]))
+        ended.next <<= ends[-1] & ~starts
+    return puts, reduce(and_, ends)
+
+
+def _bank(
+    parameters: TouchedBitmapParameters, name: str, source: InputStream, puts: Signal, scan: _Scan
+) -> Signal:
+    """What a writer has set in the word that is looked at.
+
+    A bit of the word is written alone, or the others with it, as zeros, if nothing is known of the word: a
+    bit in a register says what is.
+    """
+    lane_bits, place_bits = index_bits(parameters.width), index_bits(parameters.words)
+    bit = source.fields["coordinate"].zero_extended(lane_bits + place_bits)
+    chosen_bit, place = decoded(bit[:lane_bits], parameters.width), bit[lane_bits:]
+    row = decoded(place, parameters.words)
+    known: Signal = pyrtl.Register(parameters.words, f"known_{name}")
+    new = (known & row) == 0
+    memory = Sram(f"bits_{name}", parameters.words, 1, parameters.width)
+    memory.write(place, list(chosen_bit), [puts & (new | lane) for lane in chosen_bit])
+    word = pyrtl.concat_list(memory.read(scan.following, scan.reads))
+    is_known: Signal = DataRegister(1, f"is_known_{name}")
+    is_known.next <<= pyrtl.select(
+        scan.reads, (known & decoded(scan.following, parameters.words)) != 0, is_known
+    )
+    more = known | unless(~puts, row)
+    known.next <<= unless(scan.clears, more & ~unless(~scan.done, decoded(scan.word, parameters.words)))
+    return unless(~is_known, word)
+
+
+def _number(flags: Signal) -> Signal:
+    """Which of the flags is set, the one that is."""
+    bits = range(index_bits(len(flags)))
+    return pyrtl.concat_list(
+        [any_of(f"number_{bit}", [flag for i, flag in enumerate(flags) if i >> bit & 1]) for bit in bits]
+    )
+
+
+def _set(stand_in: Adapter) -> int:
+    """Elements that set a bit."""
+    return sum(end.elements for end in stand_in.ends if end.stream.label.startswith("sets"))
+
+
+def _found(stand_in: Adapter) -> int:
+    """Bits found, which all lanes are told."""
+    found = stand_in.end("found")
+    return found.elements // len(found.lanes)
+
+
+def _matching(bits: int, *, width: int = WIDTHS[0], block: int = 1) -> TouchedBitmapParameters:
+    if block != 1:
+        raise ValueError(f"touched: block must be 1, not {block}; leave off the low bits of a coordinate")
+    return TouchedBitmapParameters(bits, width)
+
+
+BLOCK = unit(
+    "touched",
+    TouchedBitmap,
+    TouchedBitmapParameters,
+    carried,
+    design,
+    arguments=("bits", "width"),
+    status={PASSES: 1, PENDING: 1},  # a word is done; there is something to tell or to find
+    counters={"set_tokens": _set, "words_done": Told(PASSES), "bits_found": _found},
+    awaits=False,  # between two rounds it is idle, as within one where nothing comes
+    matching=_matching,
+)

@@ -1,0 +1,68 @@
+"""The bookkeeping of a reorder buffer: requests sent in order, answered in any, counted without a gap."""
+
+from __future__ import annotations
+
+from array import array
+
+from fiberscope.sim.errors import SimulationError
+
+
+class ReorderWindow:
+    """Which of the requests that were sent have been answered, the oldest first.
+
+    Requests are numbered as they are sent. A request goes out with its slot, a number below ``size``, which
+    the answer brings back. An answer that came before that of an older request waits for it here.
+
+    Attributes: ``sent`` is requests ever sent; ``arrived`` how many of them are answered without a gap: all
+    with a lower number are.
+
+    Args:
+        size: requests in flight at the most, those counted whose answer waits for an older one's.
+
+    Raises:
+        ValueError: if the size is below 1.
+    """
+
+    def __init__(self, size: int) -> None:
+        if size < 1:
+            raise ValueError(f"a window must have a size of at least 1, not {size}")
+        self.size = size
+        self.sent = 0
+        self.arrived = 0
+        self._here = array("b", bytes(size))
+
+    def in_flight(self) -> int:
+        """Requests without an answer, or whose answer waits for an older one's."""
+        return self.sent - self.arrived
+
+    def has_room(self) -> bool:
+        """Whether another request may be sent."""
+        return self.sent - self.arrived < self.size
+
+    def send(self) -> int:
+        """Send the next request; returns its slot.
+
+        Raises:
+            SimulationError: if the window is full.
+        """
+        if not self.has_room():
+            raise SimulationError(f"a window of {self.size} has no room for another request")
+        slot = self.sent % self.size
+        self.sent += 1
+        return slot
+
+    def receive(self, slot: int) -> int:
+        """Take the answer to the request in a slot; returns by how many ``arrived`` grows.
+
+        Raises:
+            SimulationError: if no request in this slot waits for an answer.
+        """
+        place = (slot + self.size - self.arrived % self.size) % self.size  # behind the oldest in flight
+        if slot < 0 or slot >= self.size or place >= self.in_flight() or self._here[slot]:
+            raise SimulationError(f"an answer for slot {slot} of a window, in which no request waits")
+        self._here[slot] = 1
+        before = self.arrived
+        while self._here[self.arrived % self.size]:
+            self._here[self.arrived % self.size] = 0
+            self.arrived += 1
+        return self.arrived - before

@@ -1,0 +1,1 @@
+"""Crossbars, and networks that route rows."""

@@ -1,0 +1,187 @@
+"""Benes networks as RTL: the twin of ``fiberscope.hw.networks.benes.BenesNetwork`` in both forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyrtl
+
+from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
+from fiberscope.hw.networks.benes import (
+    DOUBLE,
+    FORMS,
+    MINIMAL,
+    BenesNetwork,
+    columns,
+    distance,
+    setting_bits,
+    setting_rows,
+    wiring,
+)
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number, one_of, payload_widths
+from fiberscope.hw.rtl.kit.rows import Rows
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, packed, unpacked
+from fiberscope.hw.rtl.kit.unit import Carried, Lanes, rows, tokens, unit
+from fiberscope.sim.channel import Channel
+
+LANES = (2, 4, 8, 16, 32, 64, 128)  # of the component's, those up to which a module is tried
+
+
+@dataclass(frozen=True)
+class BenesParameters(Parameters):
+    """What a network is made for; widths in bits.
+
+    Args:
+        form: ``"minimal"`` or ``"double"``.
+        lanes: a power of two, 2 to 128.
+        stages: registers between columns, 0 to the number of columns of multiplexers.
+        vector_bits: of the number of vectors of a task, 1 to 62.
+        coordinate_bits: 1 to 62.
+        reference_bits: 0 to 64; 0 leaves references out, where all are 0.
+        value_bits: 0, 32 or 64; 0 leaves values out.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+
+    form: str = choice(DOUBLE, FORMS)
+    lanes: int = one_of(16, *LANES)
+    stages: int = number(0, 0, columns(DOUBLE, LANES[-1]))
+    vector_bits: int = number(32, 1, MAXIMUM_WIDTH)
+    coordinate_bits: int = number(16, 1, MAXIMUM_WIDTH)
+    reference_bits: int = number(0, 0, 64)
+    value_bits: int = one_of(0, 0, 32, 64)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        check_range("benes", "stages", self.stages, 0, columns(self.form, self.lanes))
+
+
+def carried(parameters: BenesParameters) -> Carried:
+    """Rows with a mask; the settings are a row of a task."""
+    form, lanes = parameters.form, parameters.lanes
+    element = {"coordinate": parameters.coordinate_bits}
+    element |= payload_widths(parameters.reference_bits, parameters.value_bits)
+    return {
+        "tasks": {"coordinate": parameters.vector_bits},
+        "settings": Lanes({"coordinate": setting_bits(form, lanes)}, setting_rows(form, lanes)),
+        "inputs": Lanes(element, lanes, mask=True),
+        "outputs": Lanes(element, lanes, mask=True),
+    }
+
+
+def design(parameters: BenesParameters, between: Streams) -> None:
+    """The settings in a register, and columns of multiplexers, of which each row of settings has some bits.
+
+    Where there are registers between columns, the settings that the columns behind need go along.
+    """
+    left: Signal = pyrtl.Register(parameters.vector_bits, "left")
+    rows = Rows(between, "inputs", "outputs", parameters.stages + 1, named("within_task", left != 0))
+    settings = _settings(parameters, between, rows, left)
+    words = [packed(lane) for lane in rows.entering]
+    column = _switches if parameters.form == MINIMAL else _nodes
+    wires = words if parameters.form == MINIMAL else [wire for word in words for wire in (word, word)]
+    count = columns(parameters.form, parameters.lanes)
+    cuts = [(cut + 1) * count // (parameters.stages + 1) for cut in range(parameters.stages)]
+    for place in range(count):
+        if place in cuts:
+            wires = [rows.register(f"column{place:02}_{i:03}", wire) for i, wire in enumerate(wires)]
+            settings = [rows.register(f"bits{place:02}_{i:03}", bits) for i, bits in enumerate(settings)]
+        wires, settings = column(wires, settings, place, count)
+    rows.leave([unpacked(word, rows.entering[0]) for word in wires])
+
+
+def _settings(parameters: BenesParameters, between: Streams, rows: Rows, left: Signal) -> list[Signal]:
+    """The register of settings, which takes new ones when the last vector of a task has come or comes."""
+    tasks, settings = between.inputs["tasks"], between.inputs["settings"]
+    ends = named("task_ends", rows.move & ((left == 0) | ((left == 1) & rows.taken)))
+    loads = named("loads", ends & tasks.valid & settings.valid)
+    tasks.accept(ends & settings.valid)
+    settings.accept(ends & tasks.valid)
+    fewer = (left - rows.taken)[: len(left)]
+    left.next <<= pyrtl.select(loads, tasks.fields["coordinate"], fewer)
+    held = []
+    for row, lane in enumerate(settings.lanes):
+        bits: Signal = DataRegister(len(lane["coordinate"]), f"settings_{row:03}")
+        bits.next <<= pyrtl.select(loads, lane["coordinate"], bits)
+        held.append(bits)
+    return held
+
+
+Column = tuple[
+    list[Signal], list[Signal]
+]  # the wires behind a column, and the settings left for those behind
+
+
+def _switches(wires: Sequence[Signal], settings: Sequence[Signal], place: int, count: int) -> Column:
+    """A stage of switches, each of which crosses or not by the lowest bit of its settings."""
+    lanes = len(wires)
+    places = wiring(lanes)[place - 1] if place else range(lanes)
+    moved = [wires[before] for before in places]
+    crossed = [pyrtl.select(settings[i // 2][0], moved[i ^ 1], moved[i]) for i in range(lanes)]
+    return crossed, _rest(settings, 1, place == count - 1)
+
+
+def _nodes(wires: Sequence[Signal], settings: Sequence[Signal], place: int, count: int) -> Column:
+    """A column of nodes; ``wires`` has the horizontal and the diagonal output of each node before it."""
+    lanes, last = len(settings), place == count - 1
+    away = distance(place + 1, lanes)
+    behind = [
+        pyrtl.select(settings[row][output], wires[2 * (row ^ away) + 1], wires[2 * row])
+        for row in range(lanes)
+        for output in range(1 if last else 2)
+    ]
+    return behind, _rest(settings, 2, last)
+
+
+def _rest(settings: Sequence[Signal], used: int, last: bool) -> list[Signal]:
+    return [] if last else [bits[used:] for bits in settings]
+
+
+class BenesStandIn(Adapter):
+    """Follows how many vectors the tasks say."""
+
+    OBSERVED = ("tasks",)
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._vectors = 0  # of all tasks so far
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count the vectors of a task."""
+        (task,) = tokens_of(moved["tasks"])
+        self._vectors += task.coordinate
+
+    def awaited(self) -> Channel | None:
+        """Within a task an input; else what is missing of a task and its settings, where anything shows."""
+        tasks, settings, inputs = (self.end(label) for label in ("tasks", "settings", "inputs"))
+        if self.under_way():
+            return None
+        if inputs.rows < self._vectors:
+            return inputs.waits_at()
+        if tasks.is_begun():
+            return settings.waits_at()
+        return tasks.waits_at() if settings.is_begun() or inputs.is_begun() else None
+
+
+BLOCK = unit(
+    "benes",
+    BenesNetwork,
+    BenesParameters,
+    carried,
+    design,
+    arguments=("form", "lanes", "stages"),
+    as_made={"coordinate_bits": 62, "vector_bits": 62, "reference_bits": 64, "value_bits": 64},
+    status=(PENDING,),
+    base=BenesStandIn,
+    counters={"vectors": rows("inputs"), "settings": tokens("tasks")},
+    events=("vectors",),
+    through=("inputs", "outputs"),
+)

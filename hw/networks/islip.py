@@ -1,0 +1,148 @@
+"""The crossbar of a switch: a queue for each pair of input and output, matched by turns at both ends."""
+
+from __future__ import annotations
+
+from array import array
+
+from fiberscope.hw.networks.crossbar import Crossbar
+from fiberscope.hw.networks.routes import Route
+from fiberscope.sim import words
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Signal
+
+MOST = 32  # inputs or outputs: bits of a word
+ONE = 1  # as wide as a word when compiled, where the literal is not
+
+
+class IslipCrossbar(Crossbar):
+    """A crossbar with a FIFO for each pair of input and output: a token waits for its own output alone.
+
+    Interface: that of ``Crossbar``. Each input takes a token a cycle into the FIFO of its output, where that
+    has room; behind one that does not fit all tokens of that input wait.
+
+    Timing: a token may leave in the cycle behind that in which it is seen. In each cycle an output with space
+    grants the input next in its turn that has a token for it; of the outputs that grant it an input takes the
+    one next in its own turn. Both turns pass to what is behind the other, where a grant is taken.
+
+    Counts: ``transfers``; ``conflicts``, cycles that the first token of a FIFO could not leave though there
+    was space behind.
+
+    Source: iSLIP with one iteration, McKeown (IEEE/ACM Trans. Networking 7(2), 1999).
+
+    Args:
+        name: instance name.
+        route: says which output a token goes to.
+        depth: tokens in a FIFO.
+
+    Raises:
+        ValueError: if ``depth`` is below 1; when built, for more than 32 inputs or outputs.
+        SimulationError: in the run, if a route names no output.
+    """
+
+    SIGNALS = (*Crossbar.SIGNALS, Signal("held", 16))  # tokens in all FIFOs
+
+    def __init__(self, name: str, route: Route, depth: int) -> None:
+        super().__init__(name, route)
+        if depth < 1:
+            raise ValueError(f"{name}: depth must be at least 1, not {depth}")
+        self.depth = depth
+        self.held = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels and make the FIFOs."""
+        super().elaborate()
+        if max(self.input_count, self.output_count) > MOST:
+            raise ValueError(f"{self.name}: it has up to {MOST} inputs and outputs")
+        pairs = self.input_count * self.output_count
+        self.first = array("q", bytes(8 * pairs))  # by FIFO: its first slot, and how many are filled
+        self.counts = array("q", bytes(8 * pairs))
+        slots = pairs * self.depth
+        self.controls = array("q", bytes(8 * slots))
+        self.coordinates = array("q", bytes(8 * slots))
+        self.references = array("q", bytes(8 * slots))
+        self.values = array("d", bytes(8 * slots))
+        self.waiting = array("q", bytes(8 * self.output_count))  # by output: inputs with a token for it
+        self.granted = array("q", bytes(8 * self.input_count))  # by input: outputs that grant it
+        self.input_turns = array("q", bytes(8 * self.input_count))
+
+    def tick(self, now: int) -> int:
+        """Match what is in the FIFOs, take in a token of every input, send those that are matched."""
+        count = self._grant_all()
+        taken = self._take_in()
+        moved = self._accept_all()
+        self.transfers += moved
+        if taken or moved > 0:
+            return self.busy(now + 1)
+        return self.idle() if count == 0 else self._wait_for_space(count)
+
+    def _grant_all(self) -> int:
+        """Every output with space grants an input; gives how many have tokens for them."""
+        count = 0
+        for output in range(self.output_count):
+            waiting = self.waiting[output]
+            if waiting:
+                self.wanted[count] = output
+                count += 1
+                sink = self.outputs[output]
+                if sink.can_push():
+                    self.granted[_next_in_turn(waiting, self.turns[output])] |= ONE << output
+                    self.conflicts += words.ones(waiting)  # until they are served
+        return count
+
+    def _take_in(self) -> bool:
+        """Take a token from every input where its FIFO has room; whether there was one."""
+        taken = False
+        for index in range(self.input_count):
+            source = self.inputs[index]
+            if source.can_pop():
+                if self.goals[index] < 0:
+                    self.goals[index] = self._goal(source)
+                if self.counts[index * self.output_count + self.goals[index]] < self.depth:
+                    self._store(index, self.goals[index], source)
+                    taken = True
+        return taken
+
+    def _store(self, index: int, output: int, source: Channel) -> None:
+        pair = index * self.output_count + output
+        slot = self.first[pair] + self.counts[pair]
+        slot += pair * self.depth - (self.depth if slot >= self.depth else 0)
+        self.controls[slot] = source.control()
+        self.coordinates[slot] = source.coordinate()
+        self.references[slot] = source.reference()
+        self.values[slot] = source.value()
+        source.pop()
+        self.goals[index] = -1
+        self.counts[pair] += 1
+        self.waiting[output] |= ONE << index
+        self.held += 1
+
+    def _accept_all(self) -> int:
+        """Every input that is granted sends a token; gives how many do."""
+        moved = 0
+        for index in range(self.input_count):
+            if self.granted[index]:
+                output = _next_in_turn(self.granted[index], self.input_turns[index])
+                self.granted[index] = 0
+                self._send(index, output)
+                self.turns[output] = index + 1
+                self.input_turns[index] = output + 1
+                moved += 1
+        self.conflicts -= moved
+        return moved
+
+    def _send(self, index: int, output: int) -> None:
+        pair = index * self.output_count + output
+        slot = pair * self.depth + self.first[pair]
+        sink = self.outputs[output]
+        sink.push(self.controls[slot], self.coordinates[slot], self.references[slot], self.values[slot])
+        self.first[pair] = self.first[pair] + 1 if self.first[pair] + 1 < self.depth else 0
+        self.counts[pair] -= 1
+        if self.counts[pair] == 0:
+            self.waiting[output] &= ~(ONE << index)
+        self.held -= 1
+
+
+def _next_in_turn(flags: int, turn: int) -> int:
+    """The first that is set from a place on, else the first of all."""
+    behind = flags >> turn << turn
+    return words.lowest_bit(behind or flags)

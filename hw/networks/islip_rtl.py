@@ -1,0 +1,182 @@
+"""The crossbar with a FIFO a pair as RTL, routed by low bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyrtl
+
+from fiberscope.hw.networks.islip import MOST, IslipCrossbar
+from fiberscope.hw.networks.routes import CoordinateRoute
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.channel import pointer
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
+from fiberscope.hw.rtl.kit.trees import any_of, chosen, lowest, ones_of
+from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named, packed, unpacked
+from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.words import lowest_bit
+
+DEPTHS = (1, 64)
+WAITING = "waiting"  # status outputs: for which outputs there are tokens,
+LOSING = "losing"  # and how many FIFOs lose, of which the first token could leave
+
+
+@dataclass(frozen=True)
+class IslipParameters(Parameters):
+    """What a crossbar is made for; widths in bits, 0 for a field that is left out.
+
+    Args:
+        inputs: 1 to 32.
+        outputs: a power of two up to 32; the low bits of a coordinate say which.
+        depth: tokens in the FIFO of a pair, 1 to 64.
+        coordinate_bits: 5 to 62.
+        reference_bits: 0 to 64.
+        value_bits: 0, 32 or 64.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+
+    inputs: int = number(8, 1, MOST)
+    outputs: int = one_of(8, 1, 2, 4, 8, 16, MOST)
+    depth: int = number(8, *DEPTHS)
+    coordinate_bits: int = number(32, 5, 62)
+    reference_bits: int = number(0, 0, 64)
+    value_bits: int = one_of(32, 0, 32, 64)
+
+
+def carried(parameters: IslipParameters) -> Carried:
+    """Tokens have a control bit too."""
+    token = {"control": 1, "coordinate": parameters.coordinate_bits}
+    token |= payload_widths(parameters.reference_bits, parameters.value_bits)
+    return {"inputs": Each(token, parameters.inputs), "outputs": Each(token, parameters.outputs)}
+
+
+def status(parameters: IslipParameters) -> Mapping[str, int]:
+    """``waiting``, a bit an output, and ``losing``, a number."""
+    pairs = parameters.inputs * parameters.outputs
+    return {WAITING: parameters.outputs, LOSING: pairs.bit_length()}
+
+
+@dataclass(frozen=True)
+class _Queues:
+    """The FIFOs of an input, by output: whether there is a token, and the wires that take one out.
+
+    ``word`` is the first of that from which one is taken.
+    """
+
+    waits: list[Signal]
+    takes: list[Signal]
+    word: Signal
+
+
+def design(parameters: IslipParameters, between: Streams) -> None:
+    """FIFOs, an arbiter an output and one an input."""
+    inputs, outputs = list(between.inputs.values()), list(between.outputs.values())
+    queues = [_queues(parameters, f"{i:02}", source) for i, source in enumerate(inputs)]
+    wanting = [[row.waits[place] for row in queues] for place in range(parameters.outputs)]
+    asking = [[flag & sink.ready for flag in flags] for flags, sink in zip(wanting, outputs, strict=True)]
+    takes = [row.takes for row in queues]
+    grants = [_granted(f"output_{i:02}", flags, [row[i] for row in takes]) for i, flags in enumerate(asking)]
+    for i, row in enumerate(takes):
+        accepted = _granted(f"input_{i:02}", [granted[i] for granted in grants], row)
+        for wire, flag in zip(row, accepted, strict=True):
+            wire <<= flag  # noqa: PLW2901  (PyRTL connects wires by this operator)
+    for place, sink in enumerate(outputs):
+        column = [row[place] for row in takes]
+        word = chosen(column, [row.word for row in queues])
+        sink.send(any_of(f"sends_{place:02}", column), unpacked(word, inputs[0].fields))
+    between.show(
+        WAITING, pyrtl.concat_list([any_of(f"wanted_{i:02}", flags) for i, flags in enumerate(wanting)])
+    )
+    lost = [flag & ~row[i] for i, flags in enumerate(asking) for flag, row in zip(flags, takes, strict=True)]
+    between.show(LOSING, ones_of(pyrtl.concat_list(lost)))
+
+
+def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Queues:
+    """One memory for all FIFOs of an input, for one token comes in a cycle and one leaves."""
+    count, depth = parameters.outputs, parameters.depth
+    goal = source.fields["coordinate"][: index_bits(count)] if count > 1 else pyrtl.Const(0, 1)
+    goals = [goal == place for place in range(count)]
+    takes: list[Signal] = [pyrtl.WireVector(1, f"takes_{name}_{place:02}") for place in range(count)]
+    held: list[Signal] = [pyrtl.Register(depth.bit_length(), f"held_{name}_{i:02}") for i in range(count)]
+    room = named(f"room_{name}", chosen(goals, [filled < depth for filled in held]))
+    source.accept(room)
+    puts = [named(f"puts_{name}_{i:02}", source.valid & room & here) for i, here in enumerate(goals)]
+    for filled, put, take in zip(held, puts, takes, strict=True):
+        filled.next <<= (filled + put - take)[: len(filled)]
+    tails = [pointer(f"tail_{name}_{i:02}", depth, put) for i, put in enumerate(puts)]
+    heads = [pointer(f"head_{name}_{i:02}", depth, take) for i, take in enumerate(takes)]
+    memory = pyrtl.MemBlock(
+        sum(map(len, source.fields.values())),
+        index_bits(count) + index_bits(depth),
+        f"queues_{name}",
+        asynchronous=True,
+    )
+    word = packed(source.fields)
+    tail = pyrtl.concat(goal, chosen(goals, tails))
+    memory[tail] <<= pyrtl.MemBlock.EnabledWrite(word, enable=source.valid & room)
+    numbers = [pyrtl.Const(place, index_bits(count)) for place in range(count)]
+    head = pyrtl.concat(chosen(takes, numbers), chosen(takes, heads))
+    return _Queues([filled != 0 for filled in held], takes, memory[head])
+
+
+def _granted(name: str, asking: Sequence[Signal], taken: Sequence[Signal]) -> list[Signal]:
+    """The one next in turn of those that ask; the turn passes to what is behind it where that is taken.
+
+    The turn is a bit for each, of those behind whom it is.
+    """
+    flags = pyrtl.concat_list(list(asking))
+    behind: Signal = pyrtl.Register(len(flags), f"behind_{name}")
+    later = named(f"later_{name}", flags & behind)
+    first = lowest(list(pyrtl.select(later != 0, later, flags)))
+    moved = pyrtl.concat_list(list(taken))
+    above = (~(moved | (moved - 1)))[: len(flags)] if len(flags) > 1 else pyrtl.Const(0, 1)
+    behind.next <<= pyrtl.select(moved != 0, above, behind)
+    return first
+
+
+class IslipStandIn(Adapter):
+    """Stands in for an ``IslipCrossbar`` that routes by low bits."""
+
+    OBSERVED = ()
+    COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {LOSING: ("conflicts",)}
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._lost = 0
+
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+        """Busy while a token moves; else waiting for the outputs that tokens wait for."""
+        self._lost += self.status[LOSING]
+        waiting = self.status[WAITING]
+        if self.moving:
+            return self.busy(now + 1)
+        if waiting == 0:
+            return self.idle()
+        outputs = self.channels("outputs")
+        several = waiting & (waiting - 1)
+        return self.wait_any_output(outputs) if several else self.wait_output(outputs[lowest_bit(waiting)])
+
+    def counters(self) -> dict[str, int]:
+        """Tokens moved, and cycles that a FIFO lost."""
+        sent = sum(end.tokens for end in self.ends if not end.is_input)
+        return self.told({"transfers": sent, "conflicts": self._lost})
+
+
+BLOCK = unit(
+    "islip",
+    IslipCrossbar,
+    IslipParameters,
+    carried,
+    design,
+    status=status,
+    base=IslipStandIn,
+    matching=IslipParameters,
+    component=lambda name, parameters: IslipCrossbar(name, CoordinateRoute(), parameters.depth),
+)

@@ -1,0 +1,233 @@
+"""A channel as RTL: the twin of ``fiberscope.sim.channel.Channel`` with reader and writer on one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add, or_
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token, streams
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, one_of
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, packed, unpacked
+from fiberscope.sim import ANY, Input, Output
+from fiberscope.sim.channel import Channel
+
+CAPACITY = (1, 1024)  # the least and the most
+LATENCY = (1, 64)
+PENDING = "pending"  # status of a module that may act while nothing at its ports changes
+
+
+@dataclass(frozen=True)
+class ChannelParameters(Parameters):
+    """What a channel is made for; widths in bits, 0 for a field that is left out.
+
+    Args:
+        capacity: tokens it holds, those in flight included, 1 to 1024.
+        latency: cycles from a push to the token being seen, 1 to 64.
+        control_bits: 0 to 32.
+        coordinate_bits: 0 to 63.
+        reference_bits: 0 to 64.
+        value_bits: 0, 32 or 64.
+        lanes: tokens that may come in one cycle, 1 or 2, no more than the capacity.
+
+    Raises:
+        ValueError: for a number out of its range, or a token without fields.
+    """
+
+    capacity: int = number(2, *CAPACITY)
+    latency: int = number(1, *LATENCY)
+    control_bits: int = number(1, 0, 32)
+    coordinate_bits: int = number(32, 0, 63)
+    reference_bits: int = number(64, 0, 64)
+    value_bits: int = one_of(64, 0, 32, 64)
+    lanes: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        _check_size(self)
+        if not self.widths:
+            raise ValueError("channel: a token needs a field, so not all widths can be 0")
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """Bits by field, of those that a token has."""
+        bits = {
+            "control": self.control_bits,
+            "coordinate": self.coordinate_bits,
+            "reference": self.reference_bits,
+            "value": self.value_bits,
+        }
+        return {field: width for field, width in bits.items() if width}
+
+    @property
+    def tokens(self) -> Stream:
+        """The stream that it passes on."""
+        return Stream("out", "out", "output", self.widths)
+
+
+@dataclass(frozen=True)
+class ChannelOf(Parameters):
+    """A channel for what some stream carries, rows of a bundle among it.
+
+    Args:
+        tokens: the stream that it passes on, as ``out``; see ``carrying``.
+        capacity: tokens that it holds, or rows.
+        latency, lanes: as of ``ChannelParameters``.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    tokens: Stream
+    capacity: int = 2
+    latency: int = 1
+    lanes: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        _check_size(self)
+
+
+def carrying(stream: Stream, capacity: int, latency: int = 1, lanes: int = 1) -> ChannelOf:
+    """A channel for what this stream carries, the same one for all that carry the same."""
+    tokens = replace(stream, label="out", prefix="out", direction="output")
+    return ChannelOf(tokens, capacity, latency, lanes)
+
+
+def _check_size(given: ChannelParameters | ChannelOf) -> None:
+    check_range("channel", "capacity", given.capacity, *CAPACITY)
+    check_range("channel", "latency", given.latency, *LATENCY)
+    check_range("channel", "lanes", given.lanes, 1, min(2, given.capacity))
+
+
+def interface(parameters: ChannelParameters | ChannelOf) -> Interface:
+    """Ports: ``in``, or ``in[0]`` and ``in[1]``, and ``out``.
+
+    ``pending`` is high while a token is inside or enters.
+    """
+    out = parameters.tokens
+    if parameters.lanes > 1:
+        sources = streams("in", "input", out.content, parameters.lanes)
+    else:
+        sources = [replace(out, label="in", prefix="in", direction="input")]
+    return Interface("channel", (*sources, out), (PENDING,))
+
+
+def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
+    """A circular buffer; tokens count as held at once, as shown when their latency is over.
+
+    A slot freed in a cycle takes a token from the next on, so that ``ready`` depends on registers alone, as
+    ``valid`` does. Lane n takes a token where there is room for n + 1, and only with those before it.
+    """
+    sources, sink = list(between.inputs.values()), between.outputs["out"]
+    held: Signal = pyrtl.Register(parameters.capacity.bit_length(), "held")
+    rooms = [named(f"room_{i}", held < parameters.capacity - i) for i in range(len(sources))]
+    pushes = [
+        named(f"pushed_{i}", source.valid & room)
+        for i, (source, room) in enumerate(zip(sources, rooms, strict=True))
+    ]
+    pushed = reduce(add, pushes)
+    popped: Signal = pyrtl.WireVector(1, "popped")
+    shown = held
+    if parameters.latency > 1:
+        shown = pyrtl.Register(len(held), "shown")
+        shown.next <<= _counted(shown, _delayed(pushed, parameters.latency - 1), popped)
+    visible = named("visible", shown != 0)
+    popped <<= visible & sink.ready
+    held.next <<= _counted(held, pushed, popped)
+
+    words = [packed(source.fields) for source in sources]
+    store = stored if len(words) == 1 else _alternating
+    for source, room in zip(sources, rooms, strict=True):
+        source.accept(room)
+    sink.send(visible, unpacked(store(parameters.capacity, words, pushes, popped), sources[0].fields))
+    between.show(PENDING, (held != 0) | reduce(or_, pushes))
+
+
+def _counted(count: Signal, more: Signal, fewer: Signal) -> Signal:
+    """A counter's next state."""
+    return (count + more - fewer)[: len(count)]
+
+
+def _delayed(wire: Signal, cycles: int) -> Signal:
+    for cycle in range(cycles):
+        behind: Signal = pyrtl.Register(len(wire), f"under_way_{cycle:02}")
+        behind.next <<= wire
+        wire = behind
+    return wire
+
+
+def _alternating(capacity: int, words: Sequence[Signal], pushed: Sequence[Signal], popped: Signal) -> Signal:
+    """The oldest of the words that come by two a cycle, stored by turns in two places."""
+    tail_odd: Signal = pyrtl.Register(1, "tail_side")
+    head_odd: Signal = pyrtl.Register(1, "head_side")
+    tail_odd.next <<= tail_odd ^ pushed[0] ^ pushed[1]
+    head_odd.next <<= head_odd ^ popped
+    heads = []
+    for side, first, read in (("even", ~tail_odd, ~head_odd), ("odd", tail_odd, head_odd)):
+        word, written = pyrtl.select(first, *words), pyrtl.select(first, *pushed)
+        heads.append(stored((capacity + 1) // 2, [word], [written], popped & read, f"_{side}"))
+    return pyrtl.select(head_odd, heads[1], heads[0])
+
+
+def stored(
+    capacity: int, words: Sequence[Signal], pushes: Sequence[Signal], popped: Signal, side: str = ""
+) -> Signal:
+    """The oldest of the words that were pushed and not popped."""
+    (word,), (pushed,) = words, pushes
+    if capacity == 1:
+        slot: Signal = DataRegister(len(word), f"slot{side}")
+        slot.next <<= pyrtl.select(pushed, word, slot)
+        return slot
+    slots = pyrtl.MemBlock(len(word), index_bits(capacity), f"slots{side}", asynchronous=True)
+    tail, head = pointer(f"tail{side}", capacity, pushed), pointer(f"head{side}", capacity, popped)
+    slots[tail] <<= pyrtl.MemBlock.EnabledWrite(word, enable=pushed)
+    return slots[head]
+
+
+def pointer(name: str, capacity: int, advance: Signal) -> Signal:
+    """A register that goes around the slots."""
+    place: Signal = pyrtl.Register(index_bits(capacity), name)
+    place.next <<= pyrtl.select(advance, following(place, capacity), place)
+    return place
+
+
+def following(place: Signal, capacity: int) -> Signal:
+    """The slot behind one, around them."""
+    last = place == capacity - 1
+    return pyrtl.select(last, pyrtl.Const(0, len(place)), (place + 1)[: len(place)])
+
+
+class PendingStandIn(Adapter):
+    """Stands in for what acts by itself while its status ``pending`` is high; counts as busy meanwhile.
+
+    After a cycle in which it is low and no token moves, nothing happens until something at a port changes.
+    """
+
+    def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
+        """Busy while a token moves or is inside, else idle."""
+        return self.busy(now + 1) if moved or self.status[PENDING] else self.idle()
+
+
+class ChannelStandIn(PendingStandIn):
+    """A channel as a component: what it takes at ``in`` it gives at ``out``."""
+
+    PORTS = (Input("in", ANY), Output("out", ANY))
+
+
+BLOCK = RtlBlock(
+    "channel",
+    "passes tokens on after a latency and holds up to capacity of them, as a channel between components does",
+    ChannelParameters,
+    ChannelParameters,
+    interface,
+    design,
+    ChannelStandIn,
+)
+OF_STREAM = replace(BLOCK, parameters=ChannelOf, matching=ChannelOf, listed=False)

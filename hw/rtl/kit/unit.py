@@ -1,0 +1,279 @@
+"""A unit of hardware: its event class and its logic; the module's ports, its stand-in and the rest follow.
+
+What the class says already is not said again: its ports, their directions, and what it is (the first line of
+its docstring).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.interface import (
+    Bundle,
+    Direction,
+    Field,
+    Interface,
+    Payload,
+    Stream,
+    Token,
+    Transfer,
+    streams,
+    tokens_of,
+)
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.twin import Streams
+from fiberscope.sim.component import Component, Input, Port
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+__all__ = [
+    "Carried",
+    "Each",
+    "Fields",
+    "Lanes",
+    "Summed",
+    "Told",
+    "elements",
+    "rows",
+    "stops",
+    "tokens",
+    "unit",
+]
+
+Fields: TypeAlias = Mapping[
+    str, int | Field | Payload
+]  # of a token: bits of its own field, or what else it is
+Status: TypeAlias = tuple[str, ...] | Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Summed:
+    """A counter of what the tokens at a stream say.
+
+    Args:
+        label: of the stream.
+        of: what a token adds.
+    """
+
+    label: str
+    of: Callable[[Token], int]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A counter of what the module tells by a status output, added up over all cycles.
+
+    Args:
+        status: the output; a module of one's own may lack it, and then there is no such counter.
+    """
+
+    status: str
+
+
+Counted: TypeAlias = Callable[[Adapter], int] | Summed | Told  # the first: from what has moved at the ports
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """What an array of ports carries whose tokens move together (``Bundle``).
+
+    Args:
+        content: the fields of a lane.
+        lanes: ports of the array.
+        mask: whether a lane may be empty.
+    """
+
+    content: Fields
+    lanes: int
+    mask: bool = False
+
+
+@dataclass(frozen=True)
+class Each:
+    """What an array of ports carries of which each moves by itself.
+
+    Args:
+        content: the fields of a token.
+        count: ports of the array.
+    """
+
+    content: Fields
+    count: int
+
+
+Carried: TypeAlias = Mapping[
+    str, Fields | Lanes | Each | Stream
+]  # by port; whole, what the class has no port for
+
+
+def rows(label: str) -> Counted:
+    """Cycles in which tokens moved at a stream."""
+    return lambda stand_in: stand_in.end(label).rows
+
+
+def tokens(label: str) -> Counted:
+    """Tokens that moved at a stream."""
+    return lambda stand_in: stand_in.end(label).tokens
+
+
+def elements(label: str) -> Counted:
+    """Those of them that were no stops."""
+    return lambda stand_in: stand_in.end(label).elements
+
+
+def stops(label: str) -> Counted:
+    """Those of them that were stops."""
+    return lambda stand_in: stand_in.end(label).stops
+
+
+def unit(
+    name: str,
+    kind: type[Component],
+    parameters: type[Parameters],
+    carried: Callable[[Any], Carried],
+    design: Callable[[Any, Streams], None],
+    *,
+    arguments: Sequence[str] = (),
+    as_made: Mapping[str, Any] | None = None,
+    status: Status | Callable[[Any], Status] = (),
+    counters: Mapping[str, Counted] | None = None,
+    base: type[Adapter] = Adapter,
+    matching: Callable[..., Parameters] | None = None,
+    component: Callable[..., Component] | None = None,
+    alone: bool = True,
+    **flags: object,
+) -> RtlBlock:
+    """A unit, for the catalogue.
+
+    Args:
+        name: on the command line, and of its module.
+        kind: the event class.
+        parameters: what its module is made for.
+        carried: what is carried at each port, in the order of the module's ports, for some parameters.
+        design: the logic between them.
+        arguments: the parameters that the class is made with behind its name, in the order of its arguments.
+        as_made: other parameters as a module has them that takes the place of a machine's instance; or, of
+            an argument, what they are of its value.
+        status: the module's status outputs, or what gives them for some parameters.
+        counters: the class's, by what moves at the ports; those of ``base`` come behind them.
+        base: the stand-in, where ports alone do not say how it accounts for its cycles. It declares ports
+            only if they are others than the class's.
+        matching: as of ``RtlBlock``, where arguments and parameters do not go by the same names.
+        component: likewise.
+        alone: whether the class can be made of parameters alone, and not only with what it is to read.
+        flags: class attributes of the stand-in, in lower case: ``events``, ``fibers``, ``through``, ...
+    """
+
+    if matching is None:
+        matching = partial(_matching, parameters, arguments, as_made or {})
+    if component is None and alone:
+        component = partial(_component, kind, arguments)
+    stand_in = _stand_in(kind, base, counters or {}, flags)
+
+    def interface(numbers: Parameters) -> Interface:
+        shown = status(numbers) if callable(status) else status
+        return Interface(name, tuple(_streams(stand_in.PORTS, carried(numbers))), shown)
+
+    return RtlBlock(name, _summary(kind), parameters, matching, interface, design, stand_in, component)
+
+
+def _matching(
+    kind: type[Parameters],
+    arguments: Sequence[str],
+    as_made: Mapping[str, Any],
+    *given: object,
+    **named: object,
+) -> Parameters:
+    """Parameters that suit a component made with these arguments.
+
+    Raises:
+        ValueError: for more arguments than modules have parameters for.
+    """
+    if len(given) > len(arguments):
+        raise ValueError(f"no module is made with {', '.join(map(str, given[len(arguments) :]))}")
+    made: dict[str, Any] = dict(zip(arguments, given, strict=False)) | named
+    for known, value in as_made.items():
+        if not callable(value):
+            made[known] = value
+        elif known in made:
+            made[known] = value(made[known])
+    return kind(**made)
+
+
+def _component(
+    kind: type[Component], arguments: Sequence[str], name: str, parameters: Parameters
+) -> Component:
+    return kind(name, **{known: getattr(parameters, known) for known in arguments})
+
+
+def _summary(kind: type[Component]) -> str:
+    """What a class is, in the words of its docstring; Cython writes a signature before these."""
+    paragraphs = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
+    said = next(text for text in paragraphs if not text.startswith(f"{kind.__name__}("))
+    begins = said if said[1:2].isupper() else said[:1].lower() + said[1:]
+    return begins.rstrip(".").replace("``", "")
+
+
+def _streams(declared: Sequence[Port], carried: Carried) -> Iterator[Stream]:
+    """The module's streams: a direction and a name from the class's port, and what is carried there."""
+    ports = {port.name: port for port in declared}
+    for label, what in carried.items():
+        if isinstance(what, Stream):
+            yield what
+        else:
+            yield from _at(ports[label], what)
+
+
+def _at(port: Port, what: Fields | Lanes | Each) -> Sequence[Stream]:
+    direction: Direction = "input" if isinstance(port, Input) else "output"
+    if isinstance(what, Lanes):
+        return [Bundle(port.name, port.name, direction, what.content, what.lanes, mask=what.mask)]
+    if isinstance(what, Each):
+        return streams(port.name, direction, what.content, what.count)
+    if port.array:
+        return streams(port.name, direction, what, 1)
+    return [Stream(port.name, port.name, direction, what)]
+
+
+def _stand_in(
+    kind: type[Component], base: type[Adapter], counters: Mapping[str, Counted], flags: Mapping[str, object]
+) -> type[Adapter]:
+    """The adapter with the class's ports that counts what it counts."""
+    summed = {name: count for name, count in counters.items() if isinstance(count, Summed)}
+    told = {name: count.status for name, count in counters.items() if isinstance(count, Told)}
+
+    class StandIn(base):  # type: ignore[valid-type, misc]  # mypy wants a class that it knows
+        def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+            super().__init__(name, interface, backend)
+            self._sums = dict.fromkeys([*summed, *told], 0)
+
+        def observe(self, moved: Mapping[str, Transfer]) -> None:
+            super().observe(moved)
+            for name, count in summed.items():
+                self._sums[name] += sum(map(count.of, tokens_of(moved.get(count.label, ()))))
+            for name, status in told.items():
+                self._sums[name] += self.status[status]
+
+        def counters(self) -> dict[str, int]:
+            own = {
+                name: count(self) if callable(count) else self._sums[name] for name, count in counters.items()
+            }
+            counted: dict[str, int] = self.told(own | super().counters())
+            return counted
+
+    StandIn.__name__ = StandIn.__qualname__ = f"{kind.__name__}StandIn"
+    StandIn.PORTS = base.PORTS or kind.PORTS
+    if told:
+        StandIn.COUNTED_BY = {status: (name,) for name, status in told.items()} | dict(base.COUNTED_BY)
+    elif base.observe is Adapter.observe:
+        StandIn.OBSERVED = tuple(count.label for count in summed.values())
+    for flag, value in flags.items():
+        setattr(StandIn, flag.upper(), value)
+    return StandIn

@@ -1,1 +1,0 @@
-"""The twins of the stream machine's blocks, and their joining to a graph."""

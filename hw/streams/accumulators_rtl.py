@@ -1,0 +1,336 @@
+"""Accumulators as RTL: ``VectorReduce``, ``MatrixReduce`` and ``TensorReduce`` of ``fiberscope.hw.streams``.
+
+They hold a number of points that is a parameter. One more, of coordinates that none of them has, is not taken
+as others are: it leaves at ``overflow``, if there it is taken, else it waits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
+from fiberscope.hw.rtl.kit.interface import Field, Interface, Payload, Stream
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
+from fiberscope.hw.streams.memory_rtl import OVERFLOW
+from fiberscope.hw.streams.sorted_sums_rtl import FULL, KEY, SUM, Entry, SortedSums
+from fiberscope.hw.streams.stand_in_rtl import OVERFLOW_PORT, StreamStandIn
+from fiberscope.hw.streams.tensor_reduce import TensorReduce
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, VAL
+from fiberscope.hw.streams.tokens_rtl import Head
+from fiberscope.sim import Input, Output
+from fiberscope.sim.channel import Channel
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+MOST_POINTS = 1 << 8
+
+
+@dataclass(frozen=True)
+class _AccumulatorParameters(Parameters):
+    """What every accumulator is made for.
+
+    Args:
+        points: that differ and are held at once, 2 to 256; also those that are complete and wait.
+        coordinate_bits: 4 to 55.
+        value_bits: of a value, in two's complement, 1 to 53.
+        sum_bits: of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+    """
+
+    points: int = number(32, 2, MOST_POINTS)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+    value_bits: int = number(32, 1, WHOLE_BITS)
+    sum_bits: int = number(48, 1, WHOLE_BITS)
+
+    def __post_init__(self) -> None:
+        """Refuse sums that are narrower than what is added up."""
+        super().__post_init__()
+        check_range("accumulator", "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
+
+
+@dataclass(frozen=True)
+class SparseAccumulatorParameters(_AccumulatorParameters):
+    """What an accumulator of pairs of coordinates is made for.
+
+    Args:
+        points, coordinate_bits, value_bits, sum_bits: of every accumulator.
+        order: 1, which adds up a row at a time, or 2, a whole matrix.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    order: int = number(1, 1, 2)
+
+
+@dataclass(frozen=True)
+class TensorAccumulatorParameters(_AccumulatorParameters):
+    """What an accumulator of points of any number of coordinates is made for.
+
+    Args:
+        points, coordinate_bits, value_bits, sum_bits: of every accumulator.
+        ways: coordinates of a point, 1 to 8.
+        kept: of these that come sorted, from the outermost on; fewer than there are.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    ways: int = number(2, 1, 8)
+    kept: int = number(0, 0, 7)
+
+    def __post_init__(self) -> None:
+        """Refuse points that all come sorted."""
+        super().__post_init__()
+        check_range("tensor_accumulator", "kept", self.kept, 0, self.ways - 1)
+
+
+_PAIR = ("crd_outer", "crd_inner")
+
+
+def sparse_carried(parameters: SparseAccumulatorParameters) -> Carried:
+    """Two coordinates and a value; sums, and a point for which there is no place."""
+    return _carried(parameters, [f"in_{name}" for name in _PAIR], [f"out_{name}" for name in _PAIR])
+
+
+def tensor_carried(parameters: TensorAccumulatorParameters) -> Carried:
+    """As many coordinates as a point has."""
+    ways = range(parameters.ways)
+    return _carried(parameters, [f"in_crd[{way}]" for way in ways], [f"out_crd{way}" for way in ways])
+
+
+def _carried(parameters: _AccumulatorParameters, inputs: Sequence[str], outputs: Sequence[str]) -> Carried:
+    """A point at ``overflow`` has its coordinates side by side, the innermost lowest."""
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    wires = {label: label.replace("[", "_").removesuffix("]") for label in inputs}
+    point = Payload(len(inputs) * parameters.coordinate_bits)
+    return {
+        **{label: Stream(label, wire, "input", coordinates) for label, wire in wires.items()},
+        "in_val": tokens.values(parameters.value_bits),
+        **{port: tokens.sink(port, coordinates) for port in outputs},
+        "out_val": tokens.values(parameters.sum_bits),
+        OVERFLOW: {"coordinates": point, "value": Field("value", parameters.sum_bits, "whole")},
+    }
+
+
+def sparse_design(parameters: SparseAccumulatorParameters, between: Streams) -> None:
+    """A sum leaves from the cycle on in which the point is taken that completes it; points do not wait."""
+    points = _Points(parameters, between, 2 - parameters.order)
+    ended = named("ended_now", points.ended | points.is_done)
+    group = pyrtl.select(points.is_point, points.group_of(points.key), points.group)
+    leaves = points.send(points.is_complete(points.sums.first, ended, group), ended)
+    points.take(pyrtl.Const(1, 1), leaves)
+
+
+def tensor_design(parameters: TensorAccumulatorParameters, between: Streams) -> None:
+    """A sum leaves from the cycle behind that on; points wait until all that are complete have left."""
+    points = _Points(parameters, between, parameters.kept)
+    first, second = (
+        points.is_complete(entry, points.ended, points.group)
+        for entry in (points.sums.first, points.sums.second)
+    )
+    leaves = points.send(first, points.ended)
+    points.take(~pyrtl.select(leaves, second, first), leaves)
+
+
+class _Points:
+    """The points that come, their sums, and what leaves of these.
+
+    Args:
+        parameters: of the block.
+        between: its streams.
+        kept: coordinates of a point that come sorted: where they change, sums are complete.
+    """
+
+    def __init__(self, parameters: _AccumulatorParameters, between: Streams, kept: int) -> None:
+        self._between, self._room = between, tokens.room_in(between)
+        *crds, val = (Head.of(stream) for stream in between.inputs.values())
+        self._bits, self._ways, self._kept = parameters.coordinate_bits, len(crds), kept
+        self.key = named("key", pyrtl.concat(*(head.payload for head in crds)))
+        self._value = unless(val.is_empty, val.payload).sign_extended(parameters.sum_bits)
+        self.sums = SortedSums(parameters.points, self.key, self._value)
+        self.ended: Signal = pyrtl.Register(1, "ended")
+        self.group: Signal = DataRegister(kept * self._bits, "group") if kept else pyrtl.Const(0, 1)
+        points = [*(head.is_data for head in crds), val.is_data | val.is_empty]
+        self.is_point = named("is_point", ~self.ended & reduce(and_, points))
+        self.is_done = named("is_done", ~self.ended & reduce(and_, [head.is_done for head in (*crds, val)]))
+
+    def group_of(self, key: Signal) -> Signal:
+        """The coordinates that come sorted, of a key."""
+        return key[(self._ways - self._kept) * self._bits :] if self._kept else pyrtl.Const(0, 1)
+
+    def is_complete(self, entry: Entry, ended: Signal, group: Signal) -> Signal:
+        """Whether nothing more comes for a sum: all have come, or it is not of this group."""
+        behind = self.group_of(entry[KEY]) != group if self._kept else pyrtl.Const(0, 1)
+        return entry[FULL] & (ended | behind)
+
+    def send(self, ready: Signal, ended: Signal) -> Signal:
+        """Send what is next of the first sum if it is ready, or the ends; gives whether that sum leaves."""
+        first = self.sums.first
+        fibers = _Fibers(self._between, self._ways)
+        return fibers.send(first, self._room & ready, self._room & ended & ~first[FULL])
+
+    def take(self, may: Signal, leaves: Signal) -> None:
+        """Take what shows, if it may be taken and there is a place for it; the first sum leaves or stays."""
+        free = named("free", self._room & may)
+        overflow = self._between.outputs[OVERFLOW]
+        fits = named("fits", self.sums.is_there | leaves | ~self.sums.last[FULL])
+        takes = named("takes", free & self.is_point & (fits | overflow.ready))
+        for source in self._between.inputs.values():
+            source.accept(takes | (free & self.is_done))
+        overflow.send(free & self.is_point & ~fits, {"coordinates": self.key, "value": self._value})
+        self.sums.move(takes & fits, leaves)
+        self.ended.next <<= self.ended | (free & self.is_done)
+        if self._kept:
+            self.group.next <<= pyrtl.select(takes, self.group_of(self.key), self.group)
+
+
+class _Fibers:
+    """What leaves: sums as fibers, the stops in front of one that begins others, and the ends.
+
+    Args:
+        between: the block's streams.
+        ways: coordinates of a sum.
+    """
+
+    def __init__(self, between: Streams, ways: int) -> None:
+        *self._crds, self._val = (sink for label, sink in between.outputs.items() if label != OVERFLOW)
+        self._ways, self._bits = ways, self._crds[0].widths["payload"]
+        self._begun: Signal = pyrtl.Register(1, "begun")
+        self._stopped: Signal = pyrtl.Register(1, "stopped")
+        self._closed: Signal = pyrtl.Register(1, "closed")
+        self._finished: Signal = pyrtl.Register(1, "finished")
+        self._last = [DataRegister(self._bits, f"last_{way}") for way in range(ways - 1)]
+
+    def send(self, entry: Entry, ready: Signal, ends: Signal) -> Signal:
+        """Send what is next of a sum if it is ready, or the ends; gives whether the sum leaves."""
+        coordinates = _parts(entry[KEY], self._ways)
+        changed = [~self._begun | (c != last) for c, last in zip(coordinates, self._last, strict=False)]
+        news = [reduce(or_, changed[: way + 1]) for way in range(self._ways - 1)]
+        news.append(pyrtl.Const(1, 1))  # it is always another innermost coordinate
+        begins = news[-2] if self._ways > 1 else pyrtl.Const(0, 1)  # another innermost fiber
+        stops = named("stops", ready & self._begun & ~self._stopped & begins)
+        leaves = named("leaves", ready & ~stops)
+        closes = named("closes", ends & ~self._closed)
+        finishes = named("finishes", ends & self._closed & ~self._finished)
+        for way, crd in enumerate(self._crds):
+            ended = stops & news[way - 1] if way else pyrtl.Const(0, 1)
+            kind = tokens.kind_of(leaves & news[way], ended | closes, finishes)
+            level = pyrtl.select(closes, pyrtl.Const(way, tokens.LEVEL_BITS), _level(changed[:way]))
+            offered = (leaves & news[way]) | ended | closes | finishes
+            tokens.send(crd, offered, kind, level, coordinates[way])
+        kind = tokens.kind_of(leaves, stops | closes, finishes)
+        level = pyrtl.select(closes, pyrtl.Const(self._ways - 1, tokens.LEVEL_BITS), _level(changed))
+        tokens.send(self._val, leaves | stops | closes | finishes, kind, level, entry[SUM])
+        self._follow(leaves, stops, closes, finishes, coordinates)
+        return leaves
+
+    def _follow(
+        self, leaves: Signal, stops: Signal, closes: Signal, finishes: Signal, coordinates: Sequence[Signal]
+    ) -> None:
+        """Know what has left."""
+        self._begun.next <<= self._begun | leaves
+        self._stopped.next <<= (self._stopped | stops) & ~leaves
+        self._closed.next <<= self._closed | closes
+        self._finished.next <<= self._finished | finishes
+        for last, coordinate in zip(self._last, coordinates, strict=False):
+            last.next <<= pyrtl.select(leaves, coordinate, last)
+
+
+def _parts(key: Signal, ways: int) -> list[Signal]:
+    """The coordinates of a key, the outermost first."""
+    bits = len(key) // ways
+    return [key[place * bits : (place + 1) * bits] for place in reversed(range(ways))]
+
+
+def _level(changed: Sequence[Signal]) -> Signal:
+    """How many lists end beyond the fiber within these coordinates, the outermost of which that changes."""
+    level: Signal = pyrtl.Const(0, tokens.LEVEL_BITS)
+    for way in reversed(range(len(changed))):
+        level = pyrtl.select(changed[way], pyrtl.Const(len(changed) - 1 - way, tokens.LEVEL_BITS), level)
+    return level
+
+
+class _AccumulatorStandIn(StreamStandIn):
+    """Stands in for an accumulator, and counts the values of each point."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        streams = interface.streams
+        self._crds = [s.label for s in streams if s.direction == "input" and s.label != "in_val"]
+        self._values: Counter[tuple[int, ...]] = Counter()
+        self._most_held = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Know the points, and how many of their sums have not left."""
+        super().observe(moved)
+        if "in_val" in moved and moved["in_val"].control != DONE and OVERFLOW not in moved:
+            self._values[tuple(moved[label].coordinate for label in self._crds)] += 1
+        self._most_held = max(self._most_held, len(self._values) - self.moved["out_val[0]", DATA])
+
+    def awaited(self) -> Channel:
+        """The first input that shows nothing; values where a point waits that ``overflow`` does not take."""
+        missing = self._first_held_up(end for end in self.ends if end.is_input)
+        return self.channel("in_val") if missing is None else missing
+
+    def counters(self) -> dict[str, int]:
+        """Points and sums, and the tokens of the outputs."""
+        sums = {"elements": len(self._values), "most_held": self._most_held}
+        own = {"points": self._values.total(), **sums}
+        return own | {name: count for name, count in super().counters().items() if OVERFLOW not in name}
+
+
+class SparseAccumulatorStandIn(_AccumulatorStandIn):
+    """Stands in for a ``VectorReduce`` or a ``MatrixReduce``."""
+
+    PORTS = (*VectorReduce.PORTS, OVERFLOW_PORT)
+
+    def counters(self) -> dict[str, int]:
+        """Those of every accumulator, sums of several points, and the most of one."""
+        counts = self._values.values()
+        merged = sum(count > 1 for count in counts)
+        return {"merged": merged, "most_points": max(counts, default=0)} | super().counters()
+
+
+class TensorAccumulatorStandIn(_AccumulatorStandIn):
+    """Stands in for a ``TensorReduce``; the ports of coordinates are as many as a point has."""
+
+    PORTS = (
+        Input("in_crd", CRD, array=True),
+        Input("in_val", VAL),
+        Output("out_val", VAL, array=True),
+        OVERFLOW_PORT,
+    )
+
+
+SPARSE = unit(
+    "sparse_accumulator",
+    MatrixReduce,
+    SparseAccumulatorParameters,
+    sparse_carried,
+    sparse_design,
+    base=SparseAccumulatorStandIn,
+    component=lambda name, parameters: (VectorReduce if parameters.order == 1 else MatrixReduce)(name),
+)
+
+
+TENSOR = unit(
+    "tensor_accumulator",
+    TensorReduce,
+    TensorAccumulatorParameters,
+    tensor_carried,
+    tensor_design,
+    arguments=("ways", "kept"),
+    base=TensorAccumulatorStandIn,
+)

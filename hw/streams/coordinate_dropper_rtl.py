@@ -1,0 +1,162 @@
+"""The dropper of coordinates as RTL: the twin of ``fiberscope.hw.streams``' ``CoordinateDropper``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper
+from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, VAL
+from fiberscope.hw.streams.tokens_rtl import Head
+from fiberscope.sim import ANY
+from fiberscope.sim.channel import Channel
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+COORDINATES, VALUES = INNER = ("coordinates", "values")
+
+
+@dataclass(frozen=True)
+class CoordinateDropperParameters(Parameters):
+    """What a dropper is made for.
+
+    Args:
+        inner: what the inner stream is of, ``coordinates`` or ``values``.
+        coordinate_bits: 4 to 55.
+        value_bits: of a value, in two's complement, 1 to 53.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    inner: str = choice(COORDINATES, INNER)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+    value_bits: int = number(32, 1, WHOLE_BITS)
+
+
+def carried(parameters: CoordinateDropperParameters) -> Carried:
+    """Outer coordinates; inner ones, or values."""
+    outer = tokens.numbers(parameters.coordinate_bits)
+    inner = outer if parameters.inner == COORDINATES else tokens.values(parameters.value_bits)
+    return {"in_outer": outer, "in_inner": inner, "out_outer": outer, "out_inner": inner}
+
+
+def design(_parameters: CoordinateDropperParameters, between: Streams) -> None:
+    """The outer token that waits for its inner fiber, whether that has any data, and the last inner token.
+
+    A stop behind a coordinate leaves alone; one behind a stop, or at first, has an inner stop of its own.
+    """
+    inner, last = Head.of(between.inputs["in_inner"]), _Last(between, tokens.room_in(between))
+    room = named("goes_on", last.room & ~last.head.is_done)
+    holds: Signal = pyrtl.Register(1, "holds")
+    seen: Signal = pyrtl.Register(1, "seen")
+    behind_data: Signal = pyrtl.Register(1, "behind_data")
+    takes: Signal = pyrtl.WireVector(1, "takes_outer")
+    outer, now = _outer(between, holds, takes)
+    takes <<= room & ~holds & outer.shown
+
+    alone = named("alone", takes & outer.is_control & behind_data)
+    passes = named("passes", room & now.shown & ~alone & inner.shown)
+    ends = named("ends", passes & inner.is_control)
+    has_data = named("has_data", seen & holds)
+    between.inputs["in_outer"].accept(takes)
+    between.inputs["in_inner"].accept(passes)
+    holds.next <<= (holds | (takes & ~alone)) & ~ends
+    behind_data.next <<= pyrtl.select(takes, outer.is_data, behind_data)
+    seen.next <<= (seen & ~takes) | (passes & ~inner.is_control)
+    tokens.pass_on(between.outputs["out_outer[0]"], alone | (ends & (now.is_control | has_data)), now)
+    last.follow(passes, inner, passes & inner.is_stop & now.is_data & ~has_data)
+
+
+class _Last:
+    """The last inner token, which leaves when the next one comes: what a stop says depends on that.
+
+    The stop of a fiber without data is left out; where it ends more lists it takes the place of the stop
+    before, if that is the one of a fiber.
+    """
+
+    def __init__(self, between: Streams, room: Signal) -> None:
+        self.room = room
+        self._sink = between.outputs["out_inner[0]"]
+        self._holds: Signal = pyrtl.Register(1, "holds_inner")
+        inner = between.inputs["in_inner"].fields
+        self._held = {name: DataRegister(len(wire), f"inner_{name}") for name, wire in inner.items()}
+        self.head = Head(self._holds, self._held)
+
+    def follow(self, passes: Signal, inner: Head, empty: Signal) -> None:
+        """Take the next one, which may be the stop of an empty fiber."""
+        higher = named("ends_more", empty & (inner.level != 0))
+        replaces = named("replaces", higher & self.head.is_stop & (self.head.level == 0))
+        keeps = named("keeps", passes & (~empty | higher))
+        leaves = (keeps & self._holds & ~replaces) | (self.room & self.head.is_done)
+        tokens.pass_on(self._sink, leaves, self.head)
+        self._holds.next <<= (self._holds | keeps) & ~(self.room & self.head.is_done)
+        for name, register in self._held.items():
+            register.next <<= pyrtl.select(keeps, inner.fields[name], register)
+
+
+def _outer(between: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
+    """The outer token that shows, and the one that counts in this cycle."""
+    shown = Head.of(between.inputs["in_outer"])
+    held = {name: DataRegister(len(wire), f"outer_{name}") for name, wire in shown.fields.items()}
+    for name, register in held.items():
+        register.next <<= pyrtl.select(takes, shown.fields[name], register)
+    fields = {name: pyrtl.select(holds, held[name], wire) for name, wire in shown.fields.items()}
+    return shown, Head(holds | shown.shown, fields)
+
+
+class CoordinateDropperStandIn(StreamStandIn):
+    """Stands in for a ``CoordinateDropper``."""
+
+    PORTS = CoordinateDropper("", ANY).ports
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._waits = False  # an outer token is held
+        self._behind_data = False
+
+    def finished(self, moved: Mapping[str, Any]) -> bool:
+        """The inner done leaves last."""
+        return "out_inner[0]" in moved and moved["out_inner[0]"].control == DONE
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Follow which stream is waited for."""
+        super().observe(moved)
+        if "in_outer" in moved:
+            alone = moved["in_outer"].control != DATA and self._behind_data
+            self._waits, self._behind_data = not alone, moved["in_outer"].control == DATA
+        if "in_inner" in moved and moved["in_inner"].control in (STOP, DONE):
+            self._waits = False
+
+    def awaited(self) -> Channel:
+        """The inner stream while an outer token is held."""
+        return self.channel("in_inner" if self._waits else "in_outer")
+
+    def counters(self) -> dict[str, int]:
+        """Coordinates whose fibers were empty, and the tokens of the outputs."""
+        ended = self.moved["in_outer", DATA] - (self._waits and self._behind_data)
+        return {"dropped": ended - self.moved["out_outer[0]", DATA]} | super().counters()
+
+
+BLOCK = unit(
+    "coordinate_dropper",
+    CoordinateDropper,
+    CoordinateDropperParameters,
+    carried,
+    design,
+    base=CoordinateDropperStandIn,
+    component=lambda name, parameters: CoordinateDropper(
+        name, CRD if parameters.inner == COORDINATES else VAL
+    ),
+)

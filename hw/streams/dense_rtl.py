@@ -1,0 +1,87 @@
+"""The scanner of a dense level as RTL: the twin of ``fiberscope.hw.streams``' ``DenseScanner``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.dense import DenseScanner
+from fiberscope.hw.streams.scanner_rtl import Walk, following
+from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+
+
+@dataclass(frozen=True)
+class DenseScannerParameters(Parameters):
+    """What a scanner is made for.
+
+    Args:
+        size: coordinates of the level, 0 to 16384.
+        coordinate_bits: 4 to 55, enough for all coordinates; a stop's level has to fit as well.
+        reference_bits: of a reference to a fiber or an element; what does not fit is for the sender to avoid.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    size: int = number(64, 0, 1 << 14)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot tell all coordinates."""
+        super().__post_init__()
+        for name, most in (("coordinate_bits", 55), ("reference_bits", 62)):
+            check_range("dense_scanner", name, getattr(self, name), index_bits(self.size), most)
+
+
+def carried(parameters: DenseScannerParameters) -> Carried:
+    """References in; coordinates and references out."""
+    references = tokens.numbers(parameters.reference_bits)
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    return {"in_ref": references, "out_crd": coordinates, "out_ref": references}
+
+
+def design(parameters: DenseScannerParameters, between: Streams) -> None:
+    """The coordinate and the reference of the element that was sent."""
+    size, bits = parameters.size, parameters.reference_bits
+    coordinate: Signal = DataRegister(index_bits(size), "coordinate")
+    reference: Signal = DataRegister(bits, "reference")
+    empty, last = pyrtl.Const(size == 0, 1), coordinate == max(0, size - 1)
+    walk = Walk(between, empty, last)
+    first = times(between.inputs["in_ref"].fields["payload"], size)
+    place = pyrtl.select(walk.starts, pyrtl.Const(0, len(coordinate)), following(coordinate))
+    position = pyrtl.select(walk.starts, first, following(reference))
+    coordinate.next <<= pyrtl.select(walk.moves, place, coordinate)
+    reference.next <<= pyrtl.select(walk.moves, position, reference)
+    walk.send(place.zero_extended(parameters.coordinate_bits), position)
+
+
+def times(reference: Signal, size: int) -> Signal:
+    """The first of so many references below each one, with as many bits as it has: shifts and additions."""
+    bits = len(reference)
+    total: Signal = pyrtl.Const(0, bits)
+    for place in range(min(bits, size.bit_length())):
+        if size >> place & 1:
+            total = (total + shifted(reference, place))[:bits]
+    return total
+
+
+def shifted(wire: Signal, places: int) -> Signal:
+    """The wire so many places up, as wide as it is."""
+    return pyrtl.concat(wire[: len(wire) - places], pyrtl.Const(0, places)) if places else wire
+
+
+BLOCK = unit(
+    "dense_scanner",
+    DenseScanner,
+    DenseScannerParameters,
+    carried,
+    design,
+    arguments=("size",),
+    base=StreamStandIn,
+)

@@ -1,0 +1,110 @@
+"""The reducer that sees whose fiber it reduces, as RTL: ``FiberReduce`` of ``fiberscope.hw.streams``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.reduce import FiberReduce
+from fiberscope.hw.streams.tokens import DONE, STOP
+from fiberscope.hw.streams.tokens_rtl import Head
+from fiberscope.hw.streams.values_rtl import ScalarReducerStandIn, reduction
+from fiberscope.sim.channel import Channel
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+
+@dataclass(frozen=True)
+class FiberReducerParameters(Parameters):
+    """What a reducer of fibers is made for.
+
+    Args:
+        coordinate_bits: 4 to 55.
+        value_bits: of a value, in two's complement, 1 to 53.
+        sum_bits: of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+    value_bits: int = number(32, 1, WHOLE_BITS)
+    sum_bits: int = number(48, 1, WHOLE_BITS)
+
+    def __post_init__(self) -> None:
+        """Refuse sums that are narrower than what is added up."""
+        super().__post_init__()
+        check_range("fiber_reducer", "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
+
+
+def carried(parameters: FiberReducerParameters) -> Carried:
+    """Coordinates, whose lists say which fibers are empty, and values."""
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    values, sums = tokens.values(parameters.value_bits), tokens.values(parameters.sum_bits)
+    return {"in_crd": coordinates, "in_val": values, "out_val": sums}
+
+
+def design(parameters: FiberReducerParameters, between: Streams) -> None:
+    """Whether a fiber is open: its coordinate has been taken, and its stop has not.
+
+    A stop that ends the list as well is taken with that of the coordinates, which is in sight from the cycle
+    behind the last coordinate on; the list's stop follows the sum in the next cycle.
+    """
+    crd, val = Head.of(between.inputs["in_crd"]), Head.of(between.inputs["in_val"])
+    fiber_open: Signal = pyrtl.Register(1, "open")
+    follows: Signal = pyrtl.Register(1, "stop_follows")
+    owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
+    room = tokens.room_in(between)
+    acts = named("acts", room & ~follows)
+
+    opens = named("opens", acts & ~fiber_open & crd.is_data)
+    passes = named("passes", acts & ~fiber_open & crd.is_control & val.shown)
+    ends_list = named("ends_list", val.is_stop & (val.level != 0))
+    takes = named("takes", (opens | (acts & fiber_open)) & val.shown & ~ends_list)
+    ends_both = named("ends_both", acts & fiber_open & ends_list & crd.shown)
+    between.inputs["in_crd"].accept(opens | passes | ends_both)
+    between.inputs["in_val"].accept(passes | takes | ends_both)
+    _begun, result = reduction("sum", val, takes | ends_both, parameters.sum_bits)
+
+    closes = named("closes", ends_both | (takes & val.is_stop))
+    fiber_open.next <<= (fiber_open | opens) & ~closes
+    follows.next <<= ends_both | (follows & ~room)
+    owed.next <<= pyrtl.select(ends_both, crd.level, owed)
+    pays = named("pays", room & follows)
+    kind = tokens.kind_of(closes, pays | (passes & crd.is_stop), passes & crd.is_done)
+    level = pyrtl.select(follows, owed, crd.level)
+    tokens.send(between.outputs["out_val[0]"], closes | pays | passes, kind, level, result)
+
+
+class FiberReducerStandIn(ScalarReducerStandIn):
+    """Stands in for a ``FiberReduce``."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._open = False
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Follow whether a fiber is open."""
+        super().observe(moved)
+        if "in_crd" in moved:
+            self._open = True
+        if "in_val" in moved and moved["in_val"].control in (STOP, DONE):
+            self._open = False
+
+    def awaited(self) -> Channel:
+        """A value while a fiber is open, unless one shows: then the stop of its list."""
+        waits_for_values = self._open and not self.end("in_val").is_open
+        return self.channel("in_val") if waits_for_values else super().awaited()
+
+
+BLOCK = unit("fiber_reducer", FiberReduce, FiberReducerParameters, carried, design, base=FiberReducerStandIn)

@@ -1,0 +1,102 @@
+"""The coordinate hold as RTL: the twin of ``fiberscope.hw.streams``' ``CoordinateHold``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.hold import CoordinateHold
+from fiberscope.hw.streams.repeater_rtl import repeat
+from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.tokens import DONE, STOP
+from fiberscope.hw.streams.tokens_rtl import Head
+from fiberscope.sim.channel import Channel
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+
+@dataclass(frozen=True)
+class CoordinateHoldParameters(Parameters):
+    """What a hold is made for.
+
+    Args:
+        coordinate_bits: 4 to 55.
+    """
+
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+
+
+def carried(parameters: CoordinateHoldParameters) -> Carried:
+    """Coordinates at all four ports."""
+    return dict.fromkeys(
+        ("in_outer", "in_inner", "out_outer", "out_inner"), tokens.numbers(parameters.coordinate_bits)
+    )
+
+
+def design(_parameters: CoordinateHoldParameters, between: Streams) -> None:
+    """A repeater, whose signal is the kind of the inner token that was passed on last."""
+    room, inner = tokens.room_in(between), Head.of(between.inputs["in_inner"])
+    waits: Signal = pyrtl.Register(1, "signal_waits")
+    kind: Signal = DataRegister(tokens.KIND_BITS, "signal")
+    signal = Head(waits, {"control": kind})
+    answers = repeat(between.inputs["in_outer"], signal, room, between.outputs["out_outer[0]"])
+    passes = named("passes", room & inner.shown & (~waits | answers))
+    between.inputs["in_inner"].accept(passes)
+    waits.next <<= passes | (waits & ~answers)
+    repeated = tokens.kind_of(~inner.is_control, inner.is_stop, inner.is_done)
+    kind.next <<= pyrtl.select(passes, repeated, kind)
+    tokens.pass_on(between.outputs["out_inner[0]"], passes, inner)
+
+
+class CoordinateHoldStandIn(StreamStandIn):
+    """Stands in for a ``CoordinateHold``, which is busy too where a stop becomes due and no token moves."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._signal: int | None = None  # the kind of the inner token that was passed on last
+        self._holds = self._owes = False
+
+    def finished(self, moved: Mapping[str, Any]) -> bool:
+        """The outer done leaves last."""
+        return "out_outer[0]" in moved and moved["out_outer[0]"].control == DONE
+
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+        """See the class."""
+        if self.done or self.held_up():
+            return super().account(now, moved, blocked)
+        closes = self._follow(moved)
+        return super().account(now, moved or closes, blocked)
+
+    def _follow(self, moved: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Follow what is held and due; gives the signal by which a stop becomes due."""
+        closes: Mapping[str, Any] = {}
+        if self._owes:
+            self._owes = "out_outer[0]" not in moved
+        else:
+            self._holds |= "in_outer" in moved
+            if self._holds and self._signal is not None:
+                closed = self._signal == STOP
+                self._owes = closed and "out_outer[0]" not in moved
+                self._holds, self._signal = not closed, None
+                closes = {"signal": closed} if self._owes else {}
+        if "in_inner" in moved:
+            self._signal = moved["in_inner"].control
+        return closes
+
+    def awaited(self) -> Channel:
+        """The outer stream while a signal waits or a stop is due."""
+        return self.channel("in_outer" if self._owes or self._signal is not None else "in_inner")
+
+
+BLOCK = unit(
+    "coordinate_hold", CoordinateHold, CoordinateHoldParameters, carried, design, base=CoordinateHoldStandIn
+)

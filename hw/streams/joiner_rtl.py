@@ -1,0 +1,222 @@
+"""Intersection and union of fibers as RTL: ``Intersect`` and ``Union`` of ``fiberscope.hw.streams``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.interface import Interface, streams
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.stream import DATA, EMPTY, STOP
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.join import Intersect, Union
+from fiberscope.hw.streams.stand_in_rtl import StreamStandIn, named_counters
+from fiberscope.hw.streams.tokens import CRD, REF
+from fiberscope.hw.streams.tokens_rtl import Head
+from fiberscope.sim import Input, Output
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+
+@dataclass(frozen=True)
+class JoinerParameters(Parameters):
+    """What an intersection or a union is made for.
+
+    Args:
+        ways: operands, 2 to 8.
+        coordinate_bits: 4 to 55.
+        reference_bits: 1 to 64.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    ways: int = number(2, 2, 8)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+
+
+def carried(parameters: JoinerParameters) -> Carried:
+    """Coordinates and references, taken in pairs."""
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    references = tokens.numbers(parameters.reference_bits)
+    pairs = zip(
+        streams("in_crd", "input", coordinates, parameters.ways),
+        streams("in_ref", "input", references, parameters.ways),
+        strict=True,
+    )
+    sent = (tokens.sink(f"out_ref{way}", references) for way in range(parameters.ways))
+    return {
+        **{stream.label: stream for pair in pairs for stream in pair},
+        "out_crd": coordinates,
+        **{stream.label: stream for stream in sent},
+    }
+
+
+def intersect(parameters: JoinerParameters, between: Streams) -> None:
+    """Those are taken that another is ahead of, or all leave where they are equal; no registers."""
+    heads = _Heads(parameters, between)
+    behind = [reduce(or_, [order < other for other in others]) for order, others in heads.orders()]
+    equal = named("equal", ~reduce(or_, behind))
+    heads.take([equal | late for late in behind])
+    heads.send(equal, [equal] * parameters.ways)
+
+
+def union(parameters: JoinerParameters, between: Streams) -> None:
+    """The smallest leaves, with N for those that are ahead of it; no registers."""
+    heads = _Heads(parameters, between)
+    smallest = [~reduce(or_, [other < order for other in others]) for order, others in heads.orders()]
+    heads.take(smallest)
+    heads.send(pyrtl.Const(1, 1), smallest)
+
+
+class _Heads:
+    """The heads of all operands; what is done with them is done where all show and there is room."""
+
+    def __init__(self, parameters: JoinerParameters, between: Streams) -> None:
+        ways = range(parameters.ways)
+        self._between = between
+        self._crds = [Head.of(between.inputs[f"in_crd[{way}]"]) for way in ways]
+        self._refs = [Head.of(between.inputs[f"in_ref[{way}]"]) for way in ways]
+        shown = reduce(and_, [head.shown for head in (*self._crds, *self._refs)])
+        self._acts = named("acts", shown & tokens.room_in(between))
+
+    def orders(self) -> list[tuple[Signal, list[Signal]]]:
+        """A number for each head, by which it is compared, and those of all others."""
+        orders = [_order(head) for head in self._crds]
+        return [(order, [other for other in orders if other is not order]) for order in orders]
+
+    def take(self, which: Sequence[Signal]) -> None:
+        """Take the heads of these operands."""
+        for way, taken in enumerate(which):
+            moves = named(f"takes_{way}", self._acts & taken)
+            for port in ("in_crd", "in_ref"):
+                self._between.inputs[f"{port}[{way}]"].accept(moves)
+
+    def send(self, leaves: Signal, which: Sequence[Signal]) -> None:
+        """Send the first of these operands' coordinates, and of each its reference."""
+        moves = named("leaves", self._acts & leaves)
+        for way, (has, ref) in enumerate(zip(which, self._refs, strict=True)):
+            kind = pyrtl.select(has, ref.fields["control"], pyrtl.Const(EMPTY, tokens.KIND_BITS))
+            tokens.send(self._between.outputs[f"out_ref{way}[0]"], moves, kind, ref.level, ref.payload)
+        self._between.outputs["out_crd[0]"].send(moves, _first_of(self._crds, which))
+
+
+def _order(head: Head) -> Signal:
+    """A number by which heads are compared: control tokens are behind all coordinates, and equal."""
+    control = head.fields["control"] != DATA
+    return pyrtl.concat(control, unless(control, head.payload))
+
+
+def _first_of(heads: Sequence[Head], chosen: Sequence[Signal]) -> dict[str, Signal]:
+    """The fields of the first head that is chosen; of the last one if no other is."""
+    fields = dict(heads[-1].fields)
+    for head, this in reversed(list(zip(heads, chosen, strict=True))[:-1]):
+        fields = {name: pyrtl.select(this, wire, fields[name]) for name, wire in head.fields.items()}
+    return fields
+
+
+class _JoinerStandIn(StreamStandIn):
+    """Stands in for a ``Joiner``; the ports of references are as many as there are operands."""
+
+    PORTS = (
+        Input("in_crd", CRD, array=True),
+        Input("in_ref", REF, array=True),
+        Output("out_crd", CRD, array=True),
+    )
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self.ways = range(sum(stream.port[0] == "in_crd" for stream in interface.streams))
+
+    def taken(self, moved: Mapping[str, Any]) -> list[int]:
+        """The operands whose heads are taken."""
+        return [way for way in self.ways if f"in_crd[{way}]" in moved]
+
+
+class IntersectStandIn(_JoinerStandIn):
+    """Stands in for an ``Intersect``; the module says nothing on skips, which its counters have as well."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._run = self._longest = self._dropped = 0
+        self._news = [True] * len(self.ways)  # who has not told the others where it is,
+        self._knows_end = [False] * len(self.ways)  # and who has been told the stop of its fiber
+        self._skips: Counter[str] = Counter()
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Follow who drops, and whom that would be told."""
+        super().observe(moved)
+        taken = self.taken(moved)
+        if not taken:
+            return
+        if "out_crd[0]" not in moved:
+            self._drop(taken)
+            return
+        self._run = 0
+        if moved["out_crd[0]"].control == STOP:
+            self._skips.update(f"out_skip{way}_stops" for way in taken if not self._knows_end[way])
+            self._knows_end = [False] * len(self.ways)
+        self._news = [True] * len(self.ways)
+
+    def _drop(self, taken: Sequence[int]) -> None:
+        """The operands that stay are ahead."""
+        leader = next(way for way in self.ways if way not in taken)
+        stops = self.channels("in_crd")[leader].control() == STOP
+        told = [way for way in taken if self._news[leader] and not self._knows_end[way]]
+        self._skips.update(f"out_skip{way}_{'stops' if stops else 'data'}" for way in told)
+        self._knows_end = [knows or (stops and way in told) for way, knows in enumerate(self._knows_end)]
+        self._news = [way in taken or (news and way != leader) for way, news in enumerate(self._news)]
+        self._dropped += len(taken)
+        self._run += 1
+        self._longest = max(self._longest, self._run)
+
+    def counters(self) -> dict[str, int]:
+        """Those of the component."""
+        matches = self.moved["out_crd[0]", DATA]
+        own = {"matches": matches, "dropped": self._dropped, "longest_run": self._longest}
+        skips = {name: self._skips[name] for way in self.ways for name in named_counters(f"out_skip{way}")}
+        return own | super().counters() | skips
+
+
+class UnionStandIn(_JoinerStandIn):
+    """Stands in for a ``Union``."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._common = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count the coordinates that all have."""
+        super().observe(moved)
+        if "out_crd[0]" in moved and moved["out_crd[0]"].control == DATA:
+            self._common += len(self.taken(moved)) == len(self.ways)
+
+    def counters(self) -> dict[str, int]:
+        """Those of the component."""
+        partial = self.moved["out_crd[0]", DATA] - self._common
+        return {"common": self._common, "partial": partial} | super().counters()
+
+
+INTERSECT = unit(
+    "fiber_intersect",
+    Intersect,
+    JoinerParameters,
+    carried,
+    intersect,
+    arguments=("ways",),
+    as_made={"ways": int},
+    base=IntersectStandIn,
+)
+
+
+UNION = unit("fiber_union", Union, JoinerParameters, carried, union, arguments=("ways",), base=UnionStandIn)

@@ -1,0 +1,80 @@
+"""A graph of the stream machine as one module: its blocks, the channels between them, and what fills them.
+
+    netlist({"scanner": Part(...), ...}, {"scanner.out_crd": ["writer.in_crd"]}, ["scanner.in_ref"])
+
+A stream with one consumer is a channel. One with several is a fork and a channel for each of them, one with
+none a fork that takes every token away. The module's own ports have a block's name before them: ``root``
+where a tensor's first block gets its reference, ``load`` for a memory that is read, ``store`` for one that is
+written, ``overflow`` for what an accumulator has no place for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from fiberscope.hw.rtl.kit.interface import Stream
+from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part
+from fiberscope.hw.streams import fork_rtl as fork
+from fiberscope.hw.streams.fork_rtl import forking
+from fiberscope.hw.streams.memory_rtl import LOAD, OVERFLOW, STORE
+
+__all__ = ["netlist"]
+
+ROOT = "root"
+FORK = "fork"
+
+
+def netlist(
+    module: str,
+    blocks: Mapping[str, Part],
+    consumers: Mapping[str, Sequence[str]],
+    roots: Sequence[str],
+    capacity: int = 2,
+) -> Composition:
+    """The composition of a graph.
+
+    Args:
+        module: its name.
+        blocks: its blocks by name.
+        consumers: the inputs that read an output, ``block.port`` each; an output that is not named has none.
+        roots: the inputs at which a tensor begins, each of which gets a channel and a port.
+        capacity: of every channel, in tokens.
+
+    Raises:
+        ValueError: if they do not fit together, all that does not at once; see ``Composition``.
+    """
+    parts, exports = dict(blocks), {}
+    links: list[Link] = []
+    for name, block in blocks.items():
+        for stream in block.interface.streams:
+            if stream.label in (LOAD, OVERFLOW, STORE):
+                exports[f"{name}_{stream.label}"] = f"{name}.{stream.label}"
+            elif stream.direction == "output":
+                readers = consumers.get(f"{name}.{stream.port[0]}", ())
+                if len(readers) == 1:
+                    links.append(Link(f"{name}.{stream.label}", readers[0], capacity))
+                else:
+                    place = f"{FORK}_{name}_{stream.prefix}"
+                    links.append(Link(f"{name}.{stream.label}", f"{place}.in", 0))
+                    links += _forked(parts, place, stream, readers, capacity)
+    for reader in roots:
+        name, _, _port = reader.partition(".")
+        place = f"{FORK}_{name}_{ROOT}"
+        links += _forked(parts, place, _stream(blocks, reader), [reader], capacity)
+        exports[f"{name}_{ROOT}"] = f"{place}.in"
+    return Composition(module, parts, tuple(links), exports)
+
+
+def _forked(
+    parts: dict[str, Part], place: str, stream: Stream, readers: Sequence[str], capacity: int
+) -> Iterator[Link]:
+    """Put a fork for a stream there; gives the channels behind it."""
+    parts[place] = Part(fork.BLOCK, forking(stream, len(readers)))
+    for number, reader in enumerate(readers):
+        yield Link(f"{place}.out[{number}]", reader, capacity)
+
+
+def _stream(blocks: Mapping[str, Part], end: str) -> Stream:
+    """The stream at a block's port."""
+    name, _, label = end.partition(".")
+    return next(stream for stream in blocks[name].interface.streams if stream.label == label)

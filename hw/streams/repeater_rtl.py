@@ -1,0 +1,158 @@
+"""The repeater and its generator of signals as RTL, as in ``fiberscope.hw.streams.repeater``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
+from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, OutputStream, Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.repeater import Repeater, RepeatSignalGenerator
+from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.tokens import DATA, EMPTY
+from fiberscope.hw.streams.tokens_rtl import Head
+from fiberscope.sim.channel import Channel
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+
+@dataclass(frozen=True)
+class RepeatSignalGeneratorParameters(Parameters):
+    """What a generator of repeat signals is made for.
+
+    Args:
+        coordinate_bits: 4 to 55.
+    """
+
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+
+
+@dataclass(frozen=True)
+class RepeaterParameters(Parameters):
+    """What a repeater is made for.
+
+    Args:
+        reference_bits: 1 to 64.
+    """
+
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+
+
+def generator_carried(parameters: RepeatSignalGeneratorParameters) -> Carried:
+    """A signal says no more than its kind."""
+    return {"in_crd": tokens.numbers(parameters.coordinate_bits), "out_repsig": tokens.signals()}
+
+
+def generator_design(_parameters: RepeatSignalGeneratorParameters, between: Streams) -> None:
+    """A token of any kind but stop and done asks for one repetition."""
+    head, room = Head.of(between.inputs["in_crd"]), tokens.room_in(between)
+    between.inputs["in_crd"].accept(room)
+    kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
+    between.outputs["out_repsig[0]"].send(room & head.shown, {"control": kind})
+
+
+def carried(parameters: RepeaterParameters) -> Carried:
+    """References, and the signal by which they are repeated."""
+    references = tokens.numbers(parameters.reference_bits)
+    return {"in_ref": references, "in_repsig": tokens.signals(), "out_ref": references}
+
+
+def design(_parameters: RepeaterParameters, between: Streams) -> None:
+    """A reference is repeated as often as the signal says."""
+    signals = between.inputs["in_repsig"]
+    room, sink = tokens.room_in(between), between.outputs["out_ref[0]"]
+    signals.accept(repeat(between.inputs["in_ref"], Head.of(signals), room, sink))
+
+
+def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) -> Signal:
+    """The token that is repeated, whether there is one, and whether a stop is due; when a signal is taken.
+
+    A token that comes and its first signal may be taken in one cycle; where that signal is a stop, the
+    next token, which says at which level it is, is not in sight before the next cycle.
+    """
+    head = Head.of(source)
+    holds: Signal = pyrtl.Register(1, "holds")
+    owes: Signal = pyrtl.Register(1, "owes")
+    held = {name: DataRegister(len(wire), f"held_{name}") for name, wire in head.fields.items()}
+    fields = {name: pyrtl.select(holds, held[name], wire) for name, wire in head.fields.items()}
+    now = Head(holds | head.shown, fields)
+
+    takes = named("takes", room & ~owes & ~holds & head.shown)
+    answers = named("answers", room & ~owes & now.shown & signal.shown)
+    closes = named("closes", answers & signal.is_stop & ~now.is_stop)
+    pays = named("pays", room & head.shown & (owes | (closes & holds)))
+    source.accept(takes | (pays & head.is_stop))
+    holds.next <<= pyrtl.select(answers & signal.is_control, pyrtl.Const(0, 1), holds | takes)
+    owes.next <<= (owes | closes) & ~pays
+    for name, register in held.items():
+        register.next <<= pyrtl.select(takes, head.fields[name], register)
+
+    repeats = answers & signal.is_data
+    stops = pays | (answers & signal.is_stop & now.is_stop)
+    kind = tokens.kind_of(repeats & now.is_data, stops, answers & signal.is_done)
+    level = pyrtl.select(pays, unless(~head.is_stop, head.raised), now.raised)
+    offered = repeats | stops | (answers & signal.is_done)
+    tokens.send(sink, offered, kind, level, now.payload)
+    return answers
+
+
+class RepeatSignalGeneratorStandIn(StreamStandIn):
+    """Stands in for a ``RepeatSignalGenerator``."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._repeats = self._longest = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count the repeats of a fiber."""
+        super().observe(moved)
+        if moved:
+            self._repeats = self._repeats + 1 if moved["in_crd"].control in (DATA, EMPTY) else 0
+            self._longest = max(self._longest, self._repeats)
+
+    def counters(self) -> dict[str, int]:
+        """The most repeats, and the tokens of the output."""
+        return {"longest_fiber": self._longest} | super().counters()
+
+
+class RepeaterStandIn(StreamStandIn):
+    """Stands in for a ``Repeater``, which counts as waiting for a signal while it takes a reference alone."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._owes = False
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Follow whether a stop is due."""
+        super().observe(moved)
+        if "out_ref[0]" in moved:
+            self._owes = False
+        elif "in_repsig" in moved:
+            self._owes = True
+
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+        """See the class."""
+        return super().account(now, {} if moved.keys() == {"in_ref"} else moved, blocked)
+
+    def awaited(self) -> Channel:
+        """A signal, unless one is there, or a stop is due that the next reference raises."""
+        signals = self.end("in_repsig")
+        return self.channel("in_ref" if self._owes or signals.is_open else "in_repsig")
+
+
+GENERATOR = unit(
+    "repeat_signal",
+    RepeatSignalGenerator,
+    RepeatSignalGeneratorParameters,
+    generator_carried,
+    generator_design,
+    base=RepeatSignalGeneratorStandIn,
+)
+REPEATER = unit("repeater", Repeater, RepeaterParameters, carried, design, base=RepeaterStandIn)

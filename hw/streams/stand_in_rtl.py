@@ -1,0 +1,83 @@
+"""What stands in for the blocks of the stream machine, whose cycles all count alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.streams.memory_rtl import LOAD, OVERFLOW, STORE
+from fiberscope.hw.streams.output import COUNTED
+from fiberscope.hw.streams.tokens import DONE
+from fiberscope.sim import ANY, Input, Output
+from fiberscope.sim.channel import Channel
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+# A component is made with what it reads, and keeps what it writes.
+LOAD_PORT = Input(LOAD, ANY, optional=True)
+STORE_PORT = Output(STORE, ANY, optional=True)
+OVERFLOW_PORT = Output(OVERFLOW, ANY, optional=True)
+
+
+class StreamStandIn(Adapter):
+    """Stands in for a ``StreamBlock``.
+
+    Accounting: idle once done has passed, else waiting for output while a consumer has no space, else busy
+    if a token moves, else waiting for input.
+    """
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self.done = False
+        self.moved: Counter[tuple[str, int]] = Counter()  # tokens by port and kind
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count the tokens of each kind."""
+        for label, token in moved.items():
+            self.moved[label, token.control] += 1
+
+    def account(self, now: int, moved: Mapping[str, Any], _blocked: Channel | None) -> int:
+        """As of every block of the stream machine."""
+        if self.done:
+            return self.idle()
+        full = self.held_up()
+        if full is not None:
+            return self.wait_output(full)
+        if not moved:
+            return self.wait_input(self.awaited())
+        self.done = self.finished(moved)
+        return self.busy(now + 1)
+
+    def held_up(self) -> Channel | None:
+        """The first output without space."""
+        return self._first_held_up(end for end in self.ends if not (end.is_input or end.is_open))
+
+    def finished(self, moved: Mapping[str, Any]) -> bool:
+        """Whether done leaves, or is taken where nothing leaves."""
+        sinks = [end for end in self.ends if not end.is_input] or self.ends
+        labels = {end.stream.label for end in sinks} & moved.keys()
+        return any(moved[label].control == DONE for label in labels)
+
+    def awaited(self) -> Channel:
+        """The first input that shows nothing."""
+        channel = self._first_held_up(end for end in self.ends if end.is_input)
+        assert channel is not None, "it moves where all inputs show a token and all outputs have space"
+        return channel
+
+    def counters(self) -> dict[str, int]:
+        """The tokens of each output by kind."""
+        return {
+            counter: self.moved[end.stream.label, kind]
+            for end in self.ends
+            if not end.is_input
+            for counter, kind in named_counters(end.stream.port[0]).items()
+        }
+
+
+def named_counters(port: str) -> dict[str, int]:
+    """The kind that each counter of an output counts."""
+    return {f"{port}_{label}": kind for label, kind in COUNTED}

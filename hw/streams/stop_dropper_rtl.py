@@ -1,0 +1,69 @@
+"""The dropper of stops as RTL: ``StopDropper`` of ``fiberscope.hw.streams``, in front of accumulators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
+from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
+from fiberscope.hw.rtl.kit.twin import Streams
+from fiberscope.hw.rtl.kit.unit import Carried, Summed, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.droppers import StopDropper
+from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.tokens import CRD, STOP, VAL
+from fiberscope.hw.streams.tokens_rtl import Head
+from fiberscope.sim import ANY
+
+COORDINATES, VALUES = CARRIES = ("coordinates", "values")
+
+
+@dataclass(frozen=True)
+class StopDropperParameters(Parameters):
+    """What a dropper of stops is made for.
+
+    Args:
+        carries: ``coordinates`` or ``values``.
+        coordinate_bits: 4 to 55.
+        value_bits: of a value, in two's complement, 1 to 53.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    carries: str = choice(COORDINATES, CARRIES)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+    value_bits: int = number(32, 1, WHOLE_BITS)
+
+
+def carried(parameters: StopDropperParameters) -> Carried:
+    """Coordinates, or values."""
+    content = tokens.values(parameters.value_bits)
+    if parameters.carries == COORDINATES:
+        content = tokens.numbers(parameters.coordinate_bits)
+    return {"in_stream": content, "out_stream": content}
+
+
+def design(_parameters: StopDropperParameters, between: Streams) -> None:
+    """Every token but a stop passes; no registers."""
+    head, room = Head.of(between.inputs["in_stream"]), tokens.room_in(between)
+    between.inputs["in_stream"].accept(room)
+    tokens.pass_on(between.outputs["out_stream[0]"], room & head.shown & ~head.is_stop, head)
+
+
+class StopDropperStandIn(StreamStandIn):
+    """Its ports carry what an instance is made for."""
+
+    PORTS = StopDropper("", ANY).ports
+
+
+BLOCK = unit(
+    "stop_dropper",
+    StopDropper,
+    StopDropperParameters,
+    carried,
+    design,
+    base=StopDropperStandIn,
+    counters={"dropped": Summed("in_stream", lambda token: token.control == STOP)},
+    component=lambda name, parameters: StopDropper(name, CRD if parameters.carries == COORDINATES else VAL),
+)

@@ -1,0 +1,254 @@
+"""What works on values, as RTL: ``ArrayLoad``, ``Alu`` and ``ScalarReduce`` of ``fiberscope.hw.streams``.
+
+Values are whole numbers: the kit has wires for floating point, but no logic that adds or multiplies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.alu import Alu
+from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.memory_rtl import LOAD, Memory, value_words
+from fiberscope.hw.streams.reduce import ScalarReduce
+from fiberscope.hw.streams.stand_in_rtl import LOAD_PORT, StreamStandIn
+from fiberscope.hw.streams.tokens import DATA, EMPTY
+from fiberscope.hw.streams.tokens_rtl import Head
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+OPERATIONS: Mapping[str, Callable[[Signal, Signal], Signal]] = {
+    "mul": pyrtl.signed_mult,
+    "add": pyrtl.signed_add,
+    "sub": pyrtl.signed_sub,
+    "max": lambda left, right: pyrtl.select(pyrtl.signed_lt(left, right), right, left),
+    "min": lambda left, right: pyrtl.select(pyrtl.signed_lt(right, left), right, left),
+}
+REDUCTIONS = {"sum": OPERATIONS["add"], "max": OPERATIONS["max"], "min": OPERATIONS["min"]}
+EMPTY_FIBERS = ("keep", "drop")
+
+
+@dataclass(frozen=True)
+class ArrayParameters(Parameters):
+    """What an array is made for.
+
+    Args:
+        entries: its values, 1 to 65536.
+        reference_bits: of a place: enough for all.
+        value_bits: of a value, in two's complement, 1 to 53.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    entries: int = number(512, 1, 1 << 16)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+    value_bits: int = number(32, 1, WHOLE_BITS)
+
+    def __post_init__(self) -> None:
+        """Refuse references that cannot tell all places."""
+        super().__post_init__()
+        check_range("array", "reference_bits", self.reference_bits, index_bits(self.entries), 62)
+
+
+@dataclass(frozen=True)
+class AluParameters(Parameters):
+    """What an ALU is made for.
+
+    Args:
+        operation: of its two operands.
+        value_bits: of an operand, in two's complement, 1 to 53.
+        result_bits: of a result, 1 to 53; what does not fit is for the sender to avoid.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    operation: str = choice("mul", tuple(OPERATIONS))
+    value_bits: int = number(24, 1, WHOLE_BITS)
+    result_bits: int = number(48, 1, WHOLE_BITS)
+
+
+@dataclass(frozen=True)
+class ScalarReducerParameters(Parameters):
+    """What a scalar reducer is made for.
+
+    Args:
+        operation: ``sum``, ``max`` or ``min``.
+        empty_fibers: ``keep``, which gives a zero for each, or ``drop``.
+        value_bits: of a value, in two's complement, 1 to 53.
+        sum_bits: of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    operation: str = choice("sum", tuple(REDUCTIONS))
+    empty_fibers: str = choice("keep", EMPTY_FIBERS)
+    value_bits: int = number(32, 1, WHOLE_BITS)
+    sum_bits: int = number(48, 1, WHOLE_BITS)
+
+    def __post_init__(self) -> None:
+        """Refuse sums that are narrower than what is added up."""
+        super().__post_init__()
+        check_range("scalar_reducer", "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
+
+
+def array_carried(parameters: ArrayParameters) -> Carried:
+    """``load`` writes a value."""
+    return {
+        "in_ref": tokens.numbers(parameters.reference_bits),
+        LOAD: value_words(parameters.entries, parameters.value_bits),
+        "out_val": tokens.values(parameters.value_bits),
+    }
+
+
+def array_design(parameters: ArrayParameters, between: Streams) -> None:
+    """A memory; a reference that is empty loads zero."""
+    head, room, load = Head.of(between.inputs["in_ref"]), tokens.room_in(between), between.inputs[LOAD]
+    load.accept(pyrtl.Const(1, 1))
+    words = Memory("words", parameters.entries, parameters.value_bits)
+    words.write(load.fields["address"], load.fields["word"], load.valid)
+    between.inputs["in_ref"].accept(room)
+    kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
+    value = unless(head.is_empty, words[head.payload])
+    tokens.send(between.outputs["out_val[0]"], room & head.shown, kind, head.level, value)
+
+
+def alu_carried(parameters: AluParameters) -> Carried:
+    """Two operands."""
+    return {
+        "in_val": Each(tokens.values(parameters.value_bits), 2),
+        "out_val": tokens.values(parameters.result_bits),
+    }
+
+
+def alu_design(parameters: AluParameters, between: Streams) -> None:
+    """Both operands are taken together; an empty one counts as 0."""
+    left, right = (Head.of(between.inputs[f"in_val[{side}]"]) for side in range(2))
+    acts = named("acts", left.shown & right.shown & tokens.room_in(between))
+    for side in range(2):
+        between.inputs[f"in_val[{side}]"].accept(acts)
+    operands = (unless(head.is_empty, head.payload) for head in (left, right))
+    result = OPERATIONS[parameters.operation](*operands)
+    fitted = result.sign_extended(max(len(result), parameters.result_bits))[: parameters.result_bits]
+    kind = tokens.kind_of(left.is_data | left.is_empty, left.is_stop, left.is_done)
+    tokens.send(between.outputs["out_val[0]"], acts, kind, left.level, fitted)
+
+
+def reducer_carried(parameters: ScalarReducerParameters) -> Carried:
+    """Values, and what each fiber of them is reduced to."""
+    return {"in_val": tokens.values(parameters.value_bits), "out_val": tokens.values(parameters.sum_bits)}
+
+
+def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> None:
+    """A result; where a fiber's stop closes more lists, a stop of a level less follows in the next cycle."""
+    head, room = Head.of(between.inputs["in_val"]), tokens.room_in(between)
+    follows: Signal = pyrtl.Register(1, "stop_follows")
+    owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
+    takes = named("takes", room & ~follows & head.shown)
+    between.inputs["in_val"].accept(room & ~follows)
+    begun, result = reduction(parameters.operation, head, takes, parameters.sum_bits)
+
+    drops = named("drops", head.is_stop & ~begun & (parameters.empty_fibers == "drop"))
+    more = named("ends_more", head.is_stop & (head.level != 0))
+    level = (head.level - 1)[: tokens.LEVEL_BITS]
+    follows.next <<= pyrtl.select(room, takes & more & ~drops, follows)
+    owed.next <<= pyrtl.select(takes, level, owed)
+    sends = follows | (takes & ((head.is_stop & ~drops) | (drops & more) | head.is_done))
+    kind = tokens.kind_of(~follows & head.is_stop & ~drops, follows | drops, ~follows & head.is_done)
+    sent = pyrtl.select(follows, owed, level)
+    tokens.send(between.outputs["out_val[0]"], room & sends, kind, sent, result)
+
+
+def reduction(operation: str, head: Head, takes: Signal, bits: int) -> tuple[Signal, Signal]:
+    """Whether the fiber whose values and stop are taken has had a value, and what its values make, else 0."""
+    begun: Signal = pyrtl.Register(1, "begun")
+    result: Signal = DataRegister(bits, "result")
+    counts = named("counts", takes & ~head.is_control)
+    value = unless(head.is_empty, head.payload).sign_extended(bits)
+    combined = REDUCTIONS[operation](result, value)[:bits]
+    result.next <<= pyrtl.select(counts, pyrtl.select(begun, combined, value), result)
+    begun.next <<= pyrtl.select(takes, counts, begun)
+    return begun, unless(~begun, result)
+
+
+class ArrayStandIn(StreamStandIn):
+    """Stands in for an ``ArrayLoad``."""
+
+    PORTS = (*ArrayLoad.PORTS, LOAD_PORT)
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._addresses: set[int] = set()
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Know the addresses."""
+        super().observe(moved)
+        if "in_ref" in moved and moved["in_ref"].control == DATA:
+            self._addresses.add(moved["in_ref"].coordinate)
+
+    def counters(self) -> dict[str, int]:
+        """Loads, addresses that differ, and the tokens of the output."""
+        own = {"loads": self.moved["in_ref", DATA], "addresses": len(self._addresses)}
+        return own | super().counters()
+
+
+class ScalarReducerStandIn(StreamStandIn):
+    """Stands in for a ``ScalarReduce``."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._zeros = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count the results that are zero."""
+        super().observe(moved)
+        sent = moved.get("out_val[0]")
+        self._zeros += sent is not None and sent.control == DATA and sent.value == 0
+
+    def counters(self) -> dict[str, int]:
+        """Those of the component."""
+        taken = self.moved["in_val", DATA] + self.moved["in_val", EMPTY]
+        nonzeros = self.moved["out_val[0]", DATA] - self._zeros
+        own = {"reductions": taken, "zeros": self._zeros, "nonzeros": nonzeros}
+        return own | super().counters()
+
+
+ARRAY = unit("array", ArrayLoad, ArrayParameters, array_carried, array_design, base=ArrayStandIn, alone=False)
+
+
+ALU = unit(
+    "alu",
+    Alu,
+    AluParameters,
+    alu_carried,
+    alu_design,
+    arguments=("operation",),
+    base=StreamStandIn,
+    counters={"operations": Summed("out_val[0]", lambda token: token.control == DATA)},
+)
+
+
+REDUCER = unit(
+    "scalar_reducer",
+    ScalarReduce,
+    ScalarReducerParameters,
+    reducer_carried,
+    reducer_design,
+    base=ScalarReducerStandIn,
+    component=lambda name, parameters: ScalarReduce(
+        name, parameters.operation, parameters.empty_fibers == "drop"
+    ),
+)

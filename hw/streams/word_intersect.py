@@ -1,0 +1,143 @@
+"""The intersection of words of bits."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from fiberscope.hw.streams import bits
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.tokens import BV, DATA, DONE, REF, text
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input
+from fiberscope.sim.errors import SimulationError
+
+
+class WordIntersect(StreamBlock):
+    """Lets through, of two streams of words, the bits that both have.
+
+    Interface: operand i comes as a pair, words on ``in_bv[i]`` and on ``in_ref[i]`` the reference of the
+    first one of each. The common bits leave as a word on ``out_bv`` unless there are none, and for each of
+    them the operands' references on ``out_ref0`` and ``out_ref1``; the reference of a bit counts the ones
+    below it. An operand whose fiber has ended counts as 0 until the other's has.
+
+    Timing: a pair of words takes a cycle, in which the first references leave; each further bit takes one
+    more. Stops and done take a cycle each.
+
+    Counts: ``words`` joined, ``matches``: bits that left.
+
+    Source: SAM (ASPLOS 2023), Section 4.3; the public simulator (weiya711/sam at 6e477d1), which has the
+    intersection only.
+
+    Args:
+        name: instance name.
+        emit_zeros: whether words of 0 leave.
+        quirks: see ``StreamBlock``.
+
+    Raises:
+        SimulationError: in the run, if the streams do not fit each other, naming the cycle and both tokens.
+    """
+
+    PORTS = (
+        Input("in_bv", BV, array=True),
+        Input("in_ref", REF, array=True),
+        output_stream("out_bv", BV),
+        output_stream("out_ref0", REF),
+        output_stream("out_ref1", REF),
+    )
+    COUNTERS = ("words", "matches")
+
+    in_bv: list[Channel]
+    in_ref: list[Channel]
+    out_bv: OutputStream
+    out_ref0: OutputStream
+    out_ref1: OutputStream
+
+    def __init__(self, name: str, emit_zeros: bool = False, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.emits_zeros = emit_zeros
+        self.left = 0  # the word joined, without the bits whose references have left
+        self.word_a = self.word_b = 0
+        self.reference_a = self.reference_b = 0
+        self.words = 0
+        self.matches = 0
+
+    def elaborate(self) -> None:
+        """Fetch the streams.
+
+        Raises:
+            SimulationError: if there are not two operands.
+        """
+        super().elaborate()
+        for channels, port in ((self.in_bv, "in_bv"), (self.in_ref, "in_ref")):
+            if len(channels) != 2:
+                raise SimulationError(f"{self.name} has 2 operands, but {len(channels)} {port}")
+        self.bv_a, self.bv_b = self.in_bv
+        self.ref_a, self.ref_b = self.in_ref
+
+    def update(self, now: int) -> int:
+        """Send the references of a bit, or join what is next."""
+        if self.left:
+            self._send_references()
+            return self.busy(now + 1)
+        for channel in (*self.in_bv, *self.in_ref):
+            if not channel.can_pop():
+                return self.wait_input(channel)
+        kind_a, kind_b = self.bv_a.control(), self.bv_b.control()
+        if DATA in (kind_a, kind_b):
+            self._join(kind_a, kind_b, now)
+            return self.busy(now + 1)
+        level = self.bv_a.coordinate()
+        if kind_a != kind_b or level != self.bv_b.coordinate():
+            self.refuse(now, "do not fit each other")
+        self.send_control(kind_a, level)
+        self._take_a()
+        self._take_b()
+        return self.finish(now) if kind_a == DONE else self.busy(now + 1)
+
+    def _join(self, kind_a: int, kind_b: int, now: int) -> None:
+        """Take a word of each, or of the one whose fiber has not ended."""
+        if DONE in (kind_a, kind_b) or self.bv_a.value() or self.bv_b.value():
+            self.refuse(now, f"do not fit each other, or a word has more than {bits.PART} bits")
+        self.word_a = self.word_b = 0
+        if kind_a == DATA:
+            self.word_a, self.reference_a = bits.from_payload(self.bv_a.coordinate()), self.ref_a.coordinate()
+            self._take_a()
+        if kind_b == DATA:
+            self.word_b, self.reference_b = bits.from_payload(self.bv_b.coordinate()), self.ref_b.coordinate()
+            self._take_b()
+        self.left = self.word_a & self.word_b
+        self.words += 1
+        if self.left or self.emits_zeros:
+            self.out_bv.push(DATA, bits.payload(self.left))
+        if self.left:
+            self._send_references()
+
+    def _take_a(self) -> None:
+        self.bv_a.pop()
+        self.ref_a.pop()
+
+    def _take_b(self) -> None:
+        self.bv_b.pop()
+        self.ref_b.pop()
+
+    def _send_references(self) -> None:
+        """Send those of the lowest bit that is left."""
+        place = bits.lowest(self.left)
+        self.left &= self.left - 1
+        self.matches += 1
+        self.out_ref0.push(DATA, self.reference_a + bits.rank(self.word_a, place))
+        self.out_ref1.push(DATA, self.reference_b + bits.rank(self.word_b, place))
+
+    def refuse(self, now: int, fault: str) -> NoReturn:
+        """Refuse the heads.
+
+        Raises:
+            SimulationError: always.
+        """
+        heads = [text(bv.control(), bv.coordinate(), 0.0, BV) for bv in self.in_bv]
+        raise SimulationError(
+            f"cycle {now}, {self.name}: {heads[0]} on in_bv[0] and {heads[1]} on in_bv[1] {fault}"
+        )

@@ -1,0 +1,161 @@
+"""Writers as RTL: the twins of ``fiberscope.hw.streams``' ``ValuesWriter`` and ``CompressedWriter``.
+
+What is written leaves through ``store``, the write port of a memory, with its address.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, Summed, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.memory_rtl import STORE, level_words, value_words
+from fiberscope.hw.streams.stand_in_rtl import STORE_PORT, StreamStandIn
+from fiberscope.hw.streams.tokens import DATA, EMPTY
+from fiberscope.hw.streams.tokens_rtl import Head
+from fiberscope.hw.streams.writers import CompressedWriter, ValuesWriter
+
+
+@dataclass(frozen=True)
+class ValuesWriterParameters(Parameters):
+    """What a writer of values is made for.
+
+    Args:
+        entries: of the memory, 1 to 65536; more are for the sender to avoid.
+        value_bits: of a value, in two's complement, 1 to 53.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    entries: int = number(512, 1, 1 << 16)
+    value_bits: int = number(32, 1, WHOLE_BITS)
+
+
+@dataclass(frozen=True)
+class CompressedWriterParameters(Parameters):
+    """What a writer of a compressed level is made for.
+
+    Args:
+        fibers: 1 to 65536; more are for the sender to avoid.
+        elements: of all fibers, likewise.
+        coordinate_bits: 4 to 55.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    fibers: int = number(64, 1, 1 << 16)
+    elements: int = number(512, 1, 1 << 16)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+
+
+def values_carried(parameters: ValuesWriterParameters) -> Carried:
+    """``store`` is a value and its address."""
+    store = value_words(parameters.entries, parameters.value_bits)
+    return {"in_val": tokens.values(parameters.value_bits), STORE: store}
+
+
+def values_design(parameters: ValuesWriterParameters, between: Streams) -> None:
+    """A counter of what was written."""
+    head, store = Head.of(between.inputs["in_val"]), between.outputs[STORE]
+    count: Signal = pyrtl.Register(index_bits(parameters.entries), "count")
+    takes = named("takes", head.shown & (~head.is_data | store.ready))
+    between.inputs["in_val"].accept(takes)
+    count.next <<= pyrtl.select(takes & head.is_data, (count + 1)[: len(count)], count)
+    store.send(head.is_data, {"address": count, "word": head.payload})
+
+
+def compressed_carried(parameters: CompressedWriterParameters) -> Carried:
+    """``store`` is a segment, or where ``control`` is 1 a coordinate, and its address.
+
+    The segment at address 0, where the first fiber begins, is 0 and not written.
+    """
+    store = level_words(parameters.fibers, parameters.elements, parameters.coordinate_bits)
+    return {"in_crd": tokens.numbers(parameters.coordinate_bits), STORE: store}
+
+
+def compressed_design(parameters: CompressedWriterParameters, between: Streams) -> None:
+    """A counter of coordinates and one of fibers; what a stop says depends on what came before it.
+
+    It ends a fiber, unless it can as well be the stop of a list without any: one of level 1 or higher, at the
+    start or behind another such.
+    """
+    head, store = Head.of(between.inputs["in_crd"]), between.outputs[STORE]
+    count: Signal = pyrtl.Register(parameters.elements.bit_length(), "count")
+    fibers: Signal = pyrtl.Register(index_bits(parameters.fibers + 1), "fibers")
+    begun: Signal = pyrtl.Register(1, "begun")
+    behind_fiber: Signal = pyrtl.Register(1, "behind_stop_of_fiber")
+    ends = named("ends", head.is_stop & (begun | behind_fiber | (head.level == 0)))
+    stores = named("stores", head.is_data | head.is_empty | ends)
+    takes = named("takes", head.shown & (~stores | store.ready))
+    between.inputs["in_crd"].accept(takes)
+    following, next_fiber = (count + 1)[: len(count)], (fibers + 1)[: len(fibers)]
+    count.next <<= pyrtl.select(takes & stores & ~ends, following, count)
+    fibers.next <<= pyrtl.select(takes & ends, next_fiber, fibers)
+    begun.next <<= pyrtl.select(takes, ~head.is_control, begun)
+    behind_fiber.next <<= pyrtl.select(takes & head.is_stop, head.level == 0, behind_fiber)
+    address, word = (store.widths[name] for name in ("address", "word"))
+    coordinate = unless(head.is_empty, head.payload).zero_extended(word)
+    store.send(
+        stores,
+        {
+            "control": ~ends,
+            "address": pyrtl.select(ends, next_fiber.zero_extended(address), _fitted(count, address)),
+            "word": pyrtl.select(ends, count.zero_extended(word), coordinate),
+        },
+    )
+
+
+def _fitted(wire: Signal, bits: int) -> Signal:
+    """The wire with so many bits."""
+    return wire.zero_extended(max(bits, len(wire)))[:bits]
+
+
+class WriterStandIn(StreamStandIn):
+    """Its one output keeps what it writes."""
+
+    def counters(self) -> dict[str, int]:
+        """None of tokens that leave."""
+        return {}
+
+
+class ValuesWriterStandIn(WriterStandIn):
+    """With what it writes as a port."""
+
+    PORTS = (*ValuesWriter.PORTS, STORE_PORT)
+
+
+class CompressedWriterStandIn(WriterStandIn):
+    """With what it writes as a port."""
+
+    PORTS = (*CompressedWriter.PORTS, STORE_PORT)
+
+
+VALUES = unit(
+    "values_writer",
+    ValuesWriter,
+    ValuesWriterParameters,
+    values_carried,
+    values_design,
+    base=ValuesWriterStandIn,
+    counters={"stored": Summed("in_val", lambda token: token.control == DATA)},
+    alone=False,
+)
+
+
+COMPRESSED = unit(
+    "compressed_writer",
+    CompressedWriter,
+    CompressedWriterParameters,
+    compressed_carried,
+    compressed_design,
+    base=CompressedWriterStandIn,
+    counters={"stored": Summed("in_crd", lambda token: token.control in (DATA, EMPTY))},
+    alone=False,
+)

@@ -1,0 +1,55 @@
+"""Any settings within their ranges: a run ends verified, is refused in one line, or names its deadlock."""
+
+from __future__ import annotations
+
+import pytest
+from legal_settings import drawn
+from machine_case import cases
+
+import fiberscope
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.sim import mode
+from fiberscope.sim.errors import DeadlockError
+
+CASES = cases()
+FEW, MANY = 20, 200  # draws a machine, by default and in the slow test
+SOON = 10**6  # cycles within which a deadlock is named
+LONGEST = 10**9  # cycles, of which the slowest of these machines has many for each of some thousand elements
+
+pytestmark = pytest.mark.skipif(not mode.compiled(), reason="some settings take minutes uncompiled")
+every_machine = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def ends_well(case, seed):
+    """Whether a run came to its end, and not to a line or a deadlock that says why it did not.
+
+    Every other draw lies over the smallest make, the rest over what is shipped.
+    """
+    under = next(iter(case.variants.values())) if seed % 2 else {}
+    settings = drawn(case.kind, under, seed)
+    if case.problem:
+        settings |= {"problem.algorithm": ("bfs", "sssp", "pagerank")[seed % 3]}
+    report, said, at = None, "", 0
+    try:
+        report = fiberscope.simulate(
+            case.accelerator, *case.operands(), settings=settings, cycle_limit=LONGEST
+        )
+    except (ConfigurationError, fiberscope.InputError) as refused:
+        said = str(refused)
+    except DeadlockError as deadlock:
+        at = deadlock.cycle
+    assert "\n" not in said
+    assert at <= SOON
+    assert report is None or (report.complete and report.verification.passed), settings
+    return report is not None
+
+
+@every_machine
+def test_settings_within_their_ranges_end_well(case):
+    assert sum(ends_well(case, seed) for seed in range(FEW)) > FEW // 2
+
+
+@pytest.mark.slow
+@every_machine
+def test_many_settings_within_their_ranges_end_well(case):
+    assert sum(ends_well(case, seed) for seed in range(FEW, MANY)) > MANY // 2

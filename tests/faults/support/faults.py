@@ -1,0 +1,111 @@
+"""Faults as data: text of a file that takes the place of other text, and which tests are to find it."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[3]
+LISTS = ROOT / "tests" / "faults"
+TESTS = Path(__file__).with_name("finders.yaml")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """In ``file`` the text ``old``, which is there once, becomes ``new``.
+
+    Args:
+        area: under which it is counted.
+        file: from the root of the sources.
+        old, new: the text and what takes its place.
+        what: what is wrong then, in a few words.
+        deviation: the entry of DEVIATIONS.md that says why no test can find it; 0 if tests must.
+    """
+
+    area: str
+    file: str
+    old: str
+    new: str
+    what: str
+    deviation: int = 0
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others."""
+        return hashlib.sha256(repr((self.file, self.old, self.new)).encode()).hexdigest()[:16]
+
+    def source(self) -> str:
+        """The file with the fault.
+
+        Raises:
+            ValueError: the text is not there once, or what comes out is no Python or YAML.
+        """
+        before = (ROOT / self.file).read_text(encoding="utf-8")
+        if before.count(self.old) != 1:
+            raise ValueError(f"{self.file} has {before.count(self.old)} times: {self.old}")
+        after = before.replace(self.old, self.new)
+        if after == before:
+            raise ValueError(f"{self.file}: the fault changes nothing: {self.old}")
+        self._parse(after)
+        return after
+
+    def _parse(self, text: str) -> None:
+        try:
+            if self.file.endswith(".py"):
+                ast.parse(text)
+            elif self.file.endswith(".yaml"):
+                yaml.safe_load(text)
+        except (SyntaxError, yaml.YAMLError) as error:
+            raise ValueError(f"{self.file}: {self.what}: {error}") from error
+
+
+def read() -> list[Fault]:
+    """The faults of all lists.
+
+    Raises:
+        TypeError: a row lacks a key, or has one too many.
+    """
+    return [Fault(**row) for path in sorted(LISTS.glob("*.yaml")) for row in _rows(path)]
+
+
+def _rows(path: Path) -> Sequence[dict[str, str]]:
+    rows: Sequence[dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return rows
+
+
+@cache
+def _tests() -> dict[str, list[str]]:
+    tests: dict[str, list[str]] = yaml.safe_load(TESTS.read_text(encoding="utf-8"))
+    return tests
+
+
+def finders(file: str) -> tuple[str, ...]:
+    """Files of tests that are to find a fault in a file, those first that name its module.
+
+    Raises:
+        KeyError: no tests are known for it.
+    """
+    fits = (place for place in _tests() if file.startswith(place) or file.endswith(place))
+    places = _tests()[max(fits, key=lambda place: (place.endswith(".py"), len(place)), default=file)]
+    found = dict.fromkeys(path for place in places for path in _expanded(place))
+    module = file.removesuffix(".py").replace("/", ".")
+    return tuple(sorted(found, key=lambda path: not _names(path, module)))
+
+
+def _expanded(place: str) -> list[str]:
+    """The files of tests in a folder, or that a pattern fits."""
+    pattern = place if place.endswith(".py") else f"{place}/**/test_*.py"
+    return sorted(
+        path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern) if path.name.startswith("test_")
+    )
+
+
+@cache
+def _names(path: str, module: str) -> bool:
+    return f"{module} import" in (ROOT / path).read_text(encoding="utf-8")

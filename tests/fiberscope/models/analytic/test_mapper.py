@@ -1,0 +1,261 @@
+"""The mapper: its space against plain enumeration, its searches against one another, and what ends them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fiberscope import cli
+from fiberscope.errors import InputError
+from fiberscope.models.analytic.evaluate import Design, evaluate_many
+from fiberscope.models.analytic.inputs import read_case
+from fiberscope.models.analytic.loops import Mappings
+from fiberscope.models.analytic.mapper.api import constraints_of, find
+from fiberscope.models.analytic.mapper.search import Limits, judge, outcomes
+from fiberscope.models.analytic.mapper.space import Space, factorisations
+from fiberscope.models.analytic.mapper.walks import WALKS
+
+MACHINE = """
+architecture:
+  version: 0.4
+  nodes:
+    - !Component {name: Memory, class: DRAM, attributes: {datawidth: 8, width: 8}}
+    - !Component
+      name: Buffer
+      class: storage
+      attributes: {datawidth: 8, width: 8, depth: 48, read_bandwidth: 4, write_bandwidth: 4}
+    - !Component
+      name: Register
+      class: storage
+      spatial: {meshX: 4}
+      attributes: {datawidth: 8, width: 8, depth: 6}
+    - !Component {name: MAC, class: compute, spatial: {meshX: 4}, attributes: {datawidth: 8}}
+"""
+PROBLEM = """
+problem:
+  version: 0.4
+  shape:
+    name: MatrixMultiply
+    dimensions: [M, N, K]
+    data_spaces:
+      - {name: A, projection: [[[M]], [[K]]]}
+      - {name: B, projection: [[[K]], [[N]]]}
+      - {name: Z, projection: [[[M]], [[N]]], read_write: true}
+  instance: {M: 8, N: 6, K: 4}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """A machine of three levels with four units, and a small product."""
+    paths = [tmp_path / "machine.yaml", tmp_path / "problem.yaml"]
+    for path, text in zip(paths, (MACHINE, PROBLEM), strict=True):
+        path.write_text(text)
+    return paths
+
+
+@given(st.integers(1, 120), st.integers(1, 3), st.data())
+def test_factorisations_by_trying_all(number: int, parts: int, data: st.DataObject) -> None:
+    bounds = st.tuples(*[st.integers(1, 8)] * parts)
+    least, most = data.draw(bounds), data.draw(bounds)
+    ranges = [range(low, min(high, number) + 1) for low, high in zip(least, most, strict=True)]
+    expected = {factors for factors in itertools.product(*ranges) if prod(factors) == number}
+    found = factorisations(number, least, most).tolist()
+    assert len(found) == len(expected)
+    assert set(map(tuple, found)) == expected
+
+
+def _everything(space: Space) -> list[Mappings]:
+    return list(WALKS["exhaustive"](space, 0))
+
+
+def _keys(chunks: Sequence[Mappings]) -> list[tuple[object, ...]]:
+    """Each mapping as what is different of it: bounds, the order of loops that iterate, what is kept."""
+    return [
+        (
+            chunk.temporal[at].tobytes(),
+            chunk.spatial[at].tobytes(),
+            tuple(
+                tuple(one for one in order if chunk.temporal[at, level, one] > 1)
+                for level, order in enumerate(chunk.order[at].tolist())
+            ),
+            chunk.keep.tobytes(),
+        )
+        for chunk in chunks
+        for at in range(len(chunk))
+    ]
+
+
+def _space(files: Sequence[Path], demanded: str = "", tmp_path: Path | None = None) -> tuple[Design, Space]:
+    paths = [*files]
+    if tmp_path is not None:
+        paths.append(tmp_path / "constraints.yaml")
+        paths[-1].write_text(demanded)
+    case = read_case(paths)
+    constraints = constraints_of(case)
+    return case.design, Space(case.design.architecture, case.design.problem, constraints)
+
+
+SMALL = """
+mapspace_constraints:
+  - {target: Memory, type: temporal, factors: [M=1, K=1]}
+  - {target: Buffer, type: spatial, factors: [N=1, K=1]}
+  - {target: Buffer, type: dataspace, keep: [A, B, Z]}
+  - {target: Register, type: dataspace, keep: [Z], bypass: [A]}
+"""
+
+
+def test_every_mapping_is_walked_once(files: list[Path], tmp_path: Path) -> None:
+    _design, space = _space(files, SMALL, tmp_path)
+    keys = _keys(_everything(space))
+    assert len(keys) == len(set(keys))
+    assert set(_keys([next(WALKS["random_pruned"](space, 3))])) <= set(keys)
+    # M over the spatial loop and two temporal ones, N over three, K over two; two choices of what is kept.
+    cuts = sum(1 for _ in itertools.product(*(range(len(one)) for one in space.cuts)))
+    assert [len(one) for one in space.cuts] == [9, 9, 3]
+    assert len(keys) >= 2 * cuts
+
+
+def test_the_best_of_all_is_found_by_all_walks(files: list[Path], tmp_path: Path) -> None:
+    design, space = _space(files, SMALL, tmp_path)
+    chunks = _everything(space)
+    costs = [cost for chunk in chunks for cost in _edp(design, chunk)]
+    found = judge(outcomes(design, iter(chunks), ["edp"], Limits()), Limits())
+    assert found.costs[0] == min(costs)
+    assert found.evaluated == len(costs)
+    assert found.valid == np.isfinite(costs).sum()
+    limits = Limits(points=20_000)
+    drawn = judge(outcomes(design, WALKS["random_pruned"](space, 0), ["edp"], limits), limits)
+    assert drawn.costs == found.costs
+
+
+def _edp(design: Design, chunk: Mappings) -> list[float]:
+    found = evaluate_many(design, chunk)
+    return np.where(found.valid, found.edp, np.inf).tolist()
+
+
+@pytest.mark.parametrize("walk", ["random_pruned", "linear_pruned"])
+def test_the_result_does_not_depend_on_the_number_of_workers(files: list[Path], walk: str) -> None:
+    limits = Limits(points=3_000, victory=900)
+    one, several = (find(files, search=walk, limits=limits, workers=workers) for workers in (1, 3))
+    assert one.found.improvements == several.found.improvements
+    assert one.found.rejected == several.found.rejected
+    assert one.found.ended == several.found.ended
+    assert one.mapping() == several.mapping()
+
+
+def test_a_short_walk_meets_every_choice_of_what_is_kept() -> None:
+    case = read_case(["matmul"], mapped=False)
+    space = Space(case.design.architecture, case.design.problem, constraints_of(case))
+    walk = WALKS["random_pruned"](space, 0)
+    met = {next(walk).keep.tobytes() for _ in space.keeps}
+    assert len(met) == len(space.keeps)
+    assert find(["matmul"], limits=Limits(points=300)).found.valid > 0
+
+
+def test_another_seed_draws_others(files: list[Path]) -> None:
+    limits = Limits(points=512)
+    found = [find(files, limits=limits, seed=seed).found for seed in (0, 0, 1)]
+    assert found[0].rejected == found[1].rejected != found[2].rejected
+    assert found[0].improvements == found[1].improvements
+
+
+def test_the_mapping_is_read_back_unchanged(files: list[Path], tmp_path: Path) -> None:
+    best = find(files, limits=Limits(points=2_000))
+    path = tmp_path / "best.yaml"
+    path.write_text(best.mapping())
+    case = read_case([*files, path])
+    assert case.mapping is not None
+    again = evaluate_many(case.design, case.mapping.batch())
+    assert again.valid.all()
+    assert again.edp[0] == best.found.costs[0]
+    assert case.mapping.as_yaml(case.design.architecture, case.design.problem) == best.mapping()
+
+
+@pytest.mark.parametrize(
+    ("limits", "ended", "evaluated"),
+    [
+        (Limits(points=700), "700 mappings were looked at", 700),
+        (Limits(victory=100), "the last 100 that can be had were no better", None),
+    ],
+)
+def test_what_ends_a_search(files: list[Path], limits: Limits, ended: str, evaluated: int | None) -> None:
+    found = find(files, limits=limits).found
+    assert found.ended == ended
+    assert found.evaluated == (evaluated or found.evaluated)
+
+
+def test_nothing_fits(files: list[Path], tmp_path: Path) -> None:
+    path = tmp_path / "whole.yaml"
+    path.write_text(
+        "mapspace_constraints:\n  - {target: Register, type: temporal, factors: [M=8, N=6, K=4]}\n"
+        "  - {target: Register, type: dataspace, keep: [A, B, Z]}\n"
+    )
+    with pytest.raises(InputError, match=r"none of the .* can be had: .* Register: data does not fit"):
+        find([*files, path], limits=Limits(points=2_000))
+
+
+@pytest.mark.parametrize(
+    ("demanded", "fault"),
+    [
+        ("{target: Bufer, type: temporal}", "there is no level Bufer"),
+        ("{target: Buffer, type: temporal, factors: [J=2]}", "there is no dimension J"),
+        ("{target: Buffer, type: temporal, factors: [M~2]}", "K<=8"),
+        ("{target: Buffer, type: dataspace, keep: [C]}", "there is no data space C"),
+        ("{target: Memory, type: dataspace, bypass: [A]}", "keeps everything"),
+        ("{target: Buffer, type: temporal, factors: [M=5]}", "no loops over M make 8"),
+        ("{target: Buffer, type: temporal, permutation: [M, M]}", "twice"),
+    ],
+)
+def test_constraints_that_cannot_be(files: list[Path], tmp_path: Path, demanded: str, fault: str) -> None:
+    path = tmp_path / "constraints.yaml"
+    path.write_text(f"mapspace_constraints:\n  - {demanded}\n")
+    with pytest.raises(ValueError, match=fault) as refused:
+        find([*files, path], limits=Limits(points=10))
+    assert "\n" not in str(refused.value)
+
+
+def test_the_command(files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    best, report = tmp_path / "best.yaml", tmp_path / "report.json"
+    names = [str(path) for path in files]
+    assert cli.run(["map", *names, "--points", "600", "-o", str(best), "--json", str(report)]) == 0
+    told = capsys.readouterr().out
+    assert "Looked at 600 mappings" in told
+    assert "Buffer: data does not fit" in told
+    found = json.loads(report.read_text())
+    assert cli.run(["analyze", *names, str(best), "--quiet", "--json", "-"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["cycles"] == found["cycles"]
+    assert again["energy_pj"] == found["energy_pj"]
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (["--search", "randm"], "there is no search randm"),
+        (["--metric", "speed"], "there is no metric speed"),
+        (["--search", "exhaustive"], "exhaustive: there may be"),
+    ],
+)
+def test_what_cannot_be_searched(
+    files: list[Path], options: list[str], fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["map", *map(str, files), *options]) == 2
+    assert fault in capsys.readouterr().err
+
+
+def test_optuna_learns(files: list[Path]) -> None:
+    pytest.importorskip("optuna")
+    limits = Limits(points=128)
+    one, again = (find(files, search="optuna", limits=limits, seed=1).found for _ in range(2))
+    assert one.improvements == again.improvements
+    assert one.rejected == again.rejected
+    assert one.valid > 0

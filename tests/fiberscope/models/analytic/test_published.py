@@ -1,0 +1,60 @@
+"""The designs that ship beside what Sparseloop published of them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from fiberscope import cli
+from fiberscope.models.analytic.api import analyze
+from fiberscope.models.analytic.inputs import designs
+from fiberscope.models.analytic.lanes import share_of_steps
+from fiberscope.study.sparseloop import sparseloop
+
+
+@pytest.mark.parametrize("name", designs())
+def test_every_design_that_ships_can_be_had(name):
+    report = analyze(name)
+    assert report.cycles > 0
+    assert report.analytical.compute.actual > 0
+
+
+def test_the_published_numbers():
+    rows = sparseloop()
+    assert {row.figure for row in rows} == {"Fig. 12", "Fig. 13", "Sec. VI"}
+    for row in rows:
+        assert row.error == pytest.approx(0, abs=2e-4), row
+
+
+def test_a_sparse_tensor_core_takes_half_the_time_of_a_dense_one():
+    assert sparseloop()[-1].ours == 2
+
+
+def test_an_effectual_product_takes_a_cycle():
+    inputs, weights = np.ceil(0.73 * 64 * 32 * 32), np.ceil(0.52 * 64 * 64)
+    assert analyze("eyeriss_v2_pe").cycles == pytest.approx(inputs * weights / 64, abs=2)
+
+
+@given(st.integers(1, 40), st.floats(0.01, 1), st.integers(1, 20))
+def test_packed_lanes_take_the_mean_of_whole_steps(elements, density, lanes):
+    expected = sum(
+        binom.pmf(nonzeros, elements, density) * -(-nonzeros // lanes) for nonzeros in range(elements + 1)
+    )
+    assert share_of_steps(elements, density, lanes) == pytest.approx(expected * lanes / elements)
+
+
+def test_lanes_that_lose_nothing():
+    for mode in ("exact", "artifact"):
+        assert share_of_steps(32, 1.0, 8, mode) == pytest.approx(1)
+        assert share_of_steps(32, 0.3, 1, mode) == pytest.approx(0.3, rel=1e-4)
+
+
+def test_the_command(tmp_path):
+    path = tmp_path / "rows.json"
+    assert cli.run(["compare", "sparseloop", "--json", str(path)]) == 0
+    assert [row["ours"] for row in json.loads(path.read_text())] == [row.ours for row in sparseloop()]

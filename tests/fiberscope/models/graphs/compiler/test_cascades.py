@@ -1,0 +1,89 @@
+"""Cascades of TeAAL as stream graphs: the counts of their traces, and what has no graph."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from scipy import sparse
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs import graph_from_text, gv_text, run
+from fiberscope.models.graphs.compiler.cascades import additions_of, graph_of_cascade
+from fiberscope.models.graphs.rewrites import rewritten
+from fiberscope.models.trace.api import model, specified
+
+MACHINES = ("gamma", "outerspace", "extensor")
+LOOPS = {
+    "gamma": {"T": "mkn", "Z": "mnk"},
+    "outerspace": {"T0": "kmn", "T1": "mkn", "Z": "mnk"},
+    "extensor": {"Z": "mnk"},
+}
+
+
+def matrices(seed, rows=20, middle=15, columns=18, density=0.15):
+    shapes = ((rows, middle), (middle, columns))
+    return [
+        sparse.random_array(shape, density=density, rng=seed + number).tocsr()
+        for number, shape in enumerate(shapes)
+    ]
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("seed", [0, 7])
+def test_multiplies_and_additions_are_those_of_the_trace(name, seed):
+    a, b = matrices(seed)
+    graph, trace = graph_of_cascade(specified(name, {})).graph, model(name, a, b)
+    for one in (graph, rewritten(graph)):
+        report = run(one, {"A": a, "B": b}, {"depth": 0})
+        assert report.verification.passed
+        assert report.operations["multiply"] == trace.operations["multiply"] > 0
+        assert additions_of(report) == trace.operations.get("add", 0) > 0
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_loops_are_those_of_the_mapping_in_one_level(name):
+    made = graph_of_cascade(specified(name, {}))
+    assert {einsum: "".join(order) for einsum, order in made.orders.items()} == LOOPS[name]
+    assert graph_from_text(gv_text(made.graph)) == made.graph
+
+
+def test_what_the_graph_has_not_is_told():
+    told = graph_of_cascade(specified("extensor", {})).left_out
+    assert told == (
+        "Z: K, M, N are cut into pieces, and the graph has one level",
+        "Z: K1 runs in parallel, and the graph has each block once",
+    )
+
+
+def test_an_empty_matrix_has_an_empty_product():
+    a, b = sparse.csr_array((6, 5)), matrices(1)[1][:5, :4]
+    for name in MACHINES:
+        report = run(graph_of_cascade(specified(name, {})).graph, {"A": a, "B": b}, {"depth": 0})
+        assert report.verification.passed
+        assert report.operations["multiply"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("sigma", "ranks flattened into one"),
+        ("graphicionado", "the cascade runs again and again"),
+        ("gamma-figure", "nothing"),
+    ],
+)
+def test_what_has_no_graph_is_named(name, reason):
+    if reason == "nothing":
+        assert graph_of_cascade(specified(name, {})).graph.phases
+        return
+    with pytest.raises(InputError, match=reason):
+        graph_of_cascade(specified(name, {}))
+
+
+@pytest.mark.slow
+def test_the_table_of_the_page_is_what_all_ways_give(capsys):
+    root = Path(__file__).parents[5]
+    spec = importlib.util.spec_from_file_location("cascades", root / "benchmarks" / "cascades.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main()
+    assert capsys.readouterr().out.strip() in (root / "docs" / "cascades.md").read_text()

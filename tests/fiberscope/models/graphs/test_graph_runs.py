@@ -1,0 +1,215 @@
+"""Runs of graphs: operands from everywhere, verification, standstills, the command line, experiments."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from fiberscope import cli
+from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
+from fiberscope.models.graphs import read_gv, run
+from fiberscope.models.graphs.algebra import Points
+from fiberscope.models.graphs.deadlock import least_depth
+from fiberscope.models.graphs.experiments import experiments
+from fiberscope.models.graphs.expression import Access
+from fiberscope.models.graphs.folder import read_folder
+from fiberscope.models.graphs.netlist import format_of
+from fiberscope.models.graphs.operands import load_operands
+from fiberscope.models.graphs.published import draw
+from fiberscope.models.graphs.read import graph_from_text
+from fiberscope.models.graphs.result import Written, compare
+from fiberscope.models.graphs.storage import CompressedLevel, store
+from fiberscope.workloads.tensor import SparseTensor
+
+EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
+B = np.array([[1.0, 0, 2], [0, 0, 0], [0, 3, 4]])
+
+
+def tensor(dense):
+    places = np.nonzero(dense)
+    return SparseTensor(dense.shape, tuple(map(np.asarray, places)), dense[places])
+
+
+@pytest.mark.parametrize("letters", ["ss01", "ss10", "sd01", "ds10", "dd01", "dd10", "sb01", "bs10"])
+def test_what_is_stored_is_what_is_read_back(letters) -> None:
+    entries = store(tensor(B), format_of(letters)).entries()
+    dense = np.zeros((3, 3))
+    dense[entries.coordinates] = entries.values
+    assert (dense == B).all()
+
+
+def test_columns_that_are_stored_first_come_first() -> None:
+    stored = store(tensor(B), format_of("ss10"))
+    assert stored.levels[0].coordinates.tolist() == [0, 1, 2]
+    assert stored.levels[1].coordinates.tolist() == [0, 2, 0, 2]
+    assert stored.values.tolist() == [1, 3, 2, 4]
+
+
+FOLDERS = {
+    "plain": {"seg0": "0 2", "crd0": "0 2", "seg1": "0 2 4", "crd1": "0 2 1 2", "vals": "1 2 3 4"},
+    "of the artifact": {
+        "tensor_B_mode_0_seg": "0\n2\n",
+        "tensor_B_mode_0_crd": "0\n2\n",
+        "tensor_B_mode_1_seg": "0\n2\n4\n",
+        "tensor_B_mode_1_crd": "0\n2\n1\n2\n",
+        "tensor_B_mode_vals": "1.0\n2\n3\n4\n",
+        "tensor_B_mode_shape": "3\n3\n",
+    },
+    "with ends": {
+        "B0_seg.txt": "0,2", "B0_crd.txt": "[0, 2]", "B1_seg.txt": "0 2 4", "B1_crd.txt": "0 2 1 2",
+        "B_vals.txt": "1 2 3 4",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("names", FOLDERS)
+def test_a_folder_of_levels_is_a_tensor(names, tmp_path) -> None:
+    for name, text in FOLDERS[names].items():
+        (tmp_path / name).write_text(text)
+    stored, sized = read_folder(tmp_path, format_of("ss01"))
+    assert sized == any("shape" in name for name in FOLDERS[names])
+    assert stored.entries().values.tolist() == [1, 2, 3, 4]
+    report = run(EXAMPLES / "fig14_identity.gv", {"B": str(tmp_path)}, {"timing": "sam"})
+    assert (report.cycles, report.verification.passed) == (10, True)
+
+
+def test_a_folder_that_does_not_fit_is_refused(tmp_path) -> None:
+    for name, text in {**FOLDERS["plain"], "crd1": "2 0 1 2"}.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match="level 1: coordinates must increase within a fiber"):
+        read_folder(tmp_path, format_of("ss01"))
+
+
+def test_operands_come_from_everywhere(tmp_path) -> None:
+    (tmp_path / "b.tns").write_text("1 1 1\n1 3 2\n3 2 3\n3 3 4\n")
+    sparse.save_npz(tmp_path / "b.npz", sparse.csr_array(B))
+    np.save(tmp_path / "b.npy", B)
+    given = [B, sparse.csr_array(B), *(str(tmp_path / f"b.{end}") for end in ("tns", "npz", "npy"))]
+    reports = [run(EXAMPLES / "fig14_identity.gv", {"B": one}) for one in given]
+    assert {report.cycles for report in reports} == {10}
+    assert len({report.workload.digest for report in reports}) == 1
+
+
+def test_a_matrix_that_only_fits_transposed_is_told_of() -> None:
+    operands = {"B": B, "C": np.ones((3, 2)), "D": np.ones((2, 3))}
+    loaded = load_operands(read_gv(EXAMPLES / "fig11_locate.gv"), operands)
+    assert loaded["D"].shape == (3, 2)
+    assert loaded["D"].notice == "NOTE: D (D) is 2 x 3 and only fits transposed: so it is taken"
+
+
+def test_sizes_that_differ_are_refused() -> None:
+    with pytest.raises(InputError, match="k has 3 coordinates in B and 2 in C; they must be as many"):
+        run(EXAMPLES / "fig12_ijk.gv", {"B": B, "C": np.ones((2, 2))})
+
+
+def test_random_tensors_are_those_of_the_artifact() -> None:
+    drawn, full = draw("sam-random:shape=4x5,sparsity=0.5,seed=0")
+    numbers = np.random.RandomState(0).randint(0, 255, size=(4, 5))
+    assert full == "sam-random:shape=4x5,sparsity=0.5,seed=0"
+    places = tuple(drawn.coordinates)
+    assert (numbers[places] == drawn.values).all()
+    assert 0 < drawn.nonzeros < 20
+
+
+@pytest.mark.parametrize("kind", ["runs", "blocks"])
+def test_pairs_have_as_many_values_as_asked_for(kind) -> None:
+    pair = [draw(f"sam-{kind}:length=20,operand={one}")[0] for one in (1, 2)]
+    assert all(380 <= one.nonzeros <= 423 for one in pair)  # a drawn zero is none; blocks may overlap
+
+
+def test_a_wrong_result_is_found() -> None:
+    written = Written(
+        format_of("s"), (4,), (CompressedLevel(np.array([0, 2]), np.array([0, 3])),), np.array([1.0, 2.0])
+    )
+    found = written.stored().entries()
+    expected = Points({"i": np.array([0, 3])}, np.array([1.0, 2.5]), np.array([1.0, 2.5]))
+    assert not compare(written, found, Access("x", ("i",)), expected, {"i": 4}, {}).passed
+    right = Points({"i": np.array([0, 3])}, np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+    assert compare(written, found, Access("x", ("i",)), right, {"i": 4}, {}).passed
+
+
+def test_a_graph_that_writes_the_wrong_coordinates_is_a_wrong_machine() -> None:
+    graph = read_gv(EXAMPLES / "fig12_ijk.gv")
+    writers = [node for node in graph.writers if not node.writes_values]
+    writers[0].attributes["index"], writers[1].attributes["index"] = "j", "i"
+    with pytest.raises(VerificationError, match="X is wrong"):
+        run(graph, {"B": B, "C": B})
+
+
+# What an accumulator of a whole matrix sends, when all is in it, meets the stream that it was made of.
+STUCK = """digraph SAM { comment="X=ss01,B=ss01"
+  1 [type=fiberlookup index=i tensor=B mode=0 root=true] 2 [type=fiberlookup index=j tensor=B mode=1]
+  3 [type=crdhold outer=i inner=j] 4 [type=arrayvals tensor=B] 5 [type=spaccumulator order=2 in0=j in1=i]
+  6 [type=intersect index=j] 7 [type=arrayvals tensor=B] 8 [type=fiberwrite tensor=X mode=vals]
+  9 [type=fiberwrite index=i tensor=X mode=0] 10 [type=fiberwrite index=j tensor=X mode=1]
+  1 -> 2 [type=ref] 1 -> 3 [type=crd comment="i"] 2 -> 3 [type=crd comment="j"] 2 -> 4 [type=ref]
+  3 -> 5 [type=crd comment="outer-i"] 3 -> 5 [type=crd comment="inner-j"] 4 -> 5 [type=val]
+  2 -> 6 [type=crd comment="in-B"] 2 -> 6 [type=ref comment="in-B"]
+  5 -> 6 [type=crd from=crd_inner to="crd[1]"] 2 -> 6 [type=ref to="ref[1]"]
+  6 -> 7 [type=ref comment="out-B"] 7 -> 8 [type=val] 5 -> 9 [type=crd comment="out-i"] 6 -> 10 [type=crd]
+}"""
+
+
+def test_a_standstill_says_which_paths_and_what_depth_would_do() -> None:
+    graph, operands = graph_from_text(STUCK), {"B": np.ones((9, 9))}
+    assert run(graph, operands, {"timing": "sam"}).verification.passed
+    with pytest.raises(DeadlockedRunError) as stuck:
+        run(graph, operands)
+    told = str(stuck.value)
+    assert "intersect j (node 6) crd[0] is full (16 of 16 tokens" in told
+    assert "intersect j (node 6) waits for crd[1] from spaccumulator (node 5)" in told
+    assert "both paths come from fiberlookup B1 j (node 2)" in told
+    depth = int(told.rpartition("depth=")[2])
+    assert run(graph, operands, {"depth": depth}).verification.passed
+    with pytest.raises(DeadlockedRunError):
+        run(graph, operands, {"depth": depth - 1})
+
+
+def test_the_least_depth_is_found_wherever_it_lies() -> None:
+    """Of machines that run with so many tokens and no fewer, whatever a free one's channels held."""
+    tried = [SimpleNamespace(complete=False), SimpleNamespace(complete=True)]
+    machines = [SimpleNamespace(kernel=SimpleNamespace(run=lambda one=one: one)) for one in tried]
+    for least in range(2, 40):
+        for stuck in range(1, least):
+            for enough in (1, stuck, least - 1, least, least + 1, 60):
+                found = least_depth(stuck, enough, lambda depth: machines[depth >= least])  # noqa: B023
+                assert found == least, (stuck, enough)
+
+
+def test_the_command_line_gives_the_common_report(tmp_path, capsys) -> None:
+    for name in "BC":
+        (tmp_path / f"{name}.mtx").write_text(
+            "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 2\n2 3 4\n3 2 5\n"
+        )
+    words = ["graph", "run", str(EXAMPLES / "fig12_ikj.gv")]
+    words += [f"{name}={tmp_path / name}.mtx" for name in "BC"]
+    words += ["--set", "timing=sam", "--json", str(tmp_path / "o.json"), "--streams"]
+    assert cli.run([*words, "--vcd", str(tmp_path / "o.vcd")]) == 0
+    report = json.loads((tmp_path / "o.json").read_text())
+    assert report["accelerator"] == "fig12_ikj"
+    assert report["config"]["timing"] == "sam"
+    assert report["operations"]["multiply"] == 3
+    assert report["verification"]["passed"]
+    assert "repeat_C_i ref" in capsys.readouterr().out
+    assert (tmp_path / "o.vcd").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("words", [["B"], ["B=x", "B=y"], ["B=/no/such.mtx", "C=ones"]])
+def test_operands_that_cannot_be_cost_one_line(words, capsys) -> None:
+    assert cli.run(["graph", "run", str(EXAMPLES / "fig12_ikj.gv"), *words]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_claims_of_the_paper_hold_where_they_are_quick_to_try() -> None:
+    runs, claims = experiments(["12"], lambda _line: None)
+    assert {one.graph: one.cycles for one in runs}["ijk"] > 10 * runs[2].cycles
+    assert all(claim.holds for claim in claims)
+
+
+def test_the_drawing_has_a_box_a_block(tmp_path) -> None:
+    assert cli.run(["graph", "draw", str(EXAMPLES / "fig12_ikj.gv"), "-o", str(tmp_path / "g.svg")]) == 0
+    drawing = (tmp_path / "g.svg").read_text()
+    assert drawing.count("fiberlookup") >= 4

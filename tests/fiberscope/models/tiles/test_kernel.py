@@ -1,0 +1,82 @@
+"""Kernels: what a text says, and one line about each that says nothing of the kind."""
+
+import pytest
+
+from fiberscope.errors import InputError
+from fiberscope.models.tiles.kernel import Kernel
+
+PRODUCT = "C[i,j] = A[i,k] * B[k,j]"
+
+
+@pytest.mark.parametrize(
+    ("order", "stored", "storage"),
+    [("ikj", ("k", "j"), (0, 1)), ("kij", ("k", "j"), (0, 1)), ("ijk", ("j", "k"), (1, 0))],
+)
+def test_operands_are_stored_in_the_order_of_the_loops(order, stored, storage):
+    kernel = Kernel.read(PRODUCT, order)
+    assert (kernel.stored("B"), kernel.storage("B")) == (stored, storage)
+
+
+def test_a_kernel_knows_its_operands_and_sums():
+    kernel = Kernel.read("D[i,j]=A[i,k,l]*B[j,k]*C[j,l]", "i,k,l,j")
+    assert kernel.inputs == ("A", "B", "C")
+    assert kernel.contracted == ("k", "l")
+    assert kernel.is_product
+    assert [kernel.depth(name) for name in "ABC"] == [2, 3, 3]
+    assert kernel.carriers("l") == ("A", "C")
+    assert str(kernel) == "D[i,j] = A[i,k,l] * B[j,k] * C[j,l], i k l j"
+
+
+def test_sums_are_kernels_too():
+    kernel = Kernel.read("D[i,j] = (A[i] + B[i]) * C[i,j]", "ij")
+    assert not kernel.is_product
+    assert str(kernel) == "D[i,j] = (A[i] + B[i]) * C[i,j], i j"
+
+
+def test_one_tensor_alone_is_a_product():
+    assert Kernel.read("y[i] = A[i,k]", "ik").is_product
+
+
+def test_indices_of_several_letters_are_parted():
+    assert Kernel.read("C[row,col] = A[row,mid] * B[mid,col]", "row, mid, col").order == ("row", "mid", "col")
+    assert Kernel.read("y[row] = x[row]", "row").order == ("row",)
+
+
+def test_extents_are_those_of_the_operands():
+    assert Kernel.read(PRODUCT, "ikj").extents({"A": (3, 4), "B": (4, 5)}) == {"i": 3, "k": 4, "j": 5}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"A": (3, 4), "B": (5, 5)}, "k has extent 4 in A and 5 in B; make them equal"),
+        ({"A": (3, 4)}, "B is a tensor of 2 ranks; none is given"),
+        ({"A": (3, 4, 5), "B": (4, 5)}, "A is a tensor of 2 ranks; the one given has 3"),
+    ],
+)
+def test_operands_that_do_not_match_are_refused(shapes, message):
+    with pytest.raises(InputError) as caught:
+        Kernel.read(PRODUCT, "ikj").extents(shapes)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "message"),
+    [
+        (PRODUCT, "ikk", "order ikk: it must be a permutation of the kernel's indices i, k, j"),
+        (PRODUCT, "ij", "order ij: it must be a permutation of the kernel's indices i, k, j"),
+        ("C[i,j]=A[i,k]*A[k,j]", "ikj", "A stands twice; give each operand a name of its own"),
+        ("C[i,j]=A[i,i]*B[i,j]", "ij", "A has i twice; each index once"),
+        ("C[i,j]=A[i+1,k]*B[k,j]", "ikj", "an index of A is computed; only plain ones, as i"),
+        ("C[i,m]=A[i,k]*B[k,j]", "ikj", "m of C is in no operand"),
+        ("C[i]=2*A[i]", "i", "only sums, differences and products of tensors"),
+        ("C[i]=exp(A[i])", "i", "only sums, differences and products of tensors"),
+        ("C[i,j]=A[i,k", "ikj", "column 13: found the end, expected"),
+        ("C=A", "i", "that renames a tensor"),
+    ],
+)
+def test_what_is_no_kernel_is_refused_in_one_line(text, order, message):
+    with pytest.raises(InputError) as caught:
+        Kernel.read(text, order)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,176 @@
+"""Convolutions cut with halos, functions of a file's own, tensors without ranks: against dense arrays."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import signal, sparse
+
+import fiberscope
+from fiberscope.errors import InputError
+from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace.load import load
+from fiberscope.models.trace.model import Model
+from fiberscope.workloads.fibertree import FiberTree
+
+CHIP = """\
+architecture:
+  Chip:
+    - name: Chip
+      attributes: {clock_frequency: 1 GHz}
+      local:
+        - {name: Memory, class: DRAM, attributes: {bandwidth: 16 GB/s}}
+        - {name: Buffer, class: Buffet, attributes: {width: 64}}
+        - {name: Multiplier, class: Compute, attributes: {type: mul}}
+bindings:
+  O:
+    - config: Chip
+    - {component: Multiplier, bindings: [{op: mul}]}
+"""
+LINE = """\
+einsum:
+  declaration: {I: [W], F: [S], O: [Q]}
+  expressions: ["O[q] = I[q + s] * F[s]"]
+mapping:
+  partitioning: {O: {Q: [CUT], W: [follow(Q)]}}
+  loop-order: {O: [Q1, Q0, S]}
+format:
+  I: {default: {rank-order: [W1, W0], W0: {cbits: 32, pbits: 64}}}
+"""
+HELD = """\
+    - {component: Memory, bindings: [{tensor: I, rank: W0, type: payload, format: default}]}
+    - component: Buffer
+      bindings: [{tensor: I, rank: W0, type: payload, format: default, evict-on: Q1}]
+"""
+PLANE = """\
+einsum:
+  declaration: {I: [H, W], F: [R, S], O: [P, Q]}
+  expressions: ["O[p, q] = I[p + r, q + s] * F[r, s]"]
+mapping:
+  partitioning:
+    O:
+      P: [uniform_shape(6), uniform_shape(2)]
+      Q: [nway_shape(3)]
+      H: [follow(P)]
+      W: [follow(Q)]
+  loop-order: {O: [Q1, P2, P1, P0, R, Q0, S]}
+"""
+
+
+def tree(names, array):
+    """The nonzeros of a dense array."""
+    points = np.nonzero(array)
+    return FiberTree.from_coo(dict(zip(names, array.shape, strict=True)), points, array[points])
+
+
+def dense(found):
+    array = np.zeros([rank.shape for rank in found.ranks])
+    array[tuple(found.columns())] = found.values
+    return array
+
+
+def numbers(draw, shape):
+    """A dense array of small whole numbers, most of them 0 or few."""
+    values = draw(st.lists(st.sampled_from((0, 0, 1, 2, -3)), min_size=1, max_size=7))
+    return np.resize(np.array(values, float), shape)
+
+
+def measured(specification, tensors):
+    model = Model(specification)
+    outcome = run(specification, tensors, model.observe)
+    assert outcome.wrong is None
+    return dense(outcome.tensors["O"]), model.metrics(outcome)["O"]
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory):
+    """By directive, the convolution of one rank that is cut by it."""
+    folder, known = tmp_path_factory.mktemp("line"), {}
+
+    def of(cut):
+        if cut not in known:
+            (folder / "line.yaml").write_text(LINE.replace("CUT", cut) + CHIP + HELD)
+            known[cut] = load(str(folder / "line.yaml"), {})
+        return known[cut]
+
+    return of
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_convolution_reads_each_piece_with_its_halo(line, data):
+    taps = data.draw(st.integers(1, 4))
+    outputs, count = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 9))
+    ways = data.draw(st.booleans())
+    size = -(-outputs // count) if ways else count
+    image, filtered = (numbers(data.draw, length) for length in (outputs + taps - 1, taps))
+    tensors = {"I": tree("W", image), "F": tree("S", filtered)}
+    specification = line(f"{'nway' if ways else 'uniform'}_shape({count})")
+    found, counted = measured(specification, tensors)
+    products = [
+        (q, q + s) for q in range(outputs) for s in range(taps) if image[q + s] != 0 and filtered[s] != 0
+    ]
+    assert np.array_equal(found, np.correlate(image, filtered, "valid"))
+    assert counted["Multiplier"]["mul"] == len(products)
+    read = 64 * len({(q // size, w) for q, w in products})  # an element once a piece
+    assert counted.get("Memory", {"I": {"read": 0}})["I"]["read"] == read
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_a_convolution_of_two_ranks_cut_with_halos(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "plane.yaml"
+    path.write_text(PLANE + CHIP)
+    shape = data.draw(st.integers(1, 14)), data.draw(st.integers(1, 14))
+    taps = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    image = numbers(data.draw, (shape[0] + taps[0] - 1, shape[1] + taps[1] - 1))
+    filtered = numbers(data.draw, taps)
+    tensors = {"I": tree("HW", image), "F": tree("RS", filtered)}
+    found, counted = measured(load(str(path), {}), tensors)
+    assert np.array_equal(found, signal.correlate(image, filtered, "valid", "direct"))
+    there = signal.correlate((image != 0) * 1.0, (filtered != 0) * 1.0, "valid", "direct")
+    assert counted["Multiplier"]["mul"] == there.sum()
+
+
+OWN = """\
+einsum:
+  declaration: {A: [I], B: [I], O: [I]}
+  expressions: ["O[i] = relu(A[i] - B[i])"]
+  functions: {"twice(x)": "2 * x", "relu(x)": "max(twice(x), 0)"}
+"""
+
+
+def test_functions_of_the_file_s_own(tmp_path):
+    (tmp_path / "own.yaml").write_text(OWN)
+    a, b = np.array([0.0, 1, 2, 3, 0]), np.array([0.0, 4, 1, 0, 2])
+    outcome = run(load(str(tmp_path / "own.yaml"), {}), {"A": tree("I", a), "B": tree("I", b)})
+    assert outcome.wrong is None
+    assert np.array_equal(dense(outcome.tensors["O"]), np.maximum(2 * (a - b), 0))
+
+
+SCALARS = """\
+einsum:
+  declaration: {A: [I], F: [], S: [], O: [I]}
+  expressions: ["S[] = A[i] * A[i]", "O[i] = F[] * S[] * A[i]"]
+"""
+
+
+def scaled(path, factor):
+    path.write_text(SCALARS)
+    tensors = {"A": sparse.csr_array([[0.0, 1, 2]]), "F": sparse.csr_array(factor)}
+    return fiberscope.model(str(path), tensors=tensors)
+
+
+def test_tensors_without_ranks_are_read(tmp_path):
+    made = scaled(tmp_path / "scalars.yaml", [[3.0]])
+    assert made.operations["multiply"] == 2 + 2 * 2
+    specification = load(str(tmp_path / "scalars.yaml"), {})
+    three = FiberTree((), (), (), np.array([3.0]))
+    outcome = run(specification, {"A": tree("I", np.array([0.0, 1, 2])), "F": three})
+    assert outcome.wrong is None
+    assert dense(outcome.tensors["O"]).tolist() == [0, 15, 30]
+
+
+def test_a_tensor_without_ranks_is_one_number(tmp_path):
+    with pytest.raises(InputError, match="one row and one column, not 1 x 2"):
+        scaled(tmp_path / "scalars.yaml", [[3.0, 1.0]])

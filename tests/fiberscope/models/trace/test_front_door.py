@@ -1,0 +1,205 @@
+"""``fiberscope model``: operands in, a verified report out."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import io, sparse
+
+import fiberscope
+from fiberscope import cli
+from fiberscope.models.trace.api import prepare
+from fiberscope.report.document import Report
+
+ROOT = Path(__file__).parents[4]
+ORACLES = ROOT / "tests" / "oracles" / "teaal"
+TILES = {"K1": 8, "K0": 4, "M1": 8, "M0": 4, "N1": 8, "N0": 4}
+SMALL = {"gamma": {}, "outerspace": {}, "sigma": {}, "extensor": TILES}
+
+
+def matrix(rows: int, cols: int, seed: int = 1) -> sparse.csr_array:
+    drawn = sparse.random_array((rows, cols), density=0.2, random_state=np.random.default_rng(seed))
+    drawn.data = np.ceil(9 * drawn.data)
+    return drawn.tocsr()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with A, 12 x 10, its transpose, and B, 10 x 14."""
+    monkeypatch.chdir(tmp_path)
+    io.mmwrite("a.mtx", matrix(12, 10))
+    io.mmwrite("at.mtx", matrix(12, 10).T)
+    io.mmwrite("b.mtx", matrix(10, 14, 2))
+    return tmp_path
+
+
+def told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert cli.run(["model", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["gamma", "extensor-energy"])
+def test_a_reference_through_the_command_line(name: str, folder: Path) -> None:
+    reference = json.loads((ORACLES / f"{name}.tiny.json").read_text())
+    tiles = {symbol: size for symbol, size in (reference["tiles"] or {}).items() if len(symbol) == 2}
+    settings = [word for symbol, size in tiles.items() for word in ("--set", f"{symbol}={size}")]
+    operands = [f"A={ORACLES / 'tinyA_KM.mtx.gz'}", f"B={ORACLES / 'tinyB_KN.mtx.gz'}"]
+    arguments = ["model", name, *operands, "--set", "semantics=teaal", *settings, "--json", "out.json", "-q"]
+    assert cli.run(arguments) == 0
+    written = json.loads(Path("out.json").read_text())
+    assert written["fidelity"] == "trace"
+    assert written["teaal"]["metrics"] == reference["metrics"]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_factors_are_those_of_a_product_and_names_begin_with_the_first_rank(name: str, folder: Path) -> None:
+    in_order = fiberscope.model(name, "a.mtx", "b.mtx", settings=SMALL[name])
+    by_name = fiberscope.model(name, tensors={"A": "at.mtx", "B": "b.mtx"}, settings=SMALL[name])
+    product = matrix(12, 10) @ matrix(10, 14, 2)
+    assert in_order.verification.passed
+    assert in_order.product == by_name.product
+    assert (in_order.product.shape, in_order.product.nonzeros) == ((12, 14), product.nnz)
+    assert in_order.teaal.metrics == by_name.teaal.metrics
+    work = int((np.diff(matrix(12, 10).tocsc().indptr) * np.diff(matrix(10, 14, 2).indptr)).sum())
+    assert in_order.operations["multiply"] == work
+
+
+def test_a_machine_chooses_the_symbols_that_are_left_open() -> None:
+    ready = prepare("extensor", matrix(30, 30), settings={"tile.m": 1, "tile.k": 2, "tile.n": 1})
+    assert ready.specification.symbols["K1"] == 256
+    standard = prepare("extensor", matrix(30, 30))
+    assert standard.specification.symbols["K1"] == 64 * 128
+    assert "most published runs" in standard.chosen[0]
+
+
+def test_the_report_is_the_common_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = told(["gamma", "a.mtx", "b.mtx", "--json", "out.json"], capsys)
+    report = Report.read("out.json")
+    assert (report.fidelity, report.accelerator, report.complete) == ("trace", "gamma", True)
+    assert report.cycles == -(-report.seconds * 1e9 // 1)
+    assert report.traffic["Z"].write_bytes == report.teaal.metrics["Z"]["MainMemory"]["Z"]["write"] // 8
+    assert report.config["pe"]["count"] == 32
+    assert "limits T and Z" in shown
+    assert "Verified" in shown
+    assert cli.run(["diff", "out.json", "out.json"]) == 0
+    assert cli.run(["plot", "out.json", "-o", "out.svg"]) == 0
+    assert "HighRadixMerger" in Path("out.svg").read_text()
+
+
+def test_two_runs_are_the_same_but_for_the_host(folder: Path) -> None:
+    for operands in (["a.mtx", "b.mtx"], ["uniform:rows=300,cols=300,nonzeros=3000"]):
+        first, second = (fiberscope.model("gamma", *operands) for _ in range(2))
+        assert first.model_dump(exclude={"host"}) == second.model_dump(exclude={"host"})
+    assert first.verification.reference == "random projections"
+
+
+def test_a_gemm_draws_both_operands(folder: Path) -> None:
+    gemm = "gemm:m=40,n=30,k=50,a=0.2,b=0.9"
+    modelled, simulated = fiberscope.model("sigma", gemm), fiberscope.simulate("sigma", gemm)
+    assert modelled.product == simulated.product
+    assert modelled.operations["multiply"] == simulated.operations["useful_multiply"]
+    with pytest.raises(fiberscope.WorkloadError, match="gemm draws both operands"):
+        fiberscope.model("sigma", gemm, "b.mtx")
+
+
+def test_the_loops_are_shown_without_operands(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = told(["gamma", "--show", "loopnest"], capsys)
+    assert "for k in T << A & B:" in shown
+    assert "# Intersect: leader-follower, A leads" in shown
+    assert "Z[m, n] += T[k, m, n] * A[k, m]" in shown
+
+
+def test_the_blocks_are_shown_with_why_they_begin(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(["gamma", "--show", "blocks"], capsys) == "T and Z\n"
+    expected = "T0\nT1 and Z: in another configuration, Merge\n"
+    assert told(["outerspace", "--show", "blocks"], capsys) == expected
+
+
+def test_the_traffic_of_every_memory_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = told(["gamma", "a.mtx", "b.mtx", "--show", "traffic"], capsys)
+    report = fiberscope.model("gamma", "a.mtx", "b.mtx")
+    assert [line for line in shown.splitlines() if f"{report.traffic['A'].read_bytes:,}" in line]
+
+
+def test_a_report_to_the_terminal_is_alone_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = told(["gamma", "a.mtx", "b.mtx", "--show", "traffic", "--json", "-"], capsys)
+    assert json.loads(shown)["traffic_minimum_bytes"] is None  # what moves is what a specification binds
+
+
+def test_space_and_time_are_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["gamma", "a.mtx", "b.mtx", "--show", "spacetime"]
+    assert told(arguments, capsys) == "Picture: gamma-spacetime.svg\n"
+    assert "<svg" in Path("gamma-spacetime.svg").read_text()
+
+
+def test_every_body_has_a_place_and_a_step(folder: Path) -> None:
+    """Gamma: rows side by side, the elements of a row's fibers one after the other."""
+    stamps = prepare("gamma", "a.mtx", "b.mtx").stamps()[0]
+    a, b = matrix(12, 10), matrix(10, 14, 2)
+    bodies = [(row, k) for row in range(12) for k in a.indices[a.indptr[row] : a.indptr[row + 1]]]
+    lengths = np.diff(b.indptr)
+    assert len(stamps.places) == sum(lengths[k] for _, k in bodies)
+    busy = sorted({row for row, k in bodies if lengths[k]})
+    counts = [sum(lengths[k] for row, k in bodies if row == place) for place in busy]
+    assert np.bincount(stamps.places).tolist() == counts
+    assert len(set(zip(stamps.places, stamps.times, strict=True))) == len(stamps.places)
+
+
+@pytest.mark.parametrize("name", ["graphicionado", "graphicionado-csr_like"])
+def test_shortest_paths_until_nothing_is_active(name: str) -> None:
+    size, dice = 40, np.random.default_rng(3)
+    graph = sparse.random_array((size, size), density=0.08, random_state=dice).tocsr()
+    graph.data = np.ceil(9 * graph.data)
+    root = sparse.csr_array(([0.0], ([0], [0])), shape=(size, 1))
+    ready = prepare(name, tensors={"G": graph, "A0": root, "P0": root}, settings={"weight": 32})
+    outcome = ready.modelled().outcome
+    found = np.full(size, np.inf)
+    reached = outcome.tensors["P1"]
+    found[reached.coordinates[0]] = reached.values
+    expected = sparse.csgraph.shortest_path(graph.T, indices=0)
+    assert outcome.rounds > 2
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("gama a.mtx", "no specification, and no YAML file, is called gama; did you mean "),
+        ("none.yaml a.mtx", "none.yaml: cannot read the configuration: No such file or directory"),
+        ("gamma A=a.mtx", "gamma reads tensor B, which is not given; give A=FILE B=FILE"),
+        ("gamma A=a.mtx B=b.mtx C=b.mtx", "gamma reads no tensor C; known: A, B"),
+        ("gamma A=a.mtx A=b.mtx", "A is given twice; leave one out"),
+        ("gamma a.mtx B=b.mtx", "give operands in order or by name (A=a.mtx B=b.mtx), not both"),
+        ("gamma a.mtx b.mtx b.mtx", "3 operands in order; A and B are two, give more by name: C=c.mtx"),
+        ("gamma a.mtx b.mtx --set K1=4", "--set: gamma has no parameter K1; "),
+        ("gamma a.mtx b.mtx --set semantics=best", "--set: semantics is best; it should be 'teaal'"),
+        ("gamma a.mtx b.mtx --set pe=4", "--set: pe is a section; set "),
+        ("extensor a.mtx b.mtx --set K1=many", "--set: K1 is many; it should be a number"),
+        ("gamma --show loops", "--show loops: there is no such view; did you mean "),
+        ("gamma a.mtx b.mtx -o x.svg", "--output is of the picture that --show spacetime draws"),
+        (
+            "gamma a.mtx b.mtx --show traffic -o x.svg",
+            "--output is of the picture that --show spacetime draws",
+        ),
+        ("gamma --show blocks --json out.json", "--show blocks makes no report; leave --json out"),
+        ("gamma a.mtx b.mtx --show spacetime --json -", "--show spacetime makes no report; leave --json out"),
+        ("gamma A= B=b.mtx", "A= names no matrix; write A=FILE"),
+        (
+            "gamma a.mtx b.mtx --set semantic=machine",
+            "--set: gamma has no parameter semantic; did you mean semantics?",
+        ),
+        (
+            "extensor a.mtx b.mtx --set K1=2.5",
+            "extensor/spec.yaml:30:11: a size of 2.5; it should be a whole number",
+        ),
+        ("gamma a.mtx b.mtx --json a.mtx", "the report a.mtx: is the matrix A, which it would overwrite"),
+    ],
+)
+def test_what_cannot_be_costs_a_line(
+    arguments: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["model", *arguments.split()]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"fiberscope: {says}")
+    assert error.count("\n") == 1

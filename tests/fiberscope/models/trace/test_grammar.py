@@ -1,0 +1,118 @@
+"""The strings of a specification: what they mean, and what is said of those that mean nothing."""
+
+from fractions import Fraction
+
+import pytest
+
+from fiberscope.models.trace.expression import (
+    Access,
+    Alias,
+    Call,
+    Equation,
+    Index,
+    Number,
+    Operation,
+    Scalar,
+    Take,
+)
+from fiberscope.models.trace.grammar import (
+    Arithmetic,
+    Directive,
+    Parameter,
+    UnreadableTextError,
+    parse_arithmetic,
+    parse_directive,
+    parse_function,
+    parse_ranks,
+    parse_statement,
+)
+
+
+def at(tensor: str, *ranks: str) -> Access:
+    return Access(tensor, tuple(Index(((rank, 1),)) for rank in ranks))
+
+
+A, B, C = (at(tensor, "I") for tensor in "ABC")
+
+
+def right(text: str) -> object:
+    """What a text assigns to Z[i]."""
+    statement = parse_statement(f"Z[i] = {text}")
+    assert isinstance(statement, Equation)
+    assert statement.output == at("Z", "I")
+    return statement.expression
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("A[i] * B[i] * C[i]", Operation("*", (A, B, C))),
+        ("A[i] + B[i] * C[i]", Operation("+", (A, Operation("*", (B, C))))),
+        ("A[i] - B[i] - C[i]", Operation("-", (Operation("-", (A, B)), C))),
+        ("A[i] - (B[i] - C[i])", Operation("-", (A, Operation("-", (B, C))))),
+        ("-A[i]", Operation("-", (A,))),
+        ("-2.5 * A[i]", Operation("*", (Number(-2.5), A))),
+        ("alpha*A[i]", Operation("*", (Scalar("alpha"), A))),
+        ("take(A[i], B[i], C[i], 2)", Take((A, B, C), 2)),
+        ("max(A[i], B[i])", Call("max", (A, B))),
+        ("S[]", Access("S", ())),
+    ],
+)
+def test_expressions(text: str, meaning: object) -> None:
+    assert right(text) == meaning
+
+
+@pytest.mark.parametrize(
+    ("text", "index"),
+    [
+        ("q+s", Index((("Q", 1), ("S", 1)))),
+        ("2*i + -1*j", Index((("I", 2), ("J", -1)))),
+        ("i*2 - j + 3", Index((("I", 2), ("J", -1)), 3)),
+        ("7", Index((), 7)),
+        ("i - 1", Index((("I", 1),), -1)),
+        ("i + j - i", Index((("J", 1),))),
+    ],
+)
+def test_indices(text: str, index: Index) -> None:
+    assert right(f"A[{text}]") == Access("A", (index,))
+
+
+def test_only_a_plain_coordinate_is_a_rank() -> None:
+    assert Index((("I", 1),)).rank == "I"
+    assert [Index(terms, 0).rank for terms in ((), (("I", 2),), (("I", 1), ("J", 1)))] == [None] * 3
+    assert Index((("I", 1),), 1).rank is None
+
+
+def test_an_alias() -> None:
+    assert parse_statement("P1 = P0") == Alias("P1", "P0", "")
+
+
+def test_functions_ranks_directives_and_references() -> None:
+    body = Operation("+", (Scalar("x"), Scalar("y")))
+    assert parse_function("f(x, y)", "x + y") == ("f", ("x", "y"), body)
+    assert [parse_ranks(text) for text in ("K", "(M, K0)")] == [("K",), ("M", "K0")]
+    assert parse_directive("uniform_occupancy(A.16)") == Directive("uniform_occupancy", "A", Fraction(16))
+    assert parse_directive("uniform_shape(K1)") == Directive("uniform_shape", None, "K1")
+    assert parse_directive("flatten()") == Directive("flatten", None, None)
+    product = Arithmetic("*", Parameter("pe.count"), Arithmetic("-", Fraction(3), Fraction(1, 2)))
+    assert parse_arithmetic("pe.count * (3 - 0.5)") == product
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("", 0, "found the end, expected a name"),
+        ("Z[i] A[i]", 5, "found 'A', expected ="),
+        ("Z[i] = A[i", 10, "found the end, expected * or + or , or - or ]"),
+        ("Z[i] = A[i] $", 12, "found '$', which means nothing here"),
+        ("Z[i] = A[1.5*i]", 9, "1.5 in an index: it should be a whole number"),
+        ("Z[i] = take(A[i], 1)", 7, "take needs operands and the number of the one to copy, 0 to 0"),
+        ("Z[i] = " + "(" * 41, 47, "more than 40 parentheses within one another"),
+        ("Z[i] = " + "A[i]+" * 500, 0, "2,507 characters are too many; 2,000 are read"),
+    ],
+)
+def test_what_cannot_be_read(text: str, column: int, message: str) -> None:
+    with pytest.raises(UnreadableTextError) as failure:
+        parse_statement(text)
+    assert str(failure.value).startswith(message)
+    assert failure.value.column == column

@@ -1,0 +1,80 @@
+"""The specifications that come with the machines say what is published of them."""
+
+import pytest
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.models.trace.load import load
+from fiberscope.models.trace.source import names
+
+TILES = {"K1": 8192, "M1": 4096, "N1": 16384}
+WEIGHT = {"weight": 32}
+
+
+def given(name: str) -> dict[str, int]:
+    return TILES if name.startswith("extensor") else WEIGHT if name.endswith("csr_like") else {}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_specification_is_whole(name: str) -> None:
+    specification = load(name, given(name))
+    graphs = name.startswith("graphicionado")
+    assert specification.inputs == (("G", "A0", "P0") if graphs else ("A", "B"))
+    for einsum in specification.einsums:
+        # Figure 7c binds none; what a graph's edges reach, and which properties differ, stays on chip
+        assert einsum.bindings.storage or graphs or (name, einsum.name) == ("sigma-figure", "T")
+        assert einsum.spacetime is not None
+
+
+def test_the_numbers_of_gamma_are_those_of_the_machine() -> None:
+    components = load("gamma").configurations["Gamma"].components
+    assert components["MainMemory"].bandwidth == 128 * 2**30 * 8
+    assert components["FiberCache"].depth == 393_216
+    assert components["FPMul"].instances == 32
+    changed = (
+        load("gamma", {"pe.count": 64, "fibercache.size": "1536 KiB"}).configurations["Gamma"].components
+    )
+    assert (changed["FPMul"].instances, changed["FiberCache"].depth) == (64, 196_608)
+
+
+def test_outerspace_keeps_the_one_instance_too_many() -> None:
+    configurations = load("outerspace").configurations
+    assert configurations["Multiply"].components["FPMul"].instances == 257
+    assert configurations["Multiply"].components["FPMul"].all_instances == 16 * 257
+    assert configurations["Merge"].components["SortHW"].instances == 129
+    assert configurations["Merge"].components["SortHW"].inputs is None
+
+
+def test_a_symbol_is_set_like_a_parameter() -> None:
+    (einsum,) = load("extensor", {**TILES, "K0": 64, "pe.buffer": "32 KiB"}).einsums
+    assert einsum.partitioning[0].directives[1].size == 64
+    assert einsum.loop_order == ("N2", "K2", "M2", "M1", "N1", "K1", "M0", "N0", "K0")
+
+
+def test_a_symbol_without_a_value_is_asked_for() -> None:
+    with pytest.raises(ConfigurationError, match=r"extensor/spec\.yaml:8:6: symbol K1 has no value; give it"):
+        load("extensor")
+
+
+def test_an_eager_binding_stands_for_all_below_its_root() -> None:
+    (einsum,) = load("extensor-energy", TILES).einsums
+    held = [(one.rank, one.kind) for one in einsum.bindings.storage if one.component == "PEB"]
+    below = [(rank, kind) for rank in ("0", "K0") for kind in ("coord", "payload")]
+    assert held[:4] == [(rank.replace("0", "M0") if rank == "0" else rank, kind) for rank, kind in below]
+    assert held[-2:] == [("N0", "coord"), ("N0", "payload")]
+
+
+def test_a_variant_lays_itself_over_the_file() -> None:
+    base, energy = load("extensor", TILES), load("extensor-energy", TILES)
+    assert energy.tensors == base.tensors
+    added = set(energy.configurations["ExTensor"].components) - set(
+        base.configurations["ExTensor"].components
+    )
+    assert added == {"TopSequencer", "MiddleSequencer", "BottomSequencer", "PEB", "K0Intersection"}
+    assert energy.einsums[0].bindings.intersectors[-1].component == "K0Intersection"
+
+
+def test_an_unknown_specification_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="is called gama; did you mean gamma"):
+        load("gama")
+    with pytest.raises(ConfigurationError, match=r"there is no variant power; known: energy"):
+        load("extensor-power")

@@ -1,0 +1,163 @@
+"""A report is enough to run again what it is of; what is not the same is refused, and told by ``diff``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from fiberscope import accelerators, cli
+from fiberscope.report.difference import compare
+from fiberscope.report.document import CIRCUMSTANCES, Report
+
+SMALL = "uniform:rows=20,cols=20,nonzeros=60"
+GRAPH = ["graph", "run", "x(i) = B(i,j) * c(j)", "--format", "x:s,B:ss,c:d", f"B={SMALL}", "c=ones"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str) -> int:
+    return cli.run([*arguments, "-q"])
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = cli.run(arguments)
+    return code, *capsys.readouterr()
+
+
+def apart(report: Report) -> dict[str, object]:
+    """What has to be equal."""
+    return report.model_dump(exclude=set(CIRCUMSTANCES))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["sim", "gamma", SMALL, "--set", "pe.count=4"],
+        ["sim", "gamma", SMALL, "--b", f"{SMALL},seed=1", "--cycle-limit", "100", "--histograms"],
+        ["sim", "gamma", SMALL, "--part", "merger=fiberscope.hw.fibers.merge:HighRadixMerger"],
+        ["sim", "extensor", SMALL, "--set", "tiling=d2t2", "--set", "memory.format.A=coo"],
+        ["convert", "csr", "bsr4", SMALL, "--bits", "16"],
+        ["model", "gamma", SMALL, f"{SMALL},seed=1", "--set", "fibercache.size=1536KiB"],
+        ["model", "gamma", f"A={SMALL}", f"B={SMALL}"],
+        ["analyze", "matmul"],
+        ["analyze", "extensor-energy", SMALL],
+        GRAPH,
+    ],
+    ids=lambda words: "-".join(words[:2]),
+)
+def test_a_run_again_is_the_same(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*command, "--json", "out.json") == 0
+    code, out, err = told(capsys, "rerun", "out.json", "--json", "again.json")
+    assert (code, err, out.splitlines()[-1]) == (0, "", "Nothing changed.")
+    assert apart(Report.read("again.json")) == apart(Report.read("out.json"))
+    assert Report.read("again.json").source == Report.read("out.json").source
+
+
+def test_a_configuration_file_need_not_be_there_any_more() -> None:
+    Path("mine.yaml").write_text("pe: {count: 8}\nfibercache: {size: 1536 KiB}\n")
+    assert (
+        run("sim", "gamma", SMALL, "--config", "mine.yaml", "--set", "pe.count=4", "--json", "out.json") == 0
+    )
+    Path("mine.yaml").unlink()
+    assert run("rerun", "out.json", "--json", "again.json") == 0
+    assert apart(Report.read("again.json")) == apart(Report.read("out.json"))
+
+
+def edited(**changes: object) -> None:
+    """The report, but for parts of its key ``source``."""
+    document = json.loads(Path("out.json").read_text())
+    document["source"] |= changes
+    Path("out.json").write_text(json.dumps(document))
+
+
+def test_other_sources_are_refused_and_named(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("config.yaml").write_text((Path(toy).parent / "config.yaml").read_text())
+    Path("mine.py").write_text(Path(toy).read_text())
+    assert run("sim", "mine.py", SMALL, "--json", "out.json") == 0
+    Path("mine.py").write_text(Path(toy).read_text() + "\n# changed\n")
+    code, out, err = told(capsys, "rerun", "out.json")
+    assert (code, out) == (2, "")
+    assert err == "fiberscope: out.json: it was run by other sources: mine; --anyway runs it by these\n"
+    code, out, _err = told(capsys, "rerun", "out.json", "--anyway")
+    assert code == 0
+    assert "source of mine" in out
+    assert out.index("What it was made of") < out.index("Cycles: ")
+
+
+def test_other_operands_are_refused_and_named(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 2 {}\n"
+    Path("a.mtx").write_text(text.format(3))
+    for command in (
+        ["sim", "gamma", "a.mtx"],
+        ["model", "gamma", "a.mtx"],
+        [*GRAPH[:-2], "B=a.mtx", "c=ones"],
+    ):
+        Path("a.mtx").write_text(text.format(3))
+        assert run(*command, "--json", "out.json") == 0
+        Path("a.mtx").write_text(text.format(4))
+        code, out, err = told(capsys, "rerun", "out.json")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith("fiberscope: out.json: operands are others than they were: ")
+        code, out, _err = told(capsys, "rerun", "out.json", "--anyway")
+        assert code == 0
+        assert "What it was made of" in out
+
+
+def test_what_cannot_be_had_again_is_refused_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    from scipy import sparse
+
+    fiberscope.simulate("gamma", sparse.eye_array(4).tocsr()).write("out.json")
+    assert told(capsys, "rerun", "out.json") == (
+        2,
+        "",
+        "fiberscope: out.json: an operand was in memory; only what has a name or a file can be had again\n",
+    )
+    document = json.loads(Path("out.json").read_text())
+    del document["source"], document["environment"]
+    Path("old.json").write_text(json.dumps(document))
+    code, _out, err = told(capsys, "rerun", "old.json")
+    assert (code, err.startswith("fiberscope: old.json: does not say what it was made by")) == (2, True)
+    assert cli.run(["report", "old.json"]) == cli.run(["diff", "old.json", "out.json"]) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in accelerators.names() if name != "graphicionado"])
+def test_the_configuration_of_a_report_is_taken(name: str) -> None:
+    first = fiberscope.simulate(name, SMALL)
+    first.write("first.json")
+    second = fiberscope.simulate(name, SMALL, config="first.json")
+    assert (second.config, second.config_digest, second.cycles) == (
+        first.config,
+        first.config_digest,
+        first.cycles,
+    )
+
+
+def test_a_report_of_another_machine_is_refused_as_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    fiberscope.simulate("gamma", SMALL).write("gamma.json")
+    code, _out, err = told(capsys, "sim", "sigma", SMALL, "--config", "gamma.json")
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith("fiberscope: gamma.json: config: sigma has no parameter ")
+
+
+def test_json_that_is_no_report_is_yaml_as_before(toy: str) -> None:
+    Path("mine.json").write_text('{"lane": {"count": 4}}')
+    assert fiberscope.simulate(toy, SMALL, config="mine.json").config["lane"]["count"] == 4
+
+
+def test_what_else_differs_is_told_first(toy: str) -> None:
+    before = fiberscope.simulate(toy, SMALL)
+    environment = before.environment.model_copy(update={"numpy": "0.1"})
+    source = before.source.model_copy(
+        update={"digest": "f" * 64, "modules": {**before.source.modules, "toy": "x"}}
+    )
+    after = fiberscope.simulate(toy, f"{SMALL},seed=1").model_copy(
+        update={"source": source, "environment": environment}
+    )
+    difference = compare(before, after)
+    assert [one.name for one in difference.provenance] == ["source", "source of toy", "A", "numpy"]
+    assert difference.settings == ()

@@ -1,0 +1,179 @@
+"""The crossbar with a FIFO a pair: against a plain one over lists, and the laws of a switch."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from crossbars import check_conservation, output_of, ports, run_crossbar, to, traffic
+from fibers import ROOM, check_accounting_of, pushed_at
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fiberscope.hw.networks.islip import IslipCrossbar
+from fiberscope.hw.networks.routes import CoordinateRoute, PortRoute
+from fiberscope.sim import Kernel, SimulationError
+from fiberscope.sim.testing import StreamSink, StreamSource, check_laws
+
+
+def islip(depth=4):
+    return IslipCrossbar("crossbar", PortRoute(), depth)
+
+
+def matched(inputs, outputs, depth, latency=1):
+    """What each output's sink receives and when, if no channel is ever full: iSLIP over lists."""
+    sources = [
+        list(zip(pushed_at(len(tokens), None, number), tokens, strict=True))
+        for number, tokens in enumerate(inputs)
+    ]
+    queues = [[[] for _ in range(outputs)] for _ in inputs]
+    received = {port: [] for port in ports("outputs", outputs)}
+    turns, own_turns = [0] * outputs, [0] * len(inputs)
+    now = latency
+    while any(sources) or any(any(row) for row in queues):
+        grants = {}
+        for output in range(outputs):
+            order = [(turns[output] + step) % len(inputs) for step in range(len(inputs))]
+            wanting = [i for i in order if queues[i][output]]
+            if wanting:
+                grants.setdefault(wanting[0], []).append(output)
+        sent = []
+        for i, granted in grants.items():
+            output = min(granted, key=lambda output, i=i: (output - own_turns[i]) % outputs)
+            turns[output], own_turns[i] = (i + 1) % len(inputs), (output + 1) % outputs
+            sent.append((i, output))
+        for i, source in enumerate(sources):
+            if source and source[0][0] + latency <= now:
+                queue = queues[i][output_of(source[0][1])]
+                if len(queue) < depth:
+                    queue.append(source.pop(0)[1])
+        for i, output in sent:
+            received[f"outputs[{output}]"].append((now + latency, queues[i][output].pop(0)))
+        now += 1
+    return received
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=traffic(), depth=st.integers(1, 5), latency=st.integers(1, 3))
+def test_matches_any_traffic_as_the_reference_does(case, depth, latency):
+    inputs, outputs = case
+    outcome = run_crossbar(lambda: islip(depth), inputs, outputs, latency=latency, capacity=ROOM)
+    assert outcome.received == matched(inputs, outputs, depth, latency)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    case=traffic(), seed=st.none() | st.integers(0, 1000), capacity=st.integers(1, 4),
+    latency=st.integers(1, 3), depth=st.integers(1, 5),
+)  # fmt: skip
+def test_loses_and_swaps_nothing_under_any_stalls(case, seed, capacity, latency, depth):
+    inputs, outputs = case
+    bench = {"capacity": capacity, "latency": latency}
+    check_conservation(lambda: islip(depth), inputs, outputs, seed=seed, **bench)
+    named = dict(zip(ports("inputs", len(inputs)), inputs, strict=True))
+    check_laws(lambda: islip(depth), named, ports("outputs", outputs), seeds=[seed], **bench)
+
+
+@pytest.mark.parametrize("shift", range(8))
+def test_any_permutation_moves_a_token_of_every_input_in_every_cycle(shift):
+    """Each input sends to one output: rotated, and for odd shifts mirrored."""
+    goals = [(shift - index if shift % 2 else shift + index) % 8 for index in range(8)]
+    inputs = [[to(goals[index], 100 * index + step) for step in range(60)] for index in range(8)]
+    outcome = run_crossbar(lambda: islip(2), inputs, 8, capacity=ROOM)
+    assert {received[-1][0] for received in outcome.received.values()} == {62}
+    assert outcome.statistics["crossbar"].counters == {"transfers": 480, "conflicts": 0}
+
+
+def test_permutations_that_change_in_every_cycle_are_moved_as_fast():
+    inputs = [[to((index + step) % 8, 100 * index + step) for step in range(60)] for index in range(8)]
+    outcome = run_crossbar(islip, inputs, 8, capacity=ROOM)
+    assert {received[-1][0] for received in outcome.received.values()} == {62}
+
+
+def test_a_token_waits_for_its_own_output_alone():
+    """Two inputs share output 0; the last token of the second goes to output 1, which nobody else wants."""
+    inputs = [[to(0, n) for n in range(9)], [*(to(0, 10 + n) for n in range(3)), to(1, 13)]]
+    outcome = run_crossbar(islip, inputs, 2, capacity=ROOM)
+    assert outcome.received["outputs[1]"] == [(6, to(1, 13))]  # seen at 4, sent at 5
+
+
+@pytest.mark.parametrize("pause", [0, 3])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_no_queue_starves(depth, pause):
+    """Four inputs with tokens for three outputs at all times: between two of one pair, each other has one."""
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    block = kernel.add(islip(depth))
+    for index in range(4):
+        tokens = [to(step % 3, 100 * index + step) for step in range(36)]
+        source = kernel.add(StreamSource(f"source{index}", tokens))
+        kernel.connect(source, "out", block, f"inputs[{index}]", capacity=ROOM)
+    sinks = [kernel.add(StreamSink(f"sink{output}", stalls=(pause,))) for output in range(3)]
+    for output, sink in enumerate(sinks):
+        kernel.connect(block, f"outputs[{output}]", sink, "in", capacity=1)
+    kernel.run()
+    for sink in sinks:
+        senders = [token[2] // 64 // 100 for _, token in sink.received]
+        for sender in range(4):
+            places = [place for place, found in enumerate(senders) if found == sender]
+            assert max(b - a for a, b in pairwise(places)) <= 8
+
+
+def test_a_full_output_is_an_output_stall_and_others_go_on():
+    inputs = [[to(0, n) for n in range(4)], [to(0, 10 + n) for n in range(4)], [to(1, 9)]]
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    block = kernel.add(islip())
+    for index, tokens in enumerate(inputs):
+        source = kernel.add(StreamSource(f"source{index}", tokens))
+        kernel.connect(source, "out", block, f"inputs[{index}]", capacity=ROOM)
+    sinks = [kernel.add(StreamSink(f"sink{output}")) for output in range(2)]
+    for output, sink in enumerate(sinks):
+        kernel.connect(block, f"outputs[{output}]", sink, "in", capacity=1)
+    kernel.run()
+    # A capacity of 1 halves the rate: one token at 2, 4, ... 16, and a stall between two once all are in.
+    assert [cycle for cycle, _ in sinks[0].received] == [*range(3, 18, 2)]
+    assert sinks[1].received == [(3, to(1, 9))]
+    assert kernel.statistics()["crossbar"].output_stall == {"outputs[0]": 6}
+
+
+def test_ids_are_dealt_out_by_their_low_bits():
+    tokens = [(0, vertex, 7, 0.5) for vertex in (8, 3, 1 << 40, 15, 11)]
+    block = IslipCrossbar("crossbar", CoordinateRoute(), 8)
+    outcome = run_crossbar(lambda: block, [tokens], 8)
+    assert {port: [token[1] for token in outcome.tokens(port)] for port in outcome.received} == {
+        port: {0: [8, 1 << 40], 3: [3, 11], 7: [15]}.get(index, [])
+        for index, port in enumerate(ports("outputs", 8))
+    }
+
+
+def test_a_token_alone_leaves_a_cycle_behind_that_in_which_it_is_seen():
+    outcome = run_crossbar(islip, [[], [to(2, 0)]], 3, latency=4)
+    assert outcome.received["outputs[2]"] == [(9, to(2, 0))]
+    check_accounting_of(outcome, "crossbar", busy=2, idle=8)
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(SimulationError, match=r"crossbar.inputs\[0\]: no output 2; there are 2"):
+        run_crossbar(islip, [[to(2, 0)]], 2)
+    with pytest.raises(ValueError, match="crossbar: depth must be at least 1, not 0"):
+        islip(0)
+    with pytest.raises(ValueError, match="crossbar: it has up to 32 inputs and outputs"):
+        run_crossbar(islip, [[to(0, 0)]], 33)
+
+
+class ForgetsTurns(IslipCrossbar):
+    """Always begins with input 0."""
+
+    def tick(self, now):
+        for output in range(len(self.turns)):
+            self.turns[output] = 0
+        return super().tick(now)
+
+
+def test_planted_a_crossbar_that_is_unfair():
+    contention = [[to(0, 10 * index + step) for step in range(3)] for index in range(3)]
+    expected = matched(contention, 2, 4)
+    assert run_crossbar(islip, contention, 2, capacity=ROOM).received == expected
+    outcome = run_crossbar(lambda: ForgetsTurns("crossbar", PortRoute(), 4), contention, 2, capacity=ROOM)
+    assert outcome.received != expected

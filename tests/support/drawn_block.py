@@ -1,0 +1,52 @@
+"""A block as a picture with its declared ports: at its left what it reads, at its right what it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from fiberscope.drawing.svg import box, sheet
+from fiberscope.sim import Component
+from fiberscope.sim.component import Output, Port
+
+__all__ = ["drawn_block"]
+
+ARROW, ROW, MARGIN = 210, 58, 2  # length of an arrow, from one to the next, and around all
+LETTER, SIDE = 8, 40  # width of a letter, and of what the box has beside its name
+
+
+def drawn_block(block: type[Component]) -> str:
+    """The text of an SVG file; an array of ports is a double line, one that may be left out a dashed one."""
+    outputs = [port for port in block.PORTS if isinstance(port, Output)]
+    inputs = [port for port in block.PORTS if port not in outputs]
+    width, height = LETTER * len(block.__name__) + SIDE, ROW * max(len(inputs), len(outputs))
+    left, right = -width / 2, width / 2
+    parts = [
+        *_arrows(inputs, left - ARROW),
+        *_arrows(outputs, right),
+        box((0, 0), (width, height), "block", block.__name__),
+    ]
+    reach = width / 2 + ARROW + MARGIN
+    view = (-reach, -height / 2 - MARGIN, 2 * reach, height + 2 * MARGIN)
+    return sheet(view, f"{block.__name__} and its ports", parts)
+
+
+def _arrows(ports: Sequence[Port], start: float) -> Iterator[str]:
+    middle = start + ARROW / 2
+    for place, port in enumerate(ports):
+        y = (place - (len(ports) - 1) / 2) * ROW
+        name = f"{port.name}[i]" if port.array else port.name
+        dashes = ' stroke-dasharray="5 4"' if port.optional else ""
+        for shift in (-2, 2) if port.array else (0,):
+            yield f'<path class="line" d="M{start:g} {y + shift:g}h{ARROW - 6}"{dashes}/>'
+        yield f'<path class="line" d="M{start + ARROW - 8:g} {y:g}h8" marker-end="url(#tip)"/>'
+        yield f'<text x="{middle:g}" y="{y - 7:g}" text-anchor="middle">{escape(name)}</text>'
+        yield (
+            f'<text class="count" x="{middle:g}" y="{y + 14:g}" text-anchor="middle">'
+            f"{escape(port.carries.name)}</text>"
+        )
+        if port.carries.fields:
+            yield (
+                f'<text class="count" x="{middle:g}" y="{y + 27:g}" text-anchor="middle">'
+                f"{escape(', '.join(port.carries.fields.values()))}</text>"
+            )

@@ -1,0 +1,20 @@
+"""Numbers kept in a file beside a test, a line a case; that none has moved, not what they should be."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+
+def check_kept(path: Path, case: str, found: Mapping[str, float], rel: float = 0.0) -> None:
+    """Compare; FIBERSCOPE_UPDATE_GOLDEN=1 keeps those found, and the commit says why they changed."""
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    if os.environ.get("FIBERSCOPE_UPDATE_GOLDEN"):
+        kept[case] = dict(found)
+        lines = (f"{json.dumps(name)}: {json.dumps(one)}" for name, one in sorted(kept.items()))
+        path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    assert found == pytest.approx(kept[case], rel=rel, abs=0)

@@ -1,0 +1,128 @@
+"""What is proven is what runs: machines, conversions, graphs and examples are made of what ``hw`` has.
+
+All twins in RTL are of such components, so this holds for what they are proven against.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fiberscope import hw
+from fiberscope.accelerators.composition import Composition
+from fiberscope.models.graphs import Graph, compile_expression, read_gv, run
+from fiberscope.models.graphs.compiler.kernels import KERNELS
+from fiberscope.models.graphs.drawn import drawn
+from fiberscope.sim import Component
+
+TESTS = Path(__file__).parent
+GRAPHS = TESTS.parent / "examples" / "graphs"
+SUPPORT = (TESTS / "converters" / "support", *TESTS.glob("accelerators/**/support"))
+
+# Ends of benches: of a memory's trace that is replayed, and of tests of blocks.
+EQUIPMENT = {"fiberscope.hw.dram.trace", "fiberscope.hw.streams.checker", "fiberscope.hw.streams.testing"}
+# What nothing is made of yet, or any more. A class that comes into use has to go from here.
+UNUSED = {
+    # MINT's conversions have stages of their own.
+    *("ArrayPipeline", "ClusterCounter", "ComparatorBank", "ConstantPipeline", "CounterBanks", "Divider"),
+    *("Packer", "PositionMultiplier", "PrefixSum", "RowPipeline", "SortingNetwork"),
+    # SIGMA computes what these do, and OuterSPACE has a linker and a merger of its own.
+    *("AdderNetwork", "BenesNetwork", "PrefixPopcount", "Regor"),
+    *("BumpAllocator", "NodeWriter", "SortedHeadUnit"),
+    "BitmapIntersector",
+    # Types of nodes that no graph here has.
+    *("EmptyFiberDropper", "Flatten", "PointToFiber", "ValueDropper"),
+}
+EXPRESSIONS = (
+    ("x(i) = 2 * b(i)", "x:s,b:s", {}),
+    ("x(i) = b(i) * c(i) + d(i)", "x:b,b:b,c:d,d:b", {}),
+    ("x(j) = B(i,j) * c(i)", "x:s,B:ss,c:s", {"order": ["i", "j"]}),
+    ("x(i) = B(i,j) * c(j)", "x:s,B:ss,c:d", {"optimise": "locate"}),
+    ("X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss", {"parallelize": "i:4"}),
+)
+
+
+def machines() -> None:
+    """Those of the accelerators and of the examples, in several makes."""
+    from machine_case import cases
+
+    for case in cases().values():
+        for variant in case.variants:
+            case.build(variant, case.operands())
+    gamma = cases()["gamma"]
+    queued = {**gamma.variants["tiny"], "network.virtual_output_queues": 2}
+    replace(gamma, variants={"queued": queued}).build("queued", gamma.operands())
+
+
+def conversions() -> None:
+    """From every format to every other."""
+    from conversions import EXAMPLE, PAIRS, convert
+
+    for source, target in PAIRS:
+        convert(EXAMPLE, source, target)
+
+
+def graphs() -> Iterator[Graph]:
+    """Those of the gallery and the examples, and some that have more types of nodes."""
+    for kernel in KERNELS:
+        yield compile_expression(kernel.text, [kernel.formats]).graph
+    for text, formats, options in EXPRESSIONS:
+        yield compile_expression(text, [formats], **options).graph
+    yield from map(read_gv, sorted(GRAPHS.glob("*.gv")))
+
+
+@pytest.fixture(scope="module")
+def built() -> set[type[Component]]:
+    """The classes of the components of them all, with their bases."""
+    found: set[type[Component]] = set()
+
+    def build(self: Composition) -> None:
+        as_it_is(self)
+        found.update(base for part in self.kernel.components for base in type(part).__mro__)
+
+    as_it_is = Composition.build
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [*sys.path, *map(str, SUPPORT)])
+        patch.setattr(Composition, "build", build)
+        machines()
+        conversions()
+        for graph in graphs():
+            run(graph, drawn(graph), {"scratchpad.latency": 0 if graph.phases[1:] else 4})
+    return found
+
+
+def components() -> set[type[Component]]:
+    """The component classes of ``hw``, which stand-ins of the RTL are not."""
+    names = [module.name for module in pkgutil.walk_packages(hw.__path__, f"{hw.__name__}.")]
+    parts = {
+        part
+        for name in names
+        if not name.startswith("fiberscope.hw.rtl") and not name.endswith("_rtl") and name not in EQUIPMENT
+        for part in vars(importlib.import_module(name)).values()
+        if isinstance(part, type) and issubclass(part, Component) and part.__module__ == name
+    }
+    assert len(parts) > 80
+    return parts
+
+
+def test_every_component_is_built(built: set[type[Component]]) -> None:
+    assert {part.__name__ for part in components() - built} == UNUSED
+
+
+def test_planted_a_component_that_nothing_builds_is_found(
+    built: set[type[Component]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("fiberscope.hw.fibers.merge")
+    monkeypatch.setattr(
+        module,
+        "Idle",
+        type("Idle", (Component,), {"__module__": "fiberscope.hw.fibers.merge"}),
+        raising=False,
+    )
+    assert {part.__name__ for part in components() - built} == UNUSED | {"Idle"}
