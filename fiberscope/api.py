@@ -15,8 +15,9 @@ from fiberscope.converted import formats_of, solve_converted
 from fiberscope.errors import InputError
 from fiberscope.problem import configure
 from fiberscope.provenance.made import given_settings, named_parts, operand_name
-from fiberscope.report.document import Asked, Report
+from fiberscope.report.document import Report
 from fiberscope.report.files import check_outputs
+from fiberscope.report.parts import Asked
 from fiberscope.sim import Component
 from fiberscope.solve import Course, Progress
 from fiberscope.states.files import StateFiles

@@ -41,6 +41,7 @@ from fiberscope.commands.profile import profile
 from fiberscope.commands.report import report
 from fiberscope.commands.rerun import rerun
 from fiberscope.commands.results import results
+from fiberscope.commands.rtl import rtl
 from fiberscope.commands.sage import sage
 from fiberscope.commands.search import search
 from fiberscope.commands.sim import sim
@@ -49,7 +50,6 @@ from fiberscope.commands.tile import tile
 from fiberscope.commands.wave import wave
 from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, FailedRunError, InputError
 from fiberscope.interrupts import terminations_interrupt
-from fiberscope.rtl.commands import rtl
 from fiberscope.spelling import SPELT
 
 __all__ = ["main", "run"]

@@ -14,7 +14,8 @@ from fiberscope.converters.variants import waits_for_host
 from fiberscope.errors import InputError
 from fiberscope.problem import configure
 from fiberscope.provenance.made import of_simulation, source
-from fiberscope.report.document import Conversion, Conversions, Report, Source
+from fiberscope.report.document import Report
+from fiberscope.report.parts import Conversion, Conversions, Source
 from fiberscope.solve import Course, solve
 from fiberscope.workloads import Problem
 

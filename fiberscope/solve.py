@@ -25,7 +25,8 @@ from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.parts import checked
 from fiberscope.report import collect, timeline
 from fiberscope.report.collect import Checked, Timing
-from fiberscope.report.document import Asked, Report, Source
+from fiberscope.report.document import Report
+from fiberscope.report.parts import Asked, Source
 from fiberscope.report.timeline import Watch
 from fiberscope.sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from fiberscope.states.files import StateFiles

@@ -2,11 +2,12 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-from rooms import ALLOWED, ROOT
+from rooms import ALLOWED, FLOORS, ROOT, floor_of
 
 _CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))", flags=re.MULTILINE)
 
@@ -60,6 +61,80 @@ def test_every_room_imports_only_what_it_may(room: str) -> None:
         for fault in violations(file.relative_to(ROOT), file.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+def modules() -> dict[str, Path]:
+    """The files of all modules by their names."""
+    found = {}
+    for room in ALLOWED:
+        for path in (ROOT / room).rglob("*.py"):
+            within = path.relative_to(ROOT).with_suffix("").parts
+            names = within if room == "fiberscope" else ("fiberscope", *within)
+            found[".".join(names).removesuffix(".__init__")] = path
+    return found
+
+
+def run_imports(source: str, known: Collection[str]) -> Iterator[str]:
+    """The modules that a file imports when it runs, within functions too: not what is for types alone."""
+    tree = ast.parse(source)
+    tests = [
+        node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+    ]
+    typed = {within for test in tests for within in ast.walk(test)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and node not in typed:
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node not in typed:
+            names = [f"{node.module}.{name.name}" for name in node.names]
+            yield from (name if name in known else str(node.module) for name in names)
+
+
+def graph() -> dict[str, set[str]]:
+    """Each module with those of ours that it imports."""
+    known = modules()
+    return {
+        name: known.keys() & set(run_imports(path.read_text(encoding="utf-8"), known)) - {name}
+        for name, path in known.items()
+    }
+
+
+def circles(graph: Mapping[str, Collection[str]]) -> list[str]:
+    """Circles of imports, each with its modules in order; none if there is an order in which all can load."""
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return [" imports ".join(reversed(error.args[1]))]
+    return []
+
+
+def test_no_circle_of_files() -> None:
+    assert circles(graph()) == []
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
+
+
+def arrows_up(name: str, imported: Collection[str]) -> list[str]:
+    """Imports of a module in ``fiberscope/`` from its own floor, but its own package, or from above."""
+    here = name.removeprefix("fiberscope.")
+    package = next((one for floor in FLOORS for one in floor if f"{here}.".startswith(f"{one}.")), here)
+    return [
+        f"{name} imports {other}"
+        for other in imported
+        if room_of(other) == "fiberscope" and other.partition(".")[2]
+        if not f"{other.removeprefix('fiberscope.')}.".startswith(f"{package}.")
+        if floor_of(other.removeprefix("fiberscope.")) >= floor_of(here)
+    ]
+
+
+def test_no_arrow_points_up_within_the_front_door() -> None:
+    found = [
+        arrow
+        for name, imported in graph().items()
+        if room_of(name) == "fiberscope" and name.removeprefix("fiberscope.") not in ("fiberscope", "models")
+        for arrow in arrows_up(name, imported)
+    ]
+    assert found == []
+    assert arrows_up("fiberscope.report.collect", {"fiberscope.commands.sim"}) != []
+    assert arrows_up("fiberscope.models.tiles.kernel", {"fiberscope.store.write"}) != []
 
 
 @pytest.mark.parametrize(

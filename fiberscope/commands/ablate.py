@@ -14,10 +14,9 @@ from fiberscope.commands.options import (
     Parts,
     SecondMatrix,
     Settings,
-    matrices,
 )
 from fiberscope.commands.output import show, tell
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, matrices, write_json
 from fiberscope.report.table import Table, percent
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +49,7 @@ def analyze(
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.output import lay
     from fiberscope.models.analytic.api import analyzed
-    from fiberscope.models.analytic.show import steps, tables
+    from fiberscope.report.analytical import tables
 
     check_outputs({"the report": json}, {f"the input {path}": path for path in inputs})
     entries = {key: entry.value for key, entry in parse_settings(settings or []).items()}
@@ -62,4 +63,10 @@ def analyze(
     for note in report.analytical.notes:
         print(f"note: {note}")
     if profile:
-        print(steps(found))
+        print(_steps(found.seconds))
+
+
+def _steps(seconds: Sequence[float]) -> str:
+    """How long each step took."""
+    told = zip(("dataflow", "sparse", "micro-architecture"), seconds, strict=True)
+    return "; ".join(f"{name} {1e3 * one:.2f} ms" for name, one in told)

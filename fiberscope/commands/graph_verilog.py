@@ -10,8 +10,8 @@ import typer
 
 from fiberscope.commands.graph_source import Formats, Order, Source, Tensors, named_graph, tensors_by_name
 from fiberscope.commands.options import Config, Exact, Settings
+from fiberscope.commands.rtl_options import Folder, HdlSimulator
 from fiberscope.errors import MACHINE_WRONG
-from fiberscope.rtl.options import Folder, HdlSimulator
 
 __all__ = ["export", "rtl"]
 

@@ -21,7 +21,6 @@ __all__ = [
     "SecondMatrix",
     "Settings",
     "ValueBits",
-    "matrices",
 ]
 
 Accelerator = Annotated[
@@ -63,10 +62,3 @@ Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the repor
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
 ValueBits = Annotated[int, typer.Option("--bits", help="Bits of a value: 8, 16 or 32.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
-
-
-def matrices(a: str, b: str | None) -> dict[str, Path | None]:
-    """The files of the matrices, which no output may overwrite, by what they are called in a message."""
-    from fiberscope.workloads import file_of
-
-    return {"the matrix A": file_of(a), "the matrix B": None if b is None else file_of(b)}

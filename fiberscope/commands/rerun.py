@@ -33,8 +33,8 @@ def rerun(file: _Report, anyway: _Anyway = False, json: Json = None, quiet: Quie
     from fiberscope.commands.diff import show_difference
     from fiberscope.commands.progress import watched
     from fiberscope.commands.sim import ended
-    from fiberscope.provenance.rerun import rerun as run_again
     from fiberscope.report.difference import compare
+    from fiberscope.rerun import rerun as run_again
 
     check_outputs({"the report": json}, {"the report FILE": file})
     with delivering(json, quiet) as deliver, watched(quiet) as tell:

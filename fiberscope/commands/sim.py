@@ -19,7 +19,6 @@ from fiberscope.commands.options import (
     Quiet,
     SecondMatrix,
     Settings,
-    matrices,
 )
 from fiberscope.commands.recorded import (
     Perfetto,
@@ -36,7 +35,7 @@ from fiberscope.commands.recorded import (
 )
 from fiberscope.commands.waveform_size import sized
 from fiberscope.errors import INTERRUPTED
-from fiberscope.report.files import check_outputs
+from fiberscope.report.files import check_outputs, matrices
 
 if TYPE_CHECKING:
     from fiberscope.report.document import Report
@@ -117,8 +116,8 @@ def sim(
 def ended(report: Report, energy: bool) -> int:
     """Show the energy if that was asked for; returns the exit code."""
     from fiberscope.commands.output import show
+    from fiberscope.energy import energy_table
     from fiberscope.models.trace.energy_table import default_table
-    from fiberscope.report.energy import energy_table
 
     if energy:
         show([energy_table(report, default_table())], markdown=False)

@@ -12,8 +12,9 @@ from fiberscope.drawing.layout import HEIGHT, WIDTH, Layout, arranged
 from fiberscope.drawing.machine import families_of
 from fiberscope.drawing.svg import svg
 from fiberscope.errors import InputError
-from fiberscope.report.document import Component, Report
+from fiberscope.report.document import Report
 from fiberscope.report.families import families
+from fiberscope.report.parts import Component
 from fiberscope.report.summary import verified
 from fiberscope.states.document import StateTimeline
 

@@ -16,7 +16,7 @@ from fiberscope.accelerators.yaml_layer import Entry, read_yaml
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.provenance.repository import commit_and_change
 from fiberscope.provenance.sources import Sources, sources, written
-from fiberscope.report.document import Asked, Source
+from fiberscope.report.parts import Asked, Source
 
 __all__ = [
     "Roots",

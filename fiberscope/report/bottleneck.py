@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fiberscope.accelerators.machine import Accelerator
-from fiberscope.report.document import Component
 from fiberscope.report.families import Family, families
+from fiberscope.report.parts import Component
 
 __all__ = ["SATURATED", "bottleneck"]
 

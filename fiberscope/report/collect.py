@@ -11,10 +11,10 @@ from fiberscope import __version__
 from fiberscope.accelerators import configuration
 from fiberscope.accelerators.machine import Accelerator, MemoryUse, Model
 from fiberscope.parts import origin
-from fiberscope.provenance.environment import environment
-from fiberscope.report import document as parts
-from fiberscope.report import host
+from fiberscope.report import host, parts
 from fiberscope.report.bottleneck import bottleneck
+from fiberscope.report.document import Report
+from fiberscope.report.environment import environment
 from fiberscope.report.timeline import Watch
 from fiberscope.sim import Component, ComponentStatistics, Kernel, Run, mode
 from fiberscope.workloads import Operand, Problem
@@ -62,7 +62,7 @@ def report(
     timing: Timing,
     watch: Watch | None,
     made: Made,
-) -> parts.Report:
+) -> Report:
     """The report of a run, complete or not.
 
     Args:
@@ -74,7 +74,7 @@ def report(
     kernel: Kernel | None = getattr(model, "kernel", None)
     components = components_of(kernel) if kernel else {}
     memory = _memory(model.memory(), traffic, run.seconds)
-    return parts.Report(
+    return Report(
         fidelity=cast(parts.Fidelity, made.fidelity),
         version=__version__,
         accelerator=accelerator.name,

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from fiberscope.report.document import Conversion, Report, Source, TensorTraffic
+from fiberscope.report.document import Report
 from fiberscope.report.families import Family, families
+from fiberscope.report.parts import Conversion, Source, TensorTraffic
 
 __all__ = ["Change", "Difference", "Setting", "compare"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fiberscope.report.document import Component
+from fiberscope.report.parts import Component
 from fiberscope.sim.names import family_name
 
 __all__ = ["Family", "families"]

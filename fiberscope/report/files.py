@@ -17,6 +17,7 @@ __all__ = [
     "check_outputs",
     "check_writable",
     "make_folder",
+    "matrices",
     "read_text",
     "write_bytes",
     "write_json",
@@ -171,3 +172,10 @@ def _check_place(path: Path) -> None:
 
 def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"{path}: cannot write it: {error.strerror}")
+
+
+def matrices(a: str, b: str | None) -> dict[str, Path | None]:
+    """The files of the matrices, which no output may overwrite, by what they are called in a message."""
+    from fiberscope.workloads import file_of  # noqa: PLC0415  (it takes time to load)
+
+    return {"the matrix A": file_of(a), "the matrix B": None if b is None else file_of(b)}

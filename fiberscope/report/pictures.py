@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.errors import InputError
-from fiberscope.report.document import Iteration, Occupancy, Report, Teaal, Timeline
+from fiberscope.report.document import Report
 from fiberscope.report.families import families
 from fiberscope.report.files import check_writable, write_bytes
+from fiberscope.report.parts import Iteration, Occupancy, Teaal, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from fiberscope.report.document import Memory, Operand, Report
+from fiberscope.report.analytical import tables
 from fiberscope.report.families import Family, families
+from fiberscope.report.parts import Memory, Operand, Record
 from fiberscope.report.table import trimmed
 
 __all__ = ["as_html", "as_text", "show", "summary", "verified"]
@@ -29,7 +30,7 @@ STATES = (
 )
 
 
-def show(report: Report, console: Console) -> None:
+def show(report: Record, console: Console) -> None:
     """Print the summary of a report; elsewhere than in a terminal without blanks at the ends of lines."""
     parts = _fitted(report, console)
     if console.is_terminal:
@@ -38,28 +39,26 @@ def show(report: Report, console: Console) -> None:
     console.out(trimmed(console, parts), highlight=False)
 
 
-def as_text(report: Report, width: int = WIDTH) -> str:
+def as_text(report: Record, width: int = WIDTH) -> str:
     """The summary as plain text of so many columns, without a final newline."""
     console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False, markup=False)
     return trimmed(console, _fitted(report, console))
 
 
-def as_html(report: Report, width: int = WIDTH) -> str:
+def as_html(report: Record, width: int = WIDTH) -> str:
     """The summary as a piece of HTML, colours included, for a notebook."""
     console = Console(file=io.StringIO(), record=True, width=width, highlight=False, markup=False)
     console.print(_fitted(report, console))
     if report.analytical is not None:
-        from fiberscope.models.analytic.show import tables  # noqa: PLC0415  (it imports this module's reports)
-
         console.print(*(table.rich() for table in tables(report)), sep="\n")
     return console.export_html(inline_styles=True, code_format=HTML)
 
 
-def _fitted(report: Report, console: Console) -> RenderableType:
+def _fitted(report: Record, console: Console) -> RenderableType:
     return summary(report, width=min(console.width, 120), ascii_only=console.options.ascii_only)
 
 
-def summary(report: Report, *, width: int, ascii_only: bool = False) -> RenderableType:
+def summary(report: Record, *, width: int, ascii_only: bool = False) -> RenderableType:
     """The summary of a report, laid out for so many columns.
 
     Args:
@@ -84,7 +83,7 @@ def summary(report: Report, *, width: int, ascii_only: bool = False) -> Renderab
     return Group(*parts)
 
 
-def _title(report: Report) -> RenderableType:
+def _title(report: Record) -> RenderableType:
     workload = report.workload
     title = f", {report.problem.title}: " if report.problem else ": "
     own = ", ".join(f"{part} {name.rpartition('.')[2]}" for part, name in report.parts.items())
@@ -106,7 +105,7 @@ def _shape(shape: tuple[int, ...]) -> str:
     return " x ".join(f"{size:,}" for size in shape)
 
 
-def _notices(report: Report) -> list[RenderableType]:
+def _notices(report: Record) -> list[RenderableType]:
     """Boxes for what must not be overlooked."""
     boxes: list[RenderableType] = []
     for operand in report.workload.operands:
@@ -120,7 +119,7 @@ def _notices(report: Report) -> list[RenderableType]:
     return boxes
 
 
-def _totals(report: Report) -> RenderableType:
+def _totals(report: Record) -> RenderableType:
     operations = ", ".join(f"{count:,} {name}" for name, count in report.operations.items())
     product = ""
     if report.product is not None:
@@ -131,7 +130,7 @@ def _totals(report: Report) -> RenderableType:
     return _lines(("Cycles", cycles), ("Operations", operations), iterations, ("Product", product), chosen)
 
 
-def _iterations(report: Report) -> str:
+def _iterations(report: Record) -> str:
     """How many, how large their frontiers were, and what became of their cycles."""
     iterations = report.iterations
     if not iterations:
@@ -156,7 +155,7 @@ def _lines(*rows: tuple[str, str | Text]) -> RenderableType:
     return table
 
 
-def _cycles(report: Report, width: int, ascii_only: bool) -> list[RenderableType]:
+def _cycles(report: Record, width: int, ascii_only: bool) -> list[RenderableType]:
     kinds = list(families(report.components).values())
     bar_width = max(10, width - LABEL_WIDTH - 32)
     table = Table.grid(padding=(0, 1))
@@ -187,7 +186,7 @@ def _bar(kind: Family, width: int, ascii_only: bool) -> Text:
     return bar
 
 
-def _traffic(report: Report) -> RenderableType:
+def _traffic(report: Record) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, min_width=10)
     table.add_column(justify="right", min_width=12)
@@ -218,7 +217,7 @@ def _memory(memory: Memory) -> RenderableType:
     return _lines(("Memory", text), ("", said))
 
 
-def _converted(report: Report) -> str:
+def _converted(report: Record) -> str:
     """The operands that were converted before the run, and what the run takes with that and without."""
     told = report.conversions
     if told is None:
@@ -232,7 +231,7 @@ def _converted(report: Report) -> str:
     return f"{'; '.join(parts)}: {beside}, {without}"
 
 
-def verified(report: Report) -> str:
+def verified(report: Record) -> str:
     """How the answer compares with the reference, in a line."""
     check = report.verification
     if check.passed is None:
@@ -247,7 +246,7 @@ def verified(report: Report) -> str:
     )
 
 
-def _host(report: Report) -> str:
+def _host(report: Record) -> str:
     host = report.host
     rates = {"ticks/s": host.ticks_per_second, "multiplies/s": host.multiplies_per_second}
     known = "".join(f", {_count(rate)} {unit}" for unit, rate in rates.items() if rate is not None)

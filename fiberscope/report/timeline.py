@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 from fiberscope.accelerators.machine import Machine
-from fiberscope.report.document import Occupancy, Timeline
+from fiberscope.report.parts import Occupancy, Timeline
 from fiberscope.sim import Run
 from fiberscope.sim.interrupt import on_interrupt
 from fiberscope.sim.names import family_name

@@ -14,8 +14,9 @@ from fiberscope.hw.rtl.tools.hdl import FILES, SIMULATORS, HdlError, find
 from fiberscope.hw.rtl.tools.simulator import check_sources
 from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.interrupts import finished
-from fiberscope.report.document import CIRCUMSTANCES, Report
+from fiberscope.report.document import Report
 from fiberscope.report.files import check_outputs
+from fiberscope.report.parts import CIRCUMSTANCES
 from fiberscope.rtl.beside import Beside, TooLongError
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import Place, choose, makers

@@ -10,8 +10,8 @@ from typing import Any
 
 from fiberscope import accelerators
 from fiberscope.accelerators.machine import EVENT, Accelerator
-from fiberscope.commands.options import matrices
 from fiberscope.errors import InputError
+from fiberscope.report.files import matrices
 from fiberscope.sim import Kernel
 from fiberscope.waveform import Waveform
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fiberscope.report.document import Memory, Report, TensorTraffic
+from fiberscope.report.document import Report
 from fiberscope.report.families import Family, families
+from fiberscope.report.parts import Memory, TensorTraffic
 
 __all__ = ["measures"]
 

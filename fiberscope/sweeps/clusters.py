@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import dask
@@ -153,16 +155,23 @@ def _as_environment(configuration: Mapping[str, object]) -> dict[str, str]:
     }
 
 
-@contextmanager
-def _jobs(where: Where) -> Iterator[Client]:
+def _dask_jobqueue() -> ModuleType:
+    """The library, whose import has Ctrl-C end the process without a word, with Ctrl-C as it was."""
+    before = signal.getsignal(signal.SIGINT)
     import dask_jobqueue  # noqa: PLC0415  (only here)
 
+    signal.signal(signal.SIGINT, before)
+    return dask_jobqueue
+
+
+@contextmanager
+def _jobs(where: Where) -> Iterator[Client]:
     kind, file = ("SLURMCluster", where.slurm) if where.slurm else ("PBSCluster", where.pbs)
     assert file is not None
     options = _options(file)
     jobs = options.pop("jobs", 1)
     try:
-        cluster = getattr(dask_jobqueue, kind)(**options)
+        cluster = getattr(_dask_jobqueue(), kind)(**options)
     except (TypeError, ValueError) as error:
         raise InputError(f"{file}: {' '.join(str(error).split())}") from error
     with cluster, Client(cluster) as client:

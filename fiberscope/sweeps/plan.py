@@ -15,7 +15,7 @@ from fiberscope.accelerators.errors import ConfigurationError, ConflictError
 from fiberscope.accelerators.quantities import in_base_units
 from fiberscope.errors import InputError
 from fiberscope.provenance.made import Roots
-from fiberscope.report.document import SCHEMA
+from fiberscope.report.parts import SCHEMA
 from fiberscope.sweeps.commands import command_of
 from fiberscope.sweeps.content import digest_of, size_of
 from fiberscope.sweeps.point import Point, operands

@@ -8,7 +8,8 @@ import pytest
 import fiberscope
 from fiberscope import cli
 from fiberscope.report.difference import compare
-from fiberscope.report.document import Report, TensorTraffic
+from fiberscope.report.document import Report
+from fiberscope.report.parts import TensorTraffic
 
 MATRIX = "uniform:rows=60,cols=60,nonzeros=400,seed=5"
 

@@ -8,8 +8,9 @@ import pytest
 import fiberscope
 from fiberscope import cli
 from fiberscope.report import pictures as plot
-from fiberscope.report.document import Occupancy, Report
+from fiberscope.report.document import Report
 from fiberscope.report.families import families
+from fiberscope.report.parts import Occupancy
 
 pytest.importorskip("matplotlib")
 

@@ -108,6 +108,7 @@ SIMULATIONS = {
 }
 
 
+@pytest.mark.usefixtures("heeding")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("command", SIMULATIONS)
 def test_every_machine_stops_within_a_second_and_leaves_its_report(

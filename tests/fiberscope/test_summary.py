@@ -7,8 +7,9 @@ import pytest
 from rich.console import Console
 
 import fiberscope
-from fiberscope.report.document import Component, Report
+from fiberscope.report.document import Report
 from fiberscope.report.families import families
+from fiberscope.report.parts import Component
 from fiberscope.report.summary import show
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"

@@ -14,7 +14,7 @@ import pytest
 import fiberscope
 from fiberscope.accelerators import configuration, find
 from fiberscope.report import timeline
-from fiberscope.report.document import Timeline
+from fiberscope.report.parts import Timeline
 from fiberscope.report.timeline import Watch
 from fiberscope.sim import Component, Kernel, mode
 from fiberscope.workloads import load

@@ -23,6 +23,19 @@ ALLOWED = {  # what each room may import; ``hw`` is imported as ``fiberscope.hw`
     "converters": {"converters", "accelerators", "hw", "sim", "workloads"},
     "fiberscope": {"fiberscope", "converters", "accelerators", "hw", "sim", "workloads"},
 }
+FLOORS = (  # within ``fiberscope/``: what each module and package may import stands before it
+    ("errors", "interrupts", "problem", "spelling", "version"),
+    ("drawing", "parts", "waveform"),
+    ("report",),
+    ("memory_trace", "models.tiles", "states", "store"),
+    ("page", "provenance", "solve"),
+    ("arguments", "converted", "models.trace"),
+    ("api", "energy", "models.analytic", "models.graphs"),
+    ("rerun", "rtl", "study", "sweeps"),
+    ("commands",),
+    ("cli",),
+    ("__main__",),
+)
 COLUMN, FLOOR, GAP, MARGIN = 300, 84, 8, 16  # pixels
 LETTER = 7.2  # about the width of one in a box of a sub-package
 FILLS = ("#e6f4ea", "#fdeedd", "#e8f0fe", "#f3e8fd", "#f1f3f4")
@@ -58,6 +71,18 @@ def packages(law: Law) -> dict[str, list[str]]:
         )
         for room in law
     }
+
+
+def floor_of(name: str) -> int:
+    """The floor within ``fiberscope/`` that a module is on, by its name there; of packages the highest."""
+    within = [number for number, floor in enumerate(FLOORS) for one in floor if _holds(one, name)]
+    if not within:
+        raise KeyError(f"fiberscope.{name} is on no floor")
+    return max(within)
+
+
+def _holds(one: str, name: str) -> bool:
+    return f"{name}.".startswith(f"{one}.") or one.startswith(f"{name}.")
 
 
 def placed(law: Law) -> list[Room]:
@@ -121,8 +146,8 @@ def _room(room: Room, fill: str, what: str, within: list[str], floors: int) -> I
 
 
 def _labels(room: str, within: list[str]) -> list[str]:
-    """The sub-packages, each with its own behind it: ``rtl: kit, tools``."""
+    """The sub-packages, each with its own behind it: ``rtl: kit, tools``; those with floors from below."""
     names = [path.removeprefix(f"{room}/").rstrip("/") for path in within]
-    tops = [name for name in names if "/" not in name]
+    tops = sorted((name for name in names if "/" not in name), key=floor_of if room == "fiberscope" else None)
     inner = {top: [name.partition("/")[2] for name in names if name.startswith(f"{top}/")] for top in tops}
     return [f"{top}: {', '.join(inner[top])}" if inner[top] else top for top in tops]

@@ -13,24 +13,22 @@ from fiberscope.models.analytic.evaluate import Evaluated
 from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.levels import Levels
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
-from fiberscope.provenance.environment import environment
-from fiberscope.report import collect
-from fiberscope.report import document as parts
+from fiberscope.report import collect, parts
 from fiberscope.report import levels as level_parts
 from fiberscope.report.collect import Timing
+from fiberscope.report.document import Report
+from fiberscope.report.environment import environment
 
 __all__ = ["bottleneck", "report"]
 
 
-def report(
-    case: Case, evaluated: Evaluated, timing: Timing, source: parts.Source | None = None
-) -> parts.Report:
+def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Source | None = None) -> Report:
     """The report of the first mapping of an evaluation, by these sources."""
     told = Levels(evaluated).all()
     cycles, energy = math.ceil(float(evaluated.cycles[0])), float(evaluated.energy_pj[0])
     config = _config(case, evaluated)
     computes = _computes(evaluated)
-    return parts.Report(
+    return Report(
         fidelity="analytical",
         version=__version__,
         accelerator=case.name,

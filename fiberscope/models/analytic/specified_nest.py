@@ -9,7 +9,6 @@ from itertools import pairwise
 from math import prod
 
 from fiberscope.errors import InputError
-from fiberscope.models.trace.expression import Access, Equation, Operation
 from fiberscope.models.trace.specification import (
     Configuration,
     Einsum,
@@ -19,6 +18,7 @@ from fiberscope.models.trace.specification import (
     StorageBinding,
     UniformShape,
 )
+from fiberscope.workloads.expressions.expression import Access, Equation, Operation
 
 __all__ = ["Loop", "Nest", "nest_of"]
 

@@ -13,10 +13,10 @@ from fiberscope.accelerators import configuration
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.operands import Operand
 from fiberscope.models.graphs.settings import GraphParameters
-from fiberscope.provenance.environment import environment
-from fiberscope.report import collect
-from fiberscope.report import document as parts
+from fiberscope.report import collect, parts
 from fiberscope.report.collect import Timing
+from fiberscope.report.document import Report
+from fiberscope.report.environment import environment
 from fiberscope.report.timeline import Watch
 from fiberscope.sim import Run
 from fiberscope.workloads.tensor import SparseTensor
@@ -53,13 +53,13 @@ class Ran:
     source: parts.Source | None = None
 
 
-def report(ready: Prepared, parameters: GraphParameters, ran: Ran) -> parts.Report:
+def report(ready: Prepared, parameters: GraphParameters, ran: Ran) -> Report:
     """The report of a run, whether its result is right or wrong."""
     cycles = _cycles(ready, ran)
     operations = _operations(ran)
     components = _components(ran)
     ticks = sum(machine.kernel.ticks for machine in ran.machines)
-    return parts.Report(
+    return Report(
         version=__version__,
         accelerator=ready.name,
         complete=ran.ended.complete,

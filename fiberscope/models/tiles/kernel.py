@@ -12,8 +12,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from fiberscope.errors import InputError
-from fiberscope.models.trace.expression import Access, Equation, Expression, Operation, accesses, operators_of
-from fiberscope.models.trace.grammar import UnreadableTextError, parse_statement
+from fiberscope.workloads.expressions.expression import (
+    Access,
+    Equation,
+    Expression,
+    Operation,
+    accesses,
+    operators_of,
+)
+from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_statement
 
 __all__ = ["Kernel"]
 

@@ -14,7 +14,7 @@ from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.overlaps import Numbers
 from fiberscope.models.tiles.probability import Known, nonzero, union
 from fiberscope.models.tiles.readings import corrs_sum
-from fiberscope.models.trace.expression import Access, Expression, Operation, accesses
+from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 from fiberscope.workloads.tiles.metrics import METRICS
 
 __all__ = ["expected_nonzeros", "expected_size", "kept_over"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, TypeAlias
 
 from fiberscope.models.tiles.statistics import Statistics
-from fiberscope.models.trace.expression import Access, Expression, Operation, accesses
+from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 
 __all__ = ["Known", "Union", "beginning", "nonzero", "rest", "union"]
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fiberscope.models.trace.document import Document, Path
-from fiberscope.models.trace.expression import Equation, operators_of
 from fiberscope.models.trace.schema import BindingSchema, FormatSchema, RankFormatSchema, StepSchema
 from fiberscope.models.trace.specification import (
     Bindings,
@@ -23,6 +22,7 @@ from fiberscope.models.trace.specification import (
     Tensor,
 )
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.expression import Equation, operators_of
 
 __all__ = ["BindingReader", "read_format"]
 

@@ -6,7 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fiberscope.models.trace.document import Document, Path
-from fiberscope.models.trace.expression import (
+from fiberscope.models.trace.functions import BUILT_IN
+from fiberscope.models.trace.schema import EinsumSchema
+from fiberscope.models.trace.specification import Function, Iteration
+from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.expression import (
     Access,
     Alias,
     Call,
@@ -19,11 +23,7 @@ from fiberscope.models.trace.expression import (
     operators_of,
     scalars,
 )
-from fiberscope.models.trace.functions import BUILT_IN
-from fiberscope.models.trace.grammar import UnreadableTextError, parse_function, parse_statement
-from fiberscope.models.trace.schema import EinsumSchema
-from fiberscope.models.trace.specification import Function, Iteration
-from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_function, parse_statement
 
 __all__ = ["DEFAULTS", "Cascade", "read_cascade"]
 

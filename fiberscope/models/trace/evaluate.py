@@ -10,7 +10,6 @@ import numpy as np
 from fiberscope.errors import InputError
 from fiberscope.models.trace.attach import Attachment, attach
 from fiberscope.models.trace.build import Nest
-from fiberscope.models.trace.expression import Access, Alias, Equation, accesses
 from fiberscope.models.trace.plan import Mapped, uses_of
 from fiberscope.models.trace.prepare import Operand, prepare
 from fiberscope.models.trace.result import stored, tree_of
@@ -18,6 +17,7 @@ from fiberscope.models.trace.shapes import rank_shapes
 from fiberscope.models.trace.specification import Einsum, Specification
 from fiberscope.models.trace.verify import Verification, verify
 from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.expressions.expression import Access, Alias, Equation, accesses
 from fiberscope.workloads.fibertree import FiberTree, Rank
 
 __all__ = ["Attachment", "EinsumRun", "IntersectionCounts", "Observer", "Outcome", "Prepared", "run"]

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from fiberscope.models.trace.codes import NO_WINDOW
 from fiberscope.models.trace.cursor import Cursor
-from fiberscope.models.trace.expression import Index
 from fiberscope.models.trace.plan import Mapped
 from fiberscope.models.trace.prepare import Operand, depth_of
+from fiberscope.workloads.expressions.expression import Index
 from fiberscope.workloads.fibertree import FiberTree
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"

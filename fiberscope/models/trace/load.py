@@ -18,7 +18,6 @@ from fiberscope.accelerators.yaml_layer import Entry, construct, refusing
 from fiberscope.models.trace.binding import BindingReader, read_format
 from fiberscope.models.trace.cascade import Cascade, read_cascade
 from fiberscope.models.trace.document import Document
-from fiberscope.models.trace.expression import Alias, Statement
 from fiberscope.models.trace.functions import BUILT_IN
 from fiberscope.models.trace.hardware import read_configuration
 from fiberscope.models.trace.mapping import MappingReader
@@ -29,6 +28,7 @@ from fiberscope.models.trace.source import Source, find
 from fiberscope.models.trace.specification import Configuration as Architecture
 from fiberscope.models.trace.specification import Einsum, Specification, Tensor
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.expression import Alias, Statement
 
 __all__ = ["Draft", "draft", "load"]
 

@@ -5,16 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fiberscope.models.trace.expression import (
-    Access,
-    Alias,
-    Call,
-    Equation,
-    Expression,
-    Operation,
-    Take,
-    accesses,
-)
 from fiberscope.models.trace.specification import (
     Einsum,
     Flatten,
@@ -24,6 +14,16 @@ from fiberscope.models.trace.specification import (
     Split,
     UniformOccupancy,
     UniformShape,
+)
+from fiberscope.workloads.expressions.expression import (
+    Access,
+    Alias,
+    Call,
+    Equation,
+    Expression,
+    Operation,
+    Take,
+    accesses,
 )
 
 __all__ = ["loop_nests"]

@@ -9,8 +9,6 @@ from itertools import pairwise
 
 from fiberscope.models.trace.cascade import Cascade
 from fiberscope.models.trace.document import Document, Path
-from fiberscope.models.trace.expression import Alias, Equation, accesses
-from fiberscope.models.trace.grammar import Directive, UnreadableTextError, parse_directive, parse_ranks
 from fiberscope.models.trace.schema import MappingSchema
 from fiberscope.models.trace.specification import (
     Flatten,
@@ -23,6 +21,13 @@ from fiberscope.models.trace.specification import (
     UniformShape,
 )
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.expression import Alias, Equation, accesses
+from fiberscope.workloads.expressions.grammar import (
+    Directive,
+    UnreadableTextError,
+    parse_directive,
+    parse_ranks,
+)
 
 __all__ = ["EinsumMapping", "MappingReader", "iteration_ranks"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fiberscope.models.trace.expression import Access, Equation, Index
 from fiberscope.models.trace.specification import Einsum, Flatten, Split, UniformOccupancy, UniformShape
+from fiberscope.workloads.expressions.expression import Access, Equation, Index
 
 __all__ = ["BEFORE", "Known", "Mapped", "RankUse", "uses_of"]
 

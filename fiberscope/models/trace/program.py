@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fiberscope.models.trace.codes import ALL, ANY, BOTH, EITHER, FIRST, NEG, OPCODES, SECOND, UNCOUNTED
-from fiberscope.models.trace.expression import (
+from fiberscope.models.trace.specification import Function
+from fiberscope.workloads.expressions.expression import (
     Access,
     Call,
     Expression,
@@ -17,7 +18,6 @@ from fiberscope.models.trace.expression import (
     Take,
     accesses,
 )
-from fiberscope.models.trace.specification import Function
 
 __all__ = ["COUNTED", "Program", "compiled", "condition"]
 

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.models.trace.expression import (
+from fiberscope.models.trace.reference import Floats, accumulates, keys_of
+from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.expressions.expression import (
     Access,
     Equation,
     Expression,
@@ -24,9 +27,6 @@ from fiberscope.models.trace.expression import (
     accesses,
     operators_of,
 )
-from fiberscope.models.trace.reference import Floats, accumulates, keys_of
-from fiberscope.models.trace.specification import Einsum, Specification
-from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tree_blocks import blocks
 

@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.models.trace.expression import (
+from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.expressions.expression import (
     Access,
     Call,
     Equation,
@@ -24,8 +26,6 @@ from fiberscope.models.trace.expression import (
     Take,
     accesses,
 )
-from fiberscope.models.trace.specification import Einsum, Specification
-from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["FUNCTIONS", "Arithmetic", "Floats", "Mask", "Points", "keys_of", "point_by_point", "reduced"]

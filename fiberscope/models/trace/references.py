@@ -6,8 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from fiberscope.models.trace.grammar import Arithmetic, Parameter, UnreadableTextError, parse_arithmetic
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.grammar import (
+    Arithmetic,
+    Parameter,
+    UnreadableTextError,
+    parse_arithmetic,
+)
 
 __all__ = ["resolved"]
 

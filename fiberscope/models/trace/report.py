@@ -15,10 +15,10 @@ from fiberscope.models.trace.evaluate import Outcome
 from fiberscope.models.trace.operands import Given
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
-from fiberscope.provenance.environment import environment
-from fiberscope.report import collect
-from fiberscope.report import document as parts
+from fiberscope.report import collect, parts
 from fiberscope.report.collect import Timing
+from fiberscope.report.document import Report
+from fiberscope.report.environment import environment
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.verification import TOLERANCE, Comparison
 
@@ -65,12 +65,12 @@ class Modelled:
     solved: Solved | None = None
 
 
-def report(modelled: Modelled, timing: Timing, source: parts.Source | None = None) -> parts.Report:
+def report(modelled: Modelled, timing: Timing, source: parts.Source | None = None) -> Report:
     """The report of a run by these sources, whether its result is right or wrong."""
     specification, seconds = modelled.specification, float(modelled.metrics["time"])
     operations, config = _operations(modelled), _config(modelled)
     cycles = _cycles(specification, seconds)
-    return parts.Report(
+    return Report(
         fidelity="trace",
         version=__version__,
         accelerator=specification.name,

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.models.trace.expression import Index
 from fiberscope.models.trace.output import OutputRank
 from fiberscope.models.trace.plan import Mapped, RankUse
 from fiberscope.models.trace.specification import UniformShape
 from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.expressions.expression import Index
 from fiberscope.workloads.fibertree import FiberTree, Rank
 from fiberscope.workloads.tree_blocks import swizzled
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fiberscope.errors import InputError
-from fiberscope.models.trace.expression import Equation, Index, accesses
 from fiberscope.models.trace.plan import uses_of
 from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.workloads.expressions.expression import Equation, Index, accesses
 from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["rank_shapes"]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from fiberscope.models.trace.expression import Alias, Equation, Expression, accesses
+from fiberscope.workloads.expressions.expression import Alias, Equation, Expression, accesses
 
 __all__ = [
     "Bindings",

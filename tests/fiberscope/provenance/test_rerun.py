@@ -8,7 +8,8 @@ import pytest
 import fiberscope
 from fiberscope import accelerators, cli
 from fiberscope.report.difference import compare
-from fiberscope.report.document import CIRCUMSTANCES, Report
+from fiberscope.report.document import Report
+from fiberscope.report.parts import CIRCUMSTANCES
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 GRAPH = ["graph", "run", "x(i) = B(i,j) * c(j)", "--format", "x:s,B:ss,c:d", f"B={SMALL}", "c=ones"]

@@ -32,3 +32,18 @@ def test_a_sweep_that_is_killed_takes_its_workers_along_and_nothing_is_said(toy:
         sweep.kill()
         _, said = sweep.communicate(timeout=60)  # all who could say something have gone then
     assert (sweep.returncode, said.decode()) == (-signal.SIGKILL, "")
+
+
+DASK_JOBQUEUE = """
+import signal
+from fiberscope.sweeps.clusters import _dask_jobqueue
+before = signal.getsignal(signal.SIGINT)
+assert _dask_jobqueue().SLURMCluster is not None
+assert signal.getsignal(signal.SIGINT) is before
+"""
+
+
+def test_ctrl_c_is_still_the_commands_own_beside_the_library_of_batch_systems() -> None:
+    """The library has Ctrl-C end the process without a word, from its import on."""
+    done = subprocess.run([sys.executable, "-c", DASK_JOBQUEUE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

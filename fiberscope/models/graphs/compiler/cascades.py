@@ -15,9 +15,9 @@ from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.sums import with_sums
 from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation
 from fiberscope.models.graphs.netlist import Format, Graph, Stream
-from fiberscope.models.trace import expression as teaal
 from fiberscope.models.trace.specification import Einsum, Specification, Split
 from fiberscope.report.document import Report
+from fiberscope.workloads.expressions import expression as teaal
 
 __all__ = ["CascadeGraph", "additions_of", "graph_of_cascade"]
 

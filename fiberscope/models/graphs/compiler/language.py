@@ -13,7 +13,7 @@ from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.expression import Access, Assignment, Constant, Expression, Operation
-from fiberscope.unreadable import UnreadableTextError, explained, refuse_the_huge
+from fiberscope.workloads.expressions.unreadable import UnreadableTextError, explained, refuse_the_huge
 
 __all__ = ["MOST_OPERANDS", "parse", "refuse_at"]
 

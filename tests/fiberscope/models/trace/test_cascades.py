@@ -5,8 +5,8 @@ import math
 import pytest
 
 from fiberscope.models.trace.evaluate import run
-from fiberscope.models.trace.expression import Access, Alias, Equation, Index, Operation
 from fiberscope.models.trace.specification import Einsum, Iteration, Specification, Tensor
+from fiberscope.workloads.expressions.expression import Access, Alias, Equation, Index, Operation
 from fiberscope.workloads.fibertree import FiberTree
 
 MIN_PLUS = {"*": "add", "+": "min", "-": "sub"}

@@ -10,13 +10,13 @@ import pytest
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.api import simulate
+from fiberscope.energy import energy_table
 from fiberscope.models.trace.api import model
 from fiberscope.models.trace.energy import energy
 from fiberscope.models.trace.energy_table import ActionEnergy, EnergyTable, default_table, read_table
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
-from fiberscope.report.energy import energy_table
 from fiberscope.workloads.fibertree import FiberTree
 
 ERT = """ERT:

@@ -6,10 +6,10 @@ import pytest
 
 from fiberscope.models.trace.attach import Attachment
 from fiberscope.models.trace.evaluate import run
-from fiberscope.models.trace.expression import Access, Equation, Index, Operation, Take
 from fiberscope.models.trace.recorder import Recorder
 from fiberscope.models.trace.specification import Bindings, Einsum, IntersectorBinding, Specification, Tensor
 from fiberscope.models.trace.verify import verify
+from fiberscope.workloads.expressions.expression import Access, Equation, Index, Operation, Take
 from fiberscope.workloads.fibertree import FiberTree
 
 

@@ -9,17 +9,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from fiberscope.models.trace.evaluate import run
-from fiberscope.models.trace.expression import (
-    Access,
-    Call,
-    Equation,
-    Index,
-    Number,
-    Operation,
-    Scalar,
-    Take,
-    accesses,
-)
 from fiberscope.models.trace.projection import can_project, projections
 from fiberscope.models.trace.specification import (
     Bindings,
@@ -32,6 +21,17 @@ from fiberscope.models.trace.specification import (
     Tensor,
     UniformOccupancy,
     UniformShape,
+)
+from fiberscope.workloads.expressions.expression import (
+    Access,
+    Call,
+    Equation,
+    Index,
+    Number,
+    Operation,
+    Scalar,
+    Take,
+    accesses,
 )
 from fiberscope.workloads.fibertree import FiberTree
 

@@ -11,7 +11,7 @@ from typing import Any
 from lark import Lark, Transformer, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 
-from fiberscope.models.trace.expression import (
+from fiberscope.workloads.expressions.expression import (
     Access,
     Alias,
     Call,
@@ -24,7 +24,7 @@ from fiberscope.models.trace.expression import (
     Statement,
     Take,
 )
-from fiberscope.unreadable import UnreadableTextError, explained, refuse_the_huge
+from fiberscope.workloads.expressions.unreadable import UnreadableTextError, explained, refuse_the_huge
 
 __all__ = [
     "Arithmetic",
@@ -107,7 +107,7 @@ def parse_arithmetic(text: str) -> Arithmetic | Parameter | Fraction:
 
 @cache
 def _parser() -> Lark:
-    grammar = files("fiberscope.models.trace").joinpath("einsum.lark").read_text(encoding="utf-8")
+    grammar = files(__package__).joinpath("einsum.lark").read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", start=list(_STARTS), maybe_placeholders=True)
 
 

@@ -23,12 +23,12 @@ from fiberscope.commands.recorded import (
     VcdWindow,
     recorded,
 )
+from fiberscope.commands.rtl_bench import bench
+from fiberscope.commands.rtl_options import Folder, Numbers, Simulator
+from fiberscope.commands.rtl_power import power
 from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.report.files import check_outputs, make_folder, write_text
-from fiberscope.rtl.bench_command import bench
 from fiberscope.rtl.choice import in_one_line, known, named, one_line
-from fiberscope.rtl.options import Folder, Numbers, Simulator
-from fiberscope.rtl.power_command import power
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock

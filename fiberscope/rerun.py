@@ -17,7 +17,8 @@ from fiberscope.errors import InputError
 from fiberscope.parts import parse_parts
 from fiberscope.problem import configure
 from fiberscope.provenance.made import Roots, of_simulation
-from fiberscope.report.document import Asked, Report, Source
+from fiberscope.report.document import Report
+from fiberscope.report.parts import Asked, Source
 
 __all__ = ["rerun"]
 

@@ -11,10 +11,10 @@ import typer
 
 from fiberscope.commands.completion import complete_accelerator
 from fiberscope.commands.options import SecondMatrix, Settings
+from fiberscope.commands.rtl_options import Folder
 from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.report.files import check_outputs
 from fiberscope.rtl.choice import in_one_line, named, one_line
-from fiberscope.rtl.options import Folder
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock

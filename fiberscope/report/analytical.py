@@ -1,19 +1,17 @@
-"""What the command line shows of an evaluation: a table for each level, and the time of the steps."""
+"""What is shown of a report of the analytical model: a table of energies, and one for each level."""
 
 from __future__ import annotations
 
-from fiberscope.models.analytic.evaluate import Evaluated
-from fiberscope.report.document import Report
 from fiberscope.report.levels import Accesses, LevelTensor
+from fiberscope.report.parts import Record
 from fiberscope.report.table import Table
 
-__all__ = ["steps", "tables"]
+__all__ = ["tables"]
 
 _COLUMNS = ("", "tile", "format", "", "algorithmic", "actual", "gated", "skipped", "pJ in all")
-_STEPS = ("dataflow", "sparse", "micro-architecture")
 
 
-def tables(report: Report) -> list[Table]:
+def tables(report: Record) -> list[Table]:
     """Of compute, then of each level from the outermost: accesses a instance, and energy."""
     if report.analytical is None:
         return []
@@ -27,7 +25,7 @@ def tables(report: Report) -> list[Table]:
     return found
 
 
-def _summary(report: Report) -> Table:
+def _summary(report: Record) -> Table:
     told = report.analytical
     assert told is not None  # of this model alone
     table = Table("Energy a compute, pJ", ["", "algorithmic", "actual"])
@@ -47,9 +45,3 @@ def _rows(table: Table, tensor: str, one: LevelTensor) -> None:
 def _counts(access: Accesses) -> tuple[str, ...]:
     counts = access.algorithmic, access.actual, access.gated, access.skipped
     return tuple(f"{count:,.0f}" for count in counts)
-
-
-def steps(found: Evaluated) -> str:
-    """How long each step took."""
-    told = zip(_STEPS, found.seconds, strict=True)
-    return "; ".join(f"{name} {1e3 * seconds:.2f} ms" for name, seconds in told)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.commands.rtl_options import Folder, HdlSimulator, Numbers
 from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.rtl.choice import in_one_line, named, one_line
-from fiberscope.rtl.options import Folder, HdlSimulator, Numbers
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock

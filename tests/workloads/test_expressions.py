@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from fiberscope.models.trace.expression import (
+from fiberscope.workloads.expressions.expression import (
     Access,
     Alias,
     Call,
@@ -15,7 +15,7 @@ from fiberscope.models.trace.expression import (
     Scalar,
     Take,
 )
-from fiberscope.models.trace.grammar import (
+from fiberscope.workloads.expressions.grammar import (
     Arithmetic,
     Directive,
     Parameter,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from fiberscope.report.document import Environment
+from fiberscope.report.parts import Environment
 from fiberscope.sim import mode
 
 __all__ = ["environment"]
