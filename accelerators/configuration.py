@@ -182,9 +182,9 @@ def written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def digest(configuration: Configuration) -> str:
-    """The sha256, in hexadecimal, of all parameters: equal for equal configurations, however written."""
-    text = json.dumps(configuration.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+def digest(parameters: Mapping[str, object]) -> str:
+    """The sha256, in hexadecimal, of all parameters as in JSON: equal for equal ones, however written."""
+    text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

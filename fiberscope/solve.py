@@ -24,8 +24,9 @@ from fiberscope.memory_trace import tracing
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.parts import checked
 from fiberscope.report import collect, timeline
-from fiberscope.report.collect import Checked, Timing
+from fiberscope.report.collect import Checked
 from fiberscope.report.document import Report
+from fiberscope.report.host import Timing
 from fiberscope.report.parts import Asked, Source
 from fiberscope.report.timeline import Watch
 from fiberscope.sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError

@@ -39,8 +39,8 @@ class Comparison:
     """
 
     max_relative_error: float
-    missing: int
-    extra: int
+    missing: int = 0
+    extra: int = 0
     tolerance: float = TOLERANCE
 
     @property

@@ -5,9 +5,21 @@ from __future__ import annotations
 import re
 import resource
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["hertz", "peak_memory_bytes"]
+from fiberscope.report import parts
+from fiberscope.sim import mode
+
+__all__ = ["Timing", "hertz", "measured", "peak_memory_bytes"]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Wall-clock seconds: from the loaded operands to the checked answer, and of the simulation alone."""
+
+    seconds: float
+    simulation_seconds: float
 
 
 def peak_memory_bytes() -> int:
@@ -24,3 +36,21 @@ def hertz() -> float | None:
         return None
     found = re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, flags=re.MULTILINE)
     return max(float(megahertz) for megahertz in found) * 1e6 if found else None
+
+
+def measured(timing: Timing, cycles: int, multiplies: int | None, ticks: int | None = None) -> parts.Host:
+    """What the host took for a run of so many cycles; of ticks and multiplications there may be None."""
+    seconds = max(timing.simulation_seconds, 1e-9)
+    rate = None if multiplies is None else multiplies / seconds
+    frequency = hertz()
+    return parts.Host(
+        seconds=timing.seconds,
+        simulation_seconds=timing.simulation_seconds,
+        ticks_per_second=None if ticks is None else ticks / seconds,
+        cycles_per_second=cycles / seconds,
+        multiplies_per_second=rate,
+        computes_per_host_cycle=rate / frequency if frequency and rate is not None else None,
+        hertz=frequency,
+        peak_memory_bytes=peak_memory_bytes(),
+        compiled=mode.compiled(),
+    )

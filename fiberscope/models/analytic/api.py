@@ -15,8 +15,8 @@ from fiberscope.models.analytic.report import report
 from fiberscope.models.trace.api import roots_of as specified_roots
 from fiberscope.models.trace.source import find
 from fiberscope.provenance.made import Roots, given_settings, source
-from fiberscope.report.collect import Timing
 from fiberscope.report.document import Report
+from fiberscope.report.host import Timing
 from fiberscope.report.parts import Asked
 
 __all__ = ["analyze", "analyzed", "check", "evaluated", "roots_of"]

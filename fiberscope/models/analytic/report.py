@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from fiberscope import __version__
 from fiberscope.models.analytic.evaluate import Evaluated
 from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.levels import Levels
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
-from fiberscope.report import collect, parts
 from fiberscope.report import levels as level_parts
-from fiberscope.report.collect import Timing
+from fiberscope.report import parts
 from fiberscope.report.document import Report
-from fiberscope.report.environment import environment
+from fiberscope.report.frame import framed, verification, workload
+from fiberscope.report.host import Timing
 
 __all__ = ["bottleneck", "report"]
 
@@ -26,33 +24,27 @@ def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Sourc
     """The report of the first mapping of an evaluation, by these sources."""
     told = Levels(evaluated).all()
     cycles, energy = math.ceil(float(evaluated.cycles[0])), float(evaluated.energy_pj[0])
-    config = _config(case, evaluated)
     computes = _computes(evaluated)
-    return Report(
+    return framed(
+        timing,
+        round(computes.actual),
         fidelity="analytical",
-        version=__version__,
         accelerator=case.name,
         complete=True,
         ending="done",
-        workload=_workload(evaluated),
+        workload=workload(_operands(evaluated)),
         problem=parts.Problem(kind="loop nest", title=_title(evaluated)),
-        config=config,
-        config_digest=sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
+        config=_config(case, evaluated),
         cycles=cycles,
         seconds=cycles * 1e-9,
         operations={"compute": round(computes.actual)},
         traffic=_traffic(evaluated, told),
-        traffic_minimum_bytes=None,
-        memory=None,
-        product=None,
-        verification=parts.Verification(reference="none", passed=None, tolerance=0.0),
+        verification=verification("none", [], 0.0),
         bottleneck=bottleneck(evaluated),
         energy_pj=energy,
         levels=told,
         analytical=_summary(case, evaluated, told, computes, cycles, energy),
         source=source,
-        environment=environment(),
-        host=collect.of_host(None, cycles, round(computes.actual), timing),
     )
 
 
@@ -103,26 +95,21 @@ def _computes(evaluated: Evaluated) -> level_parts.Computes:
     )
 
 
-def _workload(evaluated: Evaluated) -> parts.Workload:
+def _operands(evaluated: Evaluated) -> Iterator[parts.Operand]:
+    """The operands; they have no values, and their digests are those of what is said of them."""
     problem = evaluated.design.problem
-    operands: list[dict[str, Any]] = []
     for number in problem.operands:
         tensor, density, shape = problem.tensors[number], problem.densities[number], problem.shape(number)
         kind = type(density).__name__
         told = f"{kind}, density {density.density:g}"
-        operands.append(
-            {
-                "name": tensor.name,
-                "source": "real" if kind == "Actual" else "generated",
-                "origin": told,
-                "digest": sha256(f"{told} {density.exact!r} {shape}".encode()).hexdigest(),
-                "shape": shape,
-                "nonzeros": round(density.exact * density.elements),
-            }
+        yield parts.Operand(
+            name=tensor.name,
+            source="real" if kind == "Actual" else "generated",
+            origin=told,
+            digest=sha256(f"{told} {density.exact!r} {shape}".encode()).hexdigest(),
+            shape=shape,
+            nonzeros=round(density.exact * density.elements),
         )
-    first, *others = operands
-    beside = [parts.Operand(**one) for one in others]
-    return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
 
 
 def _title(evaluated: Evaluated) -> str:

@@ -26,8 +26,8 @@ from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.graphs.write import gv_text
 from fiberscope.provenance.made import Roots, given_settings, operand_name, source
 from fiberscope.report import timeline
-from fiberscope.report.collect import Timing
 from fiberscope.report.document import Report
+from fiberscope.report.host import Timing
 from fiberscope.report.parts import Asked, Source
 from fiberscope.report.timeline import Watch
 from fiberscope.sim import BuildError, DeadlockError, Run, SimulationError

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from fiberscope import __version__
-from fiberscope.accelerators import configuration
 from fiberscope.models.graphs.machine import GraphMachine
-from fiberscope.models.graphs.operands import Operand
 from fiberscope.models.graphs.settings import GraphParameters
-from fiberscope.report import collect, parts
-from fiberscope.report.collect import Timing
+from fiberscope.report import parts
+from fiberscope.report.collect import components_of
 from fiberscope.report.document import Report
-from fiberscope.report.environment import environment
+from fiberscope.report.frame import framed, verification, workload
+from fiberscope.report.host import Timing
 from fiberscope.report.timeline import Watch
 from fiberscope.sim import Run
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import TOLERANCE, Comparison
+from fiberscope.workloads.verification import Comparison
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.execution import Prepared
@@ -58,23 +55,21 @@ def report(ready: Prepared, parameters: GraphParameters, ran: Ran) -> Report:
     cycles = _cycles(ready, ran)
     operations = _operations(ran)
     components = _components(ran)
-    ticks = sum(machine.kernel.ticks for machine in ran.machines)
-    return Report(
-        version=__version__,
+    return framed(
+        ran.timing,
+        operations.get("multiply"),
+        sum(machine.kernel.ticks for machine in ran.machines),
         accelerator=ready.name,
         complete=ran.ended.complete,
         ending=cast(parts.Ending, ran.ended.reason),
-        workload=_workload(ready),
+        workload=workload(ready.operands.values()),
         problem=parts.Problem(kind="graph", title=ready.title),
         config=parameters.model_dump(mode="json"),
         chosen=tuple(ready.graph.notes),
-        config_digest=configuration.digest(parameters),
         cycles=cycles,
         seconds=float(cycles / parameters.clock),
         operations=operations,
         traffic={},
-        traffic_minimum_bytes=None,
-        memory=None,
         product=_product(ran),
         verification=_verification(ready, ran),
         bottleneck=busiest(components),
@@ -82,8 +77,6 @@ def report(ready: Prepared, parameters: GraphParameters, ran: Ran) -> Report:
         timeline=ran.watch.timeline(ran.machines[-1].kernel.cycle + 1) if ran.watch else None,
         occupancies=ran.watch.occupancies() if ran.watch else {},
         source=ran.source,
-        environment=environment(),
-        host=collect.of_host(ticks, cycles, operations.get("multiply"), ran.timing),
     )
 
 
@@ -109,7 +102,7 @@ def _components(ran: Ran) -> dict[str, parts.Component]:
     """All blocks; of several phases those of each under its number."""
     found = {}
     for machine in ran.machines:
-        for name, component in collect.components_of(machine.kernel).items():
+        for name, component in components_of(machine.kernel).items():
             scope, _, block = name.partition(".")
             phase = f"phase{machine.phase}." if len(ran.machines) > 1 else ""
             found[f"{scope}.{phase}{block}"] = component
@@ -135,17 +128,6 @@ def busiest(components: Mapping[str, parts.Component]) -> str:
     return f"{name.partition('.')[2]} is the busiest block: {busy}{others}."
 
 
-def _workload(ready: Prepared) -> parts.Workload:
-    first, *others = (_operand(one) for one in ready.operands.values())
-    beside = [parts.Operand(**other) for other in others]
-    return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
-
-
-def _operand(one: Operand) -> dict[str, Any]:
-    told = ("name", "source", "origin", "digest", "shape", "nonzeros", "notice")
-    return {name: getattr(one, name) for name in told}
-
-
 def _product(ran: Ran) -> parts.Product | None:
     found = next((one for one in reversed(list(ran.results.values())) if one is not None), None)
     return None if found is None else parts.Product(shape=found.shape, nonzeros=found.nonzeros)
@@ -153,17 +135,5 @@ def _product(ran: Ran) -> parts.Product | None:
 
 def _verification(ready: Prepared, ran: Ran) -> parts.Verification:
     if not ready.meant:
-        what = f"none: no expression can be read ({ready.unread})"
-        return parts.Verification(reference=what, passed=None, tolerance=TOLERANCE)
-    if not ran.comparisons or not ran.ended.complete:
-        return parts.Verification(reference=REFERENCE, passed=None, tolerance=TOLERANCE)
-    all_of = ran.comparisons.values()
-    error = max(one.max_relative_error for one in all_of)
-    return parts.Verification(
-        reference=REFERENCE,
-        passed=all(one.passed for one in all_of),
-        max_relative_error=error if math.isfinite(error) else None,
-        tolerance=TOLERANCE,
-        missing=sum(one.missing for one in all_of),
-        extra=sum(one.extra for one in all_of),
-    )
+        return verification(f"none: no expression can be read ({ready.unread})", [])
+    return verification(REFERENCE, [*ran.comparisons.values()] if ran.ended.complete else [])

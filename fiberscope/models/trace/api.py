@@ -37,8 +37,8 @@ from fiberscope.models.trace.spacetime import Stamps, Watcher
 from fiberscope.models.trace.specification import Specification
 from fiberscope.problem import SECTION, ProblemMaker
 from fiberscope.provenance.made import Roots, given_settings, of_machine, operand_name, source
-from fiberscope.report.collect import Timing
 from fiberscope.report.document import Report
+from fiberscope.report.host import Timing
 from fiberscope.report.parts import Asked, Source
 from fiberscope.workloads import Problem
 from fiberscope.workloads.canonical import CsrArray, canonical

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from fiberscope import __version__
 from fiberscope.models.trace.energy import Energy
 from fiberscope.models.trace.evaluate import Outcome
 from fiberscope.models.trace.operands import Given
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
-from fiberscope.report import collect, parts
-from fiberscope.report.collect import Timing
+from fiberscope.models.trace.verify import UNCHECKED
+from fiberscope.report import parts
 from fiberscope.report.document import Report
-from fiberscope.report.environment import environment
+from fiberscope.report.frame import framed, verification, workload
+from fiberscope.report.host import Timing
 from fiberscope.workloads.fibertree import FiberTree
-from fiberscope.workloads.verification import TOLERANCE, Comparison
+from fiberscope.workloads.verification import Comparison
 
 __all__ = ["Modelled", "report"]
 
 _OPERATIONS = {"mul": "multiply", "add": "add"}
 _STORAGE = ("read", "write")
-_UNCHECKED = "none"
-_REFERENCES = {
-    "points": "an evaluation point by point",
-    "projections": "an evaluation without loops, by random projections",
-}
 
 
 @dataclass(frozen=True)
@@ -68,32 +62,28 @@ class Modelled:
 def report(modelled: Modelled, timing: Timing, source: parts.Source | None = None) -> Report:
     """The report of a run by these sources, whether its result is right or wrong."""
     specification, seconds = modelled.specification, float(modelled.metrics["time"])
-    operations, config = _operations(modelled), _config(modelled)
+    operations = _operations(modelled)
     cycles = _cycles(specification, seconds)
-    return Report(
+    return framed(
+        timing,
+        operations.get("multiply"),
         fidelity="trace",
-        version=__version__,
         accelerator=specification.name,
         complete=not modelled.outcome.interrupted,
         ending="interrupted" if modelled.outcome.interrupted else "done",
         workload=_workload(modelled),
         problem=parts.Problem(kind="cascade", title=_title(modelled)),
-        config=config,
-        config_digest=sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
+        config=_config(modelled),
         chosen=modelled.chosen,
         cycles=cycles,
         seconds=seconds,
         operations=operations,
         traffic=_traffic(modelled),
-        traffic_minimum_bytes=None,
-        memory=None,
         product=_product(modelled),
         verification=_verification(modelled),
         bottleneck=bottleneck(modelled.metrics),
         teaal=_teaal(modelled),
         source=source,
-        environment=environment(),
-        host=collect.of_host(None, cycles, operations.get("multiply"), timing),
     )
 
 
@@ -103,8 +93,7 @@ def _workload(modelled: Modelled) -> parts.Workload:
     first, *others = given
     if [one.digest for one in others] == [first.digest]:
         others = []
-    beside = [parts.Operand(**collect.operand(other)) for other in others]
-    return parts.Workload(**collect.operand(first), b=beside[0] if beside else None, more=tuple(beside[1:]))
+    return workload([first, *others])
 
 
 def _title(modelled: Modelled) -> str:
@@ -198,20 +187,15 @@ def _verification(modelled: Modelled) -> parts.Verification:
     """The worst of the comparisons of all Einsums; where one was not compared, that of the answer decides."""
     outcome, solved = modelled.outcome, modelled.solved
     checks = [run.verification for run in outcome.runs]
-    error = max((check.max_relative_error for check in checks), default=0.0)
     references = dict.fromkeys(check.reference for check in checks)
-    passed = outcome.wrong is None
+    compared: list[Comparison] = [*checks]
     if solved is not None:
         references = {solved.reference: None, **references}
-        references.pop(_UNCHECKED, None)
-        error = max(error, solved.comparison.max_relative_error)
-        passed = passed and solved.comparison.passed
-    return parts.Verification(
-        reference=" and ".join(_REFERENCES.get(one, one) for one in references),
-        passed=None if passed and (_UNCHECKED in references or outcome.interrupted) else passed,
-        max_relative_error=error if math.isfinite(error) else None,
-        tolerance=TOLERANCE,
-    )
+        references.pop(UNCHECKED, None)
+        compared.append(solved.comparison)
+    found = verification(" and ".join(references), compared)
+    unknown = outcome.wrong is None and (UNCHECKED in references or outcome.interrupted)
+    return found.model_copy(update={"passed": None}) if unknown and found.passed else found
 
 
 def bottleneck(metrics: Mapping[str, Any]) -> str:

@@ -12,31 +12,25 @@ from fiberscope.models.trace.reference import Floats, keys_of, output_shape, poi
 from fiberscope.models.trace.specification import Einsum, Specification
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
-from fiberscope.workloads.verification import TOLERANCE
+from fiberscope.workloads.verification import Comparison
 
-__all__ = ["Verification", "verify"]
+__all__ = ["UNCHECKED", "Verification", "verify"]
 
+UNCHECKED = "none"
 MOST_POINTS = 1 << 22  # that are worked out one by one
 
 
-@dataclass(frozen=True)
-class Verification:
-    """How the output of an Einsum compares with the reference.
+@dataclass(frozen=True, kw_only=True)
+class Verification(Comparison):
+    """How the output of an Einsum compares with the reference; what was not compared passes.
 
     Args:
         einsum: its name.
-        reference: what it was compared with, in words; ``none`` where nothing could be worked out.
-        max_relative_error: against the sizes of what was added up.
+        reference: what it was compared with, in words; ``UNCHECKED`` where nothing could be worked out.
     """
 
     einsum: str
     reference: str
-    max_relative_error: float
-
-    @property
-    def passed(self) -> bool:
-        """Whether all values are within the tolerance; what was not compared passes."""
-        return self.max_relative_error <= TOLERANCE
 
 
 def verify(
@@ -57,15 +51,13 @@ def verify(
     for rank in einsum.ranks:
         points *= shapes[rank]
     if points <= MOST_POINTS:
-        return Verification(
-            einsum.name,
-            "an evaluation of every point",
-            _error_by_points(specification, einsum, tensors, shapes, output),
-        )
+        error = _error_by_points(specification, einsum, tensors, shapes, output)
+        return Verification(error, einsum=einsum.name, reference="an evaluation of every point")
     if can_project(einsum):
         expected, found, scales = projections(specification, einsum, tensors, shapes, output)
-        return Verification(einsum.name, "random projections", _largest(expected, found, scales))
-    return Verification(einsum.name, "none", 0.0)
+        error = _largest(expected, found, scales)
+        return Verification(error, einsum=einsum.name, reference="random projections")
+    return Verification(0.0, einsum=einsum.name, reference=UNCHECKED)
 
 
 def _error_by_points(

@@ -19,8 +19,8 @@ from fiberscope.models.analytic.mapper.space import Space
 from fiberscope.models.analytic.mapper.walks import WALKS
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
 from fiberscope.models.analytic.report import report
-from fiberscope.report.collect import Timing
 from fiberscope.report.document import Report
+from fiberscope.report.host import Timing
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["SEARCHES", "Best", "constraints_of", "find"]
