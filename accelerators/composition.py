@@ -98,7 +98,7 @@ class Composition(Generic[AnyParameters]):
         self.kernel.clock("core", parameters.clock)
         self.channels: list[MemoryChannel] = []
         self.users: Sequence[User] = ()  # of the memory
-        self.group = 1
+        self.numbers_each = 1
         self.request_bytes = 0
 
     @overload
@@ -182,7 +182,7 @@ class Composition(Generic[AnyParameters]):
             memory.check(request_bytes)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
-        self.users, self.group, self.request_bytes = users, group, request_bytes
+        self.users, self.numbers_each, self.request_bytes = users, group, request_bytes
         clock = self.kernel.clock("memory", memory.hertz)
         make = cast("Callable[..., MemoryChannel]", self.parts.get("memory", memory.channel))
         self.channels = [

@@ -125,9 +125,9 @@ class RequestCheck:
 
     def _who(self, port: int) -> str:
         """The component at the network to memory, and the port behind it."""
-        place, behind = divmod(port, self.machine.group)
+        place, behind = divmod(port, self.machine.numbers_each)
         user = self.machine.users[place][0].name if place < len(self.machine.users) else f"port {port}"
-        return f"{user}[{behind}]" if self.machine.group > 1 else user
+        return f"{user}[{behind}]" if self.machine.numbers_each > 1 else user
 
     def ended(self, *, complete: bool) -> Sequence[str]:
         """What is wrong with the requests of a run that has ended: a line each, the first of many."""
