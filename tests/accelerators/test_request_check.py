@@ -58,7 +58,7 @@ class Worked:
     TENSORS = {"A": (0,), "B": (1,), "Z": (2,)}  # noqa: RUF012
     channels = ("one",)
     users = ((SimpleNamespace(name="reader"), "", ""), (SimpleNamespace(name="writer"), "", ""))
-    group, request_bytes = 1, 64
+    numbers_each, request_bytes = 1, 64
     parameters = SimpleNamespace(memory=SimpleNamespace(burst_bytes=32))
 
     def __init__(self, *layouts):
