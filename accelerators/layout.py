@@ -34,8 +34,8 @@ class Layout:
         role: what a run may do with it.
         used: byte ranges, from ``start`` on, ``(first, end)`` each, in whose lines a whole run reads or
             writes, and in no others; None if that is not known.
-        ahead: bytes behind its last line that may be read too, by who reads whole
-            blocks, or goes on until it is stopped.
+        ahead: bytes behind its last line that may be read too, by who goes on until it is stopped; of an
+            empty array those from ``start`` on.
     """
 
     start: int

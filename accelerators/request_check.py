@@ -53,11 +53,11 @@ class RequestCheck:
         self._find_overlaps()
 
     def _laid_out(self) -> list[Layout]:
-        """The arrays that are not empty, by address."""
+        """The arrays that may be touched at all, by address."""
         laid_out = sorted(self.machine.layouts(), key=lambda layout: layout.start)
         if not laid_out:
             raise ConfigurationError(f"{self.machine.NAME} should say in layouts() where its tensors lie")
-        return [layout for layout in laid_out if layout.size]
+        return [layout for layout in laid_out if layout.size or layout.ahead]
 
     def _tensor(self, address: int) -> str:
         """The name of the tensor that an address is of, by its number."""

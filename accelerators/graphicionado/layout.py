@@ -33,9 +33,12 @@ class Regions:
         self.layouts: list[Layout] = []  # as placed
 
     def place(self, tensor: int, size: int, role: Role, ahead: int = 0) -> int:
-        """The address of an array of so many bytes, behind which so many may be read too."""
+        """The address of an array of so many bytes, behind which so many may be read too.
+
+        One that is empty has a page of its own where it may be read nevertheless.
+        """
         address = (tensor << TENSOR_SHIFT) + self._behind
-        self._behind += -(-size // PAGE) * PAGE
+        self._behind += -(-(size or min(ahead, 1)) // PAGE) * PAGE
         self.layouts.append(Layout(address, size, role, ahead=ahead))
         return address
 

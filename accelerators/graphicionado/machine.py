@@ -80,6 +80,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self.task = task
         self.program = task.program
         self.vertex_count, self.edge_count = int(graph.shape[0]), int(graph.nnz)
+        self.blocks = -(-self.vertex_count // parameters.block.vertices)
         self.fit = Fit.of(parameters, self.vertex_count)
         self.bounds = self.fit.bounds(parameters, self.vertex_count)
         self.degrees = np.diff(graph.indptr)
@@ -97,7 +98,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         count = self.parameters.streams
         dealt = [deal(graph, self.task, number, count, self.bounds) for number in range(count)]
         weights = values_of(np.concatenate([part.weights for part in dealt]))
-        common = Common(self, self.program, weights, self.fit.coarsen, self.regions)
+        common = Common(self, self.program, weights, self.fit.coarsen, self.blocks, self.regions)
         properties = self.program.start(self.degrees, self.task.root)
         streams, first = [], 0
         for number, part in enumerate(dealt):
@@ -126,9 +127,8 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self.counters: list[Component] = []
         bits, depth = parameters.scan.bits, {"capacity": parameters.queue.depth}
         if selects == "blocks":
-            blocks = -(-self.vertex_count // parameters.block.vertices)
             block = parameters.block.vertices // parameters.streams
-            bitmap = self.add("bitmap", "bitmap", blocks, width=bits, block=block)
+            bitmap = self.add("bitmap", "bitmap", self.blocks, width=bits, block=block)
             self.bitmaps.append(bitmap)
             for i, stream in enumerate(self.streams):
                 connect(stream.atomic_update, "touched", bitmap, f"sets[{i}]", **depth)

@@ -41,6 +41,7 @@ class Common:
         program: what they run.
         weights: of all edges.
         coarsen: vertices that share an entry of the edge-id table.
+        blocks: of vertices that share a bit of GraphDynS's bitmap.
         regions: of memory.
     """
 
@@ -48,6 +49,7 @@ class Common:
     program: VertexProgram
     weights: memoryview[float]
     coarsen: int
+    blocks: int
     regions: Regions
 
     @property
@@ -119,8 +121,10 @@ class Stream:
         )
 
     def _place(self, tensor: int, size: int, role: Role, block: int = 0) -> int:
-        """The address of an array of elements of this size, one for each vertex."""
-        return self.common.regions.place(tensor, size * self.vertices.count, role, size * block)
+        """The address of an array of elements of this size, one for each vertex, or each of whole blocks."""
+        return self.common.regions.place(
+            tensor, size * (self.common.blocks * block or self.vertices.count), role
+        )
 
     def _place_edges(self, size: int, counted: bool) -> int:
         """The address of the edges, whose readers go beyond the last if they are not told how many come."""
@@ -135,7 +139,7 @@ class Stream:
         return self.machine.add("prefetcher", f"{self.name}.{name}", base, element, **sizes)
 
     def _line_reader(self, name: str, tensor: int, size: int, role: Role, block: int = 0) -> LineReader:
-        """Reads elements of this size, one for each vertex, perhaps in whole blocks of so many."""
+        """Reads elements of this size, one for each vertex, perhaps in blocks of so many."""
         prefetch = self.parameters.prefetch
         return self.machine.add(
             LineReader,

@@ -142,7 +142,8 @@ class PlainGraphicionado(Composition[GraphicionadoConfiguration]):
         self.entry = name + own + (2 * name if self.start == "frontier" else 0)
         weight = own if self.program.uses_weights else 0
         edge = 2 * name + own if self.kept else name + weight
-        base = self._place(EDGES, edge * len(one.edges.destinations))
+        looked_at = 0 if self.all_active or not self.kept else 1
+        base = self._place(EDGES, max(looked_at, edge * len(one.edges.destinations)))
         entry = self.group * own if self.all_active else self.entry
         one.vertex_reader = self._read(one, "vertex_reader", self._place(FRONTIER, entry * one.count), entry)
         one.dispatcher = self._add(PlainDispatcher, one, "dispatcher")
@@ -201,7 +202,9 @@ class PlainGraphicionado(Composition[GraphicionadoConfiguration]):
         parameters, connect = self.parameters, self.kernel.connect
         depth, line = parameters.queue.depth, parameters.prefetch.line
         one.order = self._add(PlainOrder, one, "apply_order")
-        base = self._place(PROPERTIES, parameters.property.bytes * one.count)
+        blocked = up(self.count, parameters.block.vertices) * parameters.block.vertices // parameters.streams
+        vertices = blocked if parameters.design == "graphdyns" else one.count
+        base = self._place(PROPERTIES, parameters.property.bytes * vertices)
         one.property_reader = self._add(PlainLineReader, one, "property_reader", base=base)
         one.apply = self._add(PlainApply, one, "apply", base=base)
         base = self._place(FRONTIER, self.entry * one.count)
