@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fiberscope.models.trace.energy_table import EnergyTable
+from fiberscope.models.energies import EnergyTable
 from fiberscope.report.document import Report
 from fiberscope.report.table import Table
 

@@ -117,7 +117,7 @@ def ended(report: Report, energy: bool) -> int:
     """Show the energy if that was asked for; returns the exit code."""
     from fiberscope.commands.output import show
     from fiberscope.energy import energy_table
-    from fiberscope.models.trace.energy_table import default_table
+    from fiberscope.models.energies import default_table
 
     if energy:
         show([energy_table(report, default_table())], markdown=False)

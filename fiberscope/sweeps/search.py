@@ -20,9 +20,9 @@ from optuna.distributions import (
 from optuna.trial import FrozenTrial, Trial, TrialState
 from pydantic import RootModel
 
+from fiberscope.accelerators.yaml_document import read_document
+from fiberscope.accelerators.yaml_schema import checked
 from fiberscope.errors import InputError
-from fiberscope.models.trace.document import read_document
-from fiberscope.models.trace.schema import checked
 from fiberscope.store import Store
 from fiberscope.store.columns import decoded, tabulated
 from fiberscope.sweeps.batches import single

@@ -10,10 +10,10 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from fiberscope.accelerators.quantities import Bytes
+from fiberscope.accelerators.yaml_document import Document, read_document
 from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.accelerators.yaml_schema import checked
 from fiberscope.errors import InputError
-from fiberscope.models.trace.document import Document, read_document
-from fiberscope.models.trace.schema import checked
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.space import Sample, combined
 

@@ -26,7 +26,7 @@ ALLOWED = {  # what each room may import; ``hw`` is imported as ``fiberscope.hw`
 FLOORS = (  # within ``fiberscope/``: what each module and package may import stands before it
     ("errors", "interrupts", "problem", "spelling", "version"),
     ("drawing", "parts", "waveform"),
-    ("report",),
+    ("report", "models.energies"),
     ("memory_trace", "models.tiles", "states", "store"),
     ("page", "provenance", "solve"),
     ("arguments", "converted", "models.trace"),

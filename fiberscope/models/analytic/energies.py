@@ -7,11 +7,12 @@ row of the array. What an action is called differs; the first name that a table 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
+from fiberscope.models.energies import ActionEnergy, EnergyTable
 
-__all__ = ["STORAGE_ACTIONS", "Energies", "EnergyTable"]
+__all__ = ["STORAGE_ACTIONS", "Energies"]
 
 _READ, _WRITE = ("read",), ("write",)
 STORAGE_ACTIONS: Mapping[str, tuple[str, ...]] = {
@@ -56,22 +57,6 @@ _OF_THE_TOOL = {
 
 
 @dataclass(frozen=True)
-class EnergyTable:
-    """Energies in pJ by component, as a path of names, and action; ``name`` says whose they are."""
-
-    name: str
-    components: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-
-    def actions(self, path: str) -> Mapping[str, float] | None:
-        """The actions of a component: of its path (without numbers of instances), or of its bare name."""
-        if path in self.components:
-            return self.components[path]
-        name = path.rpartition(".")[2]
-        found = [key for key in self.components if key.rpartition(".")[2] == name]
-        return self.components[found[0]] if found else None
-
-
-@dataclass(frozen=True)
 class Energies:
     """The energies of a machine in pJ: of each level and of compute, by action; of levels by row."""
 
@@ -80,24 +65,28 @@ class Energies:
     compute: Mapping[str, float]
 
     @classmethod
-    def of(cls, architecture: Architecture, table: EnergyTable, default: EnergyTable, tool: bool) -> Energies:
+    def of(
+        cls, architecture: Architecture, table: EnergyTable | None, default: EnergyTable, tool: bool
+    ) -> Energies:
         """The energies that a table has for a machine; ``default`` is asked for components it lacks.
 
         Args:
             architecture: the machine.
-            table: of the user's, or the default itself.
+            table: of the user's, None if there is none.
             default: the table that ships, by class of component.
             tool: whether the public tool's habits hold where the table is silent.
         """
+        table = table or EnergyTable(default.name)
         levels = tuple(_of_level(level, table, default, tool) for level in architecture.levels)
         return cls(table.name, levels, _of_compute(architecture.compute, table, default))
 
 
 def _of_level(level: Level, table: EnergyTable, default: EnergyTable, tool: bool) -> Mapping[str, float]:
-    given = table.actions(level.path)
-    row = level.word_bits * level.block
-    if given is None:
-        given = {name: energy * row for name, energy in _class_of(level.kind, default, "storage").items()}
+    actions, row = table.actions(level.path), level.word_bits * level.block
+    given = _picojoules(actions or {})
+    if actions is None:
+        known = _class_of(level.kind, default, STORAGE_ACTIONS, "storage")
+        given = {name: one.picojoules / (one.bits or 1) * row for name, one in known.items()}
     found = _named(given, STORAGE_ACTIONS, level.energy_scale)
     if tool:
         for action, instead in _OF_THE_TOOL.items():
@@ -107,14 +96,22 @@ def _of_level(level: Level, table: EnergyTable, default: EnergyTable, tool: bool
 
 
 def _of_compute(compute: Compute, table: EnergyTable, default: EnergyTable) -> Mapping[str, float]:
-    given = table.actions(compute.path)
-    if given is None:
-        given = _class_of(compute.kind, default, "compute")
-    return _named(given, _COMPUTE_ACTIONS, compute.energy_scale)
+    actions = table.actions(compute.path)
+    if actions is None:
+        actions = _class_of(compute.kind, default, _COMPUTE_ACTIONS, "intmac")
+    return _named(_picojoules(actions), _COMPUTE_ACTIONS, compute.energy_scale)
 
 
-def _class_of(kind: str, default: EnergyTable, otherwise: str) -> Mapping[str, float]:
-    known = {name.lower(): actions for name, actions in default.components.items()}
+def _picojoules(actions: Mapping[str, ActionEnergy]) -> dict[str, float]:
+    return {name: one.picojoules for name, one in actions.items()}
+
+
+def _class_of(
+    kind: str, default: EnergyTable, wanted: Mapping[str, tuple[str, ...]], otherwise: str
+) -> Mapping[str, ActionEnergy]:
+    """The actions of a class that has such actions, else of another."""
+    names = {name for names in wanted.values() for name in names}
+    known = {one.lower(): actions for one, actions in default.components.items() if names & actions.keys()}
     return known.get(kind.lower(), default.components[otherwise])
 
 

@@ -15,12 +15,12 @@ from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.mapping import Mapping
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.read_architecture import read_architecture
-from fiberscope.models.analytic.read_energies import default_table, read_energies
 from fiberscope.models.analytic.read_features import Given, read_features
 from fiberscope.models.analytic.read_mapping import read_mapping
 from fiberscope.models.analytic.read_problem import read_problem
 from fiberscope.models.analytic.schema import DirectiveSchema, OptimizationsSchema
 from fiberscope.models.analytic.source import CONSTRAINTS, Inputs, Place, read_files
+from fiberscope.models.energies import EnergyTable, default_table
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["Case", "designs", "file_called", "read_case", "read_options"]
@@ -70,9 +70,7 @@ def read_case(
     problem = read_problem(*inputs.need("problem"), inputs.folder)
     machine = read_architecture(*inputs.need("architecture"))
     features = read_features([*machine.optimizations, *_by_target(inputs)], machine.architecture, problem)
-    default = default_table()
-    table = read_energies(inputs) or default
-    energies = Energies.of(machine.architecture, table, default, options.timeloop)
+    energies = Energies.of(machine.architecture, _table(inputs), default_table(), options.timeloop)
     mapping = None
     if mapped and "mapping" in inputs.sections:
         given, place = inputs.need("mapping")
@@ -81,6 +79,14 @@ def read_case(
         inputs.notes.append("compute skipping: operands not aligned: the unit jumps to the next pair")
     design = Design(machine.architecture, problem, features, energies, options)
     return Case(Path(paths[0]).stem, design, mapping, tuple(inputs.notes), tuple(_demanded(inputs)))
+
+
+def _table(inputs: Inputs) -> EnergyTable | None:
+    """The energies that the inputs have, if they have any."""
+    if "ERT" not in inputs.sections:
+        return None
+    given, place = inputs.need("ERT")
+    return EnergyTable.of(given.tables, place.document.name)
 
 
 def designs() -> list[str]:

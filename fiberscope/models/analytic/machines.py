@@ -27,10 +27,10 @@ from fiberscope.models.analytic.inputs import Case, designs, read_options
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
-from fiberscope.models.analytic.read_energies import default_table
 from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.specified_nest import Nest, nest_of
 from fiberscope.models.analytic.uniform import Uniform
+from fiberscope.models.energies import default_table
 from fiberscope.models.trace.api import UNBOUNDED, prepare, specified
 from fiberscope.models.trace.source import names
 from fiberscope.models.trace.specification import Component, Configuration, Specification
@@ -127,8 +127,7 @@ class _Translated:
     @property
     def design(self) -> Design:
         """The machine, the problem and what is done about zeros."""
-        default = default_table()
-        energies = Energies.of(self._architecture, default, default, self.options.timeloop)
+        energies = Energies.of(self._architecture, None, default_table(), self.options.timeloop)
         return Design(self._architecture, self._problem, self._features, energies, self.options)
 
     @cached_property

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from fiberscope.models.energies import ComponentActions
+
 __all__ = [
-    "ActionSchema",
     "AttributesSchema",
     "ConditionSchema",
     "DataSpaceSchema",
@@ -22,7 +23,6 @@ __all__ = [
     "OptimizationsSchema",
     "ProblemSchema",
     "RankSchema",
-    "TableSchema",
 ]
 
 TAG = "!"  # the key under which a node's tag stands
@@ -56,7 +56,6 @@ Size = Annotated[int, BeforeValidator(_number), Field(ge=0, le=2**53)]
 Bits = Annotated[int, BeforeValidator(_number), Field(ge=0, le=2**20)]
 Positive = Annotated[float, BeforeValidator(_number), Field(gt=0, le=1e300, allow_inf_nan=False)]
 Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)]
-Energy = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1e300, allow_inf_nan=False)]
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Order = Literal["inner-to-outer", "outer-to-inner", "inner_to_outer", "outer_to_inner"]
 Version = Annotated[float | str | None, Field(default=None)]
@@ -255,27 +254,11 @@ class ConstraintsSchema(Section):
     targets: list[DirectiveSchema] = []
 
 
-class ActionSchema(Section):
-    """An action of a component and its energy in pJ."""
-
-    name: str
-    energy: Energy
-    arguments: Any = None
-    source: str = ""
-
-
-class TableSchema(Section):
-    """The actions of a component."""
-
-    name: str
-    actions: list[ActionSchema]
-
-
 class TablesSchema(Section):
     """``ERT``."""
 
     version: Version
-    tables: list[TableSchema]
+    tables: list[ComponentActions]
 
 
 class FileSchema(Section):

@@ -11,10 +11,10 @@ from typing import Any, Final
 import yaml
 
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.yaml_document import Document
 from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
+from fiberscope.accelerators.yaml_schema import checked
 from fiberscope.models.analytic.schema import TAG, FileSchema
-from fiberscope.models.trace.document import Document
-from fiberscope.models.trace.schema import checked
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["CONSTRAINTS", "Inputs", "Place", "read_files"]

@@ -15,9 +15,9 @@ from fiberscope.accelerators.configuration import Configuration, ConfigurationEr
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.errors import VerificationError
+from fiberscope.models.energies import default_table, read_table
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.models.trace.energy import energy
-from fiberscope.models.trace.energy_table import default_table, read_table
 from fiberscope.models.trace.evaluate import Outcome, run
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.model import Model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fiberscope.models.trace.document import Document, Path
+from fiberscope.accelerators.yaml_document import Document, Path
 from fiberscope.models.trace.schema import BindingSchema, FormatSchema, RankFormatSchema, StepSchema
 from fiberscope.models.trace.specification import (
     Bindings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from fiberscope.models.trace.document import Document, Path
+from fiberscope.accelerators.yaml_document import Document, Path
 from fiberscope.models.trace.functions import BUILT_IN
 from fiberscope.models.trace.schema import EinsumSchema
 from fiberscope.models.trace.specification import Function, Iteration

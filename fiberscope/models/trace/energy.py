@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fiberscope.models.trace.energy_table import ActionEnergy, EnergyTable
+from fiberscope.models.energies import ActionEnergy, EnergyTable
 from fiberscope.models.trace.evaluate import EinsumRun
 from fiberscope.models.trace.specification import Component, Specification
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fiberscope.models.trace.document import Document, Path
+from fiberscope.accelerators.yaml_document import Document, Path
 from fiberscope.models.trace.schema import AttributesSchema, ComponentSchema, LevelSchema
 from fiberscope.models.trace.specification import Component, Configuration
 from fiberscope.workloads.errors import nearest

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from fiberscope.accelerators.yaml_document import Document, Path
 from fiberscope.models.trace.cascade import Cascade
-from fiberscope.models.trace.document import Document, Path
 from fiberscope.models.trace.schema import MappingSchema
 from fiberscope.models.trace.specification import (
     Flatten,

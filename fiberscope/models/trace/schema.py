@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, Quantity
-from fiberscope.models.trace.document import Document, Path
-from fiberscope.workloads.errors import nearest
 
 __all__ = [
     "BindingSchema",
@@ -23,7 +21,6 @@ __all__ = [
     "SpacetimeSchema",
     "SpecificationSchema",
     "StepSchema",
-    "checked",
 ]
 
 
@@ -199,79 +196,3 @@ class SpecificationSchema(Section):
     format: dict[str, dict[str, FormatSchema]] = {}
     architecture: dict[str, list[LevelSchema]] = {}
     bindings: dict[str, list[StepSchema]] = {}
-
-
-AnySchema = TypeVar("AnySchema", bound=BaseModel)
-
-
-def checked(schema: type[AnySchema], document: Document) -> AnySchema:
-    """The document as its schema has it.
-
-    Raises:
-        ConfigurationError: the first value that is not of its kind, or key that is not known.
-    """
-    try:
-        return schema.model_validate(document.data)
-    except ValidationError as error:
-        faults = [fault for fault in error.errors(include_url=False) if fault["type"] not in _CONSEQUENCES]
-        faults.sort(key=lambda fault: fault["type"] != "extra_forbidden")
-        raise _explained(schema, document, (faults or error.errors(include_url=False))[0]) from error
-    except RecursionError as error:
-        raise document.error((), "sections within sections, too deep to read") from error
-
-
-_CONSEQUENCES = ("none_required",)  # of a union whose other part has the better message
-
-
-def _explained(schema: type[BaseModel], document: Document, fault: Any) -> Exception:  # noqa: ANN401
-    """One line for a fault: where, what was given, what would be right."""
-    path = _path(document, fault)
-    where = ".".join(str(part) for part in path) or "the file"
-    if fault["type"] == "missing":
-        return document.error(path, f"{where} is missing")
-    if fault["type"] == "extra_forbidden":
-        known = _keys_beside(schema, path)
-        return document.error(path, f"there is no {where}; {nearest(str(path[-1]), known)}", key=True)
-    message = " ".join(fault["msg"].removeprefix("Value error, ").split())
-    if fault["type"] == "value_error" and isinstance(fault["input"], dict):  # of values that are at odds
-        return document.error(path, f"{where}: {message}")
-    message = message.replace("Input should be", "it should be", 1)
-    if fault["type"] == "too_short":
-        message = "it should have one entry or more"
-    return document.error(path, f"{where} is {_shown(fault['input'])}; {message}")
-
-
-def _path(document: Document, fault: Any) -> Path:  # noqa: ANN401
-    """The location as the document has it: pydantic adds what it tried, of a union."""
-    path: Path = ()
-    for part in fault["loc"]:
-        if (*path, part) in document.keys:
-            path = (*path, part)
-    return (*path, fault["loc"][-1]) if fault["type"] == "missing" else path
-
-
-def _keys_beside(schema: type[BaseModel], path: Path) -> list[str]:
-    """The keys that the section of ``path`` knows."""
-    section: type[BaseModel] = schema
-    for part in path[:-1]:
-        for name, field in section.model_fields.items():
-            if part in (field.alias, name):
-                section = _section_in(field.annotation) or section
-    return [field.alias or name for name, field in section.model_fields.items()]
-
-
-def _section_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401
-    """The section that a field holds, be it in a list, a mapping or an option."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    found = [_section_in(part) for part in getattr(annotation, "__args__", ())]
-    return next((section for section in found if section), None)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return "a section"
-    if isinstance(value, list):
-        return "a list"
-    text = "empty" if value is None else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

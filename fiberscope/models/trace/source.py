@@ -10,8 +10,8 @@ import yaml
 
 from fiberscope import accelerators
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.yaml_document import overlaid
 from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
-from fiberscope.models.trace.document import overlaid
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["Source", "find", "names"]

@@ -11,9 +11,9 @@ import pytest
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.api import simulate
 from fiberscope.energy import energy_table
+from fiberscope.models.energies import ActionEnergy, EnergyTable, default_table, read_table
 from fiberscope.models.trace.api import model
 from fiberscope.models.trace.energy import energy
-from fiberscope.models.trace.energy_table import ActionEnergy, EnergyTable, default_table, read_table
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
@@ -93,7 +93,7 @@ def test_a_table_of_ones_own_takes_the_place(ran, tmp_path):
 
 def test_bits_that_do_not_fill_an_access_take_a_whole_one(ran):
     """Of each tensor, read and written, in each Einsum: 1,000 bits an access."""
-    table = EnergyTable("wide", {("DRAM", action): ActionEnergy(1.0, 1000) for action in ("read", "write")})
+    table = EnergyTable("wide", {"DRAM": dict.fromkeys(("read", "write"), ActionEnergy(1.0, 1000))})
     _, metrics, _ = ran
     bits = [
         number
@@ -117,7 +117,7 @@ def test_what_rtl_power_writes_is_a_table(tmp_path):
 
 def test_the_nearest_entry_counts():
     entries = [("Merger", 1.0), ("HighRadixMerger", 2.0), ("gamma.HighRadixMerger", 3.0)]
-    table = EnergyTable("", {(owner, "merge"): ActionEnergy(number) for owner, number in entries})
+    table = EnergyTable("", {owner: {"merge": ActionEnergy(number)} for owner, number in entries})
     assert table.find("gamma", "HighRadixMerger", "Merger", "merge") == ActionEnergy(3.0)
     assert table.find("other", "HighRadixMerger", "Merger", "merge") == ActionEnergy(2.0)
     assert table.find("other", "SortHW", "Merger", "merge") == ActionEnergy(1.0)
@@ -125,9 +125,9 @@ def test_the_nearest_entry_counts():
 
 
 def test_every_number_of_the_table_has_its_source():
-    energies = default_table().energies
-    assert len(energies) > 15
-    assert [key for key, entry in energies.items() if not entry.source] == []
+    entries = [one for actions in default_table().components.values() for one in actions.values()]
+    assert len(entries) > 30
+    assert [one for one in entries if one.source in ("", "energies.yaml")] == []
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.loops import Mappings
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
-from fiberscope.models.analytic.read_energies import default_table
 from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.structured import FixedStructured
 from fiberscope.models.analytic.uniform import Uniform
+from fiberscope.models.energies import default_table
 
 DRAWN = 16
 LEVELS, DIMENSIONS = 3, 3
@@ -34,8 +34,7 @@ def drawn_design(seed, mode, mappings=6):
     levels = tuple(level(rng, number) for number in range(LEVELS))
     architecture = Architecture(levels, Compute("MAC", "MAC", mesh=(64, 1)))
     options = Options(mode=mode)
-    table = default_table()
-    energies = Energies.of(architecture, table, table, options.timeloop)
+    energies = Energies.of(architecture, None, default_table(), options.timeloop)
     return Design(architecture, problem, features(rng), energies, options), drawn_mappings(rng, mappings)
 
 
