@@ -123,12 +123,12 @@ def tiled_dot_product(folder, depth, overbooked):
 def test_what_overbooking_costs(tmp_path):
     """6 fills and 6 reads of 8 bits, and as much metadata, take 30 pJ at 0.15625 pJ a bit, if a tile has any.
 
-    A quarter of it is not spent; instead a quarter of the 6 reads goes to memory, at 8 pJ.
+    A quarter of it is not spent; instead a quarter of the 6 reads, of 8 bits, goes to memory, at 8 pJ a bit.
     """
     comes = 1 - 495 / 1820
     assert tiled_dot_product(tmp_path, 64, overbooked=False).energy_pj == pytest.approx(30 * comes)
     found = tiled_dot_product(tmp_path, 64, overbooked=True)
-    assert found.energy_pj == pytest.approx((0.75 * 30 + 0.25 * 6 * 8) * comes)
+    assert found.energy_pj == pytest.approx((0.75 * 30 + 0.25 * 6 * 8 * 8) * comes)
 
 
 def test_what_overbooking_saves(tmp_path):
