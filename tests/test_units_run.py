@@ -31,9 +31,9 @@ EQUIPMENT = {"fiberscope.hw.dram.trace", "fiberscope.hw.streams.checker", "fiber
 UNUSED = {
     # MINT's conversions have stages of their own.
     *("ArrayPipeline", "ClusterCounter", "ComparatorBank", "ConstantPipeline", "CounterBanks", "Divider"),
-    *("Packer", "PositionMultiplier", "PrefixSum", "RowPipeline", "SortingNetwork"),
-    # SIGMA computes what these do, and OuterSPACE has a linker and a merger of its own.
-    *("AdderNetwork", "BenesNetwork", "PrefixPopcount", "Regor"),
+    *("Packer", "PositionMultiplier", "PrefixSum", "SortingNetwork"),
+    # SIGMA's controller counts what these do, and OuterSPACE has a linker and a merger of its own.
+    *("PrefixPopcount", "Regor"),
     *("BumpAllocator", "NodeWriter", "SortedHeadUnit"),
     "BitmapIntersector",
     # Types of nodes that no graph here has.

@@ -114,7 +114,7 @@ class SigmaConfiguration(CompositionParameters):
     controller: Controlling
     sram: Sram
     value: Values
-    step: Literal["auto", "column", "chunk"]
+    step: Literal["auto", "unit", "column", "chunk"]
     stream: Streams
     memory: Memory
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 
+from fiberscope.accelerators.sigma.packing import Chunk
 from fiberscope.accelerators.sigma.plan import Pass, Plan
 from fiberscope.accelerators.sigma.protocols import PASS
 from fiberscope.hw.fibers.memory_stream import DONE, JOB
 from fiberscope.hw.lanes.bitmap import scan_cycles
+from fiberscope.hw.networks.benes import ROUTE_TASK, SETTING
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
@@ -21,7 +23,9 @@ class Controller(Component):
 
     Interface: the bytes of a pass are asked for on ``<what>_jobs`` and reported on ``<what>_done``, of each
     of ``FETCHES``; a pass that is there and whose tables are made goes out on ``ready``. A token on
-    ``written`` says that the oldest pass under way is done with. Without memory only ``ready`` is connected.
+    ``written`` says that the oldest pass under way is done with. Where the distribution networks are units,
+    their tasks and settings go out with the first pass of a chunk. Without memory and units only ``ready`` is
+    connected.
 
     Timing: the bitmaps of a chunk are scanned ``bits_per_cycle`` bits a cycle; the settings of one Flex-DPE
     are made a cycle, as it is loaded, which takes no time of its own.
@@ -39,12 +43,16 @@ class Controller(Component):
         *(Input(f"{what}_done", DONE, optional=True) for what in FETCHES),
         Input("written", DONE, optional=True),
         Output("ready", PASS),
+        Output("tasks", ROUTE_TASK, array=True, optional=True),
+        Output("settings", SETTING, array=True, optional=True),
     )
     COUNTERS = ("passes", "bits")
     SIGNALS = (Signal("passes", 32), Signal("bits", 48), Signal("under_way", 16))
 
     ready: Channel
     written: Channel | None
+    tasks: list[Channel]
+    settings: list[Channel]
 
     def __init__(self, name: str, plan: Plan, *, most: int, bits_per_cycle: int, counted: bool) -> None:
         super().__init__(name)
@@ -135,5 +143,16 @@ class Controller(Component):
         if self.scanning is None or now < self.until or not self.ready.can_push():
             return False
         self.ready.push(0, self.scanning.number)
+        if self.tasks and self.scanning.begins:
+            self._set_networks(self.scanning.table.chunk)
         self.scanning = None
         return True
+
+    def _set_networks(self, chunk: Chunk) -> None:
+        """Send the settings for a chunk, of all of its columns."""
+        for line in chunk.lines:
+            dpe = line % len(self.tasks)
+            settings = self.plan.share(chunk, dpe).settings
+            self.tasks[dpe].push(0, self.plan.columns)
+            for row, bits in enumerate(settings, dpe * len(settings)):
+                self.settings[row].push(0, bits)

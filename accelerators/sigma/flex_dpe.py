@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from fiberscope.accelerators.sigma.plan import Pass, Plan, Table
 from fiberscope.accelerators.sigma.protocols import COLUMNS, LINE, SUMS
-from fiberscope.accelerators.sigma.share import Share
-from fiberscope.hw.networks.benes_router import MulticastRouter
+from fiberscope.hw.stream import DATA, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
@@ -27,7 +26,8 @@ class FlexDpe(Component):
 
     Interface: stationary lines come in on ``lines``, columns on ``columns``; for each the sums leave on
     ``sums``. A token may stand for several columns of the pass, which then come every ``interval`` cycles of
-    its table.
+    its table. Where the Flex-DPE is made of units, see ``fiberscope.accelerators.sigma.units``, it sends
+    the words of each column on ``words``, a row a column with the pass as reference, and these do the rest.
 
     Timing: nothing waits within it, so that the sums of a column leave so many cycles after it came as the
     channel at ``sums`` has latency: network, multipliers, adders, and those outside.
@@ -36,11 +36,15 @@ class FlexDpe(Component):
         name: instance name.
         number: of this Flex-DPE.
         plan: what is to be done.
-        router: routes the distribution network.
         partial: where the sums of columns that come one by one are left, by column.
     """
 
-    PORTS = (Input("lines", LINE), Input("columns", COLUMNS), Output("sums", SUMS))
+    PORTS = (
+        Input("lines", LINE),
+        Input("columns", COLUMNS),
+        Output("sums", SUMS),
+        Output("words", STREAM, array=True, optional=True),
+    )
     COUNTERS = ("multiply", "add", "loaded", "settings")
     SIGNALS = (
         Signal("multiply", 48),
@@ -54,17 +58,13 @@ class FlexDpe(Component):
     lines: Channel
     columns: Channel
     sums: Channel
+    words: list[Channel]
 
-    def __init__(
-        self, name: str, number: int, plan: Plan, router: MulticastRouter | None, partial: PartialSums
-    ) -> None:
+    def __init__(self, name: str, number: int, plan: Plan, partial: PartialSums) -> None:
         super().__init__(name)
         self.number = number
         self.plan = plan
-        self.router = router
         self.partial = partial
-        self.share: Share | None = None
-        self.line = 0  # that it has of the chunk
         self.table: Table | None = None
         self.waiting = False  # for columns of what is loaded
         self.busy_until = 0
@@ -96,7 +96,9 @@ class FlexDpe(Component):
         self.multiply += columns * self.occupied
         self.add += columns * (self.occupied - self.neurons)
         self.column = first + columns - 1
-        if columns == 1:
+        if self.words:
+            self._send(one, first)
+        elif columns == 1:
             self._compute(one, first)
         self.sums.push(columns, one.number, first)
         self.waiting = not (one.ends and first + columns == one.last)
@@ -108,13 +110,18 @@ class FlexDpe(Component):
         chunk = table.chunk
         place = (self.number - chunk.lines.start) % self.plan.parameters.dpe.count
         self.table = table
-        self.line = chunk.lines.start + place
-        self.share = None
         self.occupied, self.neurons = chunk.occupied[place], chunk.neurons[place]
         self.settings += chunk.settings[place]
 
     def _compute(self, one: Pass, column: int) -> None:
         """Multiply and sum one column; the network is set when the first of the chunk comes."""
-        self.share = self.share or Share(one.table.chunk, self.line, self.router)
-        sums = self.share.sums(column, column + 1, self.plan.kind)
-        self.partial[one.number, column] = (self.share.rows, sums[0])
+        share = self.plan.share(one.table.chunk, self.number)
+        sums = share.sums(column, column + 1, self.plan.kind)
+        self.partial[one.number, column] = (share.rows, sums[0])
+
+    def _send(self, one: Pass, column: int) -> None:
+        """Put the words of one column on the network's inputs, zeros behind them."""
+        words = self.plan.share(one.table.chunk, self.number).words(column)
+        words += [0.0] * (len(self.words) - len(words))
+        for lane, word in zip(self.words, words, strict=True):
+            lane.push(DATA, column, one.number, word)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fiberscope.accelerators.composition import Composition, PartFactory, User, count
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.machine import MemoryUse
 from fiberscope.accelerators.sigma.accumulators import Accumulators
@@ -18,9 +19,11 @@ from fiberscope.accelerators.sigma.controller import FETCHES, Controller
 from fiberscope.accelerators.sigma.distributor import Distributor
 from fiberscope.accelerators.sigma.flex_dpe import FlexDpe, PartialSums
 from fiberscope.accelerators.sigma.plan import Plan
+from fiberscope.accelerators.sigma.units import CHANNELS, Collector, Multipliers
 from fiberscope.hw.fibers.memory_stream import MemoryStream
+from fiberscope.hw.lanes.adder_network import AdderNetwork
 from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT, WRITE
-from fiberscope.hw.networks.benes_router import MulticastRouter
+from fiberscope.hw.networks.benes import DOUBLE, BenesNetwork
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
@@ -30,6 +33,8 @@ __all__ = ["Sigma"]
 
 A, B, Z = range(3)
 HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of addresses
+UNITS = ("adder_network", "benes")  # which the Flex-DPEs consist of where step is unit, or one is replaced
+TASKS = 8  # for a distribution network: of two chunks before the distributor, two at it, and those behind it
 FEW_COLUMNS = 1 << 12  # at the Flex-DPEs, in all, up to which they are simulated one by one
 
 
@@ -43,7 +48,7 @@ class Sigma(Composition[SigmaConfiguration]):
         kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
 
     Raises:
-        ConfigurationError: a fold cannot be packed.
+        ConfigurationError: a fold cannot be packed, or units are too slow for it.
     """
 
     NAME = "sigma"
@@ -52,6 +57,8 @@ class Sigma(Composition[SigmaConfiguration]):
         "controller": Controller,
         "distributor": Distributor,
         "dpe": FlexDpe,
+        "benes": BenesNetwork,
+        "adder_network": AdderNetwork,
         "accumulators": Accumulators,
         "stream": MemoryStream,
     }
@@ -72,8 +79,10 @@ class Sigma(Composition[SigmaConfiguration]):
         held, streamed = (_Turned(self.b), _Turned(self.a)) if turned else (self.a, self.b)
         self.plan = Plan(held, streamed, parameters)
         self.product = np.zeros((self.plan.rows, self.plan.columns), self.plan.kind)
+        self.of_units = parameters.step == "unit" or any(part in UNITS for part in parts or ())
         self._add_parts()
         self._connect_parts()
+        (self._add_units if self.of_units else self._connect_sums)()
         self.streams: list[tuple[int, int, int, Component]] = []  # operation, tensor, and where it begins
         if not self.plan.without_memory:
             self._add_streams()
@@ -81,6 +90,8 @@ class Sigma(Composition[SigmaConfiguration]):
 
     def at_once(self) -> bool:
         """Whether the columns of a pass are simulated in one step; not where a waveform shows them."""
+        if self.of_units:
+            return False
         if self.parameters.step != "auto":
             return self.parameters.step == "chunk"
         return self._many and self.kernel.tracer is None
@@ -109,21 +120,76 @@ class Sigma(Composition[SigmaConfiguration]):
             double_buffer=parameters.load.double_buffer,
             at_once=self.at_once,
         )
-        router = None if parameters.unlimited else MulticastRouter(parameters.dpe.multipliers)
-        partial: list[PartialSums] = [{} for _ in range(parameters.dpe.count)]
-        names = numbered("dpe", parameters.dpe.count)
+        self.partial: list[PartialSums] = [{} for _ in range(parameters.dpe.count)]
         self.dpes = [
-            self.add("dpe", name, number, plan, router, partial[number]) for number, name in enumerate(names)
+            self.add("dpe", name, number, plan, self.partial[number])
+            for number, name in enumerate(self._names)
         ]
-        self.accumulators = self.add("accumulators", "accumulators", plan, self.product, partial)
+        self.accumulators = self.add("accumulators", "accumulators", plan, self.product, self.partial)
+
+    @property
+    def _names(self) -> list[str]:
+        return numbered("dpe", self.parameters.dpe.count)
 
     def _connect_parts(self) -> None:
-        connect, latency = self.kernel.connect, self.parameters.sums_latency
+        connect = self.kernel.connect
         connect(self.controller, "ready", self.distributor, "ready", capacity=2)
         for i, dpe in enumerate(self.dpes):
             connect(self.distributor, f"lines[{i}]", dpe, "lines", capacity=2)
             connect(self.distributor, f"columns[{i}]", dpe, "columns", capacity=2)
-            connect(dpe, "sums", self.accumulators, f"sums[{i}]", capacity=latency + 2, latency=latency)
+
+    def _connect_sums(self) -> None:
+        """From the Flex-DPEs to the accumulators; networks, multipliers and adders are the wire's latency."""
+        latency = self.parameters.sums_latency
+        for i, dpe in enumerate(self.dpes):
+            self.kernel.connect(
+                dpe, "sums", self.accumulators, f"sums[{i}]", capacity=latency + 2, latency=latency
+            )
+
+    def _add_units(self) -> None:
+        """The same by units: networks, multipliers and adders as components."""
+        outside = self.parameters.reduce.levels_outside_dpe
+        if outside <= CHANNELS:
+            raise ConfigurationError(
+                f"reduce.levels_outside_dpe is {outside}; with Flex-DPEs made of units it should be at least "
+                f"{CHANNELS + 1}, for {CHANNELS} of these cycles are those of the channels between units"
+            )
+        for number, name in enumerate(self._names):
+            self._add_units_of(number, name, outside - CHANNELS)
+
+    def _add_units_of(self, number: int, name: str, outside: int) -> None:
+        """Those of a Flex-DPE; the adders outside take so many cycles."""
+        dpe, lanes, connect = self.dpes[number], self.parameters.dpe.multipliers, self.kernel.connect
+        multipliers = self.add(Multipliers, f"{name}.multipliers", number, self.plan)
+        adders = self.add("adder_network", f"{name}.adder_network", lanes)
+        collector = self.add(Collector, f"{name}.collector", number, self.plan, self.partial[number])
+        within = self.parameters.sums_latency + CHANNELS - self.parameters.reduce.levels_outside_dpe
+        connect(dpe, "sums", collector, "columns", capacity=within + 2, latency=within)
+        connect(
+            collector, "sums", self.accumulators, f"sums[{number}]", capacity=outside + 2, latency=outside
+        )
+        self._add_network(number, name, multipliers)
+        for lane in range(lanes):
+            connect(multipliers, f"products[{lane}]", adders, f"leaves[{lane}]", capacity=2)
+            connect(adders, f"sums[{lane}]", collector, f"lanes[{lane}]", capacity=2)
+
+    def _add_network(self, number: int, name: str, multipliers: Component) -> None:
+        """The distribution network of a Flex-DPE; where the input is unlimited, as many wires."""
+        dpe, lanes, connect = self.dpes[number], self.parameters.dpe.multipliers, self.kernel.connect
+        stages = self.parameters.benes.stages
+        if self.parameters.unlimited:
+            latency = stages + 3  # two channels, and the register behind the last column
+            for lane in range(lanes):
+                ends = (dpe, f"words[{lane}]", multipliers, f"operands[{lane}]")
+                connect(*ends, capacity=latency + 2, latency=latency)
+            return
+        network = self.add("benes", f"{name}.benes", DOUBLE, lanes, stages)
+        connect(self.controller, f"tasks[{number}]", network, "tasks", capacity=TASKS)
+        for lane in range(lanes):
+            setting = f"settings[{number * lanes + lane}]"
+            connect(self.controller, setting, network, f"settings[{lane}]", capacity=TASKS)
+            connect(dpe, f"words[{lane}]", network, f"inputs[{lane}]", capacity=2)
+            connect(network, f"outputs[{lane}]", multipliers, f"operands[{lane}]", capacity=2)
 
     def _add_streams(self) -> None:
         """The streams and memory behind them; those that read first."""

@@ -10,6 +10,8 @@ import numpy as np
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.accelerators.sigma.packing import Chunk, Part, chunks, slices
+from fiberscope.accelerators.sigma.share import Share
+from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.workloads.dense_product import exact_kind
 from fiberscope.workloads.gemm import Sliced
 
@@ -87,6 +89,7 @@ class Plan:
         self.passes: dict[int, Pass] = {}
         exact = exact_kind(stationary, streamed)
         self.exact, self.kind = exact is not None, exact or np.float64
+        self._router = None if parameters.unlimited else MulticastRouter(parameters.dpe.multipliers)
         self.without_memory = parameters.memory.model == "none"
         width = min(parameters.slice.k, stationary.shape[1])
         self.resident = self.columns if self.without_memory else self._resident(width)
@@ -133,6 +136,13 @@ class Plan:
     def following(self) -> Pass | None:
         """What ``take`` gives next, None at the end."""
         return self._next
+
+    def share(self, chunk: Chunk, dpe: int) -> Share:
+        """What the Flex-DPE of this number has of a chunk."""
+        line = chunk.lines.start + (dpe - chunk.lines.start) % self.parameters.dpe.count
+        if line not in chunk.shares:
+            chunk.shares[line] = Share(chunk, line, self._router)
+        return chunk.shares[line]
 
     def _passes(self, coming: Iterator[Chunk]) -> Iterator[Pass]:
         number = loaded = fold = 0

@@ -25,8 +25,9 @@ class Share:
         line: in which they lie.
         router: sets the distribution network, which then brings the operands; None takes them as they are.
 
-    Attributes: ``ids`` has the virtual neuron of each multiplier, negative where it has none of the chunk;
-    ``rows`` the row of the product of each neuron.
+    Attributes: ``ids`` has the virtual neuron of each multiplier, counted from 1, negative where it has none
+    of the chunk; ``rows`` the row of the product of each neuron; ``weights`` the stationary values;
+    ``settings`` those of the distribution network, row by row.
     """
 
     def __init__(self, chunk: Chunk, line: int, router: MulticastRouter | None = None) -> None:
@@ -41,14 +42,27 @@ class Share:
         ]
         starts = np.flatnonzero(chunk.neuron_starts[first:last])
         self.rows = np.concatenate([part.rows for _place, part in self.segments])[starts]
-        self.sources = None if router is None else self._sources(router)
+        self.weights = np.zeros(size)
+        for segment, part in self.segments:
+            self.weights[segment] = part.values
+        self.settings = [] if router is None else self._settings(router)
+        self.sources = None if router is None else np.array(sources_of(DOUBLE, self.settings))
 
-    def _sources(self, router: MulticastRouter) -> npt.NDArray[np.integer[Any]]:
-        """The input that each output of the network gets, with the settings that the router finds."""
+    def _settings(self, router: MulticastRouter) -> list[int]:
+        """What has each multiplier get the element of its coordinate."""
         wanted = np.full(len(self.ids), -1)
         for place, part in self.segments:
             wanted[place] = part.inner
-        return np.array(sources_of(DOUBLE, router.route(wanted.tolist())))
+        return router.route(wanted.tolist())
+
+    def words(self, column: int) -> list[float]:
+        """What is sent of a column: its elements, or one a multiplier where no network brings them."""
+        if self.sources is not None:
+            return self.segments[0][1].slice.dense[:, column].tolist()  # type: ignore[no-any-return]
+        words = np.zeros(len(self.ids))
+        for place, part in self.segments:
+            words[place] = self._operands(place, part, column, column + 1)[0]
+        return words.tolist()
 
     def sums(self, first: int, last: int, kind: type[np.floating[Any]]) -> Numbers:
         """The sums of the neurons for the columns ``first`` to ``last`` - 1 (columns x neurons)."""

@@ -1,0 +1,23 @@
+"""Machines whose parts are made of units, each unit's twin in an HDL simulator in its place."""
+
+import pytest
+
+from fiberscope import cli
+
+SIGMA = (
+    "gemm:m=20,n=6,k=40,a=0.4,b=0.6",
+    ["dpe.count=2", "dpe.multipliers=8", "slice.k=8", "benes.stages=1"],
+)
+MACHINES = {"sigma": SIGMA}
+UNITS = [("sigma", "adder_network"), ("sigma", "benes")]
+
+
+@pytest.mark.parametrize(("machine", "block"), UNITS)
+def test_the_report_with_a_unit_as_rtl_is_the_same_in_every_entry(
+    machine, block, simulator, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    matrix, settings = MACHINES[machine]
+    made = [f"--set={setting}" for setting in settings]
+    assert cli.run(["rtl", "loop", block, machine, matrix, f"--sim={simulator}", *made]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("identical in all ")
