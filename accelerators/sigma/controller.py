@@ -76,8 +76,8 @@ class Controller(Component):
 
     @property
     def under_way(self) -> int:
-        """Passes that are asked for and not done with."""
-        return self.passes - self.retired
+        """Passes that are asked for and not done with; without memory those that wait for their scan."""
+        return len(self.fetching) if self.written is None else self.passes - self.retired
 
     def tick(self, now: int) -> int:
         """Retire a pass, ask for one, take one that is here, hand one on whose tables are made."""
@@ -112,9 +112,9 @@ class Controller(Component):
     def _fetch(self) -> bool:
         """Ask for the next pass, if there is room for it and its partial sums have been written."""
         coming = self.plan.following()
-        if coming is None or len(self.fetching) == self.most:
+        if coming is None or self.under_way == self.most:
             return False
-        if self.written is not None and (self.under_way == self.most or self.retired < coming.behind):
+        if self.written is not None and self.retired < coming.behind:
             return False
         if not all(channel.can_push() for channel in self.jobs):
             return False
