@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -12,12 +14,14 @@ from scipy import sparse
 
 from fiberscope.workloads.canonical import CsrArray, canonical
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.unpacked import check_members
+from fiberscope.workloads.unpacked import check_deflated, check_members
 
 __all__ = ["MAGIC", "read_binary"]
 
 _MATLAB = b"MATLAB 5.0 MAT"
 MAGIC = {b"PK": ".npz", b"\x93NUMPY": ".npy", _MATLAB: ".mat"}  # how a file of each begins
+_MATLAB_HEADER = 128  # bytes; the last two tell the order of bytes
+_MATLAB_COMPRESSED = 15  # the type of an element that is a stream of zlib
 _COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structure of this name
 
 
@@ -68,6 +72,7 @@ def _npy(stream: BinaryIO, _where: str) -> Any:  # noqa: ANN401
 def _mat(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401
     if not stream.read(len(_MATLAB)).startswith(_MATLAB):  # an older one says nothing by which to know it
         raise WorkloadError("not a file of MATLAB version 5 to 7.2", where=where)
+    check_deflated(_compressed(stream), stream.seek(0, os.SEEK_END), where)
     stream.seek(0)
     held = scipy.io.loadmat(cast(Any, stream))
     if _COLLECTION in held:
@@ -80,6 +85,18 @@ def _mat(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401
             f"it holds {len(matrices)} matrices ({', '.join(matrices) or 'none'}); one is needed", where=where
         )
     return next(iter(matrices.values()))
+
+
+def _compressed(stream: BinaryIO) -> Iterator[bytes]:
+    """The compressed elements of a file of MATLAB's, each a stream of zlib."""
+    stream.seek(_MATLAB_HEADER - 2)
+    tag = struct.Struct("<II" if stream.read(2) == b"IM" else ">II")
+    while len(begin := stream.read(tag.size)) == tag.size:
+        kind, size = tag.unpack(begin)
+        if kind == _MATLAB_COMPRESSED:
+            yield stream.read(size)
+        else:
+            stream.seek(size, os.SEEK_CUR)
 
 
 _READERS: dict[str, tuple[Callable[[BinaryIO, str], Any], str]] = {

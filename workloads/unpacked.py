@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
+from collections.abc import Iterator
 from typing import BinaryIO
 from zipfile import ZipFile
 
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["Unpacked", "check_members", "check_unpacked"]
+__all__ = ["Unpacked", "check_deflated", "check_members", "check_unpacked"]
 
 ALWAYS_BYTES = 2**30
+CHUNK_BYTES = 2**20  # that are unpacked at once, to be counted
 FACTOR = 100  # text of matrices packs to a tenth; patterns that repeat themselves to a fiftieth
 
 
@@ -48,6 +51,27 @@ def check_members(archive: ZipFile, where: str) -> None:
     members = archive.infolist()
     unpacked, packed = sum(one.file_size for one in members), sum(one.compress_size for one in members)
     check_unpacked(unpacked, packed, where)
+
+
+def check_deflated(streams: Iterator[bytes], packed: int, where: str) -> None:
+    """The same of streams of zlib within a file, which are unpacked a piece at a time, and not kept.
+
+    Args:
+        streams: each of them whole.
+        packed: bytes of the file.
+        where: its name, for errors.
+
+    Raises:
+        WorkloadError: as ``check_unpacked``.
+        zlib.error: one is damaged.
+    """
+    unpacked = 0
+    for stream in streams:
+        inflating, left = zlib.decompressobj(), stream
+        while left and not inflating.eof:
+            unpacked += len(inflating.decompress(left, CHUNK_BYTES))
+            check_unpacked(unpacked, packed, where)
+            left = inflating.unconsumed_tail
 
 
 class Unpacked(gzip.GzipFile):

@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import scipy
 from scipy import sparse
 
 from fiberscope.workloads import unpacked
@@ -45,6 +46,24 @@ def test_an_npz_that_unpacks_to_far_more_is_refused_before_it_is(small, tmp_path
         assert sum(one.file_size for one in members.infolist()) > 1_000_000
     with pytest.raises(WorkloadError, match=r"a\.npz: it unpacks to more than"):
         read_matrix(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_so_is_a_mat_file_whose_elements_do_together(order, small, tmp_path):
+    scipy.io.savemat(tmp_path / "a.mat", {"A": np.eye(50), "B": np.zeros((300, 300))}, do_compression=True)
+    text = (tmp_path / "a.mat").read_bytes()
+    first = 136 + int.from_bytes(text[132:136], "little")
+    if order == ">":  # only what is outside of the streams of zlib has to be turned
+        tags = [text[at : at + 4][::-1] + text[at + 4 : at + 8][::-1] for at in (128, first)]
+        text = text[:124] + b"\1\0MI" + tags[0] + text[136:first] + tags[1] + text[first + 8 :]
+        (tmp_path / "a.mat").write_bytes(text)
+    with pytest.raises(WorkloadError, match=r"a\.mat: it unpacks to more than"):
+        read_matrix(tmp_path / "a.mat")
+
+
+def test_a_mat_file_that_unpacks_to_a_little_more_is_read(small, tmp_path):
+    scipy.io.savemat(tmp_path / "a.mat", {"A": sparse.csc_array(np.eye(500))}, do_compression=True)
+    assert (read_matrix(tmp_path / "a.mat").toarray() == np.eye(500)).all()
 
 
 def test_so_is_an_archive_of_the_collection(small, tmp_path):
