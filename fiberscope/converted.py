@@ -8,9 +8,6 @@ from typing import Any
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry
-from fiberscope.converters.mint import MINT
-from fiberscope.converters.recipes import recipe
-from fiberscope.converters.variants import waits_for_host
 from fiberscope.errors import InputError
 from fiberscope.problem import configure
 from fiberscope.provenance.made import of_simulation, source
@@ -39,12 +36,18 @@ def formats_of(
         if key.startswith(PREFIX)
     }
     for operand, name in formats.items():
-        if operand not in kind.reads:
-            known = ", ".join(kind.reads) or "none"
-            raise InputError(f"{PREFIX}{operand}: operands of {kind.name} that can be converted: {known}")
-        recipe(name, kind.reads[operand])
+        _check(kind, operand, name)
     foreign = {operand: name for operand, name in formats.items() if name.lower() != kind.reads[operand]}
     return foreign, {key: value for key, value in settings.items() if not key.startswith(PREFIX)}
+
+
+def _check(kind: Accelerator[Any], operand: str, name: str) -> None:
+    from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (most runs convert nothing)
+
+    if operand not in kind.reads:
+        known = ", ".join(kind.reads) or "none"
+        raise InputError(f"{PREFIX}{operand}: operands of {kind.name} that can be converted: {known}")
+    recipe(name, kind.reads[operand])
 
 
 def solve_converted(
@@ -99,6 +102,9 @@ def _converted(
     course: Course,
 ) -> Conversion:
     """Run the conversion of one operand."""
+    from fiberscope.converters.mint import MINT  # noqa: PLC0415  (most runs convert nothing)
+    from fiberscope.converters.variants import waits_for_host  # noqa: PLC0415
+
     target = kind.reads[operand]
     given = problem.operands.get(operand, problem.operands["A"])
     parameters, maker = configure(MINT, None, {"problem.source": name, "problem.target": target})

@@ -59,14 +59,14 @@ def _deliver(
 
 def _tell(report: Report, quiet: bool) -> None:
     """Show the summary, or of it what must be said even to those who want quiet."""
+    if quiet:
+        _warn(report)
+        return
     from rich.console import Console
 
     from fiberscope.report.summary import show
 
-    if quiet:
-        _warn(report)
-    else:
-        show(report, Console(highlight=False, markup=False))
+    show(report, Console(highlight=False, markup=False))
 
 
 def _warn(report: Report) -> None:

@@ -59,12 +59,13 @@ class Stage:
 @contextmanager
 def watched(quiet: bool, clock: Callable[[], float] = time.monotonic) -> Iterator[Progress | None]:
     """What a run tells its progress to, None for nobody; all of it goes to stderr."""
+    if quiet:
+        yield None
+        return
     from rich.console import Console
 
     console = Console(stderr=True)
-    if quiet:
-        yield None
-    elif console.is_terminal:
+    if console.is_terminal:
         with _bars(console, clock) as show:
             yield _Watcher(show, clock)
     else:

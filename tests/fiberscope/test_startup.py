@@ -41,7 +41,7 @@ _RUN = ["sim", "gamma", "uniform:rows=2,cols=2,nonzeros=2", "--quiet"]
         (["sim", "--help"], MATRICES | MACHINES | REST | {"rich", "lark"}),
         (_GRAPH, MATRICES | MACHINES | REST | {"rich"}),
         (["info", "wiki-Vote"], {"scipy", "fiberscope.hw.dram", "lark"} | REST),
-        (_RUN, {"lark"} | REST),
+        (_RUN, {"lark", "rich", "fiberscope.converters.mint"} | REST),
     ],
     ids=["help", "sim-help", "graph-compile", "info", "sim"],
 )
