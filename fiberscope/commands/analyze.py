@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from fiberscope.commands.delivery import delivering
-from fiberscope.commands.options import Json, Quiet
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
+from fiberscope.commands.run_options import Reported
+from fiberscope.commands.taking import taking
+from fiberscope.report.files import STANDARD_OUTPUT
 
 __all__ = ["analyze"]
 
@@ -21,20 +22,11 @@ _Inputs = Annotated[
         help="YAML with architecture, problem, mapping; a design that ships; or a machine and its matrices.",
     ),
 ]
-_Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="An option of the model, as mode=timeloop; repeatable."),
-]
 _Profile = Annotated[bool, typer.Option("--profile", help="Tell how long each of the three steps takes.")]
 
 
-def analyze(
-    inputs: _Inputs,
-    settings: _Settings = None,
-    json: Json = None,
-    profile: _Profile = False,
-    quiet: Quiet = False,
-) -> None:
+@taking()
+def analyze(inputs: _Inputs, asked: Reported, profile: _Profile = False) -> None:
     """Count what a mapping of a problem costs on a machine, with formats, gating and skipping, by statistics.
 
     Inputs are those of Timeloop and Sparseloop, version 0.4 or 0.3.
@@ -46,17 +38,16 @@ def analyze(
       fiberscope analyze arch.yaml problem.yaml mapping.yaml --json out.json
       fiberscope analyze dot_product --set mode=timeloop
     """
-    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.output import lay
     from fiberscope.models.analytic.api import analyzed
     from fiberscope.report.analytical import tables
 
-    check_outputs({"the report": json}, {f"the input {path}": path for path in inputs})
-    entries = {key: entry.value for key, entry in parse_settings(settings or []).items()}
-    with delivering(json, quiet) as deliver:
-        report, found = analyzed(inputs, entries)
+    asked.check({}, {f"the input {path}": path for path in inputs})
+    entries = {key: entry.value for key, entry in asked.entries_over_file().items()}
+    with delivering(asked.json, asked.quiet) as deliver:
+        report, found = analyzed(inputs, entries, exact=asked.exact)
     deliver(report)
-    if quiet or json == STANDARD_OUTPUT or report.analytical is None:
+    if asked.quiet or asked.json == STANDARD_OUTPUT or report.analytical is None:
         return
     lay(*(table.rich() for table in tables(report)))
     print(report.analytical.loop_nest)

@@ -6,6 +6,7 @@ A word that cannot be completed is completed by nothing: what is wrong with it, 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import typer
 
@@ -52,14 +53,29 @@ def _beginning(incomplete: str, words: Iterable[str]) -> list[str]:
 
 
 def _shipped(context: typer.Context) -> dict[str, str]:
-    """Parameters and their values as words of a command line; none where no accelerator is named."""
+    """Parameters and their values as words of a command line; none where nothing that has any is named."""
     from fiberscope import accelerators
     from fiberscope.accelerators.configuration import parameters, written
 
-    # Behind an option that has no value yet, the words are not taken apart.
-    name = context.params.get("accelerator") or context.params.get("name") or next(iter(context.args), "")
     try:
-        shipped = parameters(accelerators.find(name).shipped)
+        shipped = parameters(_file(context))
     except accelerators.ConfigurationError:
         return {}
     return {parameter.key: written(parameter.value).replace(" ", "") for parameter in shipped}
+
+
+def _file(context: typer.Context) -> Path:
+    """The file of parameters as shipped: of a command that runs but one machine, or of the one it names."""
+    from fiberscope import accelerators
+
+    if context.info_name == "convert":
+        from fiberscope.converters.mint import MINT
+
+        return MINT.shipped
+    if context.command_path.endswith("graph run"):
+        from fiberscope.models.graphs.settings import SHIPPED
+
+        return SHIPPED
+    # Behind an option that has no value yet, the words are not taken apart.
+    named = (context.params.get(word) for word in ("accelerator", "name", "specification"))
+    return accelerators.find(next(filter(None, named), None) or next(iter(context.args), "")).shipped

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fiberscope.commands.delivery import delivering
 from fiberscope.commands.graph_compile import compile_, gallery
 from fiberscope.commands.graph_orders import cascade, orders
 from fiberscope.commands.graph_source import (
@@ -23,21 +21,9 @@ from fiberscope.commands.graph_source import (
 )
 from fiberscope.commands.graph_verilog import export, rtl
 from fiberscope.commands.group import Group
-from fiberscope.commands.options import Config, Exact, Json, Quiet, Settings
-from fiberscope.commands.recorded import (
-    Perfetto,
-    Timeline,
-    TimelineWindow,
-    Vcd,
-    VcdCycles,
-    VcdPlain,
-    VcdScope,
-    VcdTrigger,
-    VcdWindow,
-    recorded,
-    states_recorded,
-)
-from fiberscope.commands.sim import CycleLimit, Histograms, ended
+from fiberscope.commands.options import Exact
+from fiberscope.commands.run_options import Simulated
+from fiberscope.commands.taking import taking
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
@@ -74,29 +60,17 @@ def _graph() -> None:
 
 
 @graph.command()
+@taking(
+    part="a graph has no parts to replace: its blocks are nodes of the graph",
+    checked="a graph's memory holds no layouts that its requests could be held to",
+)
 def run(
-    context: typer.Context,
     source: Source,
+    asked: Simulated,
     tensors: Tensors = None,
     formats: Formats = None,
     order: Order = "",
-    settings: Settings = None,
-    config: Config = None,
-    json: Json = None,
-    vcd: Vcd = None,
-    vcd_window: VcdWindow = None,
-    vcd_scope: VcdScope = None,
-    vcd_trigger: VcdTrigger = None,
-    vcd_cycles: VcdCycles = None,
-    vcd_plain: VcdPlain = False,
-    timeline: Timeline = None,
-    perfetto: Perfetto = None,
-    timeline_window: TimelineWindow = None,
-    exact: Exact = False,
-    histograms: Histograms = False,
     streams: _Streams = False,
-    cycle_limit: CycleLimit = None,
-    quiet: Quiet = False,
 ) -> int:
     """Run a graph on tensors; what it writes is verified against the expression that the graph stands for.
 
@@ -106,22 +80,16 @@ def run(
       fiberscope graph run examples/graphs/fig11_locate.gv B=a.mtx C=ones:shape=40x10 D=ones --vcd out.vcd
       fiberscope graph run "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:d" B=wiki-Vote c=ones
     """
-    from fiberscope.accelerators.configuration import parse_settings
-    from fiberscope.commands.progress import watched
     from fiberscope.models.graphs.execution import run as run_graph
 
-    given, waveform, states = tensors_by_name(tensors), recorded(context), states_recorded(context)
-    _check_files(context, given)
-    chosen = parse_settings(settings or [])
-    with delivering(json, quiet, vcd, states) as deliver, watched(quiet) as tell:
-        asked = partial(
-            run_graph, graph_of(source, formats, order, given), given, chosen, config, exact=exact
-        )
-        asked = partial(asked, histograms=histograms, cycle_limit=cycle_limit)
-        report = asked(waveform=waveform, states=states, progress=tell)
-    deliver(report)
-    _show_streams(report if streams and json != STANDARD_OUTPUT else None)
-    return ended(report, energy=False)
+    given = tensors_by_name(tensors)
+
+    def simulate(**options: Any) -> Report:  # noqa: ANN401  (those of ``run``)
+        return run_graph(graph_of(source, formats, order, given), given, **options)
+
+    report = asked.simulate(simulate, {"the graph": file_of_graph(source), **_files(given)})
+    _show_streams(report if streams and asked.json != STANDARD_OUTPUT else None)
+    return asked.ended(report)
 
 
 @graph.command()
@@ -233,18 +201,6 @@ def _show_streams(report: Report | None) -> None:
     from fiberscope.models.graphs.streams import streams_table
 
     show([streams_table(report)] if report else [], markdown=False)
-
-
-def _check_files(context: typer.Context, given: dict[str, str]) -> None:
-    """Refuse outputs that cannot be, or that would overwrite what the run is made of."""
-    from fiberscope.waveform import files_of
-
-    options = context.params
-    vcd = options["vcd"]
-    outputs = {"the report": options["json"], **(files_of(vcd) if vcd else {})}
-    outputs |= {"the timeline": options["timeline"], "the trace for Perfetto": options["perfetto"]}
-    inputs = {"the graph": file_of_graph(options["source"]), "the file of --config": options["config"]}
-    check_outputs(outputs, {**inputs, **_files(given)})
 
 
 def _files(given: dict[str, str]) -> dict[str, Path | None]:

@@ -11,10 +11,10 @@ import typer
 
 from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.delivery import delivering
-from fiberscope.commands.options import Exact, Json, Quiet
-from fiberscope.commands.sim import ended
+from fiberscope.commands.run_options import Reported, exit_code
+from fiberscope.commands.taking import taking
 from fiberscope.errors import InputError
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
+from fiberscope.report.files import STANDARD_OUTPUT
 
 __all__ = ["model"]
 
@@ -28,10 +28,6 @@ _Operands = Annotated[
         autocompletion=complete_matrix,
     ),
 ]
-_Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A symbol, a parameter or an option; repeatable."),
-]
 _Show = Annotated[
     str | None, typer.Option(metavar="WHAT", help="Print instead: loopnest, blocks, traffic or spacetime.")
 ]
@@ -40,15 +36,13 @@ _Output = Annotated[
 ]
 
 
+@taking()
 def model(
     specification: _Specification,
+    asked: Reported,
     operands: _Operands = None,
-    settings: _Settings = None,
-    json: Json = None,
     show: _Show = None,
     output: _Output = None,
-    exact: Exact = False,
-    quiet: Quiet = False,
 ) -> int:
     """Run a cascade of Einsums as a machine maps it: exact counts, and the time of what takes longest.
 
@@ -61,28 +55,28 @@ def model(
       fiberscope model my.yaml A=a.mtx B=b.mtx --set K1=512
       fiberscope model gamma wiki-Vote --show loopnest
     """
-    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.output import show as show_tables
     from fiberscope.commands.progress import watched
     from fiberscope.models.trace.api import model as modelled
     from fiberscope.models.trace.show import traffic_table
 
     factors, tensors = _taken_apart(operands or [])
-    _check_show(show, json, output)
-    check_outputs({"the report": json, "--output": output}, _files(specification, factors, tensors))
-    entries = parse_settings(settings or [])
+    _check_show(show, asked.json, output)
+    asked.check({"--output": output}, _files(specification, factors, tensors))
+    entries = asked.entries_over_file()
     if show is not None and _shown(show, specification, entries):
         return 0
-    given: dict[str, Any] = {"tensors": tensors, "settings": entries, "exact": exact}
+    given: dict[str, Any] = {"tensors": tensors, "settings": entries, "exact": asked.exact}
     if show == "spacetime":
         _draw(output or Path(f"{Path(specification).stem}-spacetime.svg"), specification, factors, given)
         return 0
-    with delivering(json, quiet or show is not None) as deliver, watched(quiet) as tell:
+    quiet = asked.quiet or show is not None
+    with delivering(asked.json, quiet) as deliver, watched(asked.quiet) as tell:
         report = modelled(specification, *factors, progress=tell, **given)
     deliver(report)
-    if show is not None and json != STANDARD_OUTPUT:
+    if show is not None and asked.json != STANDARD_OUTPUT:
         show_tables([traffic_table(report)], markdown=False)
-    return ended(report, energy=False)
+    return exit_code(report)
 
 
 def _check_show(what: str | None, json: Path | None, output: Path | None) -> None:

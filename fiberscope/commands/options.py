@@ -43,7 +43,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Override a parameter (see 'fiberscope info'); repeatable.",
+        help="Override a parameter (see 'fiberscope info'), or an option of a model; repeatable.",
         autocompletion=complete_setting,
     ),
 ]

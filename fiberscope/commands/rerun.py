@@ -9,6 +9,7 @@ import typer
 
 from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import Json, Quiet
+from fiberscope.commands.run_options import exit_code
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 
 __all__ = ["rerun"]
@@ -32,7 +33,6 @@ def rerun(file: _Report, anyway: _Anyway = False, json: Json = None, quiet: Quie
     """
     from fiberscope.commands.diff import show_difference
     from fiberscope.commands.progress import watched
-    from fiberscope.commands.sim import ended
     from fiberscope.report.difference import compare
     from fiberscope.rerun import rerun as run_again
 
@@ -43,4 +43,4 @@ def rerun(file: _Report, anyway: _Anyway = False, json: Json = None, quiet: Quie
     if not quiet and json != STANDARD_OUTPUT:
         print()
         show_difference(compare(before, after), before, after)
-    return ended(after, energy=False)
+    return exit_code(after)

@@ -8,24 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fiberscope.commands.group import Group
 from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
-from fiberscope.commands.recorded import (
-    Vcd,
-    VcdCycles,
-    VcdPlain,
-    VcdScope,
-    VcdTrigger,
-    VcdWindow,
-    recorded,
-)
 from fiberscope.commands.rtl_bench import bench
 from fiberscope.commands.rtl_options import Folder, Numbers, Simulator
 from fiberscope.commands.rtl_power import power
+from fiberscope.commands.run_options import Waves
+from fiberscope.commands.taking import taking
 from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.report.files import check_outputs, make_folder, write_text
 from fiberscope.rtl.choice import in_one_line, known, named, one_line
@@ -35,6 +28,7 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.parameters import Parameters
     from fiberscope.rtl.loop import Outcome
     from fiberscope.rtl.order import Loop
+    from fiberscope.waveform import Waveform
 
 __all__ = ["rtl"]
 
@@ -207,11 +201,13 @@ def area(block: _Every = None, settings: _Lists = None, liberty: _Liberty = None
 
 
 @rtl.command()
+@taking()
 def loop(
     context: typer.Context,
     blocks: _Blocks,
     accelerator: Accelerator,
     matrix: Matrix,
+    waves: Waves,
     b: SecondMatrix = None,
     settings: Settings = None,
     at: _At = None,
@@ -219,12 +215,6 @@ def loop(
     module: _Module = None,
     simulator: Simulator = "icarus",
     lock_step: _LockStep = False,
-    vcd: Vcd = None,
-    vcd_window: VcdWindow = None,
-    vcd_scope: VcdScope = None,
-    vcd_trigger: VcdTrigger = None,
-    vcd_cycles: VcdCycles = None,
-    vcd_plain: VcdPlain = False,
     output: Folder = Path("build/loop"),
 ) -> int:
     """Run an accelerator with components replaced by RTL, and compare the reports.
@@ -237,7 +227,7 @@ def loop(
       fiberscope rtl loop merger gamma my.mtx --verilog mine.v --module my_merger
       fiberscope rtl loop merger gamma my.mtx --vcd loop.vcd --vcd-scope pe00
     """
-    order = _order(context)
+    order = _order(context.params, waves.waveform())
     from fiberscope.rtl.loop import FailedLoopError, compare
 
     try:
@@ -253,10 +243,8 @@ def loop(
     return _said(outcome)
 
 
-def _order(context: typer.Context) -> Loop:
+def _order(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     """What ``loop`` is asked for, its outputs checked."""
-    given = context.params
-    waveform = recorded(context)
     names = tuple(dict.fromkeys(given["blocks"].split(",")))
     for name in names:
         named(name)

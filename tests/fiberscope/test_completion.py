@@ -31,6 +31,9 @@ def offered(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
         ("fiberscope info ga", ["gamma"]),
         ("fiberscope info gamma pe.rad", ["pe.radix"]),
         ("fiberscope info wiki-Vote pe.rad", []),
+        ("fiberscope model gamma wiki-Vote --set pe.cou", ["pe.count=32"]),
+        ("fiberscope convert csr csc wiki-Vote --set memory.mod", ["memory.model=dram"]),
+        ("fiberscope graph run spmv.gv --set dep", ["depth=16"]),
     ],
 )
 def test_words(line, words, capsys, monkeypatch):

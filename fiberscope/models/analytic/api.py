@@ -22,7 +22,7 @@ from fiberscope.report.parts import Asked
 __all__ = ["analyze", "analyzed", "check", "evaluated", "roots_of"]
 
 
-def analyze(*paths: str | Path, settings: Mapping[str, object] | None = None) -> Report:
+def analyze(*paths: str | Path, settings: Mapping[str, object] | None = None, exact: bool = False) -> Report:
     """What a mapping of a problem on a machine costs, by statistics and without running it.
 
     Args:
@@ -30,25 +30,27 @@ def analyze(*paths: str | Path, settings: Mapping[str, object] | None = None) ->
             ``sparse_optimizations`` where there are any; in one file or in several. Or a machine by the name
             of its specification, and its operands: ``"extensor-energy", "wiki-Vote"``.
         settings: options of the model, as ``{"mode": "timeloop"}``; of a machine also its parameters.
+        exact: refuse a surrogate for a matrix that cannot be had.
 
     Raises:
         ConfigurationError, InputError: what was given cannot be analyzed; one line that says where.
     """
-    return analyzed(paths, settings)[0]
+    return analyzed(paths, settings, exact=exact)[0]
 
 
 def analyzed(
-    paths: Sequence[str | Path], settings: Mapping[str, object] | None = None
+    paths: Sequence[str | Path], settings: Mapping[str, object] | None = None, *, exact: bool = False
 ) -> tuple[Report, Evaluated]:
     """The report of ``analyze``, and the evaluation that it is of."""
     began = time.perf_counter()
-    case = _case(paths, settings)
+    case = _case(paths, settings, exact)
     inputs = 1 if is_machine(paths) else len(paths)
     asked = Asked(
         command="analyze",
         machine=shlex.join(map(str, paths[:inputs])),
         factors=tuple(map(str, paths[inputs:])),
         settings=given_settings(settings),
+        exact=exact,
     )
     made = source(roots_of(paths), asked)
     started = time.perf_counter()
@@ -82,11 +84,11 @@ def check(paths: Sequence[str | Path], settings: Mapping[str, object] | None = N
         read_case(paths, settings)
 
 
-def _case(paths: Sequence[str | Path], settings: Mapping[str, object] | None) -> Case:
+def _case(paths: Sequence[str | Path], settings: Mapping[str, object] | None, exact: bool) -> Case:
     if not is_machine(paths):
         return read_case(paths, settings)
     machine, *operands = map(str, paths)
-    return machine_case(machine, operands, settings)
+    return machine_case(machine, operands, settings, exact)
 
 
 def evaluated(case: Case) -> Evaluated:

@@ -58,20 +58,23 @@ def check_machine(
     return read_options(own), others
 
 
-def machine_case(name: str, operands: Sequence[str], settings: Mapping[str, object] | None = None) -> Case:
+def machine_case(
+    name: str, operands: Sequence[str], settings: Mapping[str, object] | None = None, exact: bool = False
+) -> Case:
     """A machine's specification on matrices, as a case for the analytical model.
 
     Args:
         name: of the machine or a variant of its specification, as ``extensor-energy``.
         operands: A, and B where it is not A again.
         settings: options of the model, and parameters of the machine. Without others it is ``joint=exact``.
+        exact: refuse a surrogate.
 
     Raises:
         ConfigurationError, WorkloadError, InputError: as ``fiberscope.model``; or the specification says what
             is no loop nest with levels.
     """
     options, others = check_machine(name, settings)
-    ready = prepare(name, *operands, settings=others)
+    ready = prepare(name, *operands, settings=others, exact=exact)
     trees = ready.trees
     nest = nest_of(ready.specification, _shapes(trees))
     translated = _Translated(ready.specification, nest, trees, options)

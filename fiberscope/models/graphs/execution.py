@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from fiberscope.accelerators.configuration import layers, validated
 from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
+from fiberscope.memory_trace import tracing
 from fiberscope.models.graphs.algebra import Points
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.cut_tensors import joined_tensor
@@ -55,6 +56,7 @@ class Course:
     tell: Progress = _nobody
     states: StateFiles | None = None
     source: Source | None = None
+    memory_trace: Path | None = None
 
 
 def run(
@@ -66,8 +68,9 @@ def run(
     exact: bool = False,
     cycle_limit: int | None = None,
     waveform: Waveform | None = None,
+    memory_trace: Path | None = None,
+    timeline: StateFiles | None = None,
     histograms: bool = False,
-    states: StateFiles | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Run a graph on tensors, verify what it writes and report.
@@ -81,8 +84,9 @@ def run(
         exact: refuse a surrogate for a matrix that cannot be had.
         cycle_limit: stop here, with a report marked incomplete.
         waveform: to write; of a graph of several phases that of the last one.
+        memory_trace: write the requests that the scratchpad gets; of several phases in the last one.
+        timeline: files of what the blocks did over time; of a graph of several phases in the last one.
         histograms: report how full the channels were.
-        states: files of what the blocks did over time; of a graph of several phases in the last one.
         progress: called now and then with stage, work done and work in all.
 
     Raises:
@@ -90,6 +94,7 @@ def run(
         VerificationError, DeadlockedRunError: it went wrong; they have the report.
     """
     parameters = configured(settings or {}, config)
+    _check_memory(parameters, memory_trace)
     asked = Asked(
         command="graph",
         machine="graph" if isinstance(graph, Graph) else str(graph),
@@ -101,7 +106,7 @@ def run(
         graph=gv_text(graph) if isinstance(graph, Graph) else None,
     )
     made = source(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
-    course = Course(cycle_limit, waveform, histograms, progress or _nobody, states, made)
+    course = Course(cycle_limit, waveform, histograms, progress or _nobody, timeline, made, memory_trace)
     ready = prepare(graph, tensors, exact=exact, progress=course.tell)
     return _Runs(ready, parameters, course).report()
 
@@ -118,6 +123,14 @@ def configured(settings: Mapping[str, object], config: str | Path | None = None)
         ConfigurationError: a key that there is not, or a value that cannot be.
     """
     return validated(GraphParameters, layers(SHIPPED, name="graph", file=config, settings=settings), "graph")
+
+
+def _check_memory(parameters: GraphParameters, trace: Path | None) -> None:
+    """Refuse the requests of no memory before anything is read."""
+    if trace is not None and not parameters.scratchpad.latency:
+        raise InputError(
+            "the graph has no memory whose requests could be written; give --set scratchpad.latency=N"
+        )
 
 
 @dataclass(frozen=True)
@@ -221,7 +234,10 @@ class _Runs:
         files = self.course.states
         states = files.watch(machine.kernel) if files else None
         lookers: list[timeline.Looker] = [self.watch, *([states] if states else [])]
-        with recording(machine.kernel, self.course.waveform if last else None) as recorded:
+        with (
+            recording(machine.kernel, self.course.waveform if last else None) as recorded,
+            tracing(machine.kernel, self.course.memory_trace if last else None) as kept,
+        ):
             try:
                 ended = timeline.run(machine, lookers, self.course.cycle_limit, self._progress(machine))
             except DeadlockError as error:
@@ -229,7 +245,8 @@ class _Runs:
                 ended = Run(False, "deadlock", machine.kernel.cycle, machine.kernel.end, 0.0)
             except SimulationError as error:
                 raise InputError(f"{self.ready.name}: {error}{_noted(error)}") from error
-        self.unwritten = recorded.fault
+            self.unwritten = kept()
+        self.unwritten = recorded.fault or self.unwritten
         if files and states and (last or not ended.complete):
             self.unwritten = self.unwritten or files.write(states)
         return ended

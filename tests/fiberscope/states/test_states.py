@@ -205,7 +205,7 @@ def test_slices_by_hand():
 def test_a_graph_tells_its_blocks(tmp_path):
     file = tmp_path / "states.json"
     tensors = {"B": "uniform:rows=12,cols=9,nonzeros=40", "c": "ones"}
-    report = run_graph("examples/graphs/spmv.gv", tensors, states=StateFiles(file))
+    report = run_graph("examples/graphs/spmv.gv", tensors, timeline=StateFiles(file))
     states = StateTimeline.read(file)
     assert summed(states) == told(report)
 

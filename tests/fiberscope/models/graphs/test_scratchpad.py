@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.errors import InputError
 from fiberscope.models.graphs.execution import run
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
@@ -74,3 +75,16 @@ def test_the_public_simulator_has_no_memory():
     settings = {"timing": "sam", "scratchpad.latency": 4}
     with pytest.raises(ConfigurationError, match="latency is 4; it should be 0 with timing=sam"):
         run(EXAMPLES / "fig14_identity.gv", {"B": drawn((4, 4), 0.5, 3)}, settings=settings)
+
+
+def test_the_memory_trace_has_every_request(tmp_path):
+    trace, asked = tmp_path / "out.trace", {"B": drawn((12, 9), 0.3, 1)}
+    settings = {"scratchpad.latency": 10}
+    report = run(EXAMPLES / "fig14_identity.gv", asked, settings=settings, memory_trace=trace)
+    counts, words = scratchpad(report), [line.split()[1] for line in trace.read_text().splitlines()]
+    assert (words.count("R"), words.count("W")) == (counts["reads"], counts["writes"])
+
+
+def test_a_graph_without_a_scratchpad_has_no_memory_trace(tmp_path):
+    with pytest.raises(InputError, match="no memory whose requests could be written"):
+        run(EXAMPLES / "fig14_identity.gv", {"B": drawn((4, 4), 0.5, 3)}, memory_trace=tmp_path / "t")

@@ -1,0 +1,206 @@
+"""The options of the commands that run something: each is said here once, and a command takes a group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from fiberscope.commands.delivery import delivering
+from fiberscope.commands.options import Config, Exact, Json, Parts, Quiet, Settings
+from fiberscope.commands.taking import Needs, Options
+from fiberscope.commands.waveform_size import sized
+from fiberscope.errors import INTERRUPTED, InputError
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.yaml_layer import Entry
+    from fiberscope.report.document import Report
+    from fiberscope.states.files import StateFiles
+    from fiberscope.waveform import Waveform
+
+__all__ = ["Reported", "Simulated", "Waves", "exit_code"]
+
+_Files: TypeAlias = "Mapping[str, Path | None]"
+_of_vcd = Needs("vcd", "--vcd FILE, the waveform to write")
+
+
+class Waves(Options):
+    """Options of a command that can write a waveform."""
+
+    vcd: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a waveform here; as FST if it ends in .fst.")
+    ] = None
+    vcd_window: Annotated[
+        str | None,
+        typer.Option(metavar="START:END", help="Cycles in the waveform, the end excluded."),
+        _of_vcd,
+    ] = None
+    vcd_scope: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Components in the waveform, as in 'pe0[0-3]'; repeatable."),
+        _of_vcd,
+    ] = None
+    vcd_trigger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITION", help="Begin the waveform when 'pe07 input_stall > 100' or the like."
+        ),
+        _of_vcd,
+    ] = None
+    vcd_cycles: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Length of the waveform at the most, from its begin."),
+        _of_vcd,
+    ] = None
+    vcd_plain: Annotated[
+        bool,
+        typer.Option("--vcd-plain", help="No colours in the waveform, for viewers other than GTKWave."),
+        _of_vcd,
+    ] = False
+
+    def waveform(self) -> Waveform | None:
+        """The waveform that is asked for.
+
+        Raises:
+            InputError: the window is none.
+        """
+        from fiberscope.waveform import Waveform
+
+        if self.vcd is None:
+            return None
+        window, scopes = _window("--vcd-window", self.vcd_window), self.vcd_scope or ()
+        return Waveform(self.vcd, window, scopes, self.vcd_trigger, self.vcd_cycles, not self.vcd_plain)
+
+
+class Reported(Options):
+    """Options of a command that ends in a report."""
+
+    settings: Settings = None
+    config: Config = None
+    json: Json = None
+    exact: Exact = False
+    quiet: Quiet = False
+
+    def check(self, outputs: _Files, inputs: _Files) -> None:
+        """Refuse outputs that cannot be, or would overwrite an input; before anything is read or run."""
+        config = {"the file of --config": self.config}
+        check_outputs({"the report": self.json, **outputs}, {**inputs, **config})
+
+    def entries(self) -> dict[str, Entry]:
+        """The settings by dotted key."""
+        from fiberscope.accelerators.configuration import parse_settings
+
+        return parse_settings(self.settings or [])
+
+    def entries_over_file(self) -> dict[str, Entry]:
+        """The same over those of the file."""
+        from fiberscope.accelerators.yaml_layer import read_yaml
+
+        return {**(read_yaml(self.config) if self.config else {}), **self.entries()}
+
+
+class Simulated(Waves, Reported):
+    """Options of a command that runs components cycle by cycle: those of a machine, a conversion, a graph."""
+
+    timeline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what every part did over time here, for 'fiberscope page'."),
+    ] = None
+    perfetto: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the same here, for the Perfetto viewer.")
+    ] = None
+    timeline_window: Annotated[
+        str | None, typer.Option(metavar="START:END", help="Cycles in both of these, the end excluded.")
+    ] = None
+    memory_trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the memory's requests here, for 'fiberscope memory replay'."
+        ),
+    ] = None
+    part: Parts = None
+    histograms: Annotated[
+        bool, typer.Option("--histograms", help="Report how full the channels were, for 'fiberscope plot'.")
+    ] = False
+    checked: Annotated[
+        bool, typer.Option("--checked", help="Hold every request that memory gets to its tensor; slower.")
+    ] = False
+    cycle_limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop at this cycle, with an incomplete report.")
+    ] = None
+    energy: Annotated[
+        bool, typer.Option("--energy", help="Show what memory and operations take, by the table that ships.")
+    ] = False
+
+    def simulate(
+        self, run: Callable[..., Report], inputs: _Files, wanted: Mapping[str, object] | None = None
+    ) -> Report:
+        """Run, and hand over the report.
+
+        Args:
+            run: takes by keyword what ``fiberscope.simulate`` takes, and only what is given.
+            inputs: the files that the run reads, by what they are called in a message.
+            wanted: settings that the command itself makes.
+        """
+        from fiberscope.commands.progress import watched
+        from fiberscope.parts import parse_parts
+
+        waveform = self.waveform()
+        self.check(self._outputs(), inputs)
+        states = self._states()
+        names = ("config", "exact", "memory_trace", "histograms", "checked", "cycle_limit")
+        options: dict[str, object] = {
+            "parts": parse_parts(self.part or []),
+            "waveform": waveform,
+            "timeline": states,
+        }
+        options |= {name: getattr(self, name) for name in names}
+        with delivering(self.json, self.quiet, self.vcd, states) as deliver, watched(self.quiet) as tell:
+            options |= {"settings": {**self.entries(), **(wanted or {})}, "progress": sized(tell, waveform)}
+            report = run(**{name: value for name, value in options.items() if value})
+        deliver(report)
+        return report
+
+    def ended(self, report: Report) -> int:
+        """Show the energy if that was asked for; returns the exit code."""
+        from fiberscope.commands.output import show
+        from fiberscope.energy import energy_table
+        from fiberscope.models.energies import default_table
+
+        if self.energy and self.json != STANDARD_OUTPUT:
+            show([energy_table(report, default_table())], markdown=False)
+        return exit_code(report)
+
+    def _outputs(self) -> _Files:
+        from fiberscope.waveform import files_of
+
+        files = {"the memory trace": self.memory_trace, **(files_of(self.vcd) if self.vcd else {})}
+        return {**files, "the timeline": self.timeline, "the trace for Perfetto": self.perfetto}
+
+    def _states(self) -> StateFiles | None:
+        """The files of states over time.
+
+        Raises:
+            InputError: there is no file for a window, the window is none, or a library is missing.
+        """
+        from fiberscope.states.files import state_files
+
+        window = _window("--timeline-window", self.timeline_window)
+        return state_files(self.timeline, self.perfetto, window)
+
+
+def exit_code(report: Report) -> int:
+    """Of a command that has delivered this report."""
+    return INTERRUPTED if report.ending == "interrupted" else 0
+
+
+def _window(option: str, text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    start, _, end = text.partition(":")
+    if not (start.isdecimal() and end.isdecimal() and int(start) < int(end)):
+        raise InputError(f"{option} {text}: write it as START:END in cycles, for example 1000:5000")
+    return int(start), int(end)
