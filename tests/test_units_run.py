@@ -32,9 +32,9 @@ UNUSED = {
     # MINT's conversions have stages of their own.
     *("ArrayPipeline", "ClusterCounter", "ComparatorBank", "ConstantPipeline", "CounterBanks", "Divider"),
     *("Packer", "PositionMultiplier", "PrefixSum", "SortingNetwork"),
-    # SIGMA's controller counts what these do, and OuterSPACE has a linker and a merger of its own.
+    # SIGMA's controller counts what these do, and OuterSPACE has a linker of its own.
     *("PrefixPopcount", "Regor"),
-    *("BumpAllocator", "NodeWriter", "SortedHeadUnit"),
+    *("BumpAllocator", "NodeWriter"),
     "BitmapIntersector",
     # Types of nodes that no graph here has.
     *("EmptyFiberDropper", "Flatten", "PointToFiber", "ValueDropper"),

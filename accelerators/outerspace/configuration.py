@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from fiberscope.accelerators.composition import CompositionParameters, Network
 from fiberscope.accelerators.configuration import Bytes, Configuration
+from fiberscope.accelerators.outerspace.layout import HEADS
 from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
+from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 
 
 class Tiles(Configuration):
@@ -45,6 +48,7 @@ class Merge(Configuration):
     order: Literal["index", "long_first"]
     comparison_cycles: int = Field(ge=0, le=1000)
     emit_cycles: int = Field(ge=0, le=1000)
+    heads: Literal["core", "unit"]
 
 
 class Allocation(Configuration):
@@ -96,6 +100,35 @@ class Nodes(Configuration):
     node_align: Bytes = Field(ge=4, le=64)
 
 
+@dataclass(frozen=True)
+class MergerSpecification:
+    """What a processing element of the merge phase is built as.
+
+    Args:
+        block_bytes: of a load through the private cache, and of a store.
+        burst_bytes: of a load from memory that needs no more.
+        outstanding: loads in flight at the most.
+        max_lists: heads of lists that the scratchpad holds.
+        comparison_cycles: of one step of the insertion.
+        emit_cycles: of an element of Z.
+        add_cycles: of an addition.
+        header_bytes: of a node.
+        heads: address of the first head.
+        by_block: whether elements are loaded through the private cache; else each is fetched from memory.
+    """
+
+    block_bytes: int
+    burst_bytes: int
+    outstanding: int
+    max_lists: int
+    comparison_cycles: int
+    emit_cycles: int
+    add_cycles: int
+    header_bytes: int
+    heads: int
+    by_block: bool
+
+
 class OuterSpaceConfiguration(CompositionParameters):
     """All parameters of OuterSPACE."""
 
@@ -145,6 +178,22 @@ class OuterSpaceConfiguration(CompositionParameters):
             priority_limit=0,
             misses=misses,
             targets=targets,
+        )
+
+    @property
+    def merger(self) -> MergerSpecification:
+        """A processing element of the merge phase."""
+        return MergerSpecification(
+            block_bytes=self.l0.block,
+            burst_bytes=min(self.l0.block, self.memory.burst_bytes),
+            outstanding=self.pe.outstanding,
+            max_lists=self.merge.max_lists,
+            comparison_cycles=self.merge.comparison_cycles,
+            emit_cycles=self.merge.emit_cycles,
+            add_cycles=self.pe.fp_latency,
+            header_bytes=self.t.header,
+            heads=HEADS << TENSOR_SHIFT,
+            by_block=self.merge.element_access == "block",
         )
 
     @model_validator(mode="after")

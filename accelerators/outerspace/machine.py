@@ -13,12 +13,11 @@ from fiberscope.accelerators.composition import Composition, PartFactory, User, 
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.machine import Traffic
-from fiberscope.accelerators.outerspace.configuration import OuterSpaceConfiguration
+from fiberscope.accelerators.outerspace.configuration import MergerSpecification, OuterSpaceConfiguration
 from fiberscope.accelerators.outerspace.control import CentralControl
 from fiberscope.accelerators.outerspace.groups import Groups
 from fiberscope.accelerators.outerspace.layout import (
     ELEMENT_BYTES,
-    HEADS,
     INDEX_BYTES,
     LINK_BITS,
     TENSORS,
@@ -32,11 +31,13 @@ from fiberscope.accelerators.outerspace.layout import (
 from fiberscope.accelerators.outerspace.linker import Linker, Space
 from fiberscope.accelerators.outerspace.lists import RowLists
 from fiberscope.accelerators.outerspace.local_control import LocalControl
-from fiberscope.accelerators.outerspace.merger import MergerSpecification, MergingElement
+from fiberscope.accelerators.outerspace.merger import MergingElement
 from fiberscope.accelerators.outerspace.multiplier import MultiplierSpecification, MultiplyingElement
+from fiberscope.accelerators.outerspace.unit_merger import UnitMergingElement, check
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.product import ProductRows
+from fiberscope.hw.fibers.sorted_head import SEQUENTIAL, SortedHeadUnit
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.networks.crossbar import Concentrator
@@ -55,7 +56,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
 
     Raises:
-        ConfigurationError: T could be larger than its links reach.
+        ConfigurationError: T could be larger than its links reach, or a unit cannot keep the heads in order.
     """
 
     NAME = "outerspace"
@@ -66,6 +67,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         "linker": Linker,
         "multiplier": MultiplyingElement,
         "merger": MergingElement,
+        "sorted_head": SortedHeadUnit,
     }
     TENSORS = TENSORS
 
@@ -78,7 +80,9 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
     ) -> None:
-        super().__init__(parameters, parts, kernel)
+        self.of_units = parameters.merge.heads == "unit" or "sorted_head" in (parts or {})
+        own = {"merger": UnitMergingElement} if self.of_units else {}
+        super().__init__(parameters, {**own, **(parts or {})}, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         by_column = a.tocsc()
         self.a = CompressedRows(by_column.indptr, by_column.indices, by_column.data)
@@ -86,6 +90,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         block = parameters.l0.block
         self.operands = operands_of(self.a, self.b, block)
         self.lists = RowLists(self.a, self.b, self.shape[0])
+        if self.of_units:
+            check(parameters.merge, parameters.pe.fp_latency, self.lists.most_lists)
         self.product = ProductRows(CompressedRows(a.indptr, a.indices, a.data), self.b, self.shape[1])
         self.lengths = integers_of(np.zeros(self.shape[0], np.int64))
         self.group = parameters.tile.merge_pe + parameters.tile.pe  # ports behind a tile's concentrator
@@ -116,7 +122,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             port=first + self.group,
             block_bytes=block,
             overlap=multiply.overlap_pairs,
-            reconfiguration=parameters.l0.size // block,
+            reconfiguration=max(parameters.l0.size // block, 1 + parameters.pe.fp_latency),  # stores leave
         )
         slots, self.space = parameters.alloc.slots, self._space()
         self.linker = self.add(
@@ -146,7 +152,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             rows=self.shape[0],
             header_bytes=t.header,
             align=t.node_align,
-            heads=HEADS << TENSOR_SHIFT,
+            heads=self.parameters.merger.heads,
         )
 
     def _add_tiles(self) -> None:
@@ -185,7 +191,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
     def _add_elements(self, tile: int, name: str) -> None:
         parameters = self.parameters
         elements, merging = parameters.tile.pe, parameters.tile.merge_pe
-        multiplier, merger = self._multiplier(), self._merger()
+        multiplier, merger = self._multiplier(), parameters.merger
         self.local_controls.append(
             self.add(
                 LocalControl,
@@ -200,21 +206,29 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
                 overlap=parameters.multiply.overlap_pairs,
             )
         )
-        made = (multiplier, self.a, self.b, self.operands, self.lists)
+        held = (multiplier, self.a, self.b, self.operands, self.lists)
         self.multipliers.append(
             [
-                self.add("multiplier", f"{name}.{pe}.multiplier", *made, port=i, number=tile * elements + i)
+                self.add("multiplier", f"{name}.{pe}.multiplier", *held, port=i, number=tile * elements + i)
                 for i, pe in enumerate(numbered("pe", elements))
             ]
         )
         first = tile * merging
-        self.mergers.append(
-            [
-                self.add("merger", f"{name}.{pe}.merger", *self._merging(merger, first + i))
-                for i, pe in enumerate(numbered("pe", merging))
-            ]
-        )
+        pes = [f"{name}.{pe}" for pe in numbered("pe", merging)]
+        made = (self._merging(merger, first + i) for i in range(merging))
+        mergers = [self.add("merger", f"{pe}.merger", *one) for pe, one in zip(pes, made, strict=True)]
+        for pe, one in zip(pes, mergers if self.of_units else (), strict=False):
+            self._add_heads(pe, one)
+        self.mergers.append(mergers)
         self.concentrators.append(self.add("concentrator", f"{name}.uncached", tile * self.group))
+
+    def _add_heads(self, name: str, merger: Component) -> None:
+        """The unit that keeps a merging element's heads in order."""
+        heads = self.add("sorted_head", f"{name}.sorted_head", self.parameters.merge.max_lists, SEQUENTIAL)
+        for port in ("tasks", "elements"):
+            self.kernel.connect(merger, f"head_{port}", heads, port, capacity=2)
+        for port in ("merged", "successors"):
+            self.kernel.connect(heads, port, merger, port, capacity=2)
 
     def _multiplier(self) -> MultiplierSpecification:
         parameters = self.parameters
@@ -225,21 +239,6 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             scratchpad_bytes=parameters.pe.scratchpad,
             product_cycles=parameters.multiply.product_cycles,
             header_bytes=parameters.t.header,
-        )
-
-    def _merger(self) -> MergerSpecification:
-        parameters = self.parameters
-        return MergerSpecification(
-            block_bytes=parameters.l0.block,
-            burst_bytes=min(parameters.l0.block, parameters.memory.burst_bytes),
-            outstanding=parameters.pe.outstanding,
-            max_lists=parameters.merge.max_lists,
-            comparison_cycles=parameters.merge.comparison_cycles,
-            emit_cycles=parameters.merge.emit_cycles,
-            add_cycles=parameters.pe.fp_latency,
-            header_bytes=parameters.t.header,
-            heads=HEADS << TENSOR_SHIFT,
-            by_block=parameters.merge.element_access == "block",
         )
 
     def _merging(self, specification: MergerSpecification, number: int) -> tuple[object, ...]:

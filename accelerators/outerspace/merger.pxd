@@ -67,8 +67,9 @@ cdef class MergingElement(Component):
     cdef public Channel memory_replies
 
     cpdef long tick(self, long now) except? -2
-    @cython.final
     cdef int _receive(self) except -1
+    @cython.final
+    cdef long _act(self, long now) except? -2
     @cython.final
     cdef long _wait(self) except? -2
     @cython.final
@@ -87,6 +88,7 @@ cdef class MergingElement(Component):
     cdef long _go_on(self, long now) except? -2
     @cython.final
     cdef long _turn_to_node(self, long now, long node) except? -2
+    cdef long _begin_merge(self, long now) except? -2
     @cython.final
     cdef long _note_node(self, long now) except? -2
     @cython.final
@@ -95,12 +97,13 @@ cdef class MergingElement(Component):
     cdef long _node_of(self, long index) noexcept
     @cython.final
     cdef int _load_element(self, long index) except -1
-    @cython.final
     cdef long _push(self, long index) except -1
     @cython.final
     cdef long _walk_spilled(self, long now) except? -2
-    @cython.final
     cdef long _merge(self, long now) except? -2
+    cdef long _let_leave(self, long now, long begins) except? -2
+    @cython.final
+    cdef long _take(self, long index, long column, double value) except -1
     @cython.final
     cdef long _leave(self, long column, double value) except -1
     @cython.final

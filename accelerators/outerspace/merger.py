@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from typing import ClassVar
 
+from fiberscope.accelerators.outerspace.configuration import MergerSpecification
 from fiberscope.accelerators.outerspace.layout import ELEMENT_BYTES, END_OF_WORK, INDEX_BYTES, NO_NODE, ROW
 from fiberscope.accelerators.outerspace.lists import RowLists
 from fiberscope.hw.fibers.packing import LinePacker
@@ -13,40 +14,11 @@ from fiberscope.hw.fibers.sorted_head import SortedHeads
 from fiberscope.hw.memory.protocol import READ, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_BURST
 from fiberscope.hw.memory.window import ReorderWindow
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
 NOTHING = -1
 PHASES = ("no_row", "head", "walk", "first", "merge")
 NO_ROW, HEAD, WALK, FIRST, MERGE = range(len(PHASES))
-
-
-@dataclass(frozen=True)
-class MergerSpecification:
-    """What a processing element of the merge phase is built as.
-
-    Args:
-        block_bytes: of a load through the private cache, and of a store.
-        burst_bytes: of a load from memory that needs no more.
-        outstanding: loads in flight at the most.
-        max_lists: heads of lists that the scratchpad holds.
-        comparison_cycles: of one step of the insertion.
-        emit_cycles: of an element of Z.
-        add_cycles: of an addition.
-        header_bytes: of a node.
-        heads: address of the first head.
-        by_block: whether elements are loaded through the private cache; else each is fetched from memory.
-    """
-
-    block_bytes: int
-    burst_bytes: int
-    outstanding: int
-    max_lists: int
-    comparison_cycles: int
-    emit_cycles: int
-    add_cycles: int
-    header_bytes: int
-    heads: int
-    by_block: bool
 
 
 class MergingElement(Component):
@@ -80,7 +52,7 @@ class MergingElement(Component):
         spill_address: of the heads that its scratchpad does not hold.
     """
 
-    PORTS = (
+    PORTS: ClassVar[tuple[Port, ...]] = (
         Input("rows", ROW),
         Output("requests", REQUEST),
         Input("replies", REPLY),
@@ -169,6 +141,9 @@ class MergingElement(Component):
     def tick(self, now: int) -> int:
         """Take what came; when the core is free, store, load or compute."""
         self._receive()
+        return self._act(now)
+
+    def _act(self, now: int) -> int:
         if now < self.until:
             return self.busy(self.until)
         if self.store != NOTHING:
@@ -268,6 +243,10 @@ class MergingElement(Component):
             return self._send_load(now)
         if self.count == 0:
             return self._end_row(now)
+        return self._begin_merge(now)
+
+    def _begin_merge(self, now: int) -> int:
+        """Load the first elements of all lists, of which there is one at least."""
         self.asked = self.pushed = 0
         self.rows_merged += 1
         self.long_rows += self.count > self.max_lists
@@ -345,8 +324,17 @@ class MergingElement(Component):
                 return self._compute(now, cycles)
         if self.sorted.filled == 0:
             return self._end_row(now)
+        return self._let_leave(now, now + cycles)
+
+    def _let_leave(self, now: int, begins: int) -> int:
+        """Take the smallest head from this cycle on."""
         index = self.sorted.source()
-        cycles += max(1, self._leave(self.sorted.column(), self.lists.values[self.positions[index]]))
+        cycles = self._take(index, self.sorted.column(), self.lists.values[self.positions[index]])
+        return self._compute(now, begins + cycles - now)
+
+    def _take(self, index: int, column: int, value: float) -> int:
+        """Add up the element of a list that leaves, and load the next; returns the cycles."""
+        cycles = max(1, self._leave(column, value))
         self.sorted.pop()
         self.positions[index] += 1
         if self.positions[index] < self.lists.first[self._node_of(index) + 1]:
@@ -354,7 +342,7 @@ class MergingElement(Component):
             self.awaited = index
         elif self.sorted.filled >= self.max_lists:
             self.walking, self.walked = 1, 0  # a head comes back from memory
-        return self._compute(now, cycles)
+        return cycles
 
     def _leave(self, column: int, value: float) -> int:
         """Add an element to the sum held, or begin a new one; returns the cycles."""

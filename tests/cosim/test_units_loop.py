@@ -8,8 +8,12 @@ SIGMA = (
     "gemm:m=20,n=6,k=40,a=0.4,b=0.6",
     ["dpe.count=2", "dpe.multipliers=8", "slice.k=8", "benes.stages=1"],
 )
-MACHINES = {"sigma": SIGMA}
-UNITS = [("sigma", "adder_network"), ("sigma", "benes")]
+OUTERSPACE = (
+    "uniform:rows=30,cols=30,nonzeros=150",
+    ["tile.count=4", "tile.pe=2", "tile.merge_pe=1", "merge.max_lists=16"],
+)
+MACHINES = {"sigma": SIGMA, "outerspace": OUTERSPACE}
+UNITS = [("sigma", "adder_network"), ("sigma", "benes"), ("outerspace", "sorted_head")]
 
 
 @pytest.mark.parametrize(("machine", "block"), UNITS)
