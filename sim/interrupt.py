@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
+_elsewhere: list[Callable[[], None]] = []  # of runs in other threads than the one that signals reach
 
 
 @contextmanager
@@ -15,10 +16,14 @@ def on_interrupt(call: Callable[[], None]) -> Iterator[None]:
     """Have the first Ctrl-C call this; a second one acts as if there were no such context.
 
     So do signals that would end the process, where they have been made to act as Ctrl-C does.
-    Signals reach the main thread only: in any other thread this does nothing.
+    Signals reach the main thread only: in any other thread ``interrupt_elsewhere`` calls this.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield
+        _elsewhere.append(call)
+        try:
+            yield
+        finally:
+            _elsewhere.remove(call)
         return
     alike = [number for number in TERMINATIONS if signal.getsignal(number) is signal.default_int_handler]
     previous = {number: signal.getsignal(number) for number in (signal.SIGINT, *alike)}
@@ -37,6 +42,12 @@ def on_interrupt(call: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         restore()
+
+
+def interrupt_elsewhere() -> None:
+    """Call what is to be called on Ctrl-C in other threads, as within an HDL simulator."""
+    for call in list(_elsewhere):
+        call()
 
 
 def give_way() -> None:

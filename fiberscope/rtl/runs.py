@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -26,6 +28,7 @@ from fiberscope.report.document import Report
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import Maker, Place, makers
 from fiberscope.sim import Component, SimulationError
+from fiberscope.sim.interrupt import on_interrupt
 from fiberscope.solve import Progress
 from fiberscope.waveform import Waveform
 
@@ -44,6 +47,7 @@ __all__ = [
 
 TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
 RESULTS = ("report.json", "fault.txt", "exercised.json")  # of a run in an HDL simulator
+PROCESS = "simulator.pid"  # says, while it heeds Ctrl-C, which process it is
 OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
 Run: TypeAlias = "tuple[Report, Mapping[str, Exercise]]"
 Recorder: TypeAlias = "Callable[[Place, Backend], Backend]"
@@ -126,8 +130,9 @@ def in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) ->
     """The run in an HDL simulator, in a process of its own."""
     folder = folder.resolve()
     report, fault, exercised = (folder / name for name in RESULTS)
+    process = folder / PROCESS
     with made_folder(folder):
-        for old in (report, fault):
+        for old in (report, fault, process):
             old.unlink(missing_ok=True)
         sources = _sources(loop, places, folder)
     order = {
@@ -137,11 +142,13 @@ def in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) ->
         "report": str(report),
         "fault": str(fault),
         "exercised": str(exercised),
+        "process": str(process),
     }
     interfaces = tuple({_key(place): place.interface for place in places}.values())
     bench = Bench(sources, TOP, interfaces, "fiberscope.rtl.bench", order, folder)
     try:
-        run(bench, simulator)
+        with on_interrupt(partial(_pass_on, process)):
+            run(bench, simulator)
     except HdlError as error:
         if not fault.is_file():
             raise
@@ -149,8 +156,22 @@ def in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) ->
         if report.is_file():
             raise FailedRunError(message, Report.read(report)) from error
         raise SimulationError(message) from error
+    finally:
+        process.unlink(missing_ok=True)
     told = json.loads(exercised.read_text(encoding="utf-8"))
     return Report.read(report), {at: Exercise(**exercise) for at, exercise in told.items()}
+
+
+def _pass_on(process: Path) -> None:
+    """Have the simulator end its run and leave the report, unless there is none yet, or no more.
+
+    Raises:
+        KeyboardInterrupt: there is none.
+    """
+    try:
+        os.kill(int(process.read_text(encoding="utf-8")), signal.SIGINT)
+    except (OSError, ValueError) as error:
+        raise KeyboardInterrupt from error
 
 
 @contextlib.contextmanager

@@ -1,6 +1,12 @@
 """Gamma with blocks in an HDL simulator: the report is that of Gamma itself; a user's own Verilog too."""
 
+import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +14,7 @@ from vcd_reader import read_vcd
 
 from fiberscope import cli
 
+ROOT = Path(__file__).parents[2]
 MATRIX = "uniform:rows=24,cols=24,nonzeros=100"
 CYCLE = 1_000_000  # fs
 SMALL = ["--set=pe.count=2", "--set=pe.radix=4"]
@@ -53,6 +60,39 @@ def test_the_report_is_the_same_in_every_entry(block, simulator, capsys):
     assert all(Path(f"build/loop/{one}.v").is_file() for one in block.split(","))
 
 
+def heed():
+    """In the child: Ctrl-C is heeded, also where the tests themselves run in the background of a script."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["to the command", "to the simulator too"])
+def test_a_run_that_is_interrupted_leaves_its_report(send, simulator, tmp_path):
+    matrix = "uniform:rows=300,cols=300,nonzeros=6000"
+    command = ["rtl", "loop", "merger", "gamma", matrix, f"--sim={simulator}", *SMALL]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fiberscope", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+        preexec_fn=heed,  # noqa: PLW1509  (no thread holds a lock that the child needs)
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    for _ in range(300):
+        if Path("build/loop/simulator.pid").is_file() or process.poll() is not None:
+            break
+        time.sleep(0.1)
+    time.sleep(0.5)
+    send(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == ""
+    assert process.returncode == 130
+    report = json.loads(Path("build/loop/report.json").read_text())
+    assert (report["ending"], report["complete"]) == ("interrupted", False)
+    assert report["cycles"] > 0
+    assert not Path("build/loop/simulator.pid").exists()
+
+
 @pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
 def test_verilog_without_status_outputs_counts_by_its_ports(simulator, capsys):
     arguments = own_verilog("module mine", "module mine")
@@ -87,8 +127,8 @@ def test_what_is_within_is_shown_as_in_pyrtl(simulator, capsys):
 def from_the_first_edge(signals):
     """All changes; a register of data has no reset, and holds before the edge what a simulator likes."""
     shown = {}
-    for name, signal in signals.items():
-        (_time, first), *later = [(max(time, CYCLE), value) for time, value in signal.changes]
+    for name, wire in signals.items():
+        (_time, first), *later = [(max(time, CYCLE), value) for time, value in wire.changes]
         while later and later[0][0] == CYCLE:
             (_time, first), *later = later
         shown[name] = [(CYCLE, first), *later]
