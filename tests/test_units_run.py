@@ -36,8 +36,6 @@ UNUSED = {
     *("PrefixPopcount", "Regor"),
     *("BumpAllocator", "NodeWriter"),
     "BitmapIntersector",
-    # Types of nodes that no graph here has.
-    *("EmptyFiberDropper", "Flatten", "PointToFiber", "ValueDropper"),
 }
 EXPRESSIONS = (
     ("x(i) = 2 * b(i)", "x:s,b:s", {}),

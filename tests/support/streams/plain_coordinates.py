@@ -74,6 +74,17 @@ class CoordinateDropper(PlainBlock):
         return held
 
 
+class ValueDropper(PlainBlock):
+    inputs = ("outer", "inner")
+
+    def step(self):
+        if not all(self.queues.values()):
+            return {}
+        shown = {port: self.pop(port) for port in self.inputs}
+        self.done = shown["outer"] == "D"
+        return {} if is_data(shown["inner"]) and shown["inner"] == 0 else shown
+
+
 class StopDropper(PlainBlock):
     inputs = ("in",)
 

@@ -6,9 +6,16 @@ every cycle.
 
 from collections import deque
 
-from streams.plain_accumulators import MatrixReduce, VectorReduce
+from streams.plain_accumulators import MatrixReduce, PointToFiber, VectorReduce
 from streams.plain_bitvectors import BitVector, Chunker, WordDropper, WordIntersect
-from streams.plain_coordinates import CoordinateDropper, EmptyFiberDropper, Flatten, Split, StopDropper
+from streams.plain_coordinates import (
+    CoordinateDropper,
+    EmptyFiberDropper,
+    Flatten,
+    Split,
+    StopDropper,
+    ValueDropper,
+)
 from streams.plain_joiners import Intersect, Union
 from streams.plain_levels import (
     ArrayLoad,
@@ -142,11 +149,12 @@ def _model(graph, node, tensors):
         "mul": lambda: Alu(operation="mul"),
         "add": lambda: Alu(operation="add", neg2=node["sub"] == "1"),
         "reduce": ScalarReduce,
-        "crddrop": CoordinateDropper,
+        "crddrop": ValueDropper if _drops_values(graph, node) else CoordinateDropper,
         "crdhold": CoordinateHold,
         "spaccumulator": VectorReduce if node["order"] == "1" else MatrixReduce,
         "stopdrop": StopDropper,
         "emptystopdrop": EmptyFiberDropper,
+        "pointtofiber": PointToFiber,
         "split": lambda: Split(split_factor=int(node["factor"]), orig_crd=False),
         "flatten": lambda: Flatten(split_factor=int(node["factor"])),
         "bitvector": BitVector,
@@ -155,6 +163,11 @@ def _model(graph, node, tensors):
         "bvdrop": WordDropper,
     }
     return makers[node.type]()
+
+
+def _drops_values(graph, node):
+    inner = graph.feeding(node, "inner") if node.type == "crddrop" else None
+    return inner is not None and inner.kind == "val"
 
 
 def _scanner(node, tensor):

@@ -38,11 +38,16 @@ def operands_for(stem, seed):
             "B": drawn((rows, inner), density, [seed, 1]),
             "C": drawn(wide, density, [seed, 2]),
         }
+    vectors = {"drop_zeros": "bc", "split_flatten": "b"}
+    if stem in vectors:
+        return {name: drawn(40, density, [seed, 1 + place]) for place, name in enumerate(vectors[stem])}
+    if stem == "empty_fibers":
+        return {name: drawn(wide, density, [seed, 1 + place]) for place, name in enumerate("BC")}
     if stem == "spmv":
         return {"B": drawn((rows, inner), density, [seed, 1]), "c": drawn(inner, density, [seed, 2])}
     b = drawn((rows, columns), density, [seed, 1])
     b[0, 0] = 1
-    if stem.startswith("fig14"):
+    if stem.startswith("fig14") or stem == "points":
         return {"B": b}
     return {"B": b, "C": np.ones((rows, 3)), "D": np.ones((columns, 3))}
 

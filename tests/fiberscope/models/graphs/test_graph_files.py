@@ -67,7 +67,7 @@ def test_the_examples_are_sound_and_stand_as_they_would_be_written(file: Path, t
 
 
 def test_there_are_all_examples() -> None:
-    assert len(EXAMPLES) == 17
+    assert len(EXAMPLES) == 21
 
 
 TOLERATED = {
