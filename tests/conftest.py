@@ -4,3 +4,5 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+from kept_handlers import _handlers_are_kept  # noqa: F401  (a fixture of all tests)

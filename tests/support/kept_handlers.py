@@ -1,0 +1,38 @@
+"""Holds every test to the handlers of signals that it found; for a ``conftest.py``."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def handlers_kept() -> Iterator[None]:
+    """Have the handlers of Ctrl-C and of SIGTERM be again what they were; only the main thread has any.
+
+    Raises:
+        AssertionError: one is not; it is put back.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in NUMBERS}
+    yield
+    left = {number: signal.getsignal(number) for number in NUMBERS}
+    for number, handler in before.items():
+        if left[number] != handler:
+            signal.signal(number, handler)
+    assert left == before, "a handler of a signal is left behind"
+
+
+@pytest.fixture(autouse=True)
+def _handlers_are_kept() -> Iterator[None]:
+    """No test leaves another handler of Ctrl-C or of SIGTERM behind."""
+    with handlers_kept():
+        yield
