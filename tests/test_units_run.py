@@ -32,9 +32,8 @@ UNUSED = {
     # MINT's conversions have stages of their own.
     *("ArrayPipeline", "ClusterCounter", "ComparatorBank", "ConstantPipeline", "CounterBanks", "Divider"),
     *("Packer", "PositionMultiplier", "PrefixSum", "SortingNetwork"),
-    # SIGMA's controller counts what these do, and OuterSPACE has a linker of its own.
+    # SIGMA's controller counts what these do.
     *("PrefixPopcount", "Regor"),
-    *("BumpAllocator", "NodeWriter"),
     "BitmapIntersector",
 }
 EXPRESSIONS = (

@@ -58,6 +58,7 @@ class Allocation(Configuration):
     alpha: float = Field(ge=0, le=1000)
     slots: int = Field(ge=1, le=1024)
     queue: int = Field(ge=1, le=1024)
+    links: Literal["core", "unit"]
 
 
 class FirstLevel(Configuration):

@@ -45,9 +45,10 @@ cdef class Linker(Component):
     cdef bint _take(self) except -1
     @cython.final
     cdef int _place(self, long slot, long node, long row) except -1
+    cdef int _give(self, long node, long size) except -1
+    cdef int _link(self, long node, long row) except -1
     @cython.final
     cdef bint _receive(self) except -1
-    @cython.final
     cdef bint _send_write(self) except -1
     @cython.final
     cdef bint _send_read(self) except -1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fiberscope.accelerators.outerspace.layout import ELEMENT_BYTES, INDEX_BYTES, NODE_PLACE, NODE_REQUEST
 from fiberscope.accelerators.outerspace.lists import RowLists
 from fiberscope.hw.memory.protocol import PORT_SHIFT, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE_BURST
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
 NONE = -1
 # A node in its row's area takes the access of the head alone; one in the spill area is TO_SPILL up to the
@@ -37,6 +38,10 @@ class Space:
     align: int
     heads: int
 
+    def spill(self, block_bytes: int) -> int:
+        """The first address of the spill area, where the pointer's block has so many bytes."""
+        return self.base + block_bytes + self.area_bytes * self.rows
+
 
 class Linker(Component):
     """The unit of the central control processor that keeps the heads of the lists and allocates the nodes.
@@ -58,7 +63,7 @@ class Linker(Component):
         slots: nodes under way.
     """
 
-    PORTS = (
+    PORTS: ClassVar[tuple[Port, ...]] = (
         Input("requests", NODE_REQUEST),
         Output("replies", NODE_PLACE),
         Output("memory_requests", REQUEST),
@@ -81,7 +86,7 @@ class Linker(Component):
         self.base, self.area_bytes, self.heads = space.base, space.area_bytes, space.heads
         self.header_bytes, self.align = space.header_bytes, space.align
         self.block_bytes = block_bytes
-        self.spill = space.base + block_bytes + space.area_bytes * space.rows
+        self.spill = space.spill(block_bytes)
         self.used = array("q", bytes(8 * space.rows))  # bytes of each row's area
         self.tag_base = port << PORT_SHIFT
         self.slots = slots
@@ -124,10 +129,9 @@ class Linker(Component):
         self.nodes[slot] = node
         self.requests.pop()
         row = self.lists.rows[node]
-        self.lists.following[node] = self.lists.heads[row]
-        self.lists.heads[row] = node
         self.ways[slot] = IN_AREA
         self._place(slot, node, row)
+        self._link(node, row)
         self.reading = slot
         self.linked += 1
         return True
@@ -140,11 +144,20 @@ class Linker(Component):
             self.lists.addresses[node] = self.base + self.block_bytes + row * self.area_bytes + self.used[row]
             self.used[row] += size
         else:
-            self.lists.addresses[node] = self.spill
-            self.spill += size
             self.ways[slot] = TO_SPILL
             self.spilled += 1
             self.spilled_bytes += size
+            self._give(node, size)
+
+    def _give(self, node: int, size: int) -> None:
+        """Give a node a place in the spill area."""
+        self.lists.addresses[node] = self.spill
+        self.spill += size
+
+    def _link(self, node: int, row: int) -> None:
+        """Make a node the first of its row's list."""
+        self.lists.following[node] = self.lists.heads[row]
+        self.lists.heads[row] = node
 
     def _receive(self) -> bool:
         """Take a reply of memory, whatever waits to be sent: else all replies could wait for that."""

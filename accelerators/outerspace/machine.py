@@ -33,11 +33,11 @@ from fiberscope.accelerators.outerspace.lists import RowLists
 from fiberscope.accelerators.outerspace.local_control import LocalControl
 from fiberscope.accelerators.outerspace.merger import MergingElement
 from fiberscope.accelerators.outerspace.multiplier import MultiplierSpecification, MultiplyingElement
-from fiberscope.accelerators.outerspace.unit_merger import UnitMergingElement, check
+from fiberscope.accelerators.outerspace.unit_merger import check
+from fiberscope.accelerators.outerspace.units import UNITS, add_heads, add_links, parts_with_units
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.product import ProductRows
-from fiberscope.hw.fibers.sorted_head import SEQUENTIAL, SortedHeadUnit
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.networks.crossbar import Concentrator
@@ -67,7 +67,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         "linker": Linker,
         "multiplier": MultiplyingElement,
         "merger": MergingElement,
-        "sorted_head": SortedHeadUnit,
+        **UNITS,
     }
     TENSORS = TENSORS
 
@@ -80,9 +80,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
     ) -> None:
-        self.of_units = parameters.merge.heads == "unit" or "sorted_head" in (parts or {})
-        own = {"merger": UnitMergingElement} if self.of_units else {}
-        super().__init__(parameters, {**own, **(parts or {})}, kernel)
+        self.with_units = parts_with_units(parameters, parts or {})
+        super().__init__(parameters, {**self.with_units, **(parts or {})}, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         by_column = a.tocsc()
         self.a = CompressedRows(by_column.indptr, by_column.indices, by_column.data)
@@ -90,7 +89,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         block = parameters.l0.block
         self.operands = operands_of(self.a, self.b, block)
         self.lists = RowLists(self.a, self.b, self.shape[0])
-        if self.of_units:
+        if "merger" in self.with_units:
             check(parameters.merge, parameters.pe.fp_latency, self.lists.most_lists)
         self.product = ProductRows(CompressedRows(a.indptr, a.indices, a.data), self.b, self.shape[1])
         self.lengths = integers_of(np.zeros(self.shape[0], np.int64))
@@ -128,6 +127,10 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.linker = self.add(
             "linker", "linker", self.lists, self.space, port=first, block_bytes=block, slots=slots
         )
+        if "linker" in self.with_units:
+            spill = self.space.spill(block)
+            size = self.lists.bytes(self.space.header_bytes, self.space.align)
+            add_links(self, self.linker, range(spill, spill + size), self.shape[0])
 
     def _space(self) -> Space:
         """Where the nodes lie: static areas of ``alpha`` mean rows' products each, and the spill area.
@@ -217,18 +220,10 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         pes = [f"{name}.{pe}" for pe in numbered("pe", merging)]
         made = (self._merging(merger, first + i) for i in range(merging))
         mergers = [self.add("merger", f"{pe}.merger", *one) for pe, one in zip(pes, made, strict=True)]
-        for pe, one in zip(pes, mergers if self.of_units else (), strict=False):
-            self._add_heads(pe, one)
+        for pe, one in zip(pes, mergers if "merger" in self.with_units else (), strict=False):
+            add_heads(self, pe, one)
         self.mergers.append(mergers)
         self.concentrators.append(self.add("concentrator", f"{name}.uncached", tile * self.group))
-
-    def _add_heads(self, name: str, merger: Component) -> None:
-        """The unit that keeps a merging element's heads in order."""
-        heads = self.add("sorted_head", f"{name}.sorted_head", self.parameters.merge.max_lists, SEQUENTIAL)
-        for port in ("tasks", "elements"):
-            self.kernel.connect(merger, f"head_{port}", heads, port, capacity=2)
-        for port in ("merged", "successors"):
-            self.kernel.connect(heads, port, merger, port, capacity=2)
 
     def _multiplier(self) -> MultiplierSpecification:
         parameters = self.parameters

@@ -10,10 +10,13 @@ SIGMA = (
 )
 OUTERSPACE = (
     "uniform:rows=30,cols=30,nonzeros=150",
-    ["tile.count=4", "tile.pe=2", "tile.merge_pe=1", "merge.max_lists=16"],
+    ["tile.count=4", "tile.pe=2", "tile.merge_pe=1", "merge.max_lists=16", "alloc.alpha=0.5"],
 )
 MACHINES = {"sigma": SIGMA, "outerspace": OUTERSPACE}
-UNITS = [("sigma", "adder_network"), ("sigma", "benes"), ("outerspace", "sorted_head")]
+UNITS = [
+    *(("sigma", unit) for unit in ("adder_network", "benes")),
+    *(("outerspace", unit) for unit in ("sorted_head", "bump_allocator", "node_writer")),
+]
 
 
 @pytest.mark.parametrize(("machine", "block"), UNITS)

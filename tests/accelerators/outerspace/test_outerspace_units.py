@@ -12,6 +12,8 @@ from whole_machines import outcome
 
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.outerspace import OuterSpace
+from fiberscope.accelerators.outerspace.units import UNITS
+from fiberscope.hw.fibers.allocator import BumpAllocator, NodeWriter
 from fiberscope.hw.fibers.sorted_head import SortedHeadUnit
 
 ROOM = {"merge__max_lists": 64}
@@ -21,7 +23,7 @@ def common(machine: OuterSpace) -> dict[str, Any]:
     """All that a run leaves behind, but what units say of themselves."""
     found = outcome(machine)
     found["statistics"] = {
-        name: part for name, part in found["statistics"].items() if not name.endswith("sorted_head")
+        name: part for name, part in found["statistics"].items() if not name.endswith(tuple(UNITS))
     }
     return found
 
@@ -47,6 +49,27 @@ def test_units_give_what_the_quick_way_does(given_operands, parameters, emit_cyc
     heads = [part for part in units.kernel.components if isinstance(part, SortedHeadUnit)]
     assert sum(part.swaps for part in heads) == units.operations()["swap"]
     assert sum(part.rows for part in heads) == units.operations()["rows_merged"]
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(operands(), configurations())
+def test_units_link_nodes_as_the_linker_does(given_operands, parameters):
+    alloc = parameters.alloc.model_copy(update={"links": "unit"})
+    units, quick = (
+        run_outerspace(make, *given_operands)
+        for make in (parameters.model_copy(update={"alloc": alloc}), parameters)
+    )
+    assert common(units) == outcome(quick)
+    for stored in ("addresses", "following", "heads"):
+        assert list(getattr(units.lists, stored)) == list(getattr(quick.lists, stored))
+    (space,), (writer,) = (
+        [part for part in units.kernel.components if isinstance(part, kind)]
+        for kind in (BumpAllocator, NodeWriter)
+    )
+    linker = quick.linker.counters()
+    assert (writer.linked, space.granted, space.units) == tuple(
+        linker[counter] for counter in ("linked", "spilled", "spilled_bytes")
+    )
 
 
 def test_a_part_that_stands_in_for_a_unit_runs():

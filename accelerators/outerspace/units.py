@@ -1,0 +1,59 @@
+"""Units beside OuterSPACE's parts: who has some, and how they are connected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fiberscope.accelerators.composition import Composition, PartFactory
+from fiberscope.accelerators.outerspace.configuration import OuterSpaceConfiguration
+from fiberscope.accelerators.outerspace.unit_linker import UnitLinker
+from fiberscope.accelerators.outerspace.unit_merger import UnitMergingElement
+from fiberscope.hw.fibers.allocator import BumpAllocator, NodeWriter
+from fiberscope.hw.fibers.sorted_head import SEQUENTIAL, SortedHeadUnit
+from fiberscope.sim import Component
+
+UNITS: Mapping[str, PartFactory] = {
+    "sorted_head": SortedHeadUnit,
+    "bump_allocator": BumpAllocator,
+    "node_writer": NodeWriter,
+}
+
+
+def parts_with_units(parameters: OuterSpaceConfiguration, parts: Mapping[str, PartFactory]) -> dict[str, Any]:
+    """The parts that have units beside them, as asked for, or because one of their units is replaced."""
+    found: dict[str, Any] = {}
+    if parameters.merge.heads == "unit" or "sorted_head" in parts:
+        found["merger"] = UnitMergingElement
+    if parameters.alloc.links == "unit" or parts.keys() & {"bump_allocator", "node_writer"}:
+        found["linker"] = UnitLinker
+    return found
+
+
+def add_heads(machine: Composition[OuterSpaceConfiguration], name: str, merger: Component) -> None:
+    """The unit that keeps a merging element's heads in order."""
+    heads = machine.add("sorted_head", f"{name}.sorted_head", machine.parameters.merge.max_lists, SEQUENTIAL)
+    for port in ("tasks", "elements"):
+        machine.kernel.connect(merger, f"head_{port}", heads, port, capacity=2)
+    for port in ("merged", "successors"):
+        machine.kernel.connect(heads, port, merger, port, capacity=2)
+
+
+def add_links(
+    machine: Composition[OuterSpaceConfiguration], linker: Component, spill: range, rows: int
+) -> None:
+    """The units that give out the spill area and link nodes.
+
+    Args:
+        machine: whose they are.
+        linker: that they serve.
+        spill: addresses of that area.
+        rows: that have lists.
+    """
+    connect, most = machine.kernel.connect, machine.parameters.alloc.slots + 2
+    space = machine.add("bump_allocator", "linker.bump_allocator", spill.stop, spill.start)
+    writer = machine.add("node_writer", "linker.node_writer", max(1, rows))
+    connect(linker, "space_requests", space, "requests", capacity=most)
+    connect(space, "grants", linker, "space_grants", capacity=2)
+    connect(linker, "new_nodes", writer, "nodes", capacity=most)
+    connect(writer, "headers", linker, "node_headers", capacity=2)
