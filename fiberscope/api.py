@@ -11,16 +11,16 @@ from typing import Any
 from fiberscope import accelerators
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.arguments import check_course, check_types, merged_settings
-from fiberscope.converted import formats_of, solve_converted
+from fiberscope.converted import settled, solve_converted
 from fiberscope.errors import InputError
-from fiberscope.problem import configure
 from fiberscope.provenance.made import given_settings, named_parts, operand_name
 from fiberscope.report.document import Report
 from fiberscope.report.files import check_outputs
 from fiberscope.report.parts import Asked
 from fiberscope.sim import Component
-from fiberscope.solve import Course, Progress
+from fiberscope.solve import Course
 from fiberscope.states.files import StateFiles
+from fiberscope.telling import Progress, nobody
 from fiberscope.waveform import Waveform, files_of
 from fiberscope.workloads import file_of
 from fiberscope.workloads.text import STANDARD_INPUT
@@ -73,17 +73,12 @@ def simulate(
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
     kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
-    formats, own = formats_of(kind, given)
-    configured, maker = configure(kind, config, own)
+    ready = settled(kind, given, config)
     recorded = _recordings(waveform, memory_trace, timeline)
-    course = Course(fidelity, cycle_limit, histograms, checked, parts or {}, progress or _nobody, *recorded)
+    course = Course(fidelity, cycle_limit, histograms, checked, parts or {}, progress or nobody, *recorded)
     _check(kind, course, a, b, config)
     course = replace(course, asked=_asked(accelerator, (a, b), given_settings(given, config), exact, course))
-    return solve_converted(kind, configured, maker.load(a, b, exact, course.tell), course, formats)
-
-
-def _nobody(_stage: str, _done: int, _total: int) -> None:
-    """Tell nobody about the progress."""
+    return solve_converted(ready, ready.maker.load(a, b, exact, course.tell), course)
 
 
 def _asked(

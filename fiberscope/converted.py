@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.errors import InputError
-from fiberscope.problem import configure
-from fiberscope.provenance.made import of_simulation, source
+from fiberscope.problem import ProblemMaker, configure
+from fiberscope.provenance.made import Roots, of_simulation, source
 from fiberscope.report.document import Report
-from fiberscope.report.parts import Conversion, Conversions, Source
+from fiberscope.report.parts import Conversion, Conversions
 from fiberscope.solve import Course, solve
 from fiberscope.workloads import Problem
 
-__all__ = ["formats_of", "solve_converted"]
+__all__ = ["PREFIX", "Settled", "settled", "solve_converted"]
 
 PREFIX = "memory.format."
 
 
-def formats_of(
+def _formats_of(
     kind: Accelerator[Any], settings: Mapping[str, object]
 ) -> tuple[dict[str, str], dict[str, object]]:
     """The formats that operands lie in, by operand, where the machine reads another; and the other settings.
@@ -50,19 +51,48 @@ def _check(kind: Accelerator[Any], operand: str, name: str) -> None:
     recipe(name, kind.reads[operand])
 
 
-def solve_converted(
-    kind: Accelerator[Any],
-    configured: Configuration,
-    problem: Problem,
-    course: Course,
-    formats: Mapping[str, str],
-) -> Report:
+class Settled(NamedTuple):
+    """A machine with its parameters, before any operand is there.
+
+    Args:
+        kind: the machine.
+        configured: its parameters.
+        maker: of its problem.
+        formats: that operands lie in, where it reads another, by operand.
+    """
+
+    kind: Accelerator[Any]
+    configured: Configuration
+    maker: ProblemMaker
+    formats: Mapping[str, str]
+
+    def roots(self, machine: str, parts: Iterable[object] = ()) -> Roots:
+        """Where the sources of its run begin; as of ``of_simulation``."""
+        return of_simulation(self.kind, machine, self.configured, self.formats, parts)
+
+
+def settled(
+    kind: Accelerator[Any], settings: Mapping[str, object], config: str | Path | None = None
+) -> Settled:
+    """A machine with its parameters.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: as of ``configure`` and what is checked of formats.
+    """
+    formats, own = _formats_of(kind, settings)
+    return Settled(kind, *configure(kind, config, own), formats)
+
+
+def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
     """Run a problem on a machine, and before it the conversions of its operands, at the machine's own memory.
 
     Raises:
         InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``solve``.
     """
-    made = _source(kind, configured, course, formats)
+    kind, configured, _maker, formats = ready
+    asked, made = course.asked, None
+    if asked is not None:
+        made = source(ready.roots(asked.machine, course.parts.values()), asked)
     report = solve(kind, configured, problem, course, made)
     if not formats:
         return report
@@ -81,16 +111,6 @@ def solve_converted(
         traffic_bytes_without=moved,
     )
     return report.model_copy(update={"conversions": conversions})
-
-
-def _source(
-    kind: Accelerator[Any], configured: Configuration, course: Course, formats: Mapping[str, str]
-) -> Source | None:
-    """By what a run is made, if somebody asked for it."""
-    if course.asked is None:
-        return None
-    roots = of_simulation(kind, course.asked.machine, configured, formats, course.parts.values())
-    return source(roots, course.asked)
 
 
 def _converted(

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError
 from fiberscope.accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
@@ -31,15 +31,12 @@ from fiberscope.report.parts import Asked, Source
 from fiberscope.report.timeline import Watch
 from fiberscope.sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
 from fiberscope.states.files import StateFiles
+from fiberscope.telling import Progress
 from fiberscope.waveform import Waveform, recording
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["Course", "Progress", "solve"]
-
-# Stage, work done, work in all (0 where unknown); called now and then. While "simulating" is how much of the
-# work is done, "cycles" is the cycle that it has come to, and the limit.
-Progress: TypeAlias = Callable[[str, int, int], None]
+__all__ = ["Course", "solve"]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -39,13 +40,14 @@ def analyze(inputs: _Inputs, asked: Reported, profile: _Profile = False) -> None
       fiberscope analyze dot_product --set mode=timeloop
     """
     from fiberscope.commands.output import lay
-    from fiberscope.models.analytic.api import analyzed
     from fiberscope.report.analytical import tables
+    from fiberscope.runs import Analysis
 
     asked.check({}, {f"the input {path}": path for path in inputs})
-    entries = {key: entry.value for key, entry in asked.entries_over_file().items()}
+    words = shlex.join(map(str, inputs))
     with delivering(asked.json, asked.quiet) as deliver:
-        report, found = analyzed(inputs, entries, exact=asked.exact)
+        run = Analysis(words, settings=asked.entries(), config=asked.config, exact=asked.exact)
+        report, found = run.analyzed
     deliver(report)
     if asked.quiet or asked.json == STANDARD_OUTPUT or report.analytical is None:
         return

@@ -28,10 +28,7 @@ def convert(source: _Source, target: _Target, matrix: Matrix, asked: Simulated, 
       fiberscope convert csr csc wiki-Vote
       fiberscope convert csr bsr4 uniform:rows=100,cols=100,nonzeros=500 --bits 16 --json out.json
     """
-    from fiberscope.api import simulate
-    from fiberscope.converters.mint import MINT
-    from fiberscope.converters.recipes import recipe
+    from fiberscope.runs import conversion
 
-    recipe(source, target)  # refused before anything is read
-    wanted = {"problem.source": source.lower(), "problem.target": target.lower(), "problem.bits": bits}
-    return asked.ended(asked.simulate(partial(simulate, MINT, matrix), matrices(matrix, None), wanted))
+    make = partial(conversion, f"{source} {target}", (matrix,))
+    return asked.ended(asked.simulate(make, matrices(matrix, None), {"problem.bits": bits}))

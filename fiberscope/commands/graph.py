@@ -80,14 +80,14 @@ def run(
       fiberscope graph run examples/graphs/fig11_locate.gv B=a.mtx C=ones:shape=40x10 D=ones --vcd out.vcd
       fiberscope graph run "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:d" B=wiki-Vote c=ones
     """
-    from fiberscope.models.graphs.execution import run as run_graph
+    from fiberscope.runs import GraphRun
 
     given = tensors_by_name(tensors)
 
-    def simulate(**options: Any) -> Report:  # noqa: ANN401  (those of ``run``)
-        return run_graph(graph_of(source, formats, order, given), given, **options)
+    def make(**asked_for: Any) -> GraphRun:  # noqa: ANN401  (settings and the like)
+        return GraphRun(graph_of(source, formats, order, given), tensors=given, **asked_for)
 
-    report = asked.simulate(simulate, {"the graph": file_of_graph(source), **_files(given)})
+    report = asked.simulate(make, {"the graph": file_of_graph(source), **_files(given)})
     _show_streams(report if streams and asked.json != STANDARD_OUTPUT else None)
     return asked.ended(report)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -147,21 +146,15 @@ def compiled(
     )
 
 
-_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.+)", re.DOTALL)
-
-
 def tensors_by_name(words: list[str] | None) -> dict[str, str]:
     """Operands by name.
 
     Raises:
         InputError: one without a name, or a name that is given twice.
     """
-    given: dict[str, str] = {}
-    for word in words or []:
-        match = _NAMED.fullmatch(word)
-        if match is None:
-            raise InputError(f"{word} names no tensor; write NAME=TENSOR, as in B=wiki-Vote")
-        if match["name"] in given:
-            raise InputError(f"{match['name']} is given twice; leave one out")
-        given[match["name"]] = match["tensor"]
-    return given
+    from fiberscope.words import operands_of
+
+    plain, named = operands_of(words or [])
+    if plain:
+        raise InputError(f"{plain[0]} names no tensor; write NAME=TENSOR, as in B=wiki-Vote")
+    return named

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +14,9 @@ from fiberscope.commands.run_options import Reported, exit_code
 from fiberscope.commands.taking import taking
 from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT
+
+if TYPE_CHECKING:
+    from fiberscope.runs import Modelling
 
 __all__ = ["model"]
 
@@ -57,22 +59,22 @@ def model(
     """
     from fiberscope.commands.output import show as show_tables
     from fiberscope.commands.progress import watched
-    from fiberscope.models.trace.api import model as modelled
     from fiberscope.models.trace.show import traffic_table
+    from fiberscope.runs import Modelling
+    from fiberscope.words import operands_of
 
-    factors, tensors = _taken_apart(operands or [])
+    factors, tensors = operands_of(operands or [])
     _check_show(show, asked.json, output)
     asked.check({"--output": output}, _files(specification, factors, tensors))
-    entries = asked.entries_over_file()
-    if show is not None and _shown(show, specification, entries):
+    run = Modelling(specification, factors, tensors, asked.entries(), asked.config, asked.exact)
+    if show is not None and _shown(show, specification, run.given):
         return 0
-    given: dict[str, Any] = {"tensors": tensors, "settings": entries, "exact": asked.exact}
     if show == "spacetime":
-        _draw(output or Path(f"{Path(specification).stem}-spacetime.svg"), specification, factors, given)
+        _draw(output or Path(f"{Path(specification).stem}-spacetime.svg"), run)
         return 0
     quiet = asked.quiet or show is not None
     with delivering(asked.json, quiet) as deliver, watched(asked.quiet) as tell:
-        report = modelled(specification, *factors, progress=tell, **given)
+        report = run.run(progress=tell)
     deliver(report)
     if show is not None and asked.json != STANDARD_OUTPUT:
         show_tables([traffic_table(report)], markdown=False)
@@ -108,40 +110,18 @@ def _shown(what: str, specification: str, settings: Mapping[str, object]) -> boo
     return True
 
 
-def _draw(path: Path, specification: str, factors: list[str], given: dict[str, Any]) -> None:
+def _draw(path: Path, run: Modelling) -> None:
     """Draw where and when the bodies of the loops run."""
-    from fiberscope.models.trace.api import prepare
     from fiberscope.models.trace.spacetime_picture import drawing
     from fiberscope.report.pictures import save_figure
 
-    ready = prepare(specification, *factors, **given)
+    ready = run.prepared()
     names = " and ".join(dict.fromkeys(one.workload.name for one in ready.operands.values()))
     stamps = ready.stamps()
     if not stamps:
-        raise InputError(f"{specification} places no Einsum in space and time; see mapping: spacetime:")
-    save_figure(lambda: drawing(stamps, f"{specification} on {names}"), path)
+        raise InputError(f"{run.machine} places no Einsum in space and time; see mapping: spacetime:")
+    save_figure(lambda: drawing(stamps, f"{run.machine} on {names}"), path)
     print(f"Picture: {path}")
-
-
-_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<matrix>.*)")
-
-
-def _taken_apart(operands: list[str]) -> tuple[list[str], dict[str, str]]:
-    """Factors of a product, and operands by name.
-
-    Raises:
-        InputError: a name that is given twice, or without a matrix.
-    """
-    matches = [_NAMED.fullmatch(word) for word in operands]
-    factors = [word for word, match in zip(operands, matches, strict=True) if match is None]
-    tensors: dict[str, str] = {}
-    for match in filter(None, matches):
-        if not match["matrix"]:
-            raise InputError(f"{match[0]} names no matrix; write {match[0]}FILE")
-        if match["name"] in tensors:
-            raise InputError(f"{match['name']} is given twice; leave one out")
-        tensors[match["name"]] = match["matrix"]
-    return factors, tensors
 
 
 def _files(specification: str, factors: list[str], tensors: dict[str, str]) -> dict[str, Path | None]:

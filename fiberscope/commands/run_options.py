@@ -18,6 +18,7 @@ from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
 if TYPE_CHECKING:
     from fiberscope.accelerators.yaml_layer import Entry
     from fiberscope.report.document import Report
+    from fiberscope.runs import Run
     from fiberscope.states.files import StateFiles
     from fiberscope.waveform import Waveform
 
@@ -95,12 +96,6 @@ class Reported(Options):
 
         return parse_settings(self.settings or [])
 
-    def entries_over_file(self) -> dict[str, Entry]:
-        """The same over those of the file."""
-        from fiberscope.accelerators.yaml_layer import read_yaml
-
-        return {**(read_yaml(self.config) if self.config else {}), **self.entries()}
-
 
 class Simulated(Waves, Reported):
     """Options of a command that runs components cycle by cycle: those of a machine, a conversion, a graph."""
@@ -136,12 +131,12 @@ class Simulated(Waves, Reported):
     ] = False
 
     def simulate(
-        self, run: Callable[..., Report], inputs: _Files, wanted: Mapping[str, object] | None = None
+        self, make: Callable[..., Run], inputs: _Files, wanted: Mapping[str, object] | None = None
     ) -> Report:
         """Run, and hand over the report.
 
         Args:
-            run: takes by keyword what ``fiberscope.simulate`` takes, and only what is given.
+            make: the run, of its settings, config and exact.
             inputs: the files that the run reads, by what they are called in a message.
             wanted: settings that the command itself makes.
         """
@@ -151,7 +146,7 @@ class Simulated(Waves, Reported):
         waveform = self.waveform()
         self.check(self._outputs(), inputs)
         states = self._states()
-        names = ("config", "exact", "memory_trace", "histograms", "checked", "cycle_limit")
+        names = ("memory_trace", "histograms", "checked", "cycle_limit")
         options: dict[str, object] = {
             "parts": parse_parts(self.part or []),
             "waveform": waveform,
@@ -159,8 +154,9 @@ class Simulated(Waves, Reported):
         }
         options |= {name: getattr(self, name) for name in names}
         with delivering(self.json, self.quiet, self.vcd, states) as deliver, watched(self.quiet) as tell:
-            options |= {"settings": {**self.entries(), **(wanted or {})}, "progress": sized(tell, waveform)}
-            report = run(**{name: value for name, value in options.items() if value})
+            asked = make(settings={**self.entries(), **(wanted or {})}, config=self.config, exact=self.exact)
+            options["progress"] = sized(tell, waveform)
+            report = asked.run(**{name: value for name, value in options.items() if value})
         deliver(report)
         return report
 

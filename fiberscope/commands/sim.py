@@ -24,6 +24,7 @@ def sim(accelerator: Accelerator, matrix: Matrix, asked: Simulated, b: SecondMat
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
     """
-    from fiberscope.api import simulate
+    from fiberscope.runs import Simulation
 
-    return asked.ended(asked.simulate(partial(simulate, accelerator, matrix, b), matrices(matrix, b)))
+    factors = (matrix,) if b is None else (matrix, b)
+    return asked.ended(asked.simulate(partial(Simulation, accelerator, factors), matrices(matrix, b)))

@@ -32,7 +32,7 @@ from fiberscope.rtl.runs import (
     verilated,
 )
 from fiberscope.sim import SimulationError
-from fiberscope.solve import Progress
+from fiberscope.telling import Progress
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["PYRTL", "FailedLoopError", "Outcome", "compare"]

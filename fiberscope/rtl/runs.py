@@ -29,7 +29,7 @@ from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import Maker, Place, makers
 from fiberscope.sim import Component, SimulationError
 from fiberscope.sim.interrupt import on_interrupt
-from fiberscope.solve import Progress
+from fiberscope.telling import Progress
 from fiberscope.waveform import Waveform
 
 __all__ = [

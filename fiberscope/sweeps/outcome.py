@@ -14,9 +14,8 @@ from fiberscope.accelerators import ConfigurationError
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.report.document import Report
 from fiberscope.store.measures import measures
-from fiberscope.sweeps.commands import command_of
 from fiberscope.sweeps.ending import DONE, Outcome, ended
-from fiberscope.sweeps.point import Point
+from fiberscope.sweeps.point import Point, run_of
 from fiberscope.sweeps.statuses import REFUSED, STALE
 from fiberscope.workloads import WorkloadError
 
@@ -47,7 +46,7 @@ def outcome(task: Mapping[str, Any], memory_bytes: int | None) -> Outcome:
         status, reason = "crashed", f"{type(error).__name__}: {error}"
         if _is_out_of_memory(error):
             status, reason = "memory", f"took more than {_allowed(memory_bytes)} of memory"
-    told = {} if report is None else measures(report, command_of(point).workers(point))
+    told = {} if report is None else measures(report, run_of(point).workers)
     came = ended(task, status, reason, time.perf_counter() - began, told)
     return came._replace(status=STALE) if stale else came
 
@@ -65,11 +64,11 @@ def _run(point: Point, source: str) -> Report:
     Raises:
         _StaleError: the process has others.
     """
-    command, others = command_of(point), _StaleError("its sources are others than when the sweep began")
-    if source not in _known and command.roots(point).loaded().digest != source:
+    run, others = run_of(point), _StaleError("its sources are others than when the sweep began")
+    if source not in _known and run.roots().loaded().digest != source:
         raise others
     _known.add(source)
-    report = command.run(point)
+    report = run.run()
     if report.source is None or report.source.digest != source:  # a machine's file is read again each time
         raise others
     return report

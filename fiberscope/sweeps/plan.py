@@ -16,9 +16,8 @@ from fiberscope.accelerators.quantities import in_base_units
 from fiberscope.errors import InputError
 from fiberscope.provenance.made import Roots
 from fiberscope.report.parts import SCHEMA
-from fiberscope.sweeps.commands import command_of
 from fiberscope.sweeps.content import digest_of, size_of
-from fiberscope.sweeps.point import Point, operands
+from fiberscope.sweeps.point import Point, kind_of, operands, run_of
 from fiberscope.sweeps.statuses import REFUSED
 from fiberscope.workloads.errors import WorkloadError
 
@@ -94,9 +93,9 @@ class _Settling:
         return self._known[key]
 
     def _settled(self, point: Point) -> Settled:
-        command = command_of(point)
+        run = run_of(point)
         try:
-            return Settled(command.settle(point), self._digest_of(command.roots(point)), "")
+            return Settled(run.settled(), self._digest_of(run.roots()), "")
         except ConflictError as error:
             return Settled(dict(point.settings), "", " ".join(str(error).split()))
 
@@ -104,7 +103,7 @@ class _Settling:
 def _task(point: Point, settle: _Settling) -> Task:
     settings = json.dumps(dict(point.settings), default=str)
     with _told_of(point, "command"):
-        command_of(point)
+        kind_of(point)
     with _told_of(point, "workload"):
         content, size = _content(point.workload, point.exact)
     with _told_of(point, "accelerator"):

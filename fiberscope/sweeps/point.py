@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.errors import InputError
+from fiberscope.runs import RUNS, Run
+from fiberscope.words import operands_of
+from fiberscope.workloads.errors import nearest
 
-__all__ = ["Point", "operands"]
-
-_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.+)", re.DOTALL)
+__all__ = ["Point", "kind_of", "operands", "run_of"]
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,33 @@ def operands(workload: str) -> tuple[list[str], dict[str, str]]:
     """The operands of a workload: those without a name in their order, and the others by name.
 
     Raises:
-        InputError: a quote that is not closed.
+        InputError: a quote that is not closed; or as of ``operands_of``.
     """
     try:
         words = shlex.split(workload)
     except ValueError as error:
         raise InputError(f"{workload}: {str(error).lower()}; quote names with blanks") from error
-    named = {word: match for word in words if (match := _NAMED.fullmatch(word)) and ":" not in match["name"]}
-    plain = [word for word in words if word not in named]
-    return plain, {match["name"]: match["tensor"] for match in named.values()}
+    return operands_of(words)
+
+
+def kind_of(point: Point) -> Callable[..., Run]:
+    """What makes the run of a point.
+
+    Raises:
+        InputError: there is no command of that name.
+    """
+    if point.command not in RUNS:
+        raise InputError(f"no command {point.command} ends in a report; {nearest(point.command, RUNS)}")
+    return RUNS[point.command]
+
+
+def run_of(point: Point) -> Run:
+    """The run of a point; its settings say where a file gives them.
+
+    Raises:
+        InputError: it is none.
+    """
+    factors, tensors = operands(point.workload)
+    origins = {key: point.places.get(key) or "settings" for key in point.settings}
+    entries = {key: Entry(value, origins[key]) for key, value in point.settings.items()}
+    return kind_of(point)(point.accelerator, factors, tensors, entries, point.config, point.exact)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 from fiberscope.accelerators.configuration import layers, validated
 from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
@@ -33,17 +32,12 @@ from fiberscope.report.parts import Asked, Source
 from fiberscope.report.timeline import Watch
 from fiberscope.sim import BuildError, DeadlockError, Run, SimulationError
 from fiberscope.states.files import StateFiles
+from fiberscope.telling import Progress, nobody
 from fiberscope.waveform import Waveform, recording
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
 
 __all__ = ["configured", "prepare", "roots_of", "run"]
-
-Progress: TypeAlias = Callable[[str, int, int], None]
-
-
-def _nobody(_stage: str, _done: int, _total: int) -> None:
-    """Tell nobody about the progress."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,7 @@ class Course:
     cycle_limit: int | None = None
     waveform: Waveform | None = None
     histograms: bool = False
-    tell: Progress = _nobody
+    tell: Progress = nobody
     states: StateFiles | None = None
     source: Source | None = None
     memory_trace: Path | None = None
@@ -106,7 +100,7 @@ def run(
         graph=gv_text(graph) if isinstance(graph, Graph) else None,
     )
     made = source(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
-    course = Course(cycle_limit, waveform, histograms, progress or _nobody, timeline, made, memory_trace)
+    course = Course(cycle_limit, waveform, histograms, progress or nobody, timeline, made, memory_trace)
     ready = prepare(graph, tensors, exact=exact, progress=course.tell)
     return _Runs(ready, parameters, course).report()
 
@@ -163,7 +157,7 @@ def prepare(
     tensors: Mapping[str, object],
     *,
     exact: bool = False,
-    progress: Progress = _nobody,
+    progress: Progress = nobody,
 ) -> Prepared:
     """What ``run`` runs, without running it; the arguments are those of ``run``.
 

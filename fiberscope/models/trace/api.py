@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from fiberscope.provenance.made import Roots, given_settings, of_machine, operan
 from fiberscope.report.document import Report
 from fiberscope.report.host import Timing
 from fiberscope.report.parts import Asked, Source
+from fiberscope.telling import Progress, nobody
 from fiberscope.workloads import Problem
 from fiberscope.workloads.canonical import CsrArray, canonical
 from fiberscope.workloads.fibertree import FiberTree
@@ -48,8 +49,6 @@ from fiberscope.workloads.verification import Comparison
 __all__ = ["Prepared", "model", "prepare", "roots_of", "specified"]
 
 UNBOUNDED = 2**40  # coordinates: more than a tensor has
-
-Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 def model(
@@ -75,7 +74,7 @@ def model(
         ConfigurationError, WorkloadError, InputError: what was given cannot be modelled.
         VerificationError: a result is wrong; it has the report.
     """
-    tell = progress or _nobody
+    tell = progress or nobody
     ready = prepare(specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=tell)
     asked = Asked(
         command="model",
@@ -86,10 +85,6 @@ def model(
         exact=exact,
     )
     return ready.run(tell, source(ready.roots, asked))
-
-
-def _nobody(_stage: str, _done: int, _total: int) -> None:
-    """Tell nobody about the progress."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +149,7 @@ class Prepared:
             raise KeyboardInterrupt
         return watcher.stamps()
 
-    def run(self, tell: Progress = _nobody, made: Source | None = None) -> Report:
+    def run(self, tell: Progress = nobody, made: Source | None = None) -> Report:
         """Run it, and report, also by what it was made.
 
         Raises:
@@ -180,7 +175,7 @@ def prepare(
     tensors: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     exact: bool = False,
-    progress: Progress = _nobody,
+    progress: Progress = nobody,
 ) -> Prepared:
     """What ``model`` runs, without running it; the arguments are those of ``model``.
 

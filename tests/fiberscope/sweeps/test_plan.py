@@ -9,9 +9,8 @@ import fiberscope
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.errors import InputError
 from fiberscope.sweeps import plan
-from fiberscope.sweeps.commands import command_of
 from fiberscope.sweeps.plan import Task, planned
-from fiberscope.sweeps.point import Point
+from fiberscope.sweeps.point import Point, run_of
 from fiberscope.sweeps.study import read_study
 from fiberscope.workloads import WorkloadError
 
@@ -104,7 +103,7 @@ def test_a_machine_of_ones_own_is_its_file_and_what_that_imports(
 )
 def test_a_run_says_the_sources_that_its_point_is_found_by(point: Point) -> None:
     planned_ = planned([point])[0]
-    assert command_of(point).run(point).source.digest == planned_.row["source"]
+    assert run_of(point).run().source.digest == planned_.row["source"]
 
 
 def test_the_same_point_twice_is_run_once() -> None:
@@ -266,3 +265,19 @@ def test_a_format_or_a_graph_that_is_not_there_is_refused_before_anything_runs(
 
 def test_the_function_is_public_though_a_package_has_nearly_its_name() -> None:
     assert callable(fiberscope.sweep)
+
+
+@pytest.mark.parametrize("command", ["sim", "model"])
+def test_the_file_of_parameters_is_one_of_the_point_whatever_runs_it(command: str, tmp_path: Path) -> None:
+    few = tmp_path / "few.yaml"
+    few.write_text("pe: {count: 8}\n")
+    points = [Point(command, "gamma", SMALL, {}, config) for config in (None, str(few))]
+    plain, given = planned(points)
+    assert (json.loads(given.row["config"])["pe.count"], given.digest == plain.digest) == (8, False)
+    counts = [run_of(point).run().config["pe"]["count"] for point in points]
+    assert counts == [32, 8]
+
+
+def test_formats_without_a_recipe_are_refused_before_anything_runs() -> None:
+    with pytest.raises(WorkloadError, match="no recipe converts bsr2 to coo"):
+        planned([Point("convert", "bsr2 coo", SMALL)])

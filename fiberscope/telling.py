@@ -1,0 +1,16 @@
+"""How a run tells of its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+__all__ = ["Progress", "nobody"]
+
+# Stage, work done, work in all (0 where unknown); called now and then. While "simulating" is how much of the
+# work is done, "cycles" is the cycle that it has come to, and the limit.
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+def nobody(_stage: str, _done: int, _total: int) -> None:
+    """Tell nobody."""

@@ -1,0 +1,32 @@
+"""Operands in the words of a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from fiberscope.errors import InputError
+
+__all__ = ["operands_of"]
+
+_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.*)", re.DOTALL)
+
+
+def operands_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Operands without a name in their order, and those by name, ``NAME=TENSOR``.
+
+    Raises:
+        InputError: a name that is given twice, or without a tensor.
+    """
+    plain, named = [], dict[str, str]()
+    for word in words:
+        match = _NAMED.fullmatch(word)
+        if match is None:
+            plain.append(word)
+            continue
+        if not match["tensor"]:
+            raise InputError(f"{word} names no matrix; write {word}FILE")
+        if match["name"] in named:
+            raise InputError(f"{match['name']} is given twice; leave one out")
+        named[match["name"]] = match["tensor"]
+    return plain, named
