@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Config, Exact, Settings
-from fiberscope.commands.sweep import (
-    Memory,
-    Pbs,
-    Scheduler,
-    Silent,
-    Slurm,
-    Timeout,
-    Workers,
-    settings_of,
-)
+from fiberscope.commands.options import Accelerator
+from fiberscope.commands.sweep import Placed
+from fiberscope.commands.taking import taking
 from fiberscope.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,26 +36,18 @@ _Command = Annotated[str, typer.Option(help="Whose runs they are, as of 'fibersc
 _Store = Annotated[Path, typer.Option(metavar="DIR", help="For the results.")]
 
 
+@taking()
 def search(
     accelerator: Accelerator,
     workload: _Workload,
     over: _Over,
+    placed: Placed,
     minimise: _Least = None,
     maximise: _Most = None,
     points: _Points = 100,
     seed: _Seed = 0,
-    settings: Settings = None,
-    config: Config = None,
     command: _Command = "sim",
     store: _Store = STORE,
-    scheduler: Scheduler = None,
-    slurm: Slurm = None,
-    pbs: Pbs = None,
-    workers: Workers = None,
-    timeout: Timeout = None,
-    memory: Memory = None,
-    exact: Exact = False,
-    quiet: Silent = False,
 ) -> None:
     """Search a space for the points that measure least; told to again, it goes on where it was ended.
 
@@ -73,7 +57,6 @@ def search(
       fiberscope search gamma wiki-Vote --minimise "cycles * pe_count" --over search.yaml --points 200
     """
     from fiberscope.store import Store
-    from fiberscope.sweeps.clusters import Where
     from fiberscope.sweeps.point import Point
     from fiberscope.sweeps.runner import Limits
     from fiberscope.sweeps.search import Goal, Search, read_space
@@ -81,11 +64,11 @@ def search(
     goals = [*map(Goal, minimise or []), *(Goal(measure, largest=True) for measure in maximise or [])]
     if not goals:
         raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
-    given = settings_of(settings or [])
-    point = Point(command, accelerator, workload, given, str(config) if config else None, exact)
+    config = str(placed.config) if placed.config else None
+    point = Point(command, accelerator, workload, placed.given(), config, placed.exact)
     found = Search(point, read_space(over, point), goals, Store(store, make=True), points, seed)
-    found.run(Where(scheduler, slurm, pbs, workers), Limits(timeout, _bytes(memory)), quiet)
-    if not quiet:
+    found.run(placed.where(), Limits(placed.timeout, _bytes(placed.memory)), placed.quiet)
+    if not placed.quiet:
         _show(found)
         print(f"Results: {store} (look at them: fiberscope results {store})")
 

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
-from fiberscope.commands.options import Config, Exact, Settings
+from fiberscope.commands.options import Config, Exact, Quiet, Settings
+from fiberscope.commands.taking import Options, taking
 from fiberscope.errors import POINTS_FAILED, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fiberscope.sweeps.api import Swept
+    from fiberscope.sweeps.clusters import Where
     from fiberscope.sweeps.study import Study
 
-__all__ = ["Memory", "Pbs", "Scheduler", "Silent", "Slurm", "Timeout", "Workers", "settings_of", "sweep"]
+__all__ = ["Placed", "sweep"]
 
 STORE = "sweep"
 MOST_SHOWN = 10  # failures
@@ -46,37 +48,53 @@ _Command = Annotated[
 ]
 _Store = Annotated[Path | None, typer.Option(metavar="DIR", help=f"For the results; {STORE}/ by default.")]
 _Retry = Annotated[bool, typer.Option("--retry", help="Run points again that failed.")]
-Scheduler = Annotated[
-    str | None, typer.Option(metavar="tcp://...", help="A Dask scheduler whose workers are to run.")
-]
-Slurm = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Run in Slurm jobs; YAML, as dask_jobqueue takes it.")
-]
-Pbs = Annotated[Path | None, typer.Option(metavar="FILE", help="Run in PBS jobs; likewise.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Of this computer; one a core by default.")]
-Timeout = Annotated[float | None, typer.Option(metavar="S", help="Seconds that a point may take.")]
-Memory = Annotated[str | None, typer.Option(metavar="BYTES", help="What a point may take, as in 2GiB.")]
-Silent = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
+class Placed(Options):
+    """Options of a command that runs many points, here or elsewhere."""
+
+    settings: Settings = None
+    config: Config = None
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="tcp://...", help="A Dask scheduler whose workers are to run.")
+    ] = None
+    slurm: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Run in Slurm jobs; YAML, as dask_jobqueue takes it.")
+    ] = None
+    pbs: Annotated[Path | None, typer.Option(metavar="FILE", help="Run in PBS jobs; likewise.")] = None
+    workers: Annotated[int | None, typer.Option(min=1, help="Of this computer; one a core by default.")] = (
+        None
+    )
+    timeout: Annotated[float | None, typer.Option(metavar="S", help="Seconds that a point may take.")] = None
+    memory: Annotated[
+        str | None, typer.Option(metavar="BYTES", help="What a point may take, as in 2GiB.")
+    ] = None
+    exact: Exact = False
+    quiet: Quiet = False
+
+    def where(self) -> Where:
+        """Where the points run."""
+        from fiberscope.sweeps.clusters import Where
+
+        return Where(self.scheduler, self.slurm, self.pbs, self.workers)
+
+    def given(self) -> dict[str, object]:
+        """The settings by dotted key."""
+        from fiberscope.accelerators.configuration import parse_settings
+
+        return {key: entry.value for key, entry in parse_settings(self.settings or []).items()}
+
+
+@taking()
 def sweep(
     context: typer.Context,
     swept: _Swept,
+    placed: Placed,
     workloads: _Workloads = None,
     grid: _Grid = None,
-    settings: Settings = None,
-    config: Config = None,
     command: _Command = None,
     store: _Store = None,
-    scheduler: Scheduler = None,
-    slurm: Slurm = None,
-    pbs: Pbs = None,
-    workers: Workers = None,
-    timeout: Timeout = None,
-    memory: Memory = None,
-    exact: Exact = False,
     retry: _Retry = False,
-    quiet: Silent = False,
 ) -> int:
     """Run every combination of machines, workloads and parameters; what a store has already is not run again.
 
@@ -91,37 +109,28 @@ def sweep(
       fiberscope sweep "csr csc" wiki-Vote --command convert --grid problem.bits=8,16,32
     """
     from fiberscope.sweeps.api import run_study
-    from fiberscope.sweeps.clusters import Where
 
-    study = _study(context.params)
+    study = _study(context.params, placed.given())
     folder = Path(study.store or STORE)
-    where = Where(scheduler, slurm, pbs, workers)
-    done = run_study(study, folder, where, retry=retry, quiet=quiet)
-    if not quiet:
+    done = run_study(study, folder, placed.where(), retry=retry, quiet=placed.quiet)
+    if not placed.quiet:
         _tell(done, folder)
     return POINTS_FAILED if done.failed else 0
 
 
-def _study(given: Mapping[str, Any]) -> Study:
+def _study(given: Mapping[str, Any], settings: Mapping[str, object]) -> Study:
     """The study that the options are, or of the file with the options in the place of its keys."""
     from fiberscope.sweeps.api import made_study
 
     keys = {name: given[name] for name in ("command", "timeout", "memory")}
     keys["exact"] = given["exact"] or None
     keys |= {name: given[name] and str(given[name]) for name in ("config", "store")}
-    keys |= {"grid": _grid(given["grid"] or []), "settings": settings_of(given["settings"] or [])}
+    keys |= {"grid": _grid(given["grid"] or []), "settings": settings}
     return made_study(
         given["swept"],
         given["workloads"] or [],
         {key: value for key, value in keys.items() if value not in (None, {})},
     )
-
-
-def settings_of(given: Sequence[str]) -> dict[str, object]:
-    """Settings of a command line by dotted key."""
-    from fiberscope.accelerators.configuration import parse_settings
-
-    return {key: entry.value for key, entry in parse_settings(given).items()}
 
 
 def _grid(given: Sequence[str]) -> dict[str, list[object]]:
