@@ -28,6 +28,7 @@ from fiberscope.sim import Component, Input, Output
 from fiberscope.sim.names import numbered
 
 STREAMS = (("a", READ, 0), ("b", READ, 1), ("z", WRITE, 2))  # name, operation and number of the tensor
+JOINS = {"two_finger": TwoFingerIntersector, "skip_ahead": SkipAheadIntersector}  # by lane.intersection
 LANE_BYTES = 1 << 32  # of addresses: each lane's rows of A and Z lie by themselves
 
 
@@ -130,7 +131,7 @@ class Control(Component):
 
 class InnerProduct(Composition[InnerProductParameters]):
     NAME = "inner_product"
-    PARTS: ClassVar = {**Composition.PARTS, "multiplier": PairMultiplier, "accumulator": Accumulator}
+    PARTS: ClassVar = {**Composition.PARTS, **JOINS, "multiplier": PairMultiplier, "accumulator": Accumulator}
     TENSORS: ClassVar = {name.upper(): (number,) for name, _operation, number in STREAMS}
 
     def __init__(self, parameters, a, b, *, parts=None, kernel=None):
@@ -154,8 +155,7 @@ class InnerProduct(Composition[InnerProductParameters]):
         lane, connect = self.parameters.lane, self.kernel.connect
         control = self.add(Control, f"{name}.control", self, rows)
         skips = lane.intersection == "skip_ahead"
-        make = (SkipAheadIntersector, lane.window) if skips else (TwoFingerIntersector,)
-        intersector = self.add(make[0], f"{name}.intersector", *make[1:])
+        intersector = self.add(lane.intersection, f"{name}.intersector", *[lane.window][:skips])
         multiplier = self.add("multiplier", f"{name}.multiplier")
         accumulator = self.add("accumulator", f"{name}.accumulator")
         for side, level in self.levels.items():

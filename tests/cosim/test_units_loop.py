@@ -1,5 +1,7 @@
 """Machines whose parts are made of units, each unit's twin in an HDL simulator in its place."""
 
+from pathlib import Path
+
 import pytest
 
 from fiberscope import cli
@@ -12,9 +14,12 @@ OUTERSPACE = (
     "uniform:rows=30,cols=30,nonzeros=150",
     ["tile.count=4", "tile.pe=2", "tile.merge_pe=1", "merge.max_lists=16", "alloc.alpha=0.5"],
 )
-MACHINES = {"sigma": SIGMA, "outerspace": OUTERSPACE}
+PRODUCT = str(Path(__file__).parents[2] / "examples" / "inner_product" / "machine.py")
+LANE = ("uniform:rows=20,cols=20,nonzeros=80", ["lane.count=1", "lane.window=4"])
+MACHINES = {"sigma": SIGMA, "outerspace": OUTERSPACE, PRODUCT: LANE}
 UNITS = [
     *(("sigma", unit) for unit in ("adder_network", "benes")),
+    (PRODUCT, "skip_ahead"),
     *(("outerspace", unit) for unit in ("sorted_head", "bump_allocator", "node_writer")),
 ]
 
