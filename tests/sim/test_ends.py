@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from scripted import Scripted, Stuck, machine
 
 import fiberscope.sim.kernel
 from fiberscope.sim import Component, SimulationError
+from fiberscope.sim.interrupt import interrupt_elsewhere
 from fiberscope.sim.testing import StreamSink, StreamSource, check_accounting, data_tokens
 
 ROOT = Path(__file__).parents[2]
@@ -216,6 +218,21 @@ def test_ctrl_c_stops_cleanly_and_the_run_can_go_on(build):
         check=False,
     )
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+def test_a_run_in_another_thread_is_interrupted_as_the_main_thread_says():
+    def script(self, now):
+        if now == 10:
+            interrupt_elsewhere()  # any thread may; the run is known by then
+        return self.busy(now + 1)
+
+    kernel = machine(Scripted("worker", script))
+    interrupt_elsewhere()  # there is no run yet: nobody hears of it
+    with ThreadPoolExecutor(1) as threads:
+        run = threads.submit(kernel.run, cycle_limit=1000).result()
+    assert (run.reason, run.cycles) == ("interrupted", 11)
+    interrupt_elsewhere()
+    assert kernel.run(cycle_limit=20).reason == "cycle limit"
 
 
 @pytest.mark.parametrize("limit", [5, None])
