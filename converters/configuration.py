@@ -8,8 +8,10 @@ from pydantic import Field, model_validator
 
 from fiberscope.accelerators.composition import CompositionParameters
 from fiberscope.accelerators.configuration import Bytes, Configuration
+from fiberscope.hw.lanes.position_multiplier import DEPTH
 from fiberscope.hw.lanes.prefix_sum import FORMS
 
+WORD_BITS = 32  # on the chip
 COUNTER_BYTES = 4  # a counter is a word on the chip
 
 
@@ -23,7 +25,7 @@ class Lanes(Configuration):
     divide: int = Field(ge=1, le=64)
     multiply: int = Field(ge=1, le=64)
     divide_latency: int = Field(ge=1, le=1000)
-    multiply_latency: int = Field(ge=1, le=1000)
+    multiply_latency: int = Field(ge=DEPTH, le=1000)
 
 
 class Pad(Configuration):
@@ -50,6 +52,7 @@ class MintParameters(CompositionParameters):
     scratchpad: Pad
     port: Port
     bsr_order: Literal["ascending", "first_seen"]
+    units: Literal["together", "apart"]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -63,3 +66,12 @@ class MintParameters(CompositionParameters):
     def counters(self) -> int:
         """How many counters the scratchpad holds."""
         return self.scratchpad.size // COUNTER_BYTES
+
+    @property
+    def division_bits(self) -> int:
+        """Bits of a quotient that a stage of a divider finds, for it to take no longer than it should."""
+        return -(-WORD_BITS // self.lanes.divide_latency)
+
+    def wire(self, kind: str) -> int:
+        """Latency of the channels behind a unit: its register, and what more a multiplier takes."""
+        return self.lanes.multiply_latency - DEPTH + 1 if kind == "multiply" else 1

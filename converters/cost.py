@@ -13,7 +13,7 @@ from fiberscope.converters.arrays import MASK_BITS
 from fiberscope.converters.blocks import latency
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.lines import LINE_BITS
-from fiberscope.converters.recipes import Recipe, family, recipe
+from fiberscope.converters.recipes import Recipe, kind_of, recipe
 from fiberscope.hw.lanes import prefix_sum
 from fiberscope.workloads.formats import Format, format_called
 from fiberscope.workloads.formats.format import Layout
@@ -175,10 +175,10 @@ class _Cost:
 
     def _items(self, block: str) -> float:
         """What goes through a block."""
-        name = family(block).rstrip("_")
-        if name in ("compare", "fill"):
+        name = kind_of(block)
+        if name == "fill":
             return self.size
-        if name in ("scan", "increment"):
+        if name in ("steps", "bits", "increment", "scan", "compare"):
             return self._count(self.source, "runs") or self.size
         if name == "difference":
             return self._count(self.target, "runs")
@@ -190,21 +190,20 @@ class _Cost:
             return self._count(self.target, "values")
         if name == "offsets":
             return self.keys
-        return self.size / MASK_BITS if name == "scan_mask" else self.nonzeros
+        return self.nonzeros
 
     def _beats(self, block: str) -> int:
         if block == READ:
             return 0
-        name, lanes = family(block).rstrip("_"), self.parameters.lanes
-        from_dense = not self._count(self.source, "runs")
+        name, lanes = kind_of(block), self.parameters.lanes
         known = {
-            "scan": min(lanes.scan, lanes.words) if from_dense else lanes.scan,
+            **dict.fromkeys(("steps", "increment"), min(lanes.scan, lanes.words)),
+            **dict.fromkeys(("bits", "scan", "compare"), lanes.scan),
             "scan_counts": lanes.scan,
             "offsets": lanes.scan,
-            "scan_mask": 1,
-            "divide": max(1, lanes.divide // self.rounds),
+            **dict.fromkeys(("divide", "peel"), max(1, lanes.divide // self.rounds)),
             "divide_blocks": lanes.divide,
-            "multiply": max(1, lanes.multiply // self.rounds),
+            **dict.fromkeys(("split", "multiply", "join"), max(1, lanes.multiply // self.rounds)),
         }
         chunked = lanes.chunk if name in KEYS else lanes.words
         return _beats(self._items(block), known.get(name, chunked))
@@ -214,7 +213,7 @@ class _Cost:
         found: dict[str, int] = {}
         for block in self.way.blocks:
             twice = 2 if self._is_turned() and self._is_front(block) else 1
-            for name, number in self._done(family(block).rstrip("_"), block).items():
+            for name, number in self._done(kind_of(block), block).items():
                 found[name] = found.get(name, 0) + twice * math.ceil(number)
         return found
 
@@ -222,15 +221,15 @@ class _Cost:
         """Operations of a block."""
         lanes, items = self.parameters.lanes, self._items(block)
         adders = prefix_sum.adders(self.parameters.scan_form, lanes.scan)
-        if name in ("scan", "scan_mask", "scan_counts", "offsets"):
+        if name in ("scan", "scan_counts", "offsets"):
             return {"add": adders * self._beats(block)}
         if name == "sort":
             levels = (lanes.chunk - 1).bit_length()
             return {"compare_exchange": lanes.chunk // 2 * levels * (levels + 1) // 2 * self._beats(block)}
         known: Mapping[str, tuple[str, float]] = {
-            "divide": ("divide", items * self.rounds),
+            "divide": ("divide", items),
             "divide_blocks": ("divide", 2 * items),
-            "multiply": ("multiply", items * self.rounds),
+            "multiply": ("multiply", items),
             "compare": ("compare", items),
             "expand": ("compare", self._pointers(self.source)),
             "count": ("count", items),

@@ -11,11 +11,13 @@ from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.layout import Layout as Place
 from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.converters.arrays import Source, Target
-from fiberscope.converters.blocks import BLOCKS, Job, latency
+from fiberscope.converters.blocks import BLOCKS, latency
 from fiberscope.converters.configuration import MintParameters
+from fiberscope.converters.job import Job
+from fiberscope.converters.lanes import PARTS, ROWS, UNITS, Line, is_row, lines
 from fiberscope.converters.lines import LINE_BITS, LINE_BYTES
 from fiberscope.converters.reader import Reader
-from fiberscope.converters.recipes import Edge, family, recipe
+from fiberscope.converters.recipes import Edge, kind_of, recipe
 from fiberscope.converters.stages import LaneStage
 from fiberscope.converters.writer import Writer
 from fiberscope.sim import Component, Kernel
@@ -26,6 +28,7 @@ __all__ = ["Mint"]
 
 WORD_BITS = 62  # of a word that holds all coordinates
 READ, WRITE = "read", "write"
+ARRAYS = 4  # whose constants may be there
 
 
 class Mint(Composition[MintParameters]):
@@ -45,6 +48,7 @@ class Mint(Composition[MintParameters]):
     """
 
     NAME = "mint"
+    PARTS: ClassVar[Mapping[str, PartFactory]] = {**Composition.PARTS, **PARTS}
     TENSORS: ClassVar = {"A": (0,), "Z": (1,)}
     work = "write"
 
@@ -109,18 +113,73 @@ class Mint(Composition[MintParameters]):
 
     def _add_stages(self) -> None:
         self.pad = self.job.scratchpad() if self.recipe.is_two_pass else None
+        self.lines = list(lines(self.recipe, self.job))
         for block in self.recipe.blocks:
-            if block not in (READ, WRITE):
-                make = BLOCKS[family(block).rstrip("_")]
-                self.stages[block] = self.add(make, block, self.job, self.pad)
+            if kind_of(block) in BLOCKS:
+                self.stages[block] = self.add(BLOCKS[kind_of(block)], block, self.job, self.pad)
+        self.merged: dict[str, str] = {}  # blocks that are together, with what they are together
+        for line in self.lines:
+            if self.parameters.units == "together" and self._add_together(line):
+                continue
+            for block in line.blocks:
+                self.stages[block] = self.add(UNITS[kind_of(block)].part, block, *line.arguments(block))
+
+    def _add_together(self, line: Line) -> bool:
+        """The quick way of a line, if there is one."""
+        name = f"{line.blocks[0]}_to_{line.blocks[-1]}"
+        quick = line.together(f"{self.NAME}.{name}")
+        if quick is None:
+            return False
+        self.stages[name] = self.kernel.add(quick)
+        self.merged.update(dict.fromkeys(line.blocks, name))
+        return True
 
     def _connect(self) -> None:
+        line_of = {block: line for line in self.lines for block in line.blocks}
         for edge in self.recipe.edges:
-            cycles = latency(edge.block, edge.output, self.parameters, self.source.shape)
-            producer, output, room = self._producer(edge)
-            consumer, port = self._consumer(edge)
+            if is_row(edge):
+                if edge.block in self.merged:
+                    continue
+                self._connect_rows(edge, line_of[edge.block])
+            else:
+                self._connect_items(edge)
+        for line in self.lines:
+            if line.blocks[0] in self.merged:
+                continue
+            for place, (block, _constant) in enumerate(line.constants):
+                former, unit = self.stages[line.blocks[0]], self.stages[block]
+                port = UNITS[kind_of(block)].constants
+                self.kernel.connect(former, f"{port}[{place}]", unit, port, capacity=ARRAYS)
+
+    def _connect_rows(self, edge: Edge, line: Line) -> None:
+        """A channel a lane."""
+        giver, taker = self.stages[edge.block], self.stages[edge.to]
+        output, port = UNITS[kind_of(edge.block)].outputs, UNITS[kind_of(edge.to)].inputs
+        wire = self.parameters.wire(kind_of(edge.block))
+        for lane in range(line.lanes(edge.block)):
+            self.kernel.connect(
+                giver, f"{output}[{lane}]", taker, f"{port}[{lane}]", capacity=ROWS + wire, latency=wire
+            )
+
+    def _connect_items(self, edge: Edge) -> None:
+        cycles = latency(edge.block, edge.output, self.parameters, self.source.shape)
+        producer, output, room = self._producer(edge)
+        consumer, port = self._consumer(edge)
+        if kind_of(edge.input) == "rests" or kind_of(edge.output) == "rests":
+            capacity = room * self._behind(edge.block)
+        else:
             capacity = room * (cycles + 2)
-            self.kernel.connect(producer, output, consumer, port, capacity=capacity, latency=cycles)
+        self.kernel.connect(producer, output, consumer, port, capacity=capacity, latency=cycles)
+
+    def _behind(self, block: str) -> int:
+        """Rows that may be on their way behind a block, each of which may have rests that go past them."""
+        line = next(line for line in self.lines if block in line.blocks)
+        behind = line.blocks[line.blocks.index(block) :]
+        cycles = [latency(one, "results", self.parameters, self.source.shape) for one in behind]
+        return sum(cycles) + ROWS * len(behind) + 1
+
+    def _stage(self, block: str) -> Component:
+        return self.stages[self.merged.get(block, block)]
 
     def _producer(self, edge: Edge) -> tuple[Component, str, int]:
         """The component at an edge's beginning, its port, and the tokens it may push in a cycle."""
@@ -131,14 +190,18 @@ class Mint(Composition[MintParameters]):
                 f"streams[{place}]",
                 1 + max(self.parameters.lanes.words, self.parameters.lanes.chunk),
             )
-        stage = self.stages[edge.block]
-        assert isinstance(stage, LaneStage)
-        return stage, edge.output, stage.room
+        stage = self._stage(edge.block)
+        if isinstance(stage, LaneStage):
+            return stage, edge.output, stage.room
+        line = next(line for line in self.lines if edge.block in line.blocks)
+        return stage, _numbered(edge.output, kind_of(edge.block) == "peel"), 1 + line.lanes(edge.block)
 
     def _consumer(self, edge: Edge) -> tuple[Component, str]:
         if edge.to == WRITE:
             return self.writer, f"items[{self.outputs.index(edge.input)}]"
-        return (self.reader if edge.to == READ else self.stages[edge.to]), edge.input
+        if edge.to == READ:
+            return self.reader, edge.input
+        return self._stage(edge.to), _numbered(edge.input, kind_of(edge.to) == "join")
 
     def result(self) -> Encoded:
         """The target, as it has been written."""
@@ -148,9 +211,12 @@ class Mint(Composition[MintParameters]):
         """Words written, and what the blocks did: compares, adds, divisions ..."""
         found = {"write": count("words_taken", self.writer)}
         for counter, name in OPERATIONS.items():
-            parts = [stage for stage in self.stages.values() if counter in stage.COUNTERS]
+            parts = [stage for stage in self.stages.values() if counter in stage.counters()]
             if parts:
                 found[name] = found.get(name, 0) + count(counter, *parts)
+        sums = [self._stage("scan") for line in self.lines if "scan" in line.blocks]
+        if sums:
+            found["add"] = found.get("add", 0) + self.job.adders * count("rows", *sums)
         return found
 
     def layouts(self) -> Sequence[Place]:
@@ -191,8 +257,9 @@ class Mint(Composition[MintParameters]):
 
 OPERATIONS = {  # by counter, what a report calls it
     "adds": "add",
+    "divide": "divide",
     "divisions": "divide",
-    "multiplies": "multiply",
+    "multiply": "multiply",
     "compare_exchanges": "compare_exchange",
     "clusters": "cluster",
     "compares": "compare",
@@ -208,3 +275,10 @@ def _check_words(source: Encoded) -> None:
         raise ConfigurationError(
             f"the coordinates of {source.shape} take {bits} bits; a converter's words hold {WORD_BITS}"
         )
+
+
+def _numbered(port: str, alone: bool) -> str:
+    """The port of a component that a recipe means: of rests, those of the second item on are numbered."""
+    if kind_of(port) != "rests" or alone:
+        return kind_of(port) if kind_of(port) == "rests" else port
+    return f"rests[{int(port.rpartition('_')[2]) - 2}]"

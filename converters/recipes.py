@@ -13,7 +13,17 @@ import yaml
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.formats import format_called
 
-__all__ = ["Edge", "Recipe", "family", "recipe", "sources", "targets"]
+__all__ = [
+    "DEFAULT_INPUT",
+    "DEFAULT_OUTPUT",
+    "Edge",
+    "Recipe",
+    "family",
+    "kind_of",
+    "recipe",
+    "sources",
+    "targets",
+]
 
 DEFAULT_OUTPUT, DEFAULT_INPUT = "results", "items"
 COPY = ("read.lines > write.lines",)  # what is in its format already passes the converter by
@@ -75,6 +85,11 @@ def family(name: str) -> str:
     return re.sub("[0-9].*$", "", name)
 
 
+def kind_of(block: str) -> str:
+    """What a block is: ``divide`` of ``divide_2``."""
+    return family(block).rstrip("_")
+
+
 @cache
 def _table() -> dict[tuple[str, str], tuple[str, ...]]:
     """The lines of every recipe."""
@@ -111,9 +126,23 @@ def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
     if lines is None:
         legal = ", ".join(targets(start))
         raise WorkloadError(f"no recipe converts {source} to {target}", fix=f"{source} goes to {legal}")
+    lines = tuple(line for template in lines for line in _rounds(template, order))
     lines = tuple(line for template in lines for line in _levels(template, order))
     found = Recipe(start, end, lines, tuple(edge for line in lines for edge in _edges(line)))
     return found.without("sort", "cluster") if chunk == 1 and "sort" in found.blocks else found
+
+
+def _rounds(line: str, order: int) -> list[str]:
+    """A line with the dividers or multipliers of a tensor of that order, and what goes past them."""
+    if " divide >" in line:
+        more = "".join(f" peel_{k} > divide_{k} >" for k in range(2, order))
+        past = [f"peel_{k}.rests > collect.rests_{k}" for k in range(2, order)]
+        return [line.replace(" divide >", f" divide >{more}" if order > 1 else ""), *past]
+    if " multiply >" in line:
+        more = "".join(f" join_{k} > multiply_{k} >" for k in range(2, order))
+        past = [f"split.rests_{k} > join_{k}.rests" for k in range(2, order)]
+        return [line.replace(" multiply >", f" multiply >{more}" if order > 1 else ""), *past]
+    return [line]
 
 
 def _levels(line: str, order: int) -> list[str]:

@@ -34,58 +34,6 @@ cdef class LaneStage(Component):
     cdef int _close(self) except -1
     cdef long _lack(self) except? -2
 
-cdef class Compare(LaneStage):
-    @cython.locals(value=double)
-    cdef bint _take(self) except -1
-
-cdef class Increment(LaneStage):
-    cdef readonly long greatest
-    cdef readonly bint has_value
-    cdef readonly long behind
-
-    @cython.locals(run=long, value=double)
-    cdef bint _take(self) except -1
-    cdef int _close(self) except -1
-
-cdef class Scan(LaneStage):
-    cdef readonly long start
-    cdef readonly long total
-    cdef readonly long network
-
-    cdef bint _take(self) except -1
-    cdef int _close(self) except -1
-
-cdef class MaskScan(LaneStage):
-    cdef readonly long width
-    cdef readonly long network
-    cdef readonly long position
-
-    @cython.locals(bits=long, position=long)
-    cdef bint _take(self) except -1
-    cdef int _close(self) except -1
-
-cdef class Pack(LaneStage):
-    cdef public Channel values
-
-    cdef bint _ready(self) except -1
-    @cython.locals(value=double)
-    cdef bint _take(self) except -1
-    cdef int _close(self) except -1
-    cdef long _lack(self) except? -2
-
-cdef class CoordinateStage(LaneStage):
-    cdef long[::1] sizes
-    cdef long[::1] shifts
-    cdef readonly long ranks
-
-cdef class Divide(CoordinateStage):
-    @cython.locals(position=long, found=long, rank=long)
-    cdef bint _take(self) except -1
-
-cdef class Multiply(CoordinateStage):
-    @cython.locals(word=long, position=long, rank=long, coordinate=long)
-    cdef bint _take(self) except -1
-
 cdef class BlockDivide(LaneStage):
     cdef readonly long block
     cdef readonly long across

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from fiberscope.converters.recipes import family, recipe
+from fiberscope.converters.recipes import kind_of, recipe
 
 __all__ = ["BORROWED", "FIGURE_8", "VARIANTS", "instances", "waits_for_host"]
 
@@ -18,7 +18,6 @@ VARIANTS = ("mint_b", "mint_m", "mint_mr")
 FIGURE_8 = (("csr", "csc"), ("rlc", "coo"), ("csr", "bsr2"), ("dense", "csf"))
 KINDS = {  # of hardware, by the blocks of recipes that it serves
     "scan": "prefix sum",
-    "scan_mask": "prefix sum",
     "scan_counts": "prefix sum",
     "offsets": "prefix sum",
     "divide": "dividers",
@@ -42,6 +41,7 @@ KINDS = {  # of hardware, by the blocks of recipes that it serves
     "read": "memory controller",
     "write": "memory controller",
 }
+WIRES = ("turn", "steps", "bits", "split", "collect")  # with registers at the ends of units: count as none
 ONE_AFTER_THE_OTHER = ("count", "offsets", "scatter", "drain")  # of these, one works at a time
 BORROWED = ("prefix sum", "dividers", "adders")  # of the host, by MINT_mr
 
@@ -69,8 +69,8 @@ def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -
 
 def _needed(source: str, target: str) -> Counter[str]:
     """What one conversion takes."""
-    names = {family(block).rstrip("_") for block in recipe(source, target).blocks}
-    needed = Counter(KINDS[name] for name in names - {"turn", *ONE_AFTER_THE_OTHER, "write"})
+    names = {kind_of(block) for block in recipe(source, target).blocks}
+    needed = Counter(KINDS[name] for name in names - {*WIRES, *ONE_AFTER_THE_OTHER, "write"})
     for name in names.intersection(ONE_AFTER_THE_OTHER):
         needed[KINDS[name]] = max(1, needed[KINDS[name]])
     return needed

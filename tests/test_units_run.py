@@ -29,9 +29,8 @@ SUPPORT = (TESTS / "converters" / "support", *TESTS.glob("accelerators/**/suppor
 EQUIPMENT = {"fiberscope.hw.dram.trace", "fiberscope.hw.streams.checker", "fiberscope.hw.streams.testing"}
 # What nothing is made of yet, or any more. A class that comes into use has to go from here.
 UNUSED = {
-    # MINT's conversions have stages of their own.
-    *("ArrayPipeline", "ClusterCounter", "ComparatorBank", "ConstantPipeline", "CounterBanks", "Divider"),
-    *("Packer", "PositionMultiplier", "PrefixSum", "SortingNetwork"),
+    # Where MINT's conversions count keys they have stages of their own.
+    *("ClusterCounter", "CounterBanks", "SortingNetwork"),
     # SIGMA's controller counts what these do.
     *("PrefixPopcount", "Regor"),
     "BitmapIntersector",
@@ -62,7 +61,7 @@ def conversions() -> None:
     from conversions import EXAMPLE, PAIRS, convert
 
     for source, target in PAIRS:
-        convert(EXAMPLE, source, target)
+        convert(EXAMPLE, source, target, 32, ("units", "apart"))
 
 
 def graphs() -> Iterator[Graph]:

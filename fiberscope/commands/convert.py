@@ -2,33 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fiberscope.commands.options import Matrix
+from fiberscope.commands.rtl_options import Folder, Simulator
 from fiberscope.commands.run_options import Simulated
-from fiberscope.commands.taking import taking
+from fiberscope.commands.taking import flag, taking
+from fiberscope.errors import InputError
 from fiberscope.report.files import matrices
 
 __all__ = ["convert"]
 
+NOT_WITH_RTL = (
+    *("config", "json", "timeline", "perfetto", "memory_trace", "part"),
+    *("exact", "histograms", "checked", "cycle_limit", "energy"),
+)
+OF_UNITS = ("vcd", "timeline", "perfetto", "part", "histograms", "checked")  # each by itself
+
 _Source = Annotated[str, typer.Argument(metavar="FROM", help="Format that the matrix is in: csr, zvc, ...")]
 _Target = Annotated[str, typer.Argument(metavar="TO", help="Format that it is to be in: csc, bsr2, ...")]
 _Bits = Annotated[int, typer.Option(metavar="8|16|32", help="Bits of a value.")]
+_Rtl = Annotated[
+    str | None,
+    typer.Option(metavar="BLOCKS", help="Put the RTL of units, as in divider,packer, into it, and compare."),
+]
 
 
 @taking()
-def convert(source: _Source, target: _Target, matrix: Matrix, asked: Simulated, bits: _Bits = 32) -> int:
+def convert(
+    source: _Source,
+    target: _Target,
+    matrix: Matrix,
+    asked: Simulated,
+    bits: _Bits = 32,
+    rtl: _Rtl = None,
+    simulator: Simulator = "icarus",
+    output: Folder = Path("build/loop"),
+) -> int:
     """Convert a matrix between formats in MINT's hardware; the result is verified bit by bit.
+
+    With a waveform, a timeline, histograms or --checked each unit is a component of its own.
 
     \b
     Examples:
       fiberscope convert csr csc wiki-Vote
       fiberscope convert csr bsr4 uniform:rows=100,cols=100,nonzeros=500 --bits 16 --json out.json
+      fiberscope convert rlc coo uniform:rows=20,cols=20,nonzeros=60 --rtl divider,packer --sim pyrtl
     """
     from fiberscope.runs import conversion
 
+    wanted: dict[str, object] = {"problem.bits": bits}
+    if (rtl or any(getattr(asked, name) for name in OF_UNITS)) and "units" not in asked.entries():
+        wanted["units"] = "apart"
+    if rtl is not None:
+        formats = {"problem.source": source.lower(), "problem.target": target.lower()}
+        return _in_the_loop(rtl, matrix, asked, wanted | formats, simulator, output)
     make = partial(conversion, f"{source} {target}", (matrix,))
-    return asked.ended(asked.simulate(make, matrices(matrix, None), {"problem.bits": bits}))
+    return asked.ended(asked.simulate(make, matrices(matrix, None), wanted))
+
+
+def _in_the_loop(
+    blocks: str, matrix: str, asked: Simulated, wanted: Mapping[str, object], simulator: str, output: Path
+) -> int:
+    """The conversion with RTL in it, compared with itself."""
+    from fiberscope.commands.rtl import compared, ordered
+
+    for option in NOT_WITH_RTL:
+        if getattr(asked, option):
+            raise InputError(f"{flag(option)}: not with --rtl, which compares two runs")
+    settings = [*(asked.settings or []), *(f"{key}={value}" for key, value in wanted.items())]
+    given = {"blocks": blocks, "accelerator": "mint", "matrix": matrix, "settings": settings}
+    return compared(ordered(given, asked.waveform()), simulator, output)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fiberscope.rtl.order import Loop
     from fiberscope.waveform import Waveform
 
-__all__ = ["rtl"]
+__all__ = ["compared", "ordered", "rtl"]
 
 MOST_SHOWN = 10  # entries of a report that differ
 WAVEFORM = "Waveform"  # of the files of a run with RTL
@@ -227,7 +227,16 @@ def loop(
       fiberscope rtl loop merger gamma my.mtx --verilog mine.v --module my_merger
       fiberscope rtl loop merger gamma my.mtx --vcd loop.vcd --vcd-scope pe00
     """
-    order = _order(context.params, waves.waveform())
+    return compared(ordered(context.params, waves.waveform()), simulator, output)
+
+
+def compared(order: Loop, simulator: str, output: Path) -> int:
+    """Run a machine with RTL in it and without, and print how the two compare; gives the exit code.
+
+    Raises:
+        InputError: for what the user can put right.
+        FailedRunError: the machine went wrong, by itself or with RTL in it.
+    """
     from fiberscope.rtl.loop import FailedLoopError, compare
 
     try:
@@ -237,14 +246,13 @@ def loop(
     except FailedLoopError as failed:
         _show_files(failed.files)
         raise
-    print(
-        f"{accelerator} on {outcome.component.workload.name}, RTL in {simulator} at {', '.join(outcome.at)}"
-    )
+    name, at = outcome.component.workload.name, ", ".join(outcome.at)
+    print(f"{order.accelerator} on {name}, RTL in {simulator} at {at}")
     return _said(outcome)
 
 
-def _order(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
-    """What ``loop`` is asked for, its outputs checked."""
+def ordered(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
+    """What ``loop``, or a conversion with RTL in it, is asked for, its outputs checked."""
     names = tuple(dict.fromkeys(given["blocks"].split(",")))
     for name in names:
         named(name)
@@ -255,12 +263,12 @@ def _order(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
         names,
         given["accelerator"],
         given["matrix"],
-        given["b"],
+        given.get("b"),
         settings=tuple(given["settings"] or ()),
-        at=tuple(given["at"] or ()),
-        sources=tuple(given["verilog"] or ()),
-        module=given["module"],
-        lock_step=given["lock_step"],
+        at=tuple(given.get("at") or ()),
+        sources=tuple(given.get("verilog") or ()),
+        module=given.get("module"),
+        lock_step=given.get("lock_step", False),
         waveform=waveform,
     )
     if waveform is not None:

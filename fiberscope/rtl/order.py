@@ -10,12 +10,22 @@ from typing import Any
 
 from fiberscope import accelerators
 from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.converters.mint import MINT
 from fiberscope.errors import InputError
 from fiberscope.report.files import matrices
 from fiberscope.sim import Kernel
 from fiberscope.waveform import Waveform
 
-__all__ = ["Loop"]
+__all__ = ["Loop", "machine"]
+
+
+def machine(name: str) -> Accelerator[Any]:
+    """The accelerator of this name, or MINT, which converts formats.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    return MINT if name == MINT.name else accelerators.find(name)
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ class Loop:
 
     Args:
         blocks: the parts that are replaced, names in the catalogue of RTL.
-        accelerator: its name.
+        accelerator: its name, or ``mint``.
         a, b: the operands; A again if there is no B.
         settings: parameters of the accelerator, ``key=value``.
         at: the components to replace, by instance name; of a block of which none is named, the first.
@@ -67,11 +77,11 @@ class Loop:
     @property
     def model(self) -> Accelerator[Any]:
         """The accelerator, in lock-step if it is to be: in a kernel in which no component ever sleeps."""
-        kind = accelerators.find(self.accelerator)
+        kind = machine(self.accelerator)
         if not (self.lock_step or self.accompanied):
             return kind
-        machine = kind.models[EVENT]
-        if "kernel" not in inspect.signature(machine).parameters:
+        model = kind.models[EVENT]
+        if "kernel" not in inspect.signature(model).parameters:
             raise InputError(f"{kind.name} takes no kernel, which lock-step and waveforms with RTL need")
-        awake = partial(machine, kernel=Kernel(sleep=False))
+        awake = partial(model, kernel=Kernel(sleep=False))
         return replace(kind, models={**kind.models, EVENT: awake})

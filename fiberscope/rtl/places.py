@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from fiberscope import accelerators
 from fiberscope.errors import InputError
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Interface, Wire
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.tools.ports import check_ports
+from fiberscope.rtl.order import machine
 from fiberscope.sim import Component
 from fiberscope.workloads.errors import nearest
 
@@ -90,7 +90,7 @@ def makers(
     Raises:
         InputError: if it has no such part.
     """
-    kind = accelerators.find(accelerator)
+    kind = machine(accelerator)
     known = {name for name, part in kind.parts.items() if name in BLOCKS and _stands_in(BLOCKS[name], part)}
     for block in blocks:
         if block not in known:
@@ -126,6 +126,8 @@ def choose(
             )
     chosen = []
     for block, maker in made.items():
+        if not maker.made:
+            raise InputError(f"{accelerator} has no {block} in this run")
         named = [name for name in maker.made if name in at]
         for name in named or list(maker.made)[:1]:
             chosen.append((name, block, _parameters(maker.made[name])))

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fiberscope import accelerators
 from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.api import simulate
 from fiberscope.errors import FailedRunError, InputError
@@ -25,7 +24,7 @@ from fiberscope.hw.rtl.tools.harness import harness
 from fiberscope.hw.rtl.tools.hdl import Bench, HdlError, read_order, run
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.report.document import Report
-from fiberscope.rtl.order import Loop
+from fiberscope.rtl.order import Loop, machine
 from fiberscope.rtl.places import Maker, Place, makers
 from fiberscope.sim import Component, SimulationError
 from fiberscope.sim.interrupt import on_interrupt
@@ -206,7 +205,7 @@ def _with_rtl(
     adapters: dict[str, Adapter] = {}
 
     def stand_in(place: Place) -> Callable[..., Component]:
-        component = accelerators.find(loop.accelerator).parts[place.block]
+        component = machine(loop.accelerator).parts[place.block]
 
         def make(name: str, *arguments: object, **options: object) -> Component:
             adapter = BLOCKS[place.block].stand_in(name, place.interface, backend(place, watched))

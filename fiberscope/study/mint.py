@@ -16,7 +16,6 @@ __all__ = ["COUNTERS", "PUBLISHED_MM2", "Gates", "Part", "Variant", "gates", "su
 # MINT, Section VII-B: 28 nm, placed and routed, the conversions of Figure 8.
 PUBLISHED_MM2 = {"mint_b": 0.95, "mint_m": 0.41, "mint_mr": 0.23}
 COUNTERS = 256  # that are counted with their logic; those of the scratchpad would be memory
-WORD = 32  # bits of a number on the chip
 
 
 @dataclass(frozen=True)
@@ -80,14 +79,14 @@ def _twins(given: MintParameters) -> dict[str, tuple[str, Parameters]]:
     Raises:
         ValueError: for what cannot be built.
     """
-    lanes, stage_bits = given.lanes, -(-WORD // given.lanes.divide_latency)
+    lanes = given.lanes
     settings: dict[str, tuple[str, Mapping[str, object]]] = {
         "prefix sum": ("prefix_sum", {"form": given.scan_form, "lanes": lanes.scan}),
-        "dividers": ("divider", {"lanes": lanes.divide, "bits_per_stage": stage_bits}),
-        "comparators": ("comparator_bank", {"lanes": lanes.words}),
+        "dividers": ("divider", {"lanes": lanes.divide, "bits_per_stage": given.division_bits}),
+        "comparators": ("comparator_bank", {"lanes": lanes.scan}),
         "sorter": ("sorting_network", {"lanes": lanes.chunk}),
         "cluster counter": ("cluster_counter", {"lanes": lanes.chunk}),
-        "packer": ("packer", {"inputs": lanes.words, "outputs": lanes.words}),
+        "packer": ("packer", {"inputs": lanes.scan, "outputs": lanes.divide}),
         "counters": (
             "counter_banks",
             {"counters": COUNTERS, "lanes": given.scratchpad.banks, "sweep_lanes": lanes.scan},

@@ -11,7 +11,6 @@ from fiberscope.sim.protocol import Protocol
 FACTOR = Protocol("factor", coordinate="factor")  # of an array
 
 DEPTH = 3  # stages
-MAXIMUM_WIDTH = 36  # three digits, of which each product with a number fits a signed word
 
 
 def digit_bits(width: int) -> int:
@@ -40,7 +39,7 @@ class PositionMultiplier(ConstantPipeline):
     Args:
         name: instance name.
         lanes: products a cycle, 1 to 256.
-        width: bits of number, factor, offset and result, 1 to 36.
+        width: bits of number, factor, offset and result, 1 to 62.
 
     Raises:
         ValueError: for a number out of its range.
@@ -56,8 +55,6 @@ class PositionMultiplier(ConstantPipeline):
 
     def __init__(self, name: str, lanes: int = 8, width: int = 32) -> None:
         check_size(name, lanes, width)
-        if width > MAXIMUM_WIDTH:
-            raise ValueError(f"{name}: width must be from 1 to {MAXIMUM_WIDTH}, not {width}")
         super().__init__(name, ("lanes", "products"), lanes, width, DEPTH - 1, "factors")
         self.stages = DEPTH
         self.digit = digit_bits(width)
@@ -80,7 +77,7 @@ class PositionMultiplier(ConstantPipeline):
 
     def signals(self) -> tuple[Signal, ...]:
         """Rows in the pipeline, the factor of the array taken last, and all numbers so far."""
-        return (Signal("in_flight", 2), Signal("factor", 36), Signal("multiply", 48))
+        return (Signal("in_flight", 2), Signal("factor", 62), Signal("multiply", 48))
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""

@@ -8,7 +8,8 @@ import pyrtl
 
 from fiberscope.hw.lanes.divider_rtl import constant_of
 from fiberscope.hw.lanes.items_rtl import WORD_BITS, ItemParameters
-from fiberscope.hw.lanes.position_multiplier import DEPTH, MAXIMUM_WIDTH, PositionMultiplier, digit_bits
+from fiberscope.hw.lanes.position_multiplier import DEPTH, PositionMultiplier, digit_bits
+from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row
@@ -18,7 +19,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
 
 @dataclass(frozen=True)
 class PositionMultiplierParameters(ItemParameters):
-    """What a multiplier is made for: ``width``, 1 to 36 bits, ``word_bits`` and ``lanes``.
+    """What a multiplier is made for: ``width``, 1 to 62 bits, ``word_bits`` and ``lanes``.
 
     References, the offsets, have the width and a bit more; ``reference_bits`` is not looked at.
     """

@@ -39,6 +39,7 @@ def test_a_conversion_writes_a_report_and_a_waveform(capsys: pytest.CaptureFixtu
             "lanes.chunk is 3; a bitonic network sorts a power of two",
         ),
         (["csr", "csc", "--set", "lanes.chunks=4"], "lanes.chunk"),
+        (["rlc", "coo", "--rtl", "divider"], "--json: not with --rtl, which compares two runs"),
     ],
 )
 def test_bad_input_costs_one_line_and_exit_code_2(
@@ -50,6 +51,56 @@ def test_bad_input_costs_one_line_and_exit_code_2(
     assert message in said
     assert said.count("\n") == 1
     assert not Path("out.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "blocks"),
+    [
+        ("rlc", "coo", "divider,prefix_sum,comparator_bank,packer"),
+        ("zvc", "csf", "divider,comparator_bank"),
+        ("csc", "rlc", "position_multiplier"),
+    ],
+)
+def test_twins_in_a_conversion_do_what_the_units_do(
+    source: str, target: str, blocks: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyrtl")
+    narrow = ["--set=lanes.scan=8", "--set=lanes.divide=2", "--set=lanes.words=3", "--set=port.backlog=1"]
+    assert run(["convert", source, target, MATRIX, "--rtl", blocks, "--sim", "pyrtl", *narrow]) == 0
+    said = capsys.readouterr().out
+    assert "identical in all" in said
+    assert f"{len(blocks.split(','))}" == str(said.count("\nexercised at mint."))
+
+
+def test_planted_a_twin_that_keeps_zeros_is_found_in_a_conversion(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyrtl")
+    from fiberscope.hw.lanes import comparator_bank_rtl
+
+    monkeypatch.setattr(
+        comparator_bank_rtl, "_nonzero", lambda row: [~lane["control"] | lane["control"] for lane in row]
+    )
+    assert run(["convert", "rlc", "coo", MATRIX, "--rtl", "comparator_bank", "--sim", "pyrtl"]) == 3
+    assert "is empty of the component" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        ("mergr", "no block mergr exists as RTL; did you mean merger"),
+        ("merger", "mint has no part merger to replace; known: comparator_bank, divider, packer"),
+        ("divider", "mint has no divider in this run"),
+    ],
+)
+def test_what_a_conversion_has_no_rtl_of_is_refused(
+    blocks: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyrtl")
+    assert run(["convert", "csr", "coo", MATRIX, "--rtl", blocks, "--sim", "pyrtl"]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
 
 
 def test_a_wrong_bit_exits_with_3_after_its_report(

@@ -20,7 +20,7 @@ from fiberscope.accelerators.request_check import checking
 from fiberscope.converters.recipes import sources
 from fiberscope.converters.sorting import Cluster, Sort
 from fiberscope.converters.stages import ITEM
-from fiberscope.converters.variants import FIGURE_8, KINDS, VARIANTS, instances, waits_for_host
+from fiberscope.converters.variants import FIGURE_8, KINDS, VARIANTS, WIRES, instances, waits_for_host
 from fiberscope.hw.lanes.cluster_counter import ClusterCounter
 from fiberscope.hw.lanes.sorting_network import SortingNetwork, depth
 from fiberscope.hw.stream import DATA, STOP
@@ -56,7 +56,14 @@ IDEAL = [(*pair, parameters()) for pair in PAIRS]
 REAL = [(*pair, WITH_MEMORY) for pair in (("csr", "csc"), ("csr", "bsr2"), ("zvc", "csc"), ("coo", "csf"))]
 
 
-@pytest.mark.parametrize(("source", "target", "chosen"), IDEAL + REAL)
+UNITS = [
+    (*pair, parameters(("units", "apart"), *more))
+    for pair in (("rlc", "coo"), ("zvc", "csf"), ("dense", "csc"), ("csc", "rlc"))
+    for more in ((), (("port.ideal", False),))
+]
+
+
+@pytest.mark.parametrize(("source", "target", "chosen"), IDEAL + REAL + UNITS)
 def test_neither_sleep_nor_tick_order_changes_a_conversion(source, target, chosen):
     expected = left_behind(source, target, chosen)
     for options in KERNELS:
@@ -114,10 +121,10 @@ def test_a_variant_waits_for_what_it_borrows():
 
 
 def test_every_block_of_a_recipe_is_of_some_kind_of_hardware():
-    from fiberscope.converters.recipes import family, recipe
+    from fiberscope.converters.recipes import kind_of, recipe
 
     blocks = {block for pair in PAIRS for block in recipe(*pair).blocks}
-    assert {family(block).rstrip("_") for block in blocks} == KINDS.keys() | {"turn"}
+    assert {kind_of(block) for block in blocks} == KINDS.keys() | set(WIRES)
     assert set(sources()) == {"dense", "zvc", "rlc", "coo", "csr", "csc", "csf"}
 
 

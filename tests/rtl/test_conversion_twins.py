@@ -67,7 +67,7 @@ def test_a_packer_holds_what_may_be_left():
     ("kind", "parameters", "message"),
     [
         (SortingNetworkParameters, {"lanes": 12}, "lanes must be 2, 4, 8, 16, 32 or 64, not 12"),
-        (PositionMultiplierParameters, {"width": 37}, "width must be from 1 to 36, not 37"),
+        (PositionMultiplierParameters, {"width": 63}, "width must be from 1 to 62, not 63"),
         (ComparatorBankParameters, {"word_bits": 0}, "a test for zero needs values; word_bits must not be 0"),
         (ComparatorBankParameters, {"word_bits": 54}, "word_bits must be from 0 to 53, not 54"),
         (

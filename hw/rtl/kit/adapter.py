@@ -121,6 +121,8 @@ class Adapter(Component):
             found = [channel for channel in channels if channel is not None]
             if found:
                 self._attach(stream, found)
+            elif stream.label in self.TOGETHER:  # those that are sent with it need not wait for it
+                self._words.inputs[self._words.place("input", stream.wire("ready"))] = 1
         connected = sum(map(len, self.connected.values()))
         served = len({port for end in self.ends for port in end.stream.ports})
         if connected > served:
@@ -283,7 +285,8 @@ class Adapter(Component):
         if self.moving:
             return self.busy(now + 1)
         if blocked is None and self.TOGETHER and self.complete():
-            blocked = self._first_held_up(map(self.end, self.TOGETHER))
+            attached = (self._by_label.get(label) for label in self.TOGETHER)
+            blocked = self._first_held_up(end for end in attached if end is not None)
         if blocked is not None:
             return self.wait_output(blocked)
         awaited = self.awaited()

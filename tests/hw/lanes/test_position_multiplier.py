@@ -31,7 +31,7 @@ def check_products(lanes, width, factors, arrays, **bench):
 @given(
     data=st.data(),
     lanes=st.integers(1, 5),
-    width=st.sampled_from([1, 2, 7, 32, 36]),
+    width=st.sampled_from([1, 2, 7, 32, 36, 37, 62]),
     size=sizes,
     seed=stall_seeds,
 )
@@ -43,8 +43,8 @@ def test_products_of_any_arrays(data, lanes, width, size, seed):
 
 
 def test_the_largest_numbers():
-    largest = (1 << 36) - 1
-    check_products(8, 36, [largest], [[(largest, largest, 0.0)] * 20])
+    largest = (1 << 62) - 1
+    check_products(8, 62, [largest], [[(largest, largest, 0.0)] * 20])
 
 
 def test_rows_and_columns_become_positions():
@@ -59,7 +59,7 @@ def test_rows_and_columns_become_positions():
     ("arguments", "message"),
     [
         ((0,), "multiplier: lanes must be from 1 to 256, not 0"),
-        ((1, 37), "multiplier: width must be from 1 to 36, not 37"),
+        ((1, 63), "multiplier: width must be from 1 to 62, not 63"),
     ],
 )
 def test_what_cannot_be_built_is_refused(arguments, message):
