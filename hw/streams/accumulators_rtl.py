@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any
@@ -314,14 +314,18 @@ class TensorAccumulatorStandIn(_AccumulatorStandIn):
     )
 
 
-SPARSE = unit(
-    "sparse_accumulator",
-    MatrixReduce,
-    SparseAccumulatorParameters,
-    sparse_carried,
-    sparse_design,
-    base=SparseAccumulatorStandIn,
-    component=lambda name, parameters: (VectorReduce if parameters.order == 1 else MatrixReduce)(name),
+SPARSE = replace(
+    unit(
+        "sparse_accumulator",
+        MatrixReduce,
+        SparseAccumulatorParameters,
+        sparse_carried,
+        sparse_design,
+        base=SparseAccumulatorStandIn,
+        component=lambda name, parameters: (VectorReduce if parameters.order == 1 else MatrixReduce)(name),
+        instance=lambda made: {"order": 1 if isinstance(made, VectorReduce) else 2},
+    ),
+    kinds=(VectorReduce, MatrixReduce),
 )
 
 

@@ -159,4 +159,5 @@ BLOCK = unit(
     component=lambda name, parameters: CoordinateDropper(
         name, CRD if parameters.inner == COORDINATES else VAL
     ),
+    instance=lambda dropper: {"inner": COORDINATES if dropper.carries == CRD else VALUES},
 )

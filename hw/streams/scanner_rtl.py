@@ -157,6 +157,11 @@ class CompressedScannerStandIn(StreamStandIn):
         return {"fibers": len(self._fibers)} | super().counters()
 
 
+def _of_level(scanner: CompressedScanner) -> dict[str, object]:
+    level = scanner.level
+    return {"fibers": max(1, level.fibers), "elements": max(1, level.begin(level.fibers))}
+
+
 BLOCK = unit(
     "compressed_scanner",
     CompressedScanner,
@@ -165,4 +170,5 @@ BLOCK = unit(
     design,
     base=CompressedScannerStandIn,
     alone=False,
+    instance=_of_level,
 )

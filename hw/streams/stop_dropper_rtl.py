@@ -65,5 +65,6 @@ BLOCK = unit(
     design,
     base=StopDropperStandIn,
     counters={"dropped": Summed("in_stream", lambda token: token.control == STOP)},
+    instance=lambda dropper: {"carries": COORDINATES if dropper.ports[0].carries == CRD else VALUES},
     component=lambda name, parameters: StopDropper(name, CRD if parameters.carries == COORDINATES else VAL),
 )

@@ -226,7 +226,22 @@ class ScalarReducerStandIn(StreamStandIn):
         return own | super().counters()
 
 
-ARRAY = unit("array", ArrayLoad, ArrayParameters, array_carried, array_design, base=ArrayStandIn, alone=False)
+ARRAY = unit(
+    "array",
+    ArrayLoad,
+    ArrayParameters,
+    array_carried,
+    array_design,
+    base=ArrayStandIn,
+    alone=False,
+    instance=lambda array: {"entries": max(1, array.size)},
+)
+
+
+def _of_alu(alu: Alu) -> dict[str, object]:
+    if alu.operation not in OPERATIONS:
+        raise ValueError(f"no hardware here does {alu.operation}; known: {', '.join(OPERATIONS)}")
+    return {"operation": alu.operation}
 
 
 ALU = unit(
@@ -236,6 +251,7 @@ ALU = unit(
     alu_carried,
     alu_design,
     arguments=("operation",),
+    instance=_of_alu,
     base=StreamStandIn,
     counters={"operations": Summed("out_val[0]", lambda token: token.control == DATA)},
 )
@@ -251,4 +267,5 @@ REDUCER = unit(
     component=lambda name, parameters: ScalarReduce(
         name, parameters.operation, parameters.empty_fibers == "drop"
     ),
+    instance=lambda reducer: {"operation": "sum", "empty_fibers": "drop" if reducer.drops else "keep"},
 )

@@ -16,12 +16,6 @@ from fiberscope.workloads.tensor import SparseTensor
 __all__ = ["Points", "evaluate"]
 
 MOST_POINTS = 2**27  # of an intermediate
-UNARY: Mapping[str, Callable[[Values], Values]] = {
-    "exp": np.exp,
-    "sqrt": np.sqrt,
-    "neg": np.negative,
-    "abs": np.abs,
-}
 
 
 @dataclass(frozen=True)
@@ -89,20 +83,16 @@ def _split(expression: Split, tensors: Mapping[str, SparseTensor | Points]) -> P
 
 
 def _operation(expression: Operation, operands: list[Points], sizes: Mapping[str, int]) -> Points:
-    name = expression.function
+    function = expression.meaning
     if len(operands) == 1:
-        values = UNARY[name](operands[0].values)
+        values = function.apply(operands[0].values)
         return Points(operands[0].columns, values, np.abs(values))
     left, right = operands
-    if name == "mul":
-        return _joined(left, right, sizes, np.multiply)
-    if name == "take":
-        return _joined(left, right, sizes, lambda _one, other: other)
-    if name == "div":
-        return _joined(left, right, sizes, _quotients)
-    if name == "max":
+    if function.of_both:
+        return _joined(left, right, sizes, _quotients if function.divides else function.apply)
+    if not function.adds:
         return _larger(left, right, sizes)
-    if name == "sub":
+    if function.name == "sub":
         right = Points(right.columns, -right.values, right.sizes)
     return _added(left, right, sizes)
 

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from fiberscope.models.graphs.faults import Faults
 from fiberscope.models.graphs.nests import nests_of
-from fiberscope.models.graphs.netlist import LETTERS, Graph, Node, Stream
+from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.splits import parts
 
 __all__ = ["check", "operands_of"]
-
-FORMATS = tuple(dict.fromkeys(LETTERS.values()))
-NUMBERS = {
-    "factor": 1,
-    "width": 1,
-    "size": 1,
-    "phase": 1,
-    "ways": 2,
-}  # attributes that are numbers, and the least
 
 
 def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
@@ -53,7 +44,7 @@ def operands_of(graph: Graph) -> list[str]:
 
     A phase that reads the tensor that it writes reads the one of before.
     """
-    readers = [n for n in graph.nodes.values() if n.type in ("fiberlookup", "locate", "arrayvals")]
+    readers = [n for n in graph.nodes.values() if n.primitive.reads]
     scalars = [n for n in graph.nodes.values() if n["scalar"]]
     read = _first_phases(readers, "tensor") | _first_phases(scalars, "scalar")
     written = _first_phases(graph.writers, "tensor")
@@ -74,61 +65,24 @@ def _first_phases(nodes: Iterable[Node], attribute: str) -> dict[str, int]:
 
 
 def _check_attributes(graph: Graph, node: Node, faults: Faults) -> None:
-    for name, least in NUMBERS.items():
+    for name, least in node.primitive.numbers.items():
         text = node.attributes.get(name, "")
-        if name == "size" and node.type == "fiberwrite":  # an expression of the compiler's
-            continue
         if text and not (text.isdecimal() and int(text) >= least):
             faults.add(node.place, f"{node}: {name}={text} should be a number from {least} on")
-    if node.type in ("fiberlookup", "fiberwrite") and not node.writes_values:
-        _check_level(graph, node, faults)
-    if node.type == "spaccumulator" and node["order"] not in ("1", "2"):
-        faults.add(node.place, f"{node}: order={node['order']}; there are accumulators of order 1 and 2")
-
-
-def _check_level(graph: Graph, node: Node, faults: Faults) -> None:
-    if node["format"] not in FORMATS:
-        faults.add(node.place, f"{node}: format={node['format']} is none of {', '.join(FORMATS)}")
-    stored = graph.formats.get(node["tensor"])
-    if not node["mode"].isdecimal():
-        faults.add(node.place, f"{node}: mode={node['mode']} should be a dimension, from 0 on")
-    elif stored is not None and int(node["mode"]) not in stored.order:
-        dimensions = ", ".join(map(str, sorted(stored.order))) or "none"
-        faults.add(
-            node.place,
-            f"{node}: mode={node['mode']} is no dimension of {node['tensor']}={stored} ({dimensions})",
-        )
+    node.primitive.check(graph, node, faults)
 
 
 def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:
     fed = [stream.input for stream in graph.streams_into(node)]
-    for port in _needed(graph, node):
+    for port in node.primitive.needed(node, graph.arity(node)):
         count = fed.count(port)
         if count > 1:
             faults.add(node.place, f"{node}: {count} streams go into {port}; it takes one")
-        if count == 0 and not _fed_by_root(node, port):
+        if count == 0 and not (port == "ref" and node.begins):
             root = "; root=true would feed it 0 and the end" if port == "ref" else ""
             faults.add(node.place, f"{node}: nothing is connected to {port}{root}")
         if count and port == "ref" and node.root:
             faults.add(node.place, f"{node} is a root and has a stream into ref; it takes one of them")
-
-
-def _needed(graph: Graph, node: Node) -> Iterator[str]:
-    """The inputs that must be fed, each number of an array by itself."""
-    if node.type == "fiberwrite":
-        yield "val" if node.writes_values else "bv" if node["format"] == "bitvector" else "crd"
-        return
-    for port in node.primitive.inputs:
-        if not port.name.endswith("[]"):
-            yield from () if port.optional else (port.name,)
-            continue
-        least = 1 if node.is_unary or node.type == "accumulate" else 2
-        for number in range(max(least, graph.arity(node))):
-            yield f"{port.name[:-2]}[{number}]"
-
-
-def _fed_by_root(node: Node, port: str) -> bool:
-    return port == "ref" and (node.root or node.type == "arrayvals")
 
 
 def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
@@ -141,7 +95,7 @@ def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
     elif made not in port.kinds:
         takes = " or ".join(port.kinds)
         faults.add(stream.place, f"{what}: {target} takes {takes} at {stream.input}, not {made}")
-    elif target.type == "fiberwrite" and stream.input not in _needed(graph, target):
+    elif not target.primitive.takes(target, stream.input):
         faults.add(stream.place, f"{what}: {target} takes no {stream.kind}; values go to mode=vals")
     if source.phase != target.phase:
         faults.add(

@@ -7,17 +7,15 @@ from fiberscope.drawing.graph import Graph as Drawing
 from fiberscope.drawing.layout import arranged
 from fiberscope.drawing.svg import svg
 from fiberscope.models.graphs.expression import Unreadable, expressions_of
-from fiberscope.models.graphs.netlist import Graph, Node
+from fiberscope.models.graphs.netlist import Graph
 
 __all__ = ["svg_text"]
-
-ENDS = ("fiberlookup", "fiberwrite", "arrayvals")  # blocks that hold a tensor's data
 
 
 def svg_text(graph: Graph, name: str) -> str:
     """The text of an SVG file; a line tells its streams where one points at it."""
     names = {node.name: f"{node.label} #{node.name}" for node in graph.nodes.values()}
-    boxes = {names[node.name]: Box(names[node.name], 1, _kind(node)) for node in graph.nodes.values()}
+    boxes = {names[node.name]: Box(names[node.name], 1, node.primitive.box) for node in graph.nodes.values()}
     bundles: dict[tuple[str, str], Bundle] = {}
     for stream in graph.streams:
         ends = names[stream.source], names[stream.target]
@@ -29,13 +27,6 @@ def svg_text(graph: Graph, name: str) -> str:
             bundles.setdefault(ends, Bundle(*ends)).down.append(words)
     drawing = Drawing(boxes, tuple(bundles.values()))
     return svg(drawing, arranged(drawing), f"{name}: {_meaning(graph)}")
-
-
-def _kind(node: Node) -> str:
-    """How its box is coloured: data, coordinates and references, or values."""
-    if node.type in ENDS:
-        return "memory"
-    return "own" if node.type in ("mul", "add", "reduce", "spaccumulator") else "block"
 
 
 def _meaning(graph: Graph) -> str:

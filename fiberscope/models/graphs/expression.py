@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from fiberscope.models.graphs.nests import Nests, accumulated, nests_of
-from fiberscope.models.graphs.netlist import Graph, Node, Stream
+from fiberscope.models.graphs.functions import FUNCTIONS, Function
+from fiberscope.models.graphs.nests import Nest, Nests, nests_of
 from fiberscope.models.graphs.splits import Splits, cut_variables, joined_variables
+
+if TYPE_CHECKING:
+    from fiberscope.models.graphs.netlist import Graph, Node, Stream
 
 __all__ = [
     "Access",
@@ -17,16 +20,11 @@ __all__ = [
     "Operation",
     "Split",
     "Sum",
+    "Tree",
     "Unreadable",
     "accesses_in",
     "expressions_of",
 ]
-
-UNARY = ("exp", "sqrt", "neg", "abs")
-BINARY = ("mul", "add", "sub", "max", "div", "take")
-ACCUMULATORS = ("spaccumulator", "accumulate")
-THROUGH = {"stopdrop": "in", "emptystopdrop": "in", "bitvector": "crd", "chunk": "bv"}
-THROUGH |= {"scatter": "in", "gather": "stream[0]"}  # each way computes the same, of its own coordinates
 
 
 class Unreadable(ValueError):  # noqa: N818 - what it says is about the graph, not an error of its user
@@ -69,9 +67,14 @@ class Operation:
 
     def __str__(self) -> str:
         """As one writes it."""
-        sign = {"mul": "*", "add": "+", "sub": "-", "div": "/"}.get(self.function)
+        sign = self.meaning.sign
         parts = [f"({one})" if isinstance(one, Operation) else str(one) for one in self.operands]
         return f" {sign} ".join(parts) if sign else f"{self.function}({', '.join(parts)})"
+
+    @property
+    def meaning(self) -> Function:
+        """What its function is."""
+        return FUNCTIONS[self.function]
 
     def of_each(self, change: Callable[[Expression], Expression]) -> Operation:
         """The same function of operands that were changed."""
@@ -153,8 +156,8 @@ def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
     values = [node for node in writers if node.writes_values]
     if not values:
         return _carried(graph, writers)
-    tree = _Tree(graph, nests)
-    stream = _feeding(graph, values[0], "val")
+    tree = Tree(graph, nests)
+    stream = tree.feeding(values[0], "val")
     expression, nest = tree.value(stream), nests[stream.source, stream.output]
     tensor = values[0]["tensor"]
     return Assignment(Access(tensor, _result_variables(graph, writers, nest)), expression)
@@ -179,10 +182,12 @@ def _carried(graph: Graph, writers: list[Node]) -> Assignment:
     factor = 0
     for node in ordered:
         stream = _feeding(graph, node, "bv" if node["format"] == "bitvector" else "crd")
-        while (source := graph.nodes[stream.source]).type in (*THROUGH, "split"):
-            factor = int(source["factor"]) if source.type == "split" else factor
-            stream = _feeding(graph, source, THROUGH.get(source.type, "crd"))
-        if source.type != "fiberlookup" or not factor:
+        source = graph.nodes[stream.source]
+        while input := source.primitive.passes or source.primitive.cuts:
+            factor = int(source["factor"] or factor)
+            stream = _feeding(graph, source, input)
+            source = graph.nodes[stream.source]
+        if not source.primitive.scans or not factor:
             raise Unreadable(f"{node} writes coordinates that are no tensor's")
         access = Access(source["tensor"], (source["index"],))
     assert access is not None
@@ -218,55 +223,45 @@ def _joined(expression: Expression, splits: Splits) -> Expression:
     return expression
 
 
-class _Tree:
+class Tree:
     """Reads the expression of a stream of values."""
 
     def __init__(self, graph: Graph, nests: Nests) -> None:
         self._graph, self._nests = graph, nests
 
     def value(self, stream: Stream) -> Expression:
-        node = self._graph.nodes[stream.source]
-        if node.type == "arrayvals":
-            return self._access(node)
-        if node.type in ("crddrop", "crdhold") or node.type in THROUGH:
-            return self.value(_feeding(self._graph, node, THROUGH.get(node.type, "inner")))
-        inner = self._values_into(node)
-        if node.type == "reduce":
-            first = _feeding(self._graph, node, "val")
-            return Sum((self._nests[first.source, first.output][-1],), inner[0])
-        if node.type in ACCUMULATORS:
-            return self._accumulated(node, inner[0])
-        return self._operation(node, inner)
+        """What a stream of values carries.
 
-    def _values_into(self, node: Node) -> list[Expression]:
-        streams = sorted(
-            (s for s in self._graph.streams_into(node) if s.kind == "val"), key=lambda stream: stream.input
-        )
-        return [self.value(stream) for stream in streams]
+        Raises:
+            Unreadable: this cannot be told.
+        """
+        source = self._graph.nodes[stream.source]
+        return source.primitive.value(self, source)
 
-    def _accumulated(self, node: Node, operand: Expression) -> Expression:
-        stream = _feeding(self._graph, node, "val")
-        nest = self._nests[stream.source, stream.output]
-        kept = accumulated(node)
-        summed = tuple(variable for variable in nest if variable not in kept)
-        return Sum(summed, operand) if summed else operand
+    def values_into(self, node: Node) -> list[Expression]:
+        """What the streams of values into a block carry, in order."""
+        streams = (stream for stream in self._graph.streams_into(node) if stream.kind == "val")
+        return [self.value(stream) for stream in sorted(streams, key=lambda stream: stream.input)]
 
-    def _operation(self, node: Node, operands: list[Expression]) -> Expression:
-        function = node.type.removeprefix("fp_").replace("smax", "max")
-        if node["sub"] == "1" and function == "add":
-            function = "sub"
-        constant = node["in2"] or node["const0"]
-        if node["scalar"] and len(operands) == 1:
-            operands = [*operands, Access(node["scalar"], ())]
-        elif constant and len(operands) == 1:
-            number = Constant(float(constant))
-            first = node["const0"] and function in ("sub", "div")
-            operands = [number, *operands] if first else [*operands, number]
-        if function not in (UNARY if len(operands) == 1 else BINARY):
-            raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
-        return Operation(function, tuple(operands))
+    def nest_into(self, node: Node, input: str) -> Nest:
+        """The loop nest of the stream into a block."""
+        stream = self.feeding(node, input)
+        return self._nests[stream.source, stream.output]
 
-    def _access(self, node: Node) -> Access:
+    def feeding(self, node: Node, input: str) -> Stream:
+        """The stream into a block.
+
+        Raises:
+            Unreadable: there is none.
+        """
+        return _feeding(self._graph, node, input)
+
+    def access(self, node: Node) -> Access:
+        """The tensor that an array loads values of, at the variables of the scanners in front of it.
+
+        Raises:
+            Unreadable: they are not those of its dimensions.
+        """
         path = self._path(node)
         stored = self._graph.formats.get(node["tensor"])
         order = stored.order if stored is not None else tuple(range(len(path)))
@@ -281,26 +276,14 @@ class _Tree:
         stream = self._graph.feeding(node, "ref")
         while stream is not None:
             source = self._graph.nodes[stream.source]
-            if source.type == "fiberlookup":
+            if source.primitive.scans:
                 found.insert(0, source["index"])
                 if stream.output == "crd" and not stream.input.startswith(("crd", "bv")):
                     return found  # located: in a dense level the coordinate is the position
             if stream.output == "located":
                 found.insert(0, source["index"])
-            stream = self._graph.feeding(source, _back(source, stream))
+            stream = self._graph.feeding(source, source.primitive.before(source, stream.output))
         return found
-
-
-def _back(node: Node, stream: Stream) -> str:
-    """The input whose references come out at a stream's beginning."""
-    if node.type in ("intersect", "union", "bvintersect"):
-        if not stream.output.startswith("ref["):
-            raise Unreadable(f"{node} feeds an array with what are no references")
-        before = node.type == "bvintersect"
-        return stream.output.replace("ref", "bv") if before else stream.output
-    if stream.output == "located":
-        return "base"
-    return THROUGH.get(node.type, "ref")
 
 
 def _feeding(graph: Graph, node: Node, input: str) -> Stream:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import CompressedLevel, DenseLevel, Level, StoredTensor, fitted
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.errors import WorkloadError

@@ -16,8 +16,8 @@ from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.quirks import Q16
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tokens import CRD, VAL
-from fiberscope.models.graphs.blocks import Context, input_port, make, output_port
-from fiberscope.models.graphs.expression import ACCUMULATORS, Assignment
+from fiberscope.models.graphs.blocks import Context
+from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.result import Written, dense_level, words_between
 from fiberscope.models.graphs.scratchpad import ScratchpadLoop
@@ -28,8 +28,6 @@ from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.workloads.canonical import Integers
 
 __all__ = ["GraphMachine"]
-
-OPERATIONS = {"mul": "multiply", "fp_mul": "multiply", "add": "add", "fp_add": "add"}
 
 
 class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it has no network and no memory
@@ -68,7 +66,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         context = Context(graph, tensors, parameters.mask)
         names = _names(self.nodes)
         self.blocks: dict[str, StreamBlock] = {
-            node.name: self.kernel.add(make(f"{self.NAME}.{names[node.name]}", node, context))
+            node.name: self.kernel.add(node.primitive.make(f"{self.NAME}.{names[node.name]}", node, context))
             for node in self.nodes
         }
         self._loop = self._scratchpad(parameters)
@@ -77,6 +75,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
             for node, block in zip(self.nodes, self.blocks.values(), strict=True)
         }
         self._consumers: dict[tuple[str, str], int] = {}
+        self.droppers: dict[str, StopDropper] = {}  # of stops, by the node behind and its input
         self.channel_of: dict[int, Channel] = {}  # of a stream, by its place in the graph
         for node in self.nodes:
             self._feed_root(node)
@@ -99,7 +98,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
     def _feed_root(self, node: Node) -> None:
         """The first block of a tensor gets the reference 0 and the end."""
         fed = self.graph.feeding(node, "ref") is not None
-        if node.root or (node.type == "arrayvals" and not fed):
+        if node.root or (node.begins and not fed):
             block = self.blocks[node.name]
             root = self.kernel.add(Root(f"{block.name}.root"))
             reader, port = self._entry(node, "in_ref")
@@ -116,18 +115,19 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
 
     def _connect(self, stream: Stream) -> Channel:
         source, target = self.graph.nodes[stream.source], self.graph.nodes[stream.target]
-        block, port = self._entry(target, input_port(target, stream.input))
+        block, port = self._entry(target, target.primitive.input_port(target, stream.input))
         output = self._next_output(source, stream.output)
         for writer in self._loop.writers(target, self.blocks[target.name]) if self._loop else ():
             more = self._next_output(source, stream.output)
             self.kernel.connect(
                 self._producers[source.name], more, writer, "in_stream", capacity=self._capacity
             )
-        if target.type not in ACCUMULATORS:
+        if not target.primitive.accumulates:
             producer = self._producers[source.name]
             return self.kernel.connect(producer, output, block, port, capacity=self._capacity)
         carries = VAL if stream.kind == "val" else CRD
         points = self.kernel.add(StopDropper(f"{block.name}.{stream.input}_points", carries))
+        self.droppers[f"{target.name}.{stream.input}"] = points
         self.kernel.connect(points, "out_stream[0]", block, port, capacity=self._capacity)
         return self.kernel.connect(
             self._producers[source.name], output, points, "in_stream", capacity=self._capacity
@@ -141,7 +141,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
 
     def _next_output(self, source: Node, output: str) -> str:
         """The port for one more consumer of an output."""
-        port = output_port(source, output)
+        port = source.primitive.output_port(source, output)
         number = self._consumers.get((source.name, port), 0)
         self._consumers[source.name, port] = number + 1
         return f"{port}[{number}]"
@@ -152,7 +152,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         for node in self.nodes:
             counters = self.blocks[node.name].counters()
             if "operations" in counters:
-                name = OPERATIONS.get(node.type, node.type)
+                name = node.primitive.counted
                 counts[name] = counts.get(name, 0) + counters["operations"]
             if "matches" in counters:
                 counts["intersect"] = counts.get("intersect", 0) + counters["matches"]
@@ -172,7 +172,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
 
     def progress(self) -> tuple[int, int]:
         """How many writers are done, and how many there are."""
-        writers = [self.blocks[node.name] for node in self.nodes if node.type == "fiberwrite"]
+        writers = [self.blocks[node.name] for node in self.nodes if node.primitive.writes]
         return sum(block.done for block in writers), len(writers)
 
     @property
@@ -181,7 +181,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
 
         A root's reference is seen in the kernel's cycle 1, which is cycle 0 of the public simulator.
         """
-        ending = [node for node in self.nodes if node.type == "fiberwrite" and node["ends"] != "false"]
+        ending = [node for node in self.nodes if node.primitive.writes and node["ends"] != "false"]
         return max((self.blocks[node.name].done_cycle for node in ending), default=0)
 
     def result(self) -> dict[str, Written]:
@@ -230,7 +230,7 @@ def _segments(block: StreamBlock, above: Sequence[Level]) -> Integers:
 
 def _unused(node: Node) -> bool:
     """Writers of dense coordinates write nothing: the size says it all."""
-    return node.type == "fiberwrite" and not node.writes_values and node["format"] == "dense"
+    return node.primitive.writes and not node.writes_values and node["format"] == "dense"
 
 
 def _names(nodes: list[Node]) -> dict[str, str]:

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from fiberscope.models.graphs.faults import Faults
-from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.ports import JOINERS, OUTER_INNER
 
-__all__ = ["Nest", "Nests", "accumulated", "drops_empty", "in_order", "nests_of"]
+if TYPE_CHECKING:
+    from fiberscope.models.graphs.netlist import Graph, Node, Stream
+
+__all__ = [
+    "Nest",
+    "Nests",
+    "accumulated",
+    "check_equal",
+    "check_within",
+    "drops_empty",
+    "in_order",
+    "nests_of",
+]
 
 Nest: TypeAlias = tuple[str, ...]
 Nests: TypeAlias = Mapping[tuple[str, str], Nest]  # by node and output
@@ -43,13 +53,13 @@ class _Walk:
 
     def _inputs(self, node: Node) -> dict[str, Nest | None]:
         fed = {s.input: self._nest(s) for s in self._graph.streams_into(node) if s.input != "skip"}
-        return fed or ({"ref": ()} if node.root or node.type == "arrayvals" else {"ref": None})
+        return fed or ({"ref": ()} if node.begins else {"ref": None})
 
     def _nest(self, stream: Stream) -> Nest | None:
         return self.nests.get((stream.source, stream.output))
 
     def _visit(self, node: Node, inputs: dict[str, Nest]) -> None:
-        made = self._made(node, inputs)
+        made = node.primitive.nest(node, inputs, self._faults)
         for port in node.primitive.outputs:
             name = port.name.removesuffix("[]")
             numbers = range(self._graph.arity(node)) if port.name.endswith("[]") else [None]
@@ -57,64 +67,23 @@ class _Walk:
                 output = name if number is None else f"{name}[{number}]"
                 self.nests[node.name, output] = made.get(output, made.get(name, made.get("", ())))
 
-    def _made(self, node: Node, inputs: dict[str, Nest]) -> dict[str, Nest]:
-        """The nests of a block's outputs by port; under the empty name that of all others."""
-        first = inputs["stream[0]"] if node.type == "gather" else next(iter(inputs.values()))
-        if node.type == "fiberlookup":
-            return {"": (*first, node["index"])}
-        if node.type == "repeat":
-            signal = inputs.get("repsig", ())
-            self._check_within(node, inputs.get("ref", ()), signal, "references", "repeat signals")
-            return {"": signal}
-        if node.type == "reduce":
-            if not inputs["val"]:
-                self._faults.add(node.place, f"{node} has nothing to sum: its values are a scalar already")
-            if "crd" in inputs:
-                self._check_within(node, inputs["crd"], inputs["val"], "coordinates", "values")
-            return {"": inputs["val"][:-1]}
-        if node.type in (*OUTER_INNER, "flatten"):
-            return self._paired(node, inputs)
-        if node.type == "spaccumulator":
-            self._check_equal(node, inputs)
-            nest = accumulated(node)
-            return {"crd_outer": nest[:-1], "": nest}
-        if node.type == "accumulate":
-            self._check_equal(node, inputs)
-            nest = accumulated(node)
-            return {f"crd[{place}]": nest[: place + 1] for place in range(len(nest))} | {"": nest}
-        if node.type == "split":
-            return {
-                "outer": (*first[:-1], f"{node['index']}1"),
-                "inner": (*first[:-1], f"{node['index']}1", f"{node['index']}0"),
-            }
-        if node.type in ("bvexpand", "bvintersect", "merge", *JOINERS) or "val[]" in {
-            port.name for port in node.primitive.inputs
-        }:
-            self._check_equal(node, inputs)
-        return {"": first}
 
-    def _paired(self, node: Node, inputs: dict[str, Nest]) -> dict[str, Nest]:
-        """Blocks that read an outer stream beside the one within it."""
-        outer, inner = inputs.get("outer", ()), inputs.get("inner", ())
-        values = node.type == "crddrop" and node.primitive.makes("inner", node.attributes) == "val"
-        if not (values and len(inner) == len(outer)):  # a value for each coordinate: zeros are dropped
-            self._check_within(node, outer, inner, "outer stream", "inner stream")
-        if node.type == "flatten":
-            return {"": outer}
-        return {"outer": inner if node.type == "crdhold" else outer, "inner": inner}
+def check_within(node: Node, outer: Nest, inner: Nest, named: tuple[str, str], faults: Faults) -> None:
+    """Add a fault if a stream is not one loop deeper than another; both are named."""
+    if len(inner) != len(outer) + 1:
+        first, second = named
+        faults.add(
+            node.place,
+            f"{node}: its {second} ({_loops(inner)}) must be one loop deeper than its {first} "
+            f"({_loops(outer)})",
+        )
 
-    def _check_within(self, node: Node, outer: Nest, inner: Nest, first: str, second: str) -> None:
-        if len(inner) != len(outer) + 1:
-            self._faults.add(
-                node.place,
-                f"{node}: its {second} ({_loops(inner)}) must be one loop deeper than its {first} "
-                f"({_loops(outer)})",
-            )
 
-    def _check_equal(self, node: Node, inputs: dict[str, Nest]) -> None:
-        if len({len(nest) for nest in inputs.values()}) > 1:
-            told = ", ".join(f"{port}: {_loops(nest)}" for port, nest in sorted(inputs.items()))
-            self._faults.add(node.place, f"{node}: its streams must be as deep as each other ({told})")
+def check_equal(node: Node, inputs: Mapping[str, Nest], faults: Faults) -> None:
+    """Add a fault if streams into a block are not as deep as each other."""
+    if len({len(nest) for nest in inputs.values()}) > 1:
+        told = ", ".join(f"{port}: {_loops(nest)}" for port, nest in sorted(inputs.items()))
+        faults.add(node.place, f"{node}: its streams must be as deep as each other ({told})")
 
 
 def accumulated(node: Node) -> Nest:
@@ -138,7 +107,7 @@ def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
         return nests[stream.source, stream.output]
 
     nest = nest_into(node, "val")
-    droppers = (one for one in graph.nodes.values() if one.type == "crddrop")
+    droppers = (one for one in graph.nodes.values() if one.primitive.drops)
     return any(nest_into(one, "outer") == nest[:-1] and nest_into(one, "inner") == nest for one in droppers)
 
 

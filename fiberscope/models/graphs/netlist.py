@@ -14,48 +14,12 @@ from dataclasses import dataclass, field
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.dot import Place
-from fiberscope.models.graphs.primitives import COMMON, PRIMITIVES, Port, Primitive, is_values_writer
+from fiberscope.models.graphs.formats import LETTER_OF, Format, format_of
+from fiberscope.models.graphs.primitives import PRIMITIVES
+from fiberscope.models.graphs.primitives.primitive import COMMON, CRD, REF, Port, Primitive, bare_port
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Format", "Graph", "Node", "Stream", "bare_port", "format_of"]
-
-LETTERS = {"d": "dense", "s": "compressed", "u": "compressed", "c": "compressed", "b": "bitvector"}
-LETTER_OF = {level: letter for letter, level in reversed(LETTERS.items())}
-
-
-@dataclass(frozen=True)
-class Format:
-    """How a tensor is stored: a letter a level (``s`` compressed, ``d`` dense, ``b`` bit vector).
-
-    ``order`` is the dimension that each level stores; of a scalar both are empty.
-    """
-
-    letters: str
-    order: tuple[int, ...]
-
-    def __str__(self) -> str:
-        """As in a graph's ``comment``: ``ss01``, ``none`` of a scalar."""
-        return self.letters + "".join(map(str, self.order)) or "none"
-
-    def level_of(self, dimension: int) -> int:
-        """The level that stores a dimension."""
-        return self.order.index(dimension)
-
-
-def format_of(text: str) -> Format:
-    """A format as a graph's ``comment`` has it: ``ss01``, ``s`` or ``none``.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if text in ("none", ""):
-        return Format("", ())
-    letters = text.rstrip("0123456789")
-    digits = text[len(letters) :] or "".join(map(str, range(len(letters))))
-    order = tuple(map(int, digits))
-    if set(letters) - set(LETTERS) or sorted(order) != list(range(len(letters))):
-        raise ValueError(f"{text} is no format; ss01 is two compressed levels, ds10 a dense one of columns")
-    return Format(letters, order)
+__all__ = ["Graph", "Node", "Stream"]
 
 
 @dataclass
@@ -84,7 +48,12 @@ class Node:
     @property
     def writes_values(self) -> bool:
         """Whether it is a writer of values."""
-        return self.type == "fiberwrite" and is_values_writer(self.attributes)
+        return self.primitive.writes and self["mode"] in ("vals", "val")
+
+    @property
+    def begins(self) -> bool:
+        """Whether it is fed the root's reference if by nothing else."""
+        return self.root or self.primitive.loads
 
     @property
     def is_unary(self) -> bool:
@@ -101,11 +70,9 @@ class Node:
     @property
     def label(self) -> str:
         """What it is, in a word or two: ``fiberlookup B0 i``."""
-        if self.type == "fiberwrite" and self.writes_values:
-            return f"fiberwrite {self['tensor']} vals"
-        tensor = self["tensor"] + (
-            self["mode"] if self.type in ("fiberlookup", "fiberwrite", "locate") else ""
-        )
+        if self.writes_values:
+            return f"{self.type} {self['tensor']} vals"
+        tensor = self["tensor"] + (self["mode"] if self.primitive.of_level else "")
         variables = self["index"] or ",".join(filter(None, (self["outer"], self["inner"])))
         return " ".join(filter(None, (self.type, tensor, variables)))
 
@@ -115,20 +82,11 @@ class Node:
 
     def input(self, port: str) -> Port | None:
         """Its input of this name, if it has one."""
-        return _port(self.primitive.inputs, port)
+        return self.primitive.input(port)
 
     def output(self, port: str) -> Port | None:
         """Its output of this name, if it has one."""
-        return _port(self.primitive.outputs, port)
-
-
-def bare_port(port: str) -> str:
-    """The name of a port without its number: ``ref[]`` of ``ref[1]``."""
-    return f"{port.partition('[')[0]}[]" if port.endswith("]") else port
-
-
-def _port(ports: tuple[Port, ...], name: str) -> Port | None:
-    return next((port for port in ports if port.name == bare_port(name)), None)
+        return self.primitive.output(port)
 
 
 @dataclass
@@ -222,6 +180,17 @@ class Graph:
         """The stream into an input; None if it is open."""
         return next((stream for stream in self.streams_into(node) if stream.input == input), None)
 
+    def tensor_at(self, stream: Stream) -> str:
+        """The tensor whose references a stream carries, or with whose references it is joined."""
+        source = self.nodes[stream.source]
+        if source["tensor"] or not source.primitive.paired:
+            return source["tensor"]
+        if stream.kind == REF:
+            beside = self.feeding(source, stream.output)
+        else:
+            beside = self.feeding(self.nodes[stream.target], stream.input.replace(CRD, REF))
+        return self.tensor_at(beside) if beside else ""
+
     def arity(self, node: Node) -> int:
         """How many operands, or ways, a block has at its arrays of ports."""
         if node["ways"]:
@@ -249,7 +218,7 @@ class Graph:
     @property
     def writers(self) -> list[Node]:
         """All writers."""
-        return [node for node in self.nodes.values() if node.type == "fiberwrite"]
+        return [node for node in self.nodes.values() if node.primitive.writes]
 
 
 def _text(value: object) -> str:

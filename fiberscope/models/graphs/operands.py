@@ -15,7 +15,8 @@ from fiberscope.models.graphs import published
 from fiberscope.models.graphs.cut_tensors import cut_tensor
 from fiberscope.models.graphs.expression import Assignment, Split, Unreadable, accesses_in, expressions_of
 from fiberscope.models.graphs.folder import read_folder
-from fiberscope.models.graphs.netlist import Format, Graph
+from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.saved import array_in
 from fiberscope.models.graphs.splits import part_sizes, parts
 from fiberscope.models.graphs.storage import StoredTensor, scalar, store
@@ -150,9 +151,7 @@ def _assignments(graph: Graph) -> list[Assignment]:
 
 def format_of_operand(graph: Graph, name: str) -> Format:
     """How a graph stores a tensor that it reads."""
-    scanners = (
-        node for node in graph.nodes.values() if node.type == "fiberlookup" and node["tensor"] == name
-    )
+    scanners = (node for node in graph.nodes.values() if node.primitive.scans and node["tensor"] == name)
     return graph.format_of(name, scanners)
 
 

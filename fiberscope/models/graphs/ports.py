@@ -8,18 +8,13 @@ those cannot tell has the ports in ``from`` and ``to``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fiberscope.models.graphs.dot import Place
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.graphs.primitives import CRD, REF, VAL
 
-__all__ = ["JOINERS", "OUTER_INNER", "Edge", "PortFinder"]
-
-JOINERS = ("intersect", "union")
-OUTER_INNER = ("crddrop", "crdhold", "bvdrop")  # whose streams are told by variable
-IGNORED = ""
+__all__ = ["Edge", "PortFinder"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +37,16 @@ class Edge:
     attributes: dict[str, str]
     place: Place | None
 
+    @property
+    def first_word(self) -> str:
+        """The variable or tensor that it names where it leaves its source."""
+        return _last_word(self.said_first)
+
+    @property
+    def last_word(self) -> str:
+        """The variable or tensor that it names where it reaches its target."""
+        return _last_word(self.said_last)
+
 
 @dataclass
 class _Operand:
@@ -53,7 +58,7 @@ class _Operand:
     taken_by: list[str] = field(default_factory=list)  # consumers of its reference behind the joiner
 
 
-def last_word(comment: str) -> str:
+def _last_word(comment: str) -> str:
     """The variable or tensor at a comment's end."""
     return re.split(r"[-_]", comment)[-1]
 
@@ -77,7 +82,7 @@ class PortFinder:
 
     def _number(self, target: Node, edge: Edge) -> None:
         """Give an edge its place among the operands of its block."""
-        if target.type in JOINERS:
+        if target.primitive.paired:
             self._operand(edge).edges[edge.kind] = edge
         elif edge not in (edges := self._alu_inputs.setdefault(edge.target, [])):
             edges.append(edge)
@@ -85,7 +90,7 @@ class PortFinder:
     def _operand(self, edge: Edge) -> _Operand:
         """The operand whose other stream has come, or a new one."""
         known = self._operands.setdefault(edge.target, [])
-        tensor = last_word(edge.said_last)
+        tensor = edge.last_word
         for one in known:
             alike = tensor == one.tensor if tensor and one.tensor else edge.source == one.source
             if alike and edge.kind not in one.edges:
@@ -101,41 +106,21 @@ class PortFinder:
             ValueError: they cannot be told.
         """
         source, target = self._graph.nodes[edge.source], self._graph.nodes[edge.target]
-        into = edge.attributes.get("to") or self._input(target, edge)
-        if into == IGNORED:
+        array = _array(target, edge)
+        into = edge.attributes.get("to") or (
+            self._numbered(target, edge, array) if array else target.primitive.input_of(self, target, edge)
+        )
+        if not into:
             return None
-        out = edge.attributes.get("from") or self._output(source, edge)
+        out = edge.attributes.get("from") or source.primitive.output_of(self, source, edge)
         if source.output(out) is None:
             raise ValueError(f"{source} has no output {out}")
         if target.input(into) is None:
             raise ValueError(f"{target} has no input {into}")
         return out, into
 
-    def _output(self, source: Node, edge: Edge) -> str:
-        if source.type in JOINERS and edge.kind == REF:
-            return f"ref[{self._operand_behind(source, edge)}]"
-        if source.type in OUTER_INNER:
-            return self._outer_or_inner(source, edge.kind, edge.said_first, edge.target)
-        if source.type == "spaccumulator" and edge.kind != VAL:
-            return self._accumulated(source, edge.said_first) or self._accumulated_for(source, edge)
-        return _only(source, [port.name for port in source.primitive.outputs], edge.kind, "output")
-
-    def _input(self, target: Node, edge: Edge) -> str:
-        if array := _array(target, edge):
-            return self._numbered(target, edge, array)
-        if target.type in OUTER_INNER:
-            return self._outer_or_inner(target, edge.kind, edge.said_last, "")
-        if target.type == "spaccumulator" and edge.kind != VAL:
-            return self._accumulated(target, edge.said_last)
-        if target.type == "fiberlookup":
-            return "skip" if edge.said_last.startswith("skip") else "ref"
-        if target.type == "fiberwrite":
-            return {"bv": "bv", VAL: VAL}.get(edge.kind, CRD)
-        names = [port.name for port in target.primitive.inputs]
-        return names[0] if len(names) == 1 else _only(target, names, edge.kind, "input", REF)
-
     def _numbered(self, target: Node, edge: Edge, array: str) -> str:
-        if target.type in JOINERS:
+        if target.primitive.paired:
             operands = self._operands[target.name]
             return next(
                 f"{edge.kind}[{number}]"
@@ -144,9 +129,17 @@ class PortFinder:
             )
         return f"{array}[{self._alu_inputs[target.name].index(edge)}]"
 
-    def _operand_behind(self, joiner: Node, edge: Edge) -> int:
-        """The number of the operand whose references an edge out of a joiner carries."""
-        tensor = last_word(edge.said_first) or self._graph.nodes[edge.target]["tensor"]
+    def target_of(self, edge: Edge) -> Node:
+        """The node at an edge's end."""
+        return self._graph.nodes[edge.target]
+
+    def operand_behind(self, joiner: Node, edge: Edge) -> int:
+        """The number of the operand whose references an edge out of a joiner carries.
+
+        Raises:
+            ValueError: none has them.
+        """
+        tensor = edge.first_word or self._graph.nodes[edge.target]["tensor"]
         operands = self._operands.get(joiner.name, [])
         named = [number for number, one in enumerate(operands) if self._tensor(one) == tensor]
         if not named:
@@ -160,32 +153,20 @@ class PortFinder:
     def _tensor(self, operand: _Operand) -> str:
         return operand.tensor or self._graph.nodes[operand.source]["tensor"]
 
-    def _outer_or_inner(self, node: Node, kind: str, comment: str, consumer: str) -> str:
-        """The port of a dropper or hold: by its variable, else by how the comment begins."""
-        if kind == VAL:
-            return "inner"
-        word = last_word(comment) or (self._graph.nodes[consumer]["index"] if consumer else "")
-        for port in ("outer", "inner"):
-            if word and word == node[port]:
-                return port
-        if comment.startswith(("out", "in")):
-            return "outer" if comment.startswith("out") else "inner"
-        raise ValueError(f"{node} has no stream of {word or 'a variable that is not named'}")
+    def only(self, node: Node, names: Sequence[str], kind: str, direction: str, other: str = "") -> str:
+        """The one port of a kind: that of its name, or of another one, or the only one that there is.
 
-    def _accumulated(self, node: Node, comment: str) -> str:
-        """The port of an accumulator for a variable; none of a variable that it sums over."""
-        word = last_word(comment)
-        names = {node["in0"]: "crd_inner", node["in1"]: "crd_outer"}
-        return names.get(word, IGNORED) if word else IGNORED
-
-    def _accumulated_for(self, node: Node, edge: Edge) -> str:
-        index = self._graph.nodes[edge.target]["index"]
-        port = self._accumulated(node, index)
-        if not port:
-            raise ValueError(
-                f"{node} has no stream of {last_word(edge.said_first) or index or 'no variable'}"
-            )
-        return port
+        Raises:
+            ValueError: there are several.
+        """
+        for name in filter(None, (kind, other)):
+            if name in names:
+                return name
+        if len(names) == 1:
+            return names[0]
+        raise ValueError(
+            f"{node} has no {direction} of type {kind}; say which by from= or to=: {', '.join(names)}"
+        )
 
 
 def _array(target: Node, edge: Edge) -> str:
@@ -194,16 +175,3 @@ def _array(target: Node, edge: Edge) -> str:
     if f"{edge.kind}[]" in inputs:
         return edge.kind
     return inputs[0][:-2] if len(inputs) == 1 and inputs[0].endswith("[]") else ""
-
-
-def _only(node: Node, names: Iterable[str], kind: str, direction: str, other: str = "") -> str:
-    """The one port of a kind: that of its name, or the only one that there is."""
-    listed = list(names)
-    for name in filter(None, (kind, other)):
-        if name in listed:
-            return name
-    if len(listed) == 1:
-        return listed[0]
-    raise ValueError(
-        f"{node} has no {direction} of type {kind}; say which by from= or to=: {', '.join(listed)}"
-    )

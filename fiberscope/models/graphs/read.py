@@ -14,10 +14,12 @@ from pathlib import Path
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.dot import Digraph, EdgeStatement, NodeStatement, parse
 from fiberscope.models.graphs.faults import Faults
+from fiberscope.models.graphs.formats import Format, format_of
 from fiberscope.models.graphs.nests import nests_of
-from fiberscope.models.graphs.netlist import Format, Graph, Node, Stream, format_of
+from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.ports import Edge, PortFinder
-from fiberscope.models.graphs.primitives import BROADCAST, KINDS, PRIMITIVES
+from fiberscope.models.graphs.primitives import PRIMITIVES
+from fiberscope.models.graphs.primitives.primitive import BROADCAST, KINDS
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["graph_from_text", "read_gv"]
@@ -66,10 +68,10 @@ def _leave_out_reducers(graph: Graph) -> None:
     An accumulator needs each value beside its coordinates; a reducer before it leaves too few, where these
     are nested as what it reduces.
     """
-    for node in [node for node in graph.nodes.values() if node.type == "reduce"]:
+    for node in [node for node in graph.nodes.values() if node.primitive.reduces]:
         into, out = list(graph.streams_into(node)), list(graph.streams_from(node))
-        targets = {graph.nodes[stream.target].type for stream in out}
-        if targets == {"spaccumulator"} and len(into) == 1 and _too_few_behind(graph, into[0], out[0]):
+        sums = [graph.nodes[stream.target].primitive.sums_alone for stream in out]
+        if out and all(sums) and len(into) == 1 and _too_few_behind(graph, into[0], out[0]):
             for stream in out:
                 stream.source, stream.output = into[0].source, into[0].output
             graph.streams.remove(into[0])
@@ -136,7 +138,7 @@ def _add_nodes(graph: Graph, digraph: Digraph, faults: Faults) -> set[str]:
 def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
     type = _type_of(statement)
     if type not in PRIMITIVES:
-        advice = nearest(type, PRIMITIVES) if type else f'give it one, as in type="{next(iter(PRIMITIVES))}"'
+        advice = nearest(type, PRIMITIVES) if type else 'give it one, as in type="fiberlookup"'
         faults.add(statement.place, f"node {statement.name} has no type {type or 'at all'}; {advice}")
         return
     told = {**_told(statement.attributes.get("comment", "")), **statement.attributes}

@@ -19,7 +19,7 @@ import numpy as np
 from fiberscope.models.graphs.algebra import Points, evaluate, keys_of
 from fiberscope.models.graphs.cut_tensors import cut_columns
 from fiberscope.models.graphs.expression import Access, Assignment
-from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.splits import Splits, cut_variables
 from fiberscope.models.graphs.storage import (
     BitLevel,

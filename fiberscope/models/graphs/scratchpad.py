@@ -40,10 +40,9 @@ class ScratchpadLoop:
 
     def before(self, node: Node, block: StreamBlock) -> Fetch | None:
         """What the references into a block wait for: segments, words or values; None if it reads none."""
-        if node.type == "arrayvals":
+        if node.primitive.loads:
             return self._fetch(f"{block.name}.values", node, self.parameters.value_bytes)
-        if node.type == "fiberlookup" and node["format"] == "bitvector":
-            assert isinstance(block, BitVectorScanner)
+        if isinstance(block, BitVectorScanner):
             fiber_bytes = block.per_fiber * self.parameters.value_bytes
             return self._fetch(f"{block.name}.words", node, fiber_bytes)
         if _is_compressed(node):
@@ -61,7 +60,7 @@ class ScratchpadLoop:
 
     def writers(self, node: Node, block: StreamBlock) -> list[LineWriter]:
         """What takes the stream of a writer to memory."""
-        if node.type != "fiberwrite":
+        if not node.primitive.writes:
             return []
         words = node.writes_values or node["format"] == "bitvector"
         entry_bytes = self.parameters.value_bytes if words else self.parameters.coordinate_bytes
@@ -114,4 +113,4 @@ class ScratchpadLoop:
 
 
 def _is_compressed(node: Node) -> bool:
-    return node.type == "fiberlookup" and node["format"] == "compressed"
+    return node.primitive.scans and node["format"] == "compressed"

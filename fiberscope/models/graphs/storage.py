@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fiberscope.errors import InputError
-from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.tensor import SparseTensor
 

@@ -7,14 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.ports import JOINERS, OUTER_INNER, Edge, PortFinder
-from fiberscope.models.graphs.primitives import CRD, REF, VAL
+from fiberscope.models.graphs.ports import Edge, PortFinder
 from fiberscope.report.files import write_text
 
 __all__ = ["gv_text", "write_gv"]
 
-# Edges of these say by name which ports they join.
-UNTOLD = ("bvintersect", "accumulate", "scatter", "merge", "gather")
 STYLES = {"ref": "bold", "crd": "dashed", "repsig": "dotted"}
 
 
@@ -92,9 +89,9 @@ def _told_edges(graph: Graph, edges: list[Edge]) -> list[bool]:
     finder = PortFinder(graph, edges)
     told = [_told(finder, edge, stream) for edge, stream in zip(edges, graph.streams, strict=True)]
     ends = [(stream.source, stream.target) for stream in graph.streams]
-    joiners = {name for name, node in graph.nodes.items() if node.type in JOINERS}
+    joiners = {name for name, node in graph.nodes.items() if node.primitive.paired}
     untold = joiners & {target for known, (_source, target) in zip(told, ends, strict=True) if not known}
-    untold |= {name for name, node in graph.nodes.items() if node.type in UNTOLD}
+    untold |= {name for name, node in graph.nodes.items() if not node.primitive.named}
     return [known and untold.isdisjoint(both) for known, both in zip(told, ends, strict=True)]
 
 
@@ -115,29 +112,7 @@ def _comment(graph: Graph, stream: Stream) -> str:
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
     if stream.input == "skip":
         return f"skip-{target['tensor']}"
-    if target.type in JOINERS:
-        return f"in-{tensor_at(graph, stream)}"
-    if source.type in JOINERS and stream.kind == REF:
-        return f"out-{tensor_at(graph, stream)}"
-    if source.type in OUTER_INNER:
-        return "inner-val" if stream.kind == VAL else f"{stream.output}-{source[stream.output]}"
-    if source.type == "spaccumulator" and stream.kind == CRD:
-        return f"out-{source['in1' if stream.output == 'crd_outer' else 'in0']}"
-    if target.type in OUTER_INNER and stream.kind == CRD:
-        return target[stream.input]
-    if target.type == "spaccumulator" and stream.kind == CRD:
-        return target["in1" if stream.input == "crd_outer" else "in0"]
-    return ""
-
-
-def tensor_at(graph: Graph, stream: Stream) -> str:
-    """The tensor whose references a stream carries, or with whose references it is joined."""
-    source = graph.nodes[stream.source]
-    if source["tensor"] or source.type not in JOINERS:
-        return source["tensor"]
-    if stream.kind == REF:
-        number = stream.output[4:-1]
-        before = graph.feeding(source, f"ref[{number}]")
-        return tensor_at(graph, before) if before else ""
-    beside = graph.feeding(graph.nodes[stream.target], stream.input.replace(CRD, REF))
-    return tensor_at(graph, beside) if beside else ""
+    if target.primitive.paired:
+        return f"in-{graph.tensor_at(stream)}"
+    said = source.primitive.said_from(graph, source, stream)
+    return said or target.primitive.said_into(graph, target, stream)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ class RtlBlock:
         stand_in: the adapter that puts a module with these ports into the component's place.
         component: makes the component from a name and ``parameters``; None if the block is several.
         listed: whether it is in the catalogue; not what only joins others.
+        kinds: the event classes whose instances it is the twin of.
+        instance: the parameters that follow from such an instance: all but widths and places.
     """
 
     name: str
@@ -41,6 +43,8 @@ class RtlBlock:
     stand_in: type[Adapter]
     component: Callable[..., Component] | None = None
     listed: bool = True
+    kinds: tuple[type[Component], ...] = ()
+    instance: Callable[[Any], Mapping[str, object]] = lambda _component: {}
 
     def twin(self, parameters: Parameters, *, status: bool = True) -> Twin:
         """The twin for these parameters, with status outputs or without."""

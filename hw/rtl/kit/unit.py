@@ -148,6 +148,7 @@ def unit(
     matching: Callable[..., Parameters] | None = None,
     component: Callable[..., Component] | None = None,
     alone: bool = True,
+    instance: Callable[[Any], Mapping[str, object]] | None = None,
     **flags: object,
 ) -> RtlBlock:
     """A unit, for the catalogue.
@@ -165,14 +166,13 @@ def unit(
         counters: the class's, by what moves at the ports; those of ``base`` come behind them.
         base: the stand-in, where ports alone do not say how it accounts for its cycles. It declares ports
             only if they are others than the class's.
-        matching: as of ``RtlBlock``, where arguments and parameters do not go by the same names.
-        component: likewise.
+        matching, component, instance: as of ``RtlBlock``, where arguments and parameters do not go by the
+            same names.
         alone: whether the class can be made of parameters alone, and not only with what it is to read.
         flags: class attributes of the stand-in, in lower case: ``events``, ``fibers``, ``through``, ...
     """
 
-    if matching is None:
-        matching = partial(_matching, parameters, arguments, as_made or {})
+    matching = matching or partial(_matching, parameters, arguments, as_made or {})
     if component is None and alone:
         component = partial(_component, kind, arguments)
     stand_in = _stand_in(kind, base, counters or {}, flags)
@@ -181,7 +181,12 @@ def unit(
         shown = status(numbers) if callable(status) else status
         return Interface(name, tuple(_streams(stand_in.PORTS, carried(numbers))), shown)
 
-    return RtlBlock(name, _summary(kind), parameters, matching, interface, design, stand_in, component)
+    said = name, _summary(kind), parameters, matching, interface, design, stand_in, component
+    return RtlBlock(*said, kinds=(kind,), instance=instance or partial(_as_it_is, arguments))
+
+
+def _as_it_is(arguments: Sequence[str], made: Component) -> dict[str, object]:
+    return {known: getattr(made, known) for known in arguments}
 
 
 def _matching(

@@ -6,7 +6,6 @@ from streams.plain_graph import PlainGraph
 
 from fiberscope.hw.streams.testing import SEEN, carried
 from fiberscope.hw.streams.tokens import text
-from fiberscope.models.graphs.blocks import output_port
 from fiberscope.models.graphs.execution import configured
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.machine import GraphMachine
@@ -50,7 +49,10 @@ def recorded(graph, tensors, sizes, phase=1, *, timing="sam", kernel=None, **set
     )
     machine.kernel.run()
     streams = {
-        (name, output): _written(sink, carried(machine.blocks[name], output_port(graph.nodes[name], output)))
+        (name, output): _written(
+            sink,
+            carried(machine.blocks[name], graph.nodes[name].primitive.output_port(graph.nodes[name], output)),
+        )
         for (name, output), sink in sinks.items()
     }
     return Recorded(machine, streams, machine.cycles)

@@ -8,7 +8,7 @@ import numpy as np
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.sums import accesses, with_sums
 from fiberscope.models.graphs.expression import Assignment
-from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.formats import Format
 
 KERNELS = {
     "SpMV": "x(i) = B(i,j) * c(j)",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fiberscope.models.graphs.expression import Access, Assignment, Constant, Operation, Sum
-from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.tensor import SparseTensor
 
 VARIABLES = "ijklm"

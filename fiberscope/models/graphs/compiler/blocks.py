@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from fiberscope.models.graphs.compiler.iteration import Every, Iteration, Join, Scan
 from fiberscope.models.graphs.compiler.terms import Operand, Wire
-from fiberscope.models.graphs.netlist import LETTERS, Graph, Node
+from fiberscope.models.graphs.formats import LETTERS
+from fiberscope.models.graphs.netlist import Graph, Node
 
 __all__ = ["Blocks", "Joined"]
 

@@ -14,7 +14,8 @@ from fiberscope.errors import InputError
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.sums import with_sums
 from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation
-from fiberscope.models.graphs.netlist import Format, Graph, Stream
+from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.netlist import Graph, Stream
 from fiberscope.models.trace.specification import Einsum, Specification, Split
 from fiberscope.report.document import Report
 from fiberscope.workloads.expressions import expression as teaal

@@ -18,7 +18,8 @@ from fiberscope.models.graphs.cost import Estimate, Inestimable, TensorStatistic
 from fiberscope.models.graphs.cut_tensors import cut_tensor
 from fiberscope.models.graphs.execution import prepare
 from fiberscope.models.graphs.expression import Access, Assignment
-from fiberscope.models.graphs.netlist import Format, Graph
+from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.splits import Splits, cut_variables
 from fiberscope.models.graphs.storage import store
 from fiberscope.report.table import Table

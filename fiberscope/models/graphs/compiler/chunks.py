@@ -13,7 +13,7 @@ from dataclasses import replace
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.compiler.sums import accesses
 from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation, Sum
-from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.splits import Splits, cut_variables, parts
 
 __all__ = ["check_splits", "cut_assignment", "cut_formats"]

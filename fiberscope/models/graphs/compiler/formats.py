@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from fiberscope.errors import InputError
-from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.formats import Format
 
 __all__ = ["dense", "parse_formats"]
 

@@ -15,7 +15,7 @@ from fiberscope.models.graphs.compiler.orders import Orders
 from fiberscope.models.graphs.compiler.schedule import reordered
 from fiberscope.models.graphs.compiler.sums import accesses, with_sums
 from fiberscope.models.graphs.expression import Assignment
-from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.splits import Splits, cut_variables, joined_variables
 
 __all__ = ["NOT_SPLIT", "cascade_of", "notation_of", "notation_of_text"]

@@ -42,7 +42,8 @@ from fiberscope.models.graphs.compiler.terms import (
     variables_in,
 )
 from fiberscope.models.graphs.expression import Access, Assignment, accesses_in
-from fiberscope.models.graphs.netlist import Format, Graph
+from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.netlist import Graph
 
 __all__ = ["lower"]
 

@@ -8,7 +8,7 @@ from itertools import count
 
 from fiberscope.models.graphs.compiler.sums import variables_of
 from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation, Sum
-from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.formats import Format
 
 __all__ = ["Notation", "TensorPath", "paths_of"]
 

@@ -23,7 +23,7 @@ from itertools import takewhile
 from fiberscope.models.graphs.compiler.blocks import Blocks
 from fiberscope.models.graphs.compiler.terms import Wire
 from fiberscope.models.graphs.expression import Access
-from fiberscope.models.graphs.netlist import LETTERS, Format
+from fiberscope.models.graphs.formats import LETTERS, Format
 
 __all__ = ["Loop", "Result"]
 

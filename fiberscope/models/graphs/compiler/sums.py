@@ -40,7 +40,7 @@ def variables_of(expression: Expression) -> list[str]:
 
 def is_addition(expression: Expression) -> TypeGuard[Operation]:
     """Whether it is a sum or a difference of two terms."""
-    return isinstance(expression, Operation) and expression.function in ("add", "sub")
+    return isinstance(expression, Operation) and expression.meaning.adds
 
 
 def with_sums(assignment: Assignment) -> Expression:
@@ -86,10 +86,10 @@ def _around(variables: tuple[str, ...], expression: Expression) -> Sum:
 
 def _factors(expression: Expression) -> list[Expression]:
     """Those of a product; a divisor is one that is never taken apart."""
-    if isinstance(expression, Operation) and expression.function in ("mul", "neg"):
+    if isinstance(expression, Operation) and expression.meaning.multiplies:
         return [factor for operand in expression.operands for factor in _factors(operand)]
-    if isinstance(expression, Operation) and expression.function == "div":
-        return [*_factors(expression.operands[0]), Operation("div", (expression.operands[1],))]
+    if isinstance(expression, Operation) and expression.meaning.divides:
+        return [*_factors(expression.operands[0]), Operation(expression.function, (expression.operands[1],))]
     return [expression]
 
 
@@ -102,7 +102,7 @@ def _in_all_terms(expression: Expression, variable: str) -> bool:
     if is_addition(expression):
         return all(_in_all_terms(operand, variable) for operand in expression.operands)
     factors = list(expression.operands)
-    if expression.function == "div":
+    if expression.meaning.divides:
         *factors, divisor = expression.operands
         if variable in variables_of(divisor):
             return True

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.expression import Access, Constant, Expression, Split, Sum
-from fiberscope.models.graphs.netlist import Format, Node
+from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.functions import FUNCTIONS
+from fiberscope.models.graphs.netlist import Node
 
 __all__ = ["Function", "Operand", "Summed", "Term", "Wire", "operands_in", "term_of", "variables_in"]
-
-ADDITIONS = ("add", "sub")
-FOLDED: Mapping[str, Callable[..., float]] = {
-    "add": lambda one, other: one + other,
-    "sub": lambda one, other: one - other,
-    "mul": lambda one, other: one * other,
-    "div": lambda one, other: one / other,
-    "take": lambda _one, other: other,
-    "neg": lambda one: -one,
-}
 
 
 @dataclass(frozen=True)
@@ -88,7 +80,7 @@ class Function:
     @property
     def adds(self) -> bool:
         """Whether it is other than 0 where any of its operands is."""
-        return self.name in ADDITIONS
+        return FUNCTIONS[self.name].adds
 
 
 @dataclass(eq=False)
@@ -139,8 +131,9 @@ def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float
         raise InputError(f"{expression} is not lowered: a split is a phase of its own")
     if isinstance(expression, Sum):
         return _summed(expression.variables, term_of(expression.operand, formats))
-    if expression.function not in FOLDED:
-        raise InputError(f"there is no function {expression.function}; it is one of {', '.join(FOLDED)}")
+    if not expression.meaning.lowered:
+        known = ", ".join(name for name, one in FUNCTIONS.items() if one.lowered)
+        raise InputError(f"there is no function {expression.function}; it is one of {known}")
     return _function(expression.function, [_term(one, formats) for one in expression.operands])
 
 
@@ -162,6 +155,7 @@ def _function(name: str, operands: list[Term | float]) -> Term | float:
 
 
 def _folded(name: str, numbers: list[float]) -> float:
-    if name == "div" and numbers[1] == 0:
+    function = FUNCTIONS[name]
+    if function.divides and numbers[1] == 0:
         raise InputError(f"{numbers[0]:g} / 0 is no number")
-    return FOLDED[name](*numbers)
+    return float(function.apply(*numbers))

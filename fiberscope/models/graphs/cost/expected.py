@@ -15,7 +15,19 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Values
 
-__all__ = ["ROOT", "Expected", "Spread", "distinct", "intersected", "thinned", "united"]
+__all__ = [
+    "ROOT",
+    "Expected",
+    "Spread",
+    "distinct",
+    "intersected",
+    "ratio",
+    "scaled",
+    "united",
+    "with_missing",
+    "within",
+    "without_empty",
+]
 
 Spread = Mapping[str, Values]
 BUCKETS = 64  # of counts, when points are thrown into the cells of a matrix
@@ -168,3 +180,30 @@ def bucketed(counts: Values) -> tuple[Values, Values]:
     groups = np.searchsorted(edges, some, side="right")
     sizes = np.bincount(groups, minlength=1).astype(np.float64)
     return ratio(np.bincount(groups, weights=some, minlength=1).astype(np.float64), sizes), sizes
+
+
+def with_missing(references: Expected, points: Expected) -> Expected:
+    """References that go along with these points: as many of them are N as were before."""
+    if not references.missing:
+        return points
+    count = points.count * references.count / (references.count + references.missing)
+    return _beside(points, count, scaled(points.spread, count))
+
+
+def within(references: Expected, points: Expected) -> Expected:
+    """The references of one operand of a union: N where others alone have the coordinate."""
+    return _beside(points, min(references.count, points.count), references.spread)
+
+
+def _beside(points: Expected, count: float, spread: Spread) -> Expected:
+    """So many references beside the coordinates of these points, and N for the others."""
+    missing = points.count - count
+    return Expected(count, spread, points.parent, points.filled, points.filled_spread, missing, points)
+
+
+def without_empty(inner: Expected) -> Expected:
+    """The points above a stream whose fibers have any."""
+    above = inner.parent.points if inner.parent else ROOT
+    if above.parent is None:
+        return Expected(min(1.0, inner.filled), {})
+    return thinned(above, inner.filled, inner.filled_spread, above.parent)

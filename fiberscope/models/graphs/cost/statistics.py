@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.models.graphs.netlist import Format
+from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import DenseLevel, StoredTensor
 from fiberscope.workloads.canonical import Integers, Values
 

@@ -17,11 +17,6 @@ from fiberscope.models.graphs.rewrites.surgery import (
 
 __all__ = ["common_scanners"]
 
-SHARED = (
-    *("fiberlookup", "repeat", "repsiggen", "locate", "arrayvals"),
-    *("intersect", "union", "bvintersect", "bvexpand"),
-)
-
 _Key: TypeAlias = tuple[object, ...]
 
 
@@ -37,7 +32,7 @@ def common_scanners(graph: Graph) -> Graph:
     for node in in_order(graph):
         if node in joiners_of(graph):
             _take_once(graph, node)
-        if node.name in graph.nodes and node.type in SHARED:
+        if node.name in graph.nodes and (node.primitive.of_loop or node.primitive.loads):
             twin = seen.setdefault(_key(graph, node), node)
             if twin is not node:
                 _merge(graph, node, twin)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fiberscope.models.graphs.nests import drops_empty, nests_of
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.surgery import (
-    INTERSECTIONS,
     Output,
     copy_of,
     fed_by,
     read_by,
     redirect,
+    referred_by,
     remove,
     ways_of,
 )
@@ -42,12 +42,12 @@ def _settle_reducers(graph: Graph) -> None:
     """Say of each reducer what its droppers say now."""
     nests = nests_of(graph)
     for node in graph.nodes.values():
-        if node.type == "reduce" and drops_empty(graph, nests, node):
+        if node.primitive.reduces and drops_empty(graph, nests, node):
             node.attributes["empty"] = "drop"
 
 
 def _is_dead(graph: Graph, node: Node) -> bool:
-    if node.type != "crddrop" or node.primitive.makes("inner", node.attributes) == "val":
+    if not node.primitive.drops or node.primitive.makes("inner", node.attributes) == "val":
         return False
     inner = fed_by(graph, node, "inner")
     assert inner is not None
@@ -63,28 +63,26 @@ def _bypass(graph: Graph, node: Node) -> None:
 def _is_full(graph: Graph, output: Output) -> bool:
     """Whether every fiber of a stream of coordinates has some."""
     node = _scanning(graph, output)
-    if node.type == "fiberlookup":
+    if node.primitive.scans:
         return _scans_full_fibers(graph, node)
-    if node.type == "union":
+    if node.primitive.unites:
         return any(_is_full(graph, way.crd) for way in ways_of(graph, node)) or _unites_all(graph, node)
-    through = {"locate": "crd", "crddrop": "inner", "crdhold": "inner"}.get(node.type)
-    if through is None or (node.type in ("crddrop", "crdhold") and output[1] != "inner"):
-        return False
-    source = fed_by(graph, node, through)
+    through = node.primitive.through.get(output[1])
+    source = fed_by(graph, node, through) if through else None
     return source is not None and _is_full(graph, source)
 
 
 def _scanning(graph: Graph, output: Output) -> Node:
     """The block that an output is of; where it expands a scanner's words, the scanner."""
     node = graph.nodes[output[0]]
-    words = fed_by(graph, node, "ref") if node.type == "bvexpand" else None
+    words = fed_by(graph, node, "ref") if node.primitive.expands else None
     return node if words is None else graph.nodes[words[0]]
 
 
 def _scans_full_fibers(graph: Graph, scanner: Node) -> bool:
     """Whether no fiber that a scanner is sent to is empty, or missing."""
     origin = _origin(graph, scanner)
-    return origin is not None and graph.nodes[origin[0]].type != "union"
+    return origin is not None and not graph.nodes[origin[0]].primitive.unites
 
 
 def _origin(graph: Graph, scanner: Node) -> Output | None:
@@ -97,8 +95,7 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
         return None
     output = fed_by(graph, scanner, "ref")
     while output is not None and _passes_on(graph.nodes[output[0]]):
-        node = graph.nodes[output[0]]
-        output = fed_by(graph, node, output[1] if node.type in INTERSECTIONS else "ref")
+        output = referred_by(graph, output)
     if output is None:
         return None
     above = _scanner_of(graph, output)
@@ -109,17 +106,17 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
 
 def _passes_on(node: Node) -> bool:
     """Whether references come out of a block as they went in."""
-    return node.type in ("repeat", *INTERSECTIONS)
+    return node.primitive.repeats or node.primitive.intersects
 
 
 def _scanner_of(graph: Graph, output: Output) -> Node | None:
     """The scanner, or the locator, whose references these are."""
-    while (node := _scanning(graph, output)).type == "union":
+    while (node := _scanning(graph, output)).primitive.unites:
         source = fed_by(graph, node, output[1])
         if source is None:
             return None
         output = source
-    return node if (node.type, output[1]) in (("fiberlookup", "ref"), ("locate", "located")) else None
+    return node if node.primitive.positions == output[1] else None
 
 
 def _unites_all(graph: Graph, union: Node) -> bool:
@@ -127,10 +124,10 @@ def _unites_all(graph: Graph, union: Node) -> bool:
     origins = set()
     for way in ways_of(graph, union):
         scanner = _scanning(graph, way.crd)
-        origins.add(_origin(graph, scanner) if scanner.type == "fiberlookup" else None)
+        origins.add(_origin(graph, scanner) if scanner.primitive.scans else None)
     names = {origin[0] for origin in origins if origin is not None}
     if None in origins or len(names) != 1:
         return False
     above = graph.nodes[names.pop()]
     every = {(above.name, f"ref[{way}]") for way in range(graph.arity(above))}
-    return above.type == "union" and origins == every
+    return above.primitive.unites and origins == every

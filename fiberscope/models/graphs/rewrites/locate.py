@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.surgery import (
-    INTERSECTIONS,
     Output,
     Way,
     copy_of,
@@ -14,6 +13,7 @@ from fiberscope.models.graphs.rewrites.surgery import (
     joiners_of,
     phase_of,
     redirect,
+    referred_by,
     ways_of,
     with_ways,
 )
@@ -39,7 +39,7 @@ def locate(graph: Graph) -> Graph:
 
 def _dense_way(graph: Graph, joiner: Node) -> int | None:
     """The last operand that is a dense level of a fiber that is there, unless it is the only one."""
-    if joiner.type != "intersect":
+    if not joiner.primitive.intersects:
         return None
     ways = ways_of(graph, joiner)
     dense = [number for number, way in enumerate(ways) if _is_dense(graph, way)]
@@ -49,7 +49,7 @@ def _dense_way(graph: Graph, joiner: Node) -> int | None:
 
 def _is_dense(graph: Graph, way: Way) -> bool:
     node = graph.nodes[way.crd[0]]
-    dense = node.type == "fiberlookup" and node["format"] == "dense" and way.ref == (node.name, "ref")
+    dense = node.primitive.scans and node["format"] == "dense" and way.ref == (node.name, "ref")
     return (
         dense and node["tensor"] in graph.formats and not _may_be_missing(graph, fed_by(graph, node, "ref"))
     )
@@ -58,10 +58,9 @@ def _is_dense(graph: Graph, way: Way) -> bool:
 def _may_be_missing(graph: Graph, output: Output | None) -> bool:
     """Whether a stream of references may have an N: if a union is where they come from."""
     while output is not None:
-        node = graph.nodes[output[0]]
-        if node.type == "union":
+        if graph.nodes[output[0]].primitive.unites:
             return True
-        output = fed_by(graph, node, output[1] if node.type in INTERSECTIONS else "ref")
+        output = referred_by(graph, output)
     return False
 
 

@@ -22,11 +22,6 @@ from fiberscope.models.graphs.rewrites.surgery import Output, copy_of, fresh
 
 __all__ = ["parallelized"]
 
-OF_LOOP = (
-    *("fiberlookup", "locate", "repeat", "repsiggen"),
-    *("intersect", "union", "bvintersect", "bvexpand"),
-)
-WRITING = ("fiberwrite", "bitvector")  # of the result, which is one again: its words have all coordinates
 NOWHERE: Output = ("", "")
 
 
@@ -43,7 +38,7 @@ def parallelized(graph: Graph, variable: str, ways: int) -> Graph:
     """
     if ways < 1:
         raise InputError(f"parallelize {variable}:{ways}: a loop has at least 1 copy")
-    loops = [node for node in graph.nodes.values() if node.type in OF_LOOP and node["index"] == variable]
+    loops = [node for node in graph.nodes.values() if node.primitive.of_loop and node["index"] == variable]
     if not loops:
         raise InputError(f"parallelize {variable}:{ways}: there is no loop {variable}")
     graph = copy_of(graph)
@@ -60,7 +55,7 @@ class _Dealt:
         self._nests = nests_of(graph)
         self._added = {"index": variable, "ways": ways} | ({"phase": phase} if phase > 1 else {})
         nodes = [node for node in graph.nodes.values() if node.phase == phase]
-        self._own = [node for node in nodes if node.type in OF_LOOP and node["index"] == variable]
+        self._own = [node for node in nodes if node.primitive.of_loop and node["index"] == variable]
         self._loop = min((self._nests[node.name, _first_output(node)] for node in self._own), key=len)
         self._streams = list(graph.streams)
         self._copies = {node.name: [node] for node in nodes if self._is_within(node)}
@@ -92,7 +87,7 @@ class _Dealt:
                 stream.source, stream.output = node.name, output
 
     def _is_within(self, node: Node) -> bool:
-        if node in self._own or node.type in WRITING or self._drops_fibers(node):
+        if node in self._own or node.primitive.whole or self._drops_fibers(node):
             return False
         depths = [self._depth((s.source, s.output)) for s in self._graph.streams_into(node)]
         return bool(depths) and all(depth >= 0 for depth in depths)
@@ -100,7 +95,7 @@ class _Dealt:
     def _drops_fibers(self, node: Node) -> bool:
         """Whether it tells empty from other fibers that leave the loop: only behind them is that known."""
         read = any(stream.output == "inner" for stream in self._graph.streams_from(node))
-        return node.type == "crddrop" and read and self._depth(self._fed(node, "outer")) == 0
+        return node.primitive.drops and read and self._depth(self._fed(node, "outer")) == 0
 
     def _fed(self, node: Node, input: str) -> Output:
         stream = self._graph.feeding(node, input)

@@ -7,9 +7,6 @@ from fiberscope.models.graphs.rewrites.surgery import copy_of, fed_by, remove
 
 __all__ = ["scalar_broadcast"]
 
-COMMUTATIVE = ("mul", "fp_mul", "add", "fp_add", "max", "fp_max", "smax")
-DIRECTED = ("div", "fp_div")  # whose second operand alone may stand in a register
-
 
 def scalar_broadcast(graph: Graph) -> Graph:
     """A graph in which a scalar that is repeated for every value is a constant of its ALU.
@@ -19,15 +16,14 @@ def scalar_broadcast(graph: Graph) -> Graph:
     """
     graph = copy_of(graph)
     for node in list(graph.nodes.values()):
-        if node.type in (*COMMUTATIVE, *DIRECTED) and not node.is_unary:
+        if not node.is_unary:
             _keep(graph, node)
     return graph
 
 
 def _keep(graph: Graph, alu: Node) -> None:
     """Put one scalar operand of an ALU into its register, if it has one."""
-    either = alu.type in COMMUTATIVE and alu["sub"] != "1"
-    for number in (1, 0) if either else (1,):
+    for number in alu.primitive.registers(alu):
         array = _scalar(graph, alu, number)
         if array is not None:
             alu.attributes["scalar"] = array["tensor"]
@@ -45,12 +41,12 @@ def _scalar(graph: Graph, alu: Node, number: int) -> Node | None:
     """The array of an operand that is a scalar, which nothing but repeaters lie in front of."""
     output = fed_by(graph, alu, f"val[{number}]")
     array = graph.nodes[output[0]] if output else None
-    if array is None or array.type != "arrayvals":
+    if array is None or not array.primitive.loads:
         return None
     output = fed_by(graph, array, "ref")
     while output is not None:
         node = graph.nodes[output[0]]
-        if node.type != "repeat":
+        if not node.primitive.repeats:
             return None
         output = fed_by(graph, node, "ref")
     return array

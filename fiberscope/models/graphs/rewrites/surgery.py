@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.graphs.ports import JOINERS
 
 __all__ = [
-    "INTERSECTIONS",
     "Output",
     "Way",
     "copy_of",
@@ -22,13 +20,13 @@ __all__ = [
     "phase_of",
     "read_by",
     "redirect",
+    "referred_by",
     "remove",
     "ways_of",
     "with_ways",
 ]
 
 Output: TypeAlias = tuple[str, str]  # a node's name and its output
-INTERSECTIONS = ("intersect", "bvintersect")  # through which references go by number
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,12 @@ def fed_by(graph: Graph, node: Node, input: str) -> Output | None:
     """The output that feeds an input; None if nothing but a root does."""
     stream = graph.feeding(node, input)
     return None if stream is None else (stream.source, stream.output)
+
+
+def referred_by(graph: Graph, output: Output) -> Output | None:
+    """The output whose references come out at one of a block that passes them on; of operands by number."""
+    node = graph.nodes[output[0]]
+    return fed_by(graph, node, output[1] if node.primitive.intersects else "ref")
 
 
 def read_by(graph: Graph, output: Output) -> bool:
@@ -92,7 +96,7 @@ def joiners_of(graph: Graph) -> Iterator[Node]:
     """The joiners whose operands may be joined otherwise: none that tells its scanners what to skip."""
     for node in list(graph.nodes.values()):
         skips = any(stream.output.startswith("skip") for stream in graph.streams_from(node))
-        if node.type in JOINERS and node.name in graph.nodes and not skips:
+        if node.primitive.paired and node.name in graph.nodes and not skips:
             yield node
 
 

@@ -9,13 +9,12 @@ from streams.random_graphs import RandomGraph
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs import compile_expression, read_gv, run
-from fiberscope.models.graphs.blocks import output_port
 from fiberscope.models.graphs.compiler.choice import candidates_of_text
 from fiberscope.models.graphs.cost import estimated, statistics_of
 from fiberscope.models.graphs.execution import prepare
 from fiberscope.models.graphs.expression import accesses_in, expressions_of
+from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.machine import _names
-from fiberscope.models.graphs.netlist import format_of
 from fiberscope.models.graphs.rewrites import rewritten
 from fiberscope.models.graphs.storage import store
 from fiberscope.models.graphs.streams import stream_counts
@@ -37,7 +36,7 @@ def both(graph, operands):
     names = _names(list(graph.nodes.values()))
     pairs = {}
     for (name, output), stream in expected.streams.items():
-        port = output_port(graph.nodes[name], output).removeprefix("out_")
+        port = graph.nodes[name].primitive.output_port(graph.nodes[name], output).removeprefix("out_")
         if (names[name], port) in counts:
             pairs[graph.nodes[name].label, output] = stream, counts[names[name], port]
     return pairs, expected, report

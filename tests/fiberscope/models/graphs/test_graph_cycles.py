@@ -9,7 +9,7 @@ from streams.both_graphs import recorded, same_streams
 from streams.public_graphs import ORACLE
 
 from fiberscope.models.graphs.expression import expressions_of
-from fiberscope.models.graphs.netlist import format_of
+from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.operands import load_operands, sizes_of
 from fiberscope.models.graphs.read import graph_from_text, read_gv
 from fiberscope.models.graphs.result import carried

@@ -16,7 +16,7 @@ from fiberscope.models.graphs.deadlock import least_depth
 from fiberscope.models.graphs.experiments import experiments
 from fiberscope.models.graphs.expression import Access
 from fiberscope.models.graphs.folder import read_folder
-from fiberscope.models.graphs.netlist import format_of
+from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.operands import load_operands
 from fiberscope.models.graphs.published import draw
 from fiberscope.models.graphs.read import graph_from_text

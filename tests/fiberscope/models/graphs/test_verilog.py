@@ -78,6 +78,23 @@ def test_an_accumulator_is_its_event_model():
         of_module(cramped, backend(cramped, 1), model.kernel.cycle + 20)
 
 
+def test_a_dropper_of_stops_is_its_event_model():
+    """One that the graph has in front of the accumulator's own, which finds nothing to drop then."""
+    graph = compile_expression("x(j) = B(i,j)", ["x:s,B:ss"], ("i", "j")).graph
+    (sums,) = [node for node in graph.nodes.values() if node.primitive.accumulates]
+    stream = graph.feeding(sums, "val")
+    dropper = graph.add("stopdrop", "dropper")
+    graph.streams.remove(stream)
+    graph.connect(graph.nodes[stream.source], stream.output, dropper, "in")
+    graph.connect(dropper, "out", sums, "val")
+    model = machine_of(prepare(graph, {"B": drawn((5, 4), np.random.default_rng(4))}), configured({}))
+    made = verilog_of(model, "stops")
+    expected = of_machine(model)
+    found, _stored = of_module(made, backend(made, 1), model.kernel.cycle + 20)
+    assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
+    assert len(found["stopdrop.in_stream"]) > len(found["accumulate_val_points.in_stream"]) > 1
+
+
 UNITS = {"b": np.eye(3)[0], "c": np.eye(3)[1]}
 
 

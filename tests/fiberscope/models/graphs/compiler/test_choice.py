@@ -10,7 +10,7 @@ from fiberscope.errors import InputError
 from fiberscope.models.graphs import compile_expression, run
 from fiberscope.models.graphs.compiler.choice import candidates, candidates_of_text
 from fiberscope.models.graphs.compiler.language import parse
-from fiberscope.models.graphs.netlist import format_of
+from fiberscope.models.graphs.formats import format_of
 from fiberscope.workloads.tensor import SparseTensor
 
 ROOT = Path(__file__).parents[5]

@@ -1,0 +1,60 @@
+"""The functions of expressions: what each is, said once for those that read, evaluate and lower it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+__all__ = ["FUNCTIONS", "Function"]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of one or two values.
+
+    Args:
+        name: in operations, and of the ALU that computes it.
+        apply: what it gives of numbers, or of arrays of them.
+        sign: between its operands, where it is written so.
+        adds: whether it is other than 0 where any of its operands is.
+        of_both: whether it is 0 where either operand is.
+        multiplies: whether it is a product of its operands, or of -1 and one.
+        divides: whether its second operand is a divisor.
+        lowered: whether the compiler makes blocks of it.
+    """
+
+    name: str
+    apply: Callable[..., Any]
+    sign: str = ""
+    adds: bool = False
+    of_both: bool = False
+    multiplies: bool = False
+    divides: bool = False
+    lowered: bool = True
+
+
+def _numpy(name: str) -> Callable[..., Any]:
+    """A function of numpy, which is imported when something is evaluated."""
+
+    def apply(*operands: Any) -> Any:  # noqa: ANN401  (numbers or arrays)
+        return getattr(import_module("numpy"), name)(*operands)
+
+    return apply
+
+
+_ALL = (
+    Function("add", operator.add, "+", adds=True),
+    Function("sub", operator.sub, "-", adds=True),
+    Function("mul", operator.mul, "*", of_both=True, multiplies=True),
+    Function("div", operator.truediv, "/", of_both=True, divides=True),
+    Function("take", lambda _one, other: other, of_both=True),
+    Function("neg", operator.neg, multiplies=True),
+    Function("max", _numpy("maximum"), lowered=False),
+    Function("exp", _numpy("exp"), lowered=False),
+    Function("sqrt", _numpy("sqrt"), lowered=False),
+    Function("abs", _numpy("abs"), lowered=False),
+)
+FUNCTIONS: Mapping[str, Function] = {one.name: one for one in _ALL}

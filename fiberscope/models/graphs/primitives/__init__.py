@@ -1,0 +1,25 @@
+"""The primitives of the Sparse Abstract Machine as nodes of a graph: what each type is, said once.
+
+A file here lists its types in ``MADE``, each with a class of its own; every file is found by itself.
+
+Source: O. Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, Section 3; types, attributes, labels and
+colours are those of the graph files that its compiler writes (github.com/weiya711/sam).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+
+from fiberscope.models.graphs.primitives.primitive import Primitive
+
+__all__ = ["PRIMITIVES"]
+
+
+def _made() -> Iterator[Primitive]:
+    for module in iter_modules(__path__, f"{__name__}."):
+        yield from getattr(import_module(module.name), "MADE", ())
+
+
+PRIMITIVES: Mapping[str, Primitive] = {one.type: one for one in _made()}

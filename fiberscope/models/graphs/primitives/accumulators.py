@@ -1,0 +1,143 @@
+"""Nodes that add up what comes to the same coordinates, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fiberscope.models.graphs.expression import Sum
+from fiberscope.models.graphs.nests import accumulated
+from fiberscope.models.graphs.primitives.primitive import CRD, VAL, Port, Primitive
+
+if TYPE_CHECKING:
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.cost.estimate import Walk
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.expression import Expression, Tree
+    from fiberscope.models.graphs.faults import Faults
+    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.netlist import Graph, Node, Stream
+    from fiberscope.models.graphs.ports import Edge, PortFinder
+
+
+class _Accumulator(Primitive):
+    """Of coordinates at ports ``crd[0]``, the outermost, and so on."""
+
+    unit = "tensor_reduce.TensorReduce"
+    accumulates = alike = True
+    fewest = 1
+    named = False
+
+    def outputs_of(self, node: Node) -> list[str]:
+        """Those of coordinates, outermost first."""
+        return [f"crd[{place}]" for place in range(len(accumulated(node)))]
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        nest = accumulated(node)
+        outputs = enumerate(self.outputs_of(node), start=1)
+        return super().nest(node, fed, faults) | {output: nest[:n] for n, output in outputs} | {"": nest}
+
+    def value(self, tree: Tree, node: Node) -> Expression:
+        operand = tree.values_into(node)[0]
+        kept = accumulated(node)
+        summed = tuple(variable for variable in tree.nest_into(node, VAL) if variable not in kept)
+        return Sum(summed, operand) if summed else operand
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        """The different coordinates of the points that come, level by level."""
+        from fiberscope.models.graphs.cost.expected import ROOT, Expected, distinct, scaled
+
+        values, names = fed[VAL], accumulated(node)
+        made, level = {}, ROOT
+        for number, output in enumerate(self.outputs_of(node), start=1):
+            kept = names[:number]
+            count = min(distinct(values, kept), values.count)
+            spread = scaled({name: values.spread[name] for name in kept}, count)
+            level = Expected(count, spread, level, level.count, level.spread)
+            made[output] = level
+        taken, sent = values.count, level.tokens
+        walk.work[node.name] = taken + sent if _collects_all(node) else max(taken, sent)
+        return {**made, VAL: level}
+
+    def sent_behind(self, node: Node, made: Mapping[str, Expected]) -> float:
+        return made[VAL].tokens if _collects_all(node) else 0.0
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        coordinates = len(accumulated(node))
+        return (
+            coordinates,
+            coordinates - int(node["order"]),
+        )
+
+
+class _Pairs(_Accumulator):
+    """Of one coordinate or two, which files tell by their variables."""
+
+    named = True
+    sums_alone = True
+
+    def outputs_of(self, node: Node) -> list[str]:
+        return ["crd_outer", "crd_inner"]
+
+    def check(self, graph: Graph, node: Node, faults: Faults) -> None:
+        if node["order"] not in ("1", "2"):
+            faults.add(node.place, f"{node}: order={node['order']}; there are accumulators of order 1 and 2")
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return super().nest(node, fed, faults) | {"crd_outer": accumulated(node)[:-1]}
+
+    def input_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+        """None of a variable that it sums over."""
+        return VAL if edge.kind == VAL else _port_of(node, edge.last_word)
+
+    def output_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+        if edge.kind == VAL:
+            return VAL
+        index = finder.target_of(edge)["index"]
+        port = _port_of(node, edge.first_word) or _port_of(node, index)
+        if not port:
+            raise ValueError(f"{node} has no stream of {edge.first_word or index or 'no variable'}")
+        return port
+
+    def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
+        return f"out-{_variable_at(node, stream.output)}" if stream.kind == CRD else ""
+
+    def said_into(self, graph: Graph, node: Node, stream: Stream) -> str:
+        return _variable_at(node, stream.input) if stream.kind == CRD else ""
+
+    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+        from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
+
+        return (VectorReduce if node["order"] == "1" else MatrixReduce)(name, quirks=context.quirks)
+
+
+def _collects_all(node: Node) -> bool:
+    """Whether an accumulator has no outer loop whose coordinates are complete before the end."""
+    return int(node["order"]) == len(accumulated(node))
+
+
+def _port_of(node: Node, variable: str) -> str:
+    """The port of a variable; none of one that is summed over."""
+    ports = {node["in0"]: "crd_inner", node["in1"]: "crd_outer"}
+    return ports.get(variable, "") if variable else ""
+
+
+def _variable_at(node: Node, port: str) -> str:
+    return node["in1" if port == "crd_outer" else "in0"]
+
+
+_PAIR = (Port("crd_outer", (CRD,)), Port("crd_inner", (CRD,)), Port("val", (VAL,)))
+_ANY = (Port("crd[]", (CRD,)), Port("val", (VAL,)))
+
+MADE = (
+    _Pairs(
+        "spaccumulator",
+        _PAIR,
+        _PAIR,
+        {"order": None, "in0": None, "in1": ""},
+        "SparseAccumulator {order}\n0={in0} 1={in1}",
+        box="own",
+    ),
+    _Accumulator("accumulate", _ANY, _ANY, {"order": None, "in0": None}, "Accumulate {order}"),
+)

@@ -1,0 +1,164 @@
+"""Nodes that leave coordinates or stops out, or have them as often as what is within them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from fiberscope.models.graphs.nests import check_within
+from fiberscope.models.graphs.primitives.primitive import (
+    ANY,
+    BV,
+    CRD,
+    NO_WORDS,
+    VAL,
+    Attributes,
+    Port,
+    Primitive,
+)
+
+if TYPE_CHECKING:
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.cost.estimate import Walk
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.expression import Expression, Tree
+    from fiberscope.models.graphs.faults import Faults
+    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.netlist import Graph, Node, Stream
+    from fiberscope.models.graphs.ports import Edge, PortFinder
+
+
+class _Nested(Primitive):
+    """Of an outer stream and one within it, which files tell by variable."""
+
+    def input_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+        return _port_of(node, edge.kind, edge.said_last, edge.last_word)
+
+    def output_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+        word = edge.first_word or finder.target_of(edge)["index"]
+        return _port_of(node, edge.kind, edge.said_first, word)
+
+    def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
+        return "inner-val" if stream.kind == VAL else f"{stream.output}-{node[stream.output]}"
+
+    def said_into(self, graph: Graph, node: Node, stream: Stream) -> str:
+        return node[stream.input] if stream.kind == CRD else ""
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        outer, inner = fed.get("outer", ()), fed.get("inner", ())
+        if not self.of_each(node, outer, inner):
+            check_within(node, outer, inner, ("outer stream", "inner stream"), faults)
+        return {"outer": outer, "inner": inner}
+
+    def of_each(self, node: Node, outer: Nest, inner: Nest) -> bool:
+        """Whether what is within is one value for each coordinate."""
+        return False
+
+
+class _Coordinates(_Nested):
+    """What is within is coordinates, or values where the node says so."""
+
+    through: ClassVar[Mapping[str, str]] = {"inner": "inner"}
+
+    def makes(self, port: str, attributes: Attributes) -> str | None:
+        values = attributes.get("inner") in ("val", "vals") or attributes.get("vals") == "true"
+        return VAL if port == "inner" and values else None
+
+    def value(self, tree: Tree, node: Node) -> Expression:
+        return tree.value(tree.feeding(node, "inner"))
+
+
+class _Dropper(_Coordinates):
+    drops = True
+
+    def of_each(self, node: Node, outer: Nest, inner: Nest) -> bool:
+        """Then zeros are dropped."""
+        return self.makes("inner", node.attributes) == VAL and len(inner) == len(outer)
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        from fiberscope.models.graphs.cost.expected import Expected, without_empty
+
+        outer, inner = fed["outer"], fed["inner"]
+        if inner.parent is None or outer.spread.keys() == inner.spread.keys():
+            return {"outer": outer, "inner": inner}
+        left = without_empty(inner)
+        below = Expected(inner.count, inner.spread, left, inner.filled, inner.filled_spread)
+        return {"outer": left, "inner": below}
+
+    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+        from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
+
+        if len(context.nest_into(node, "inner")) == len(context.nest_into(node, "outer")):
+            return ValueDropper(name, context.quirks)
+        return CoordinateDropper(name, context.carried_into(node, "inner"), context.quirks)
+
+
+class _Hold(_Coordinates):
+    unit = "hold.CoordinateHold"
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": super().nest(node, fed, faults)["inner"]}
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        return {"outer": fed["inner"], "inner": fed["inner"]}
+
+
+class _WordDropper(_Nested):
+    unit = "word_dropper.WordDropper"
+
+    def lacks(self, node: Node) -> str:
+        return NO_WORDS
+
+
+class _StopDropper(Primitive):
+    unit = "droppers.StopDropper"
+    passes = "in"
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        from fiberscope.models.graphs.cost.expected import Expected
+
+        return {"out": Expected(fed["in"].count, fed["in"].spread)}
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        return (context.carried_into(node),)
+
+
+class _EmptyFiberDropper(Primitive):
+    unit = "droppers.EmptyFiberDropper"
+    passes = "in"
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        return (context.carried_into(node),)
+
+
+class _PointToFiber(Primitive):
+    unit = "points.PointToFiber"
+
+
+def _port_of(node: Node, kind: str, comment: str, variable: str) -> str:
+    """By the variable, else by how the comment begins."""
+    if kind == VAL:
+        return "inner"
+    for port in ("outer", "inner"):
+        if variable and variable == node[port]:
+            return port
+    if comment.startswith(("out", "in")):
+        return "outer" if comment.startswith("out") else "inner"
+    raise ValueError(f"{node} has no stream of {variable or 'a variable that is not named'}")
+
+
+_COORDINATES = (Port("outer", (CRD,)), Port("inner", (CRD, VAL)))
+_POINTS = (Port("outer", (CRD,)), Port("inner", (CRD,)))
+_WORDS = (Port("outer", (BV,)), Port("inner", (BV,)))
+_IN_OUT = (Port("in", ANY),), (Port("out", ANY),)
+_FIBERS = {"outer": None, "inner": None, "mode": "0", "vals": ""}
+
+MADE = (
+    _Dropper("crddrop", _COORDINATES, _COORDINATES, _FIBERS, "CrdDrop {outer},{inner}", "orange"),
+    _Hold("crdhold", _COORDINATES, _COORDINATES, _FIBERS, "CrdHold {outer},{inner}", "orange"),
+    _WordDropper("bvdrop", _WORDS, _WORDS, _FIBERS, "BVDrop {outer},{inner}", "orange"),
+    _StopDropper("stopdrop", *_IN_OUT, {}, "StopDrop", "orange"),
+    _EmptyFiberDropper("emptystopdrop", *_IN_OUT, {}, "EmptyFiberStopDrop", "orange"),
+    _PointToFiber("pointtofiber", _POINTS, _POINTS, {}, "PointToFiber", "orange"),
+)

@@ -1,0 +1,122 @@
+"""Nodes that bring the coordinates of operands together, and have references go along with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fiberscope.models.graphs.nests import check_within
+from fiberscope.models.graphs.primitives.primitive import CRD, REF, REPSIG, Port, Primitive
+
+if TYPE_CHECKING:
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.cost.estimate import Walk
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.faults import Faults
+    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.netlist import Graph, Node, Stream
+    from fiberscope.models.graphs.ports import Edge, PortFinder
+
+
+class Joiner(Primitive):
+    """Of several operands, each coordinates and references."""
+
+    of_loop = paired = alike = True
+
+    def output_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+        """References by the number of the operand that has them."""
+        if edge.kind == REF:
+            return f"ref[{finder.operand_behind(node, edge)}]"
+        return super().output_of(finder, node, edge)
+
+    def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
+        """The tensor of references."""
+        return f"out-{graph.tensor_at(stream)}" if stream.kind == REF else ""
+
+
+class _Intersection(Joiner):
+    unit = "join.Intersect"
+    intersects = True
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        from fiberscope.models.graphs.cost.expected import intersected, united, with_missing
+
+        made = intersected(walk.ways(node), node["index"])
+        walk.work[node.name] = united(walk.ways(node), node["index"]).tokens
+        return {CRD: made, **{name: with_missing(fed[name], made) for name in _references(fed)}}
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        return (context.graph.arity(node),)
+
+
+class _Union(Joiner):
+    unit = "join.Union"
+    unites = True
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        from fiberscope.models.graphs.cost.expected import united, within
+
+        made = united(walk.ways(node), node["index"])
+        return {CRD: made, **{name: within(fed[name], made) for name in _references(fed)}}
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        return (context.graph.arity(node),)
+
+
+def _references(fed: Mapping[str, Expected]) -> list[str]:
+    return [name for name in fed if name.startswith(REF)]
+
+
+class _Repeater(Primitive):
+    unit = "repeater.Repeater"
+    of_loop = repeats = True
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        signal = fed.get(REPSIG, ())
+        check_within(node, fed.get(REF, ()), signal, ("references", "repeat signals"), faults)
+        return {"": signal}
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        from fiberscope.models.graphs.cost.expected import ROOT, with_missing
+
+        return {REF: with_missing(fed.get(REF, ROOT), fed[REPSIG])}
+
+
+class _Signals(Primitive):
+    unit = "repeater.RepeatSignalGenerator"
+    of_loop = True
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        return {REPSIG: fed[CRD]}
+
+
+_IN = (Port("crd[]", (CRD,)), Port("ref[]", (REF,)))
+_OUT = (Port("crd", (CRD,)), Port("ref[]", (REF,)))
+
+MADE = (
+    _Repeater(
+        "repeat",
+        (Port("ref", (REF, CRD)), Port("repsig", (REPSIG,))),
+        (Port("ref", (REF,)),),
+        {"index": None, "tensor": None, "root": "false"},
+        "Repeat {index}: {tensor}",
+        "cyan2",
+    ),
+    _Signals(
+        "repsiggen",
+        (Port("crd", (CRD, REF)),),
+        (Port("repsig", (REPSIG,)),),
+        {"index": ""},
+        "RepeatSignalGenerator {index}",
+        "cyan3",
+    ),
+    _Intersection(
+        "intersect",
+        _IN,
+        (*_OUT, Port("skip[]", (CRD,))),
+        {"index": None},
+        "intersect {index}",
+        "purple",
+    ),
+    _Union("union", _IN, _OUT, {"index": None}, "union {index}", "purple"),
+)

@@ -1,0 +1,131 @@
+"""Nodes that deal a loop to copies of its blocks and take it back, and that cut coordinates in two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fiberscope.models.graphs.nests import check_within
+from fiberscope.models.graphs.primitives.primitive import ANY, CRD, REF, Port, Primitive
+
+if TYPE_CHECKING:
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.faults import Faults
+    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.netlist import Node
+
+
+class _Lanes(Primitive):
+    named = False
+
+    def lacks(self, node: Node) -> str:
+        return "no hardware here has loops on several copies; compile it without --parallelize"
+
+
+class _Scatter(_Lanes):
+    """Each way computes the same, of its own coordinates."""
+
+    passes = "in"
+
+    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+        from fiberscope.hw.streams.parallel import Scatter
+
+        carries = context.carried_into(node)
+        return Scatter(name, int(node["ways"]), carries=carries, quirks=context.quirks)
+
+    def input_port(self, node: Node, port: str) -> str:
+        return "in_crd"
+
+    def output_port(self, node: Node, port: str) -> str:
+        return f"out_crd{port[4:-1]}"
+
+
+class _Merge(_Lanes):
+    unit = "serializer.Merge"
+    alike = True
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        return (context.graph.arity(node),)
+
+
+class _Gather(_Lanes):
+    unit = "serializer.Serializer"
+    passes = "stream[0]"
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": fed[self.passes]}
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        depth = len(context.nest_into(node, self.passes)) - len(context.nest_into(node, REF))
+        return (
+            int(node["ways"]),
+            depth,
+            context.carried_into(node),
+        )
+
+
+class _Split(Primitive):
+    unit = "split.Split"
+    cuts = CRD
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        outer = (*fed[CRD][:-1], f"{node['index']}1")
+        return {"outer": outer, "inner": (*outer, f"{node['index']}0")}
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        return (
+            int(node["factor"]),
+            node["orig_crd"] == "true",
+        )
+
+
+class _Flatten(Primitive):
+    unit = "split.Flatten"
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        outer, inner = fed.get("outer", ()), fed.get("inner", ())
+        check_within(node, outer, inner, ("outer stream", "inner stream"), faults)
+        return {"": outer}
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        return (int(node["factor"]),)
+
+
+_PAIR = (Port("outer", (CRD,)), Port("inner", (CRD,)))
+_WAYS = {"index": "", "ways": None}
+
+MADE = (
+    _Scatter("scatter", (Port("in", ANY),), (Port("out[]", ANY),), _WAYS, "Scatter {index} {ways}", "orange"),
+    _Merge(
+        "merge",
+        (Port("crd[]", (CRD,)),),
+        (Port("crd", (CRD,)), Port("ref", (REF,))),
+        _WAYS,
+        "Merge {index} {ways}",
+        "orange",
+    ),
+    _Gather(
+        "gather",
+        (Port("stream[]", ANY), Port("ref", (REF,))),
+        (Port("out", ANY),),
+        _WAYS,
+        "Gather {index} {ways}",
+        "orange",
+    ),
+    _Split(
+        "split",
+        (Port("crd", (CRD,)),),
+        _PAIR,
+        {"index": "", "factor": None, "orig_crd": "false"},
+        "Split {index} by {factor}",
+        "orange",
+    ),
+    _Flatten(
+        "flatten",
+        _PAIR,
+        (Port("crd", (CRD,)),),
+        {"index": "", "factor": None},
+        "Flatten {index} by {factor}",
+        "orange",
+    ),
+)

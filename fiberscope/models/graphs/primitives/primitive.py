@@ -1,0 +1,269 @@
+"""What a type of nodes is, for all who deal with graphs: read, check, run, estimate, rewrite or draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from fiberscope.models.graphs.expression import Unreadable
+from fiberscope.models.graphs.nests import check_equal
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.interface import Token
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.cost.estimate import Walk
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.expression import Expression, Tree
+    from fiberscope.models.graphs.faults import Faults
+    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.netlist import Graph, Node, Stream
+    from fiberscope.models.graphs.ports import Edge, PortFinder
+    from fiberscope.models.graphs.verilog import Sizes
+
+__all__ = [
+    "ANY",
+    "BROADCAST",
+    "BV",
+    "COMMON",
+    "CRD",
+    "KINDS",
+    "NO_WORDS",
+    "REF",
+    "REPSIG",
+    "VAL",
+    "Attributes",
+    "Port",
+    "Primitive",
+    "bare_port",
+]
+
+CRD, REF, VAL, REPSIG, BV = KINDS = ("crd", "ref", "val", "repsig", "bv")
+ANY = (CRD, REF, VAL, BV)
+NO_WORDS = "no hardware here has bit vectors; store its tensors as s or d"
+COMMON = {"phase": "1"}  # of all types, and ours: which of the runs after one another a node is in
+BROADCAST = "broadcast"  # a fork in a drawing: streams fan out by themselves
+
+Attributes = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Port:
+    """One port of a primitive.
+
+    Args:
+        name: an array's ends in ``[]``: its ports are ``name[0]``, ``name[1]``, ...
+        kinds: the streams that it takes, or the one that it makes.
+        optional: whether it may be left open; every output may.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    optional: bool = False
+
+
+def bare_port(port: str) -> str:
+    """The name of a port without its number: ``ref[]`` of ``ref[1]``."""
+    return f"{port.partition('[')[0]}[]" if port.endswith("]") else port
+
+
+def _port(ports: tuple[Port, ...], name: str) -> Port | None:
+    return next((port for port in ports if port.name == bare_port(name)), None)
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """A type of nodes; a class below it has what it means, where that is more than what is said here.
+
+    Args:
+        type: its name in files.
+        inputs, outputs: its ports.
+        attributes: the names of its own attributes; those with a value here may be left out.
+        label: what a drawing shows, with the node's attributes in braces.
+        colour: of the drawing, as graphviz names it.
+        box: what it is in a drawing of ours: data, values, or coordinates and references.
+    """
+
+    type: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    attributes: Mapping[str, str | None] = field(default_factory=dict)
+    label: str = ""
+    colour: str = "brown"
+    box: Literal["memory", "own", "block"] = "block"
+
+    # attributes that are numbers, and the least
+    numbers: ClassVar[Mapping[str, int]] = {"factor": 1, "width": 1, "size": 1, "phase": 1, "ways": 2}
+    fewest: ClassVar[int] = 2  # streams at an array of inputs
+    alike: ClassVar[bool] = False  # whether its streams must be as deep as each other
+    named: ClassVar[bool] = True  # whether edges of files tell its ports without naming them
+    of_loop: ClassVar[bool] = False  # whether it makes one loop, of its variable
+    scans: ClassVar[bool] = False  # a level
+    positions: ClassVar[str] = ""  # the output with the positions in a level that it finds, if it does
+    loads: ClassVar[bool] = False  # values, by a reference that is the root's if there is no other
+    writes: ClassVar[bool] = False  # a level or the values of a result
+    whole: ClassVar[bool] = False  # whether it takes a stream of the result, never one of a part of it
+    paired: ClassVar[bool] = False  # whether each operand is a stream of coordinates and one of references
+    intersects: ClassVar[bool] = False  # whether coordinates go that one operand lacks
+    unites: ClassVar[bool] = False  # whether references may be missing of coordinates that it makes
+    repeats: ClassVar[bool] = False  # references
+    expands: ClassVar[bool] = False  # words, to the coordinates that their scanner would have made
+    drops: ClassVar[bool] = False  # coordinates without any within them
+    reduces: ClassVar[bool] = False  # fibers to values
+    accumulates: ClassVar[bool] = False  # points without stops
+    sums_alone: ClassVar[bool] = False  # whether public files may have a reducer in front that it replaces
+    unit: ClassVar[str] = ""  # the block that it stands for if that is one, by module and class
+    passes: ClassVar[str] = ""  # the input whose stream it makes, as far as its meaning goes
+    cuts: ClassVar[str] = ""  # the input whose coordinates it cuts in two
+    through: ClassVar[Mapping[str, str]] = {}  # outputs whose fibers are full if those of these inputs are
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads a tensor."""
+        return self.loads or bool(self.positions)
+
+    @property
+    def of_level(self) -> bool:
+        """Whether it is of one level of a tensor."""
+        return {"tensor", "mode"} <= self.attributes.keys()
+
+    @property
+    def counted(self) -> str:
+        """What a report calls its operations."""
+        return self.type
+
+    def input(self, port: str) -> Port | None:
+        """Its input of this name, if it has one."""
+        return _port(self.inputs, port)
+
+    def output(self, port: str) -> Port | None:
+        """Its output of this name, if it has one."""
+        return _port(self.outputs, port)
+
+    def registers(self, node: Node) -> tuple[int, ...]:
+        """The operands of which one may stand in a register, the best first."""
+        return ()
+
+    def makes(self, port: str, attributes: Attributes) -> str | None:
+        """The kind of an output, if that follows from the node's attributes."""
+        return None
+
+    def needed(self, node: Node, arity: int) -> Iterator[str]:
+        """The inputs that must be fed, each number of an array by itself."""
+        for port in self.inputs:
+            if not port.name.endswith("[]"):
+                yield from () if port.optional else (port.name,)
+                continue
+            for number in range(max(1 if node.is_unary else self.fewest, arity)):
+                yield f"{port.name[:-2]}[{number}]"
+
+    def takes(self, node: Node, input: str) -> bool:
+        """Whether an input of its may be fed."""
+        return True
+
+    def check(self, graph: Graph, node: Node, faults: Faults) -> None:
+        """Tell what is wrong with a node's attributes."""
+
+    def input_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+        """The input that an edge of a file goes into; none if it says nothing to the node.
+
+        Raises:
+            ValueError: it cannot be told.
+        """
+        names = [port.name for port in self.inputs]
+        return names[0] if len(names) == 1 else finder.only(node, names, edge.kind, "input", REF)
+
+    def output_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+        """The output that an edge of a file comes out of.
+
+        Raises:
+            ValueError: it cannot be told.
+        """
+        return finder.only(node, [port.name for port in self.outputs], edge.kind, "output")
+
+    def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
+        """What public files say of an edge out of it."""
+        return ""
+
+    def said_into(self, graph: Graph, node: Node, stream: Stream) -> str:
+        """What public files say of an edge into it."""
+        return ""
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        """The loop nests of its outputs by port, under the empty name that of all others."""
+        if self.alike:
+            check_equal(node, fed, faults)
+        return {"": next(iter(fed.values()))}
+
+    def value(self, tree: Tree, node: Node) -> Expression:
+        """The expression of the values that it makes.
+
+        Raises:
+            Unreadable: it makes none of which this is known.
+        """
+        if self.passes:
+            return tree.value(tree.feeding(node, self.passes))
+        operands = tree.values_into(node)
+        raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
+
+    def before(self, node: Node, output: str) -> str:
+        """The input whose references come out at an output.
+
+        Raises:
+            Unreadable: none do.
+        """
+        if self.output("ref[]") is None:
+            return self.passes or REF
+        if not output.startswith("ref["):
+            raise Unreadable(f"{node} feeds an array with what are no references")
+        return output
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        """What is expected of its outputs, by port.
+
+        Raises:
+            ValueError: nothing can be told of it.
+        """
+        return walk.refuse(node)
+
+    def sent_behind(self, node: Node, made: Mapping[str, Expected]) -> float:
+        """Tokens that it sends when all that it takes has come."""
+        return 0.0
+
+    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+        """The block that it stands for.
+
+        Raises:
+            InputError: the tensor that it reads is not stored as it would be read.
+        """
+        module, _, kind = self.unit.partition(".")
+        made: StreamBlock = getattr(import_module(f"fiberscope.hw.streams.{module}"), kind)(
+            name, *self.arguments(node, context), quirks=context.quirks
+        )
+        return made
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        """What its unit is made with between its name and its quirks."""
+        return ()
+
+    def input_port(self, node: Node, port: str) -> str:
+        """What its block calls an input."""
+        return "in_stream" if port == "in" else f"in_{port}"
+
+    def output_port(self, node: Node, port: str) -> str:
+        """What its block calls an output; one of a numbered kind is a port of its own for each."""
+        return "out_stream" if port == "out" else f"out_{port.replace('[', '').replace(']', '')}"
+
+    def lacks(self, node: Node) -> str:
+        """Why it has no twin, and what to write instead."""
+        return f"there is no hardware of {self.type}; fiberscope graph run simulates it"
+
+    def words(self, node: Node, block: StreamBlock, sizes: Sizes) -> list[Token]:
+        """What fills the memory of its twin.
+
+        Raises:
+            InputError: a word does not fit.
+        """
+        return []

@@ -1,0 +1,159 @@
+"""Nodes that compute with values: ALUs, and reducers of fibers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fiberscope.models.graphs.expression import Access, Constant, Operation, Sum, Unreadable
+from fiberscope.models.graphs.nests import check_within, drops_empty
+from fiberscope.models.graphs.primitives.primitive import CRD, VAL, Port, Primitive
+
+if TYPE_CHECKING:
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.cost.estimate import Walk
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.expression import Expression, Tree
+    from fiberscope.models.graphs.faults import Faults
+    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.netlist import Node
+
+EITHER, SECOND = (1, 0), (1,)  # of the operands that may stand in a register
+
+
+@dataclass(frozen=True)
+class _Alu(Primitive):
+    """Of one function.
+
+    Args:
+        function: as expressions call it; that of its type if there is none.
+        may_hold: the operands of which one may stand in a register, or be a constant: the best first.
+        arity: operands of the function.
+        operation: what a report calls it, if not by its type.
+    """
+
+    alike = True
+
+    function: str = ""
+    may_hold: tuple[int, ...] = ()
+    arity: int = 2
+    operation: str = ""
+
+    @property
+    def counted(self) -> str:
+        return self.operation or self.type
+
+    def function_of(self, node: Node) -> str:
+        return self.function or self.type
+
+    def registers(self, node: Node) -> tuple[int, ...]:
+        return self.may_hold
+
+    def value(self, tree: Tree, node: Node) -> Expression:
+        operands = tree.values_into(node)
+        constant = node["in2"] or node["const0"]
+        if node["scalar"] and len(operands) == 1:
+            operands = [*operands, Access(node["scalar"], ())]
+        elif constant and len(operands) == 1:
+            number = Constant(float(constant))
+            first = node["const0"] and self.registers(node) == SECOND
+            operands = [number, *operands] if first else [*operands, number]
+        if len(operands) != self.arity:
+            raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
+        return Operation(self.function_of(node), tuple(operands))
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        return {VAL: fed["val[0]"]}
+
+    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+        from fiberscope.hw.streams.alu import Alu, UnaryAlu
+
+        function = self.function_of(node)
+        if self.arity == 1:
+            return UnaryAlu(name, function, quirks=context.quirks)
+        if not node.is_unary:
+            return Alu(name, function, quirks=context.quirks)
+        held = context.tensors[node["scalar"]].values[0] if node["scalar"] else node["in2"] or node["const0"]
+        first = bool(node["const0"])
+        return UnaryAlu(name, function, float(held), constant_first=first, quirks=context.quirks)
+
+    def input_port(self, node: Node, port: str) -> str:
+        return "in_val" if node.is_unary else super().input_port(node, port)
+
+    def lacks(self, node: Node) -> str:
+        return "no hardware here computes with a constant or one value alone; give a tensor of such values"
+
+
+class _Adder(_Alu):
+    """One that may be said to subtract its second operand."""
+
+    def function_of(self, node: Node) -> str:
+        return "sub" if node["sub"] == "1" else super().function_of(node)
+
+    def registers(self, node: Node) -> tuple[int, ...]:
+        return SECOND if node["sub"] == "1" else self.may_hold
+
+
+class _Reducer(Primitive):
+    reduces = True
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        values = fed[VAL]
+        if not values:
+            faults.add(node.place, f"{node} has nothing to sum: its values are a scalar already")
+        if CRD in fed:
+            check_within(node, fed[CRD], values, ("coordinates", "values"), faults)
+        return {"": values[:-1]}
+
+    def value(self, tree: Tree, node: Node) -> Expression:
+        operand = tree.values_into(node)[0]
+        return Sum((tree.nest_into(node, VAL)[-1],), operand)
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        from fiberscope.models.graphs.cost.expected import ROOT, without_empty
+
+        values = fed[VAL]
+        if drops_empty(walk.graph, walk.nests, node):
+            return {VAL: without_empty(values)}
+        return {VAL: values.parent.points if values.parent else ROOT}
+
+    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+        from fiberscope.hw.streams.reduce import FiberReduce, ScalarReduce
+
+        if context.graph.feeding(node, CRD) is not None:
+            return FiberReduce(name, context.quirks)
+        drops = drops_empty(context.graph, context.nests, node)
+        return ScalarReduce(name, drop_empty=drops, quirks=context.quirks)
+
+
+_PORTS = (Port("val[]", (VAL,)),), (Port("val", (VAL,)),)
+_BINARY = *_PORTS, {"sub": "0", "in2": "", "const0": "", "scalar": ""}, "{Type}", "brown"
+_UNARY = *_PORTS, {"rb_const": ""}, "{Type}"
+
+MADE = (
+    _Alu("mul", *_BINARY, "own", may_hold=EITHER, operation="multiply"),
+    _Alu("fp_mul", *_BINARY, function="mul", may_hold=EITHER, operation="multiply"),
+    _Adder("add", *_BINARY, "own", may_hold=EITHER),
+    _Adder("fp_add", *_BINARY, function="add", may_hold=EITHER, operation="add"),
+    _Alu("max", *_BINARY, may_hold=EITHER),
+    _Alu("fp_max", *_BINARY, function="max", may_hold=EITHER),
+    _Alu("smax", *_BINARY, function="max", may_hold=EITHER),
+    _Alu("div", *_BINARY, may_hold=SECOND),
+    _Alu("fp_div", *_BINARY, function="div", may_hold=SECOND),
+    _Alu("take", *_BINARY),
+    _Alu("exp", *_UNARY, arity=1),
+    _Alu("fp_exp", *_UNARY, function="exp", arity=1),
+    _Alu("sqrt", *_UNARY, arity=1),
+    _Alu("neg", *_UNARY, arity=1),
+    _Alu("abs", *_UNARY, arity=1),
+    _Reducer(
+        "reduce",
+        (Port("val", (VAL,)), Port("crd", (CRD,), optional=True)),
+        (Port("val", (VAL,)),),
+        {"fp": "", "empty": ""},
+        "Reduce",
+        box="own",
+    ),
+)

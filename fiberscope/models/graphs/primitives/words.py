@@ -1,0 +1,118 @@
+"""Nodes of bit vectors: coordinates as the bits of words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fiberscope.models.graphs.primitives.primitive import BV, CRD, NO_WORDS, REF, Port, Primitive
+
+if TYPE_CHECKING:
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.cost.estimate import Walk
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.netlist import Node
+
+
+class _OfWords(Primitive):
+    def lacks(self, node: Node) -> str:
+        return NO_WORDS
+
+
+class _Packer(_OfWords):
+    """Its words have all coordinates of a loop, also of one that is dealt to several copies."""
+
+    unit = "bit_words.BitVector"
+    whole = True
+    passes = CRD
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        """Words up to that of the last bit of each fiber, which lies as far as the last of so many draws."""
+        from fiberscope.models.graphs.cost.expected import Expected
+        from fiberscope.models.graphs.cost.levels import words
+
+        crd = fed[CRD]
+        bits = crd.count / crd.filled if crd.filled else 0.0
+        last = len(crd.spread[node["index"]]) * bits / (bits + 1)
+        held = words(Expected(crd.filled, crd.filled_spread, crd.parent), int(last))
+        walk.work[node.name] = crd.tokens + held.count
+        return {BV: Expected(held.count, held.spread, crd.parent, crd.filled, crd.filled_spread)}
+
+
+class _Chunker(_OfWords):
+    unit = "bit_words.Chunker"
+    passes = BV
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        return (
+            int(node["width"]),
+            int(node["size"]),
+        )
+
+
+class _Expander(_OfWords):
+    unit = "bit_expander.BitExpander"
+    of_loop = alike = expands = True
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        from fiberscope.models.graphs.cost.levels import by_bit
+
+        words = walk.graph.feeding(node, BV)
+        assert words is not None
+        made = walk.bits[words.source]
+        walk.work[node.name] = by_bit(made, fed[BV], node["index"])
+        return {CRD: made, REF: made}
+
+
+class _Intersection(_OfWords):
+    unit = "word_intersect.WordIntersect"
+    of_loop = alike = intersects = True
+    named = False
+
+    def before(self, node: Node, output: str) -> str:
+        """Those of the words of the same number."""
+        return super().before(node, output).replace(REF, BV)
+
+    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+        from fiberscope.models.graphs.cost.expected import intersected
+        from fiberscope.models.graphs.cost.levels import by_bit
+
+        sources = [stream.source for stream in walk.graph.streams_into(node) if stream.kind == BV]
+        made = intersected([walk.bits[source] for source in sources], node["index"])
+        walk.bits[node.name] = made
+        walk.work[node.name] = by_bit(made, fed["bv[0]"], node["index"])
+        return {BV: fed["bv[0]"], "ref[0]": made, "ref[1]": made}
+
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        return (node["emit_zeros"] == "true",)
+
+
+MADE = (
+    _Packer(
+        "bitvector", (Port("crd", (CRD,)),), (Port("bv", (BV,)),), {"index": ""}, "BitVector {index}", "cyan3"
+    ),
+    _Chunker(
+        "chunk",
+        (Port("bv", (BV,)),),
+        (Port("bv", (BV,)), Port("ref", (REF,))),
+        {"index": "", "width": "64", "size": None},
+        "Chunk {index} by {width}",
+        "cyan3",
+    ),
+    _Expander(
+        "bvexpand",
+        (Port("bv", (BV,)), Port("ref", (REF,), optional=True)),
+        (Port("crd", (CRD,)), Port("ref", (REF,))),
+        {"index": ""},
+        "bvexpand {index}",
+        "cyan3",
+    ),
+    _Intersection(
+        "bvintersect",
+        (Port("bv[]", (BV,)), Port("ref[]", (REF,))),
+        (Port("bv", (BV,)), Port("ref[]", (REF,))),
+        {"index": "", "emit_zeros": "false"},
+        "bvintersect {index}",
+        "purple",
+    ),
+)
