@@ -5,4 +5,4 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
-from kept_handlers import _handlers_are_kept  # noqa: F401  (a fixture of all tests)
+from kept_handlers import _handlers_are_kept, heeding  # noqa: F401  (fixtures of all tests)

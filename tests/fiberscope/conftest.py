@@ -1,6 +1,5 @@
 """The toy accelerator, found as every accelerator is; the helpers of these tests are importable."""
 
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +10,6 @@ from fiberscope import accelerators
 
 MACHINES = Path(__file__).parent.parent / "support" / "machines"
 sys.path.insert(0, str(Path(__file__).parent / "support"))
-
-
-@pytest.fixture
-def heeding() -> Iterator[None]:
-    """Ctrl-C is heeded, also where the tests themselves run in the background of a script."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -82,14 +82,16 @@ def test_an_interrupted_study_has_no_table(toy: str, capsys: pytest.CaptureFixtu
 
 
 def ticking(number: signal.Signals, function, sent: list[float]):
-    """The function, and a signal some time after it has begun; ``sent`` gets the CPU time at which."""
+    """The function, and a signal 0.3 s of CPU time after it begins; ``sent`` gets the CPU time at which."""
 
-    def send() -> None:
+    def send(began: float) -> None:
+        while time.process_time() - began < 0.3:
+            time.sleep(0.02)
         sent.append(time.process_time())
         os.kill(os.getpid(), number)
 
     def ticked(*arguments, **options):
-        threading.Timer(0.3, send).start()
+        threading.Thread(target=send, args=(time.process_time(),)).start()
         return function(*arguments, **options)
 
     return ticked

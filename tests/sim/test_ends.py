@@ -195,6 +195,7 @@ INTERRUPTED = """
     kernel = Kernel()
     kernel.clock("core", 10**9)
     {build}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored in the background
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     run = kernel.run()
     assert (run.complete, run.reason) == (False, "interrupted"), run
@@ -250,6 +251,7 @@ def test_ctrl_c_that_is_heard_as_a_run_ends_is_not_lost(limit, monkeypatch):
     assert kernel.run().reason == "done"
 
 
+@pytest.mark.usefixtures("heeding")
 def test_a_second_ctrl_c_is_not_held_back():
     def script(self, now):
         os.kill(os.getpid(), signal.SIGINT)

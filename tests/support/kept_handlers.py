@@ -36,3 +36,11 @@ def _handlers_are_kept() -> Iterator[None]:
     """No test leaves another handler of Ctrl-C or of SIGTERM behind."""
     with handlers_kept():
         yield
+
+
+@pytest.fixture
+def heeding() -> Iterator[None]:
+    """Ctrl-C is heeded, also where the tests themselves run in the background of a script."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
