@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import yaml
 
+from fiberscope.accelerators.errors import ConflictError
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.formats import format_called
 
@@ -17,6 +18,7 @@ __all__ = [
     "DEFAULT_INPUT",
     "DEFAULT_OUTPUT",
     "Edge",
+    "NoRecipeError",
     "Recipe",
     "family",
     "kind_of",
@@ -27,6 +29,10 @@ __all__ = [
 
 DEFAULT_OUTPUT, DEFAULT_INPUT = "results", "items"
 COPY = ("read.lines > write.lines",)  # what is in its format already passes the converter by
+
+
+class NoRecipeError(WorkloadError, ConflictError):
+    """Each of two formats could be, and none is converted to the other."""
 
 
 @dataclass(frozen=True)
@@ -118,14 +124,15 @@ def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
         chunk: keys in a cycle; one by itself is neither sorted nor clustered.
 
     Raises:
-        WorkloadError: there is none, with those that there are; or no such format.
+        NoRecipeError: there is none, with those that there are.
+        WorkloadError: there is no such format.
     """
     source, target = (format_called(name).name for name in (source, target))
     start, end = family(source), family(target)
     lines = COPY if source == target else _table().get((start, end))
     if lines is None:
         legal = ", ".join(targets(start))
-        raise WorkloadError(f"no recipe converts {source} to {target}", fix=f"{source} goes to {legal}")
+        raise NoRecipeError(f"no recipe converts {source} to {target}", fix=f"{source} goes to {legal}")
     lines = tuple(line for template in lines for line in _rounds(template, order))
     lines = tuple(line for template in lines for line in _levels(template, order))
     found = Recipe(start, end, lines, tuple(edge for line in lines for edge in _edges(line)))

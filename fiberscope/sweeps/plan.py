@@ -93,8 +93,8 @@ class _Settling:
         return self._known[key]
 
     def _settled(self, point: Point) -> Settled:
-        run = run_of(point)
         try:
+            run = run_of(point)
             return Settled(run.settled(), self._digest_of(run.roots()), "")
         except ConflictError as error:
             return Settled(dict(point.settings), "", " ".join(str(error).split()))

@@ -278,6 +278,15 @@ def test_the_file_of_parameters_is_one_of_the_point_whatever_runs_it(command: st
     assert counts == [32, 8]
 
 
-def test_formats_without_a_recipe_are_refused_before_anything_runs() -> None:
-    with pytest.raises(WorkloadError, match="no recipe converts bsr2 to coo"):
-        planned([Point("convert", "bsr2 coo", SMALL)])
+@pytest.mark.parametrize(
+    ("point", "reason"),
+    [
+        (Point("convert", "bsr2 coo", SMALL), "no recipe converts bsr2 to coo; bsr2 goes to bsr"),
+        (Point("sim", "gamma", SMALL, {"memory.format.A": "bsr2"}), "no recipe converts bsr2 to csr"),
+    ],
+    ids=str,
+)
+def test_formats_without_a_recipe_cost_their_own_point(point: Point, reason: str) -> None:
+    refused, beside = planned([point, Point("convert", "csr csc", SMALL)])
+    assert (refused.refused, beside.refused) == (True, False)
+    assert refused.row["reason"].startswith(reason)
