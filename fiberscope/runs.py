@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fiberscope.models.analytic.evaluate import Evaluated
     from fiberscope.models.trace.api import Prepared
 
-__all__ = ["RUNS", "Analysis", "GraphRun", "Modelling", "Run", "Simulation", "conversion"]
+__all__ = ["RUNS", "Analysis", "Conversion", "GraphRun", "Modelling", "Run", "Simulation", "conversion"]
 
 WORDS = ("source", "target")  # of a conversion
 
@@ -86,6 +86,11 @@ class Simulation(Run):
         return accelerators.find(self.machine) if isinstance(self.machine, str) else found
 
     @property
+    def called(self) -> str:
+        """What it is in a message."""
+        return self.kind.name
+
+    @property
     def workers(self) -> str:
         """As of ``Run``."""
         return self.kind.workers
@@ -96,7 +101,7 @@ class Simulation(Run):
         from fiberscope.problem import SECTION  # noqa: PLC0415
 
         if not (self.factors or self.tensors):
-            raise InputError(f"{self.kind.name} needs a workload to run on, as in wiki-Vote")
+            raise InputError(f"{self.called} needs a workload to run on, as in wiki-Vote")
         beside = {key: _value(one) for key, one in self.settings.items() if key.startswith((SECTION, PREFIX))}
         return _flat(self._ready.configured) | beside
 
@@ -127,6 +132,12 @@ class Simulation(Run):
     def _operands(self) -> tuple[str | None, str | None]:
         a, b = (*self.factors, *self.tensors.values(), None)[:2]
         return a, b
+
+
+class Conversion(Simulation):
+    """Of the machine that converts, which who asks for it calls by the command."""
+
+    called = "convert"
 
 
 class Modelling(Run):
@@ -244,7 +255,7 @@ def conversion(
     settings: Mapping[str, object] | None = None,
     *asked: Any,  # noqa: ANN401  (what else a ``Run`` has)
     **given: Any,  # noqa: ANN401
-) -> Simulation:
+) -> Conversion:
     """A run between formats: ``machine`` is both, as in ``csr csc``.
 
     Raises:
@@ -262,7 +273,7 @@ def conversion(
     of_problem = {key: one for key, one in (settings or {}).items() if key.startswith(SECTION)}
     others = {key: one for key, one in (settings or {}).items() if key not in of_problem}
     merged = {**others, **formats, **of_problem, **formats}  # the formats first, and nothing in their place
-    return Simulation(MINT, factors, tensors or {}, merged, *asked, **given)
+    return Conversion(MINT, factors, tensors or {}, merged, *asked, **given)
 
 
 def _value(given: object) -> object:

@@ -25,7 +25,7 @@ def operands_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
             plain.append(word)
             continue
         if not match["tensor"]:
-            raise InputError(f"{word} names no matrix; write {word}FILE")
+            raise InputError(f"{word} names no tensor; write {word}TENSOR, as in {word}wiki-Vote")
         if match["name"] in named:
             raise InputError(f"{match['name']} is given twice; leave one out")
         named[match["name"]] = match["tensor"]

@@ -124,6 +124,9 @@ def test_the_same_point_twice_is_run_once() -> None:
         (("sim", "gamma", "none/a.mtx", {}), "none/a.mtx: no such file or directory"),
         (("sim", "gamma", "", {}), "gamma needs a workload to run on, as in wiki-Vote"),
         (("smi", "gamma", SMALL, {}), "no command smi ends in a report; did you mean sim?"),
+        (("convert", "csr csc", "", {}), "convert needs a workload to run on, as in wiki-Vote"),
+        (("graph", "none.gv", "B=2 B=3", {}), "B is given twice; leave one out"),
+        (("graph", "none.gv", "B=", {}), "B= names no tensor; write B=TENSOR, as in B=wiki-Vote"),
         (("convert", "csr", SMALL, {}), "csr: a conversion has two formats, as in 'csr csc'"),
         (("sim", "gamma", "'a", {}), "'a: no closing quotation; quote names with blanks"),
         (

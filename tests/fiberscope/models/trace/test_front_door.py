@@ -184,7 +184,7 @@ def test_shortest_paths_until_nothing_is_active(name: str) -> None:
         ),
         ("gamma --show blocks --json out.json", "--show blocks makes no report; leave --json out"),
         ("gamma a.mtx b.mtx --show spacetime --json -", "--show spacetime makes no report; leave --json out"),
-        ("gamma A= B=b.mtx", "A= names no matrix; write A=FILE"),
+        ("gamma A= B=b.mtx", "A= names no tensor; write A=TENSOR, as in A=wiki-Vote"),
         (
             "gamma a.mtx b.mtx --set semantic=machine",
             "--set: gamma has no parameter semantic; did you mean semantics?",
