@@ -26,7 +26,7 @@ OF_UNITS = ("vcd", "timeline", "perfetto", "part", "histograms", "checked")  # e
 
 _Source = Annotated[str, typer.Argument(metavar="FROM", help="Format that the matrix is in: csr, zvc, ...")]
 _Target = Annotated[str, typer.Argument(metavar="TO", help="Format that it is to be in: csc, bsr2, ...")]
-_Bits = Annotated[int, typer.Option(metavar="8|16|32", help="Bits of a value.")]
+_Bits = Annotated[int | None, typer.Option(metavar="8|16|32", help="Bits of a value; 32 by default.")]
 _Rtl = Annotated[
     str | None,
     typer.Option(metavar="BLOCKS", help="Put the RTL of units, as in divider,packer, into it, and compare."),
@@ -39,7 +39,7 @@ def convert(
     target: _Target,
     matrix: Matrix,
     asked: Simulated,
-    bits: _Bits = 32,
+    bits: _Bits = None,
     rtl: _Rtl = None,
     simulator: Simulator = "icarus",
     output: Folder = Path("build/loop"),
@@ -56,7 +56,7 @@ def convert(
     """
     from fiberscope.runs import conversion
 
-    wanted: dict[str, object] = {"problem.bits": bits}
+    wanted: dict[str, object] = {} if bits is None else {"problem.bits": bits}
     if (rtl or any(getattr(asked, name) for name in OF_UNITS)) and "units" not in asked.entries():
         wanted["units"] = "apart"
     if rtl is not None:

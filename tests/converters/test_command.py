@@ -28,6 +28,12 @@ def test_a_conversion_writes_a_report_and_a_waveform(capsys: pytest.CaptureFixtu
     assert "mint" in Path("out.vcd").read_text()
 
 
+@pytest.mark.parametrize("given", [["--bits", "16"], ["--set", "problem.bits=16"]], ids=str)
+def test_the_bits_of_a_value_are_those_given_however_they_are(given: list[str]) -> None:
+    assert run(["convert", "csr", "csc", MATRIX, "--json", "out.json", "--quiet", *given]) == 0
+    assert json.loads(Path("out.json").read_text())["problem"]["parameters"]["bits"] == 16
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
