@@ -55,6 +55,11 @@ def test_the_published_example(acf, expected):
     assert count_beats(acf, STREAMED, 5) == machine.bus.streamed == expected
 
 
+def test_the_least_traffic_is_a_value_and_an_id_of_each_entry():
+    """4 entries of A, 8 of B, and 4 of the product: A B C meet columns 0 and 1, H meets 2 and 3."""
+    assert ran(STREAMED, HELD, **FIGURE).traffic_minimum_bytes() == (4 + 8 + 4) * (4 + 4)
+
+
 @pytest.mark.parametrize(("acf", "elements"), [("dense", 15), ("csr", 7), ("csc", 7), ("coo", 5)])
 def test_what_a_beat_of_sixteen_words_carries(acf, elements):
     assert capacity(acf, 16) == elements
