@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The stages that open and make the arrays of formats: pointers, masks, runs and trees."""
 
 from __future__ import annotations
@@ -223,7 +224,7 @@ class Mask(LaneStage):
         return self.word == self._head()
 
     def _take(self) -> bool:
-        bit = 1
+        bit = 1  # C: long
         bit <<= self.items.coordinate() % self.width
         self.bits |= bit
         self.results.push(DATA, 0, 0, self.items.value())
@@ -291,7 +292,7 @@ class Tree(LaneStage):
 
     def _take(self) -> bool:
         word = self.items.coordinate()
-        rank = 0
+        rank = 0  # C: long
         while self.word >= 0 and word >> self.shifts[rank] == self.word >> self.shifts[rank]:
             rank += 1
         self.word = word

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The stage that gathers the blocks of BSR."""
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Blocks(LaneStage):
         self, name: str, lanes: int, grid: tuple[int, int], places: int, first_seen: bool = False
     ) -> None:
         super().__init__(name, lanes, lanes)
-        self.rows, self.across = grid
+        self.rows, self.across = grid  # C: across=long, rows=long
         self.places = places
         self.first_seen = first_seen
         self.row = -1  # of blocks, which is gathered; before the first a 0 is told
@@ -72,7 +73,7 @@ class Blocks(LaneStage):
         self.row += 1
 
     def _leave(self) -> None:
-        column, values = self.leaving[len(self.leaving) - 1]
+        column, values = self.leaving[len(self.leaving) - 1]  # C: values=list, column=long
         if self.place == 0:
             self.columns.push(DATA, column)
         self.results.push(DATA, 0, 0, values[self.place])
@@ -87,7 +88,7 @@ class Blocks(LaneStage):
         return self.row == self._head()
 
     def _take(self) -> bool:
-        column = self.items.coordinate() % self.across
+        column = self.items.coordinate() % self.across  # C: long
         if column not in self.gathered:
             self.gathered[column] = [0.0] * self.places
         self.gathered[column][self.items.reference()] = self.items.value()

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The memory controller's way in: addresses of the source's lines, and their items a lane each."""
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ FIELD_SHIFT = 16  # of a tag: the field above, the slot of its window below
 SLOT_MASK = (1 << FIELD_SHIFT) - 1
 
 
-class StreamField:
+class StreamField:  # C: final
     """One array of a stream, as it lies in memory.
 
     Args:
@@ -31,32 +32,37 @@ class StreamField:
     def __init__(
         self, items: memoryview, width: int, ends: memoryview, shift: int, address: int, lines: int
     ) -> None:
-        self.items, self.width, self.ends, self.shift = items, width, ends, shift
+        self.items, self.width, self.ends, self.shift = (
+            items,
+            width,
+            ends,
+            shift,
+        )  # C: ends=long[::1], items=long[::1]
         self.address = address
         count = len(items)
         self.count = count
         bits = count * width if width else (ends[count - 1] if len(ends) else 0)
-        self.lines = (bits + LINE_BITS - 1) // LINE_BITS
+        self.lines = (bits + LINE_BITS - 1) // LINE_BITS  # C: long
         self.room = lines
         self.window = ReorderWindow(lines)
         self.used = 0  # bits of the items that have left
         self.here = count if self.lines == 0 else 0  # items that have come whole
 
-    def begin(self) -> None:
+    def begin(self) -> None:  # C: cdef
         """Read it from its beginning."""
         self.window = ReorderWindow(self.room)
         self.used = 0
         self.here = self.count if self.lines == 0 else 0
 
-    def wants(self) -> bool:
+    def wants(self) -> bool:  # C: cdef, noexcept
         """Whether a line is to be asked for."""
         return self.window.sent < self.lines and self.window.sent - self.used // LINE_BITS < self.room
 
-    def lags(self, other: StreamField) -> bool:
+    def lags(self, other: StreamField) -> bool:  # C: cdef, noexcept
         """Whether less of it has been asked for than of another, in parts of the whole."""
         return self.window.sent * other.lines < other.window.sent * self.lines
 
-    def receive(self, slot: int) -> None:
+    def receive(self, slot: int) -> None:  # C: cdef
         """A line has come."""
         self.window.receive(slot)
         bits = self.window.arrived * LINE_BITS
@@ -68,7 +74,7 @@ class StreamField:
             while self.ends[self.here] <= bits:
                 self.here += 1
 
-    def use(self, item: int) -> int:
+    def use(self, item: int) -> int:  # C: cdef, noexcept
         """An item leaves; its part of the token's word."""
         if self.width > 0:
             self.used = (item + 1) * self.width
@@ -77,7 +83,7 @@ class StreamField:
         return self.items[item] << self.shift
 
 
-class ItemStream:
+class ItemStream:  # C: final
     """Arrays whose items go side by side, one of each in a lane.
 
     Args:
@@ -106,32 +112,32 @@ class ItemStream:
         self.lanes, self.count, self.times, self.gated, self.turn = lanes, count, times, gated, turn
         self.time = 0
         self.sent = 0
-        self.shut = False
+        self.shut = False  # C: public
 
-    def active(self) -> bool:
+    def active(self) -> bool:  # C: cdef, noexcept
         """Whether it is to be read now."""
         return self.time < self.times and not self.shut
 
-    def word(self, item: int) -> int:
+    def word(self, item: int) -> int:  # C: cdef
         """The word of an item's token."""
-        word = 0
-        for field in self.fields:
+        word = 0  # C: long
+        for field in self.fields:  # C: StreamField
             word |= field.use(item)
         return word
 
-    def here(self) -> int:
+    def here(self) -> int:  # C: cdef
         """Items that have come whole, in all arrays."""
-        least = self.count
-        for field in self.all:
+        least = self.count  # C: long
+        for field in self.all:  # C: StreamField
             least = min(least, field.here)
         return least
 
-    def finish(self) -> None:
+    def finish(self) -> None:  # C: cdef
         """It has been read; begin again, if that is due, or when the gate opens."""
         self.time += 1
         self.shut = self.gated > 0 and self.time % self.gated == 0
         self.sent = 0
-        for field in self.all:
+        for field in self.all:  # C: StreamField
             field.begin()
 
 
@@ -196,7 +202,7 @@ class Reader(Component):
         if self._next_field() >= 0:
             assert self.requests is not None
             return self.wait_output(self.requests)
-        for field in self.fields:
+        for field in self.fields:  # C: StreamField
             if field.window.in_flight() > 0:
                 assert self.replies is not None
                 return self.wait_input(self.replies)
@@ -207,7 +213,7 @@ class Reader(Component):
             return False
         tag = self.replies.coordinate() & TAG_MASK
         self.replies.pop()
-        field = self.fields[tag >> FIELD_SHIFT]
+        field = self.fields[tag >> FIELD_SHIFT]  # C: StreamField
         field.receive(tag & SLOT_MASK)
         return True
 
@@ -218,9 +224,9 @@ class Reader(Component):
         number = self._next_field()
         if number < 0:
             return False
-        field = self.fields[number]
-        address = field.address + field.window.sent * LINE_BYTES
-        slot = field.window.send()
+        field = self.fields[number]  # C: StreamField
+        address = field.address + field.window.sent * LINE_BYTES  # C: long
+        slot = field.window.send()  # C: long
         self.lines += 1
         if self.requests is None:
             field.receive(slot)
@@ -230,9 +236,9 @@ class Reader(Component):
 
     def _next_field(self) -> int:
         """Of the arrays of the lowest turn that want a line, the one of which the least part came; or -1."""
-        found, turn = -1, 0
+        found, turn = -1, 0  # C: turn=long
         for number in range(len(self.fields)):
-            owner, field = self.owners[number], self.fields[number]
+            owner, field = self.owners[number], self.fields[number]  # C: field=StreamField, owner=ItemStream
             if not owner.active() or not field.wants():
                 continue
             if found < 0 or owner.turn < turn or (owner.turn == turn and field.lags(self.fields[found])):
@@ -241,10 +247,10 @@ class Reader(Component):
 
     def _send(self, number: int) -> bool:
         """Send the items of a stream that are there, and the stop behind the last."""
-        stream, output = self.sources[number], self.streams[number]
+        stream, output = self.sources[number], self.streams[number]  # C: stream=ItemStream
         if not stream.active():
             return False
-        last = min(stream.here(), stream.sent + stream.lanes)
+        last = min(stream.here(), stream.sent + stream.lanes)  # C: long
         if last == stream.sent and stream.sent < stream.count:
             return False
         if output.space() <= stream.lanes:
@@ -261,7 +267,7 @@ class Reader(Component):
         values = stream.values
         for item in range(stream.sent, last):
             word = stream.word(item)
-            value = 0.0
+            value = 0.0  # C: double
             if values is not None:
                 value = values.use(item)
             output.push(DATA, word, 0, value)
@@ -273,6 +279,6 @@ class Reader(Component):
         if self.gate is None or not self.gate.can_pop():
             return False
         self.gate.pop()
-        for stream in self.sources:
+        for stream in self.sources:  # C: ItemStream
             stream.shut = False
         return True

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The stages that bring items into another order: count the keys, add the counts up, scatter, read back."""
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ LAST = 1  # as reference: the last token of a beat, which stays whole from the s
 UNUSED = 1 << 62  # key of a lane of the sorter that has none
 
 
-class Scratchpad:
+class Scratchpad:  # C: final
     """The counters of all keys and the items in their new order, in banks next to the stages that use them.
 
     Args:
@@ -30,21 +31,21 @@ class Scratchpad:
         self.words = memoryview(bytearray(8 * max(1, items))).cast("q")
         self.values = memoryview(bytearray(8 * max(1, items))).cast("d")
         self.items = items
-        self.first = 0  # key of the range under way
-        self.total = 0  # items of the ranges before
+        self.first = 0  # C: public; key of the range under way
+        self.total = 0  # C: public; items of the ranges before
         self.load = array("q", bytes(8 * banks))
         self.touched = array("q", bytes(8 * 256))
         self.touches = 0
 
-    def holds(self, key: int) -> bool:
+    def holds(self, key: int) -> bool:  # C: cdef, noexcept
         """Whether a key is in the range under way."""
         return self.first <= key < self.first + self.window
 
-    def end(self) -> int:
+    def end(self) -> int:  # C: cdef, noexcept
         """The key behind the range under way."""
         return min(self.keys, self.first + self.window)
 
-    def touch(self, key: int) -> None:
+    def touch(self, key: int) -> None:  # C: cdef, noexcept
         """A beat uses a key's counter: once, however often."""
         for i in range(self.touches):
             if self.touched[i] == key:
@@ -53,14 +54,14 @@ class Scratchpad:
         self.touches += 1
         self.load[key % self.banks] += 1
 
-    def fullest(self) -> int:
+    def fullest(self) -> int:  # C: cdef, noexcept
         """Cycles of the beat: the distinct counters of its fullest bank, and at least 1."""
-        fullest = 1
+        fullest = 1  # C: long
         for i in range(self.touches):
             fullest = max(fullest, self.load[self.touched[i] % self.banks])
         return fullest
 
-    def release(self) -> int:
+    def release(self) -> int:  # C: cdef, noexcept
         """End the beat; the cycles it took."""
         fullest = self.fullest()
         for i in range(self.touches):
@@ -333,7 +334,7 @@ class Drain(LaneStage):
     def _left(self) -> bool:
         return self.drained < self.scratchpad.items or self.pointed < self.most
 
-    def _give(self) -> None:
+    def _give(self) -> None:  # C: end=long
         scratchpad, item, key = self.scratchpad, self.drained, self.pointed
         if item < scratchpad.items:
             self.results.push(DATA, scratchpad.words[item], 0, scratchpad.values[item])

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The stages of a conversion that take lanes of items and give lanes of items.
 
 A stage and the next are joined by one channel, into which a stage pushes as many tokens a cycle as it has
@@ -77,7 +78,7 @@ class LaneStage(Component):
 
     def _beat(self) -> bool:
         """Use the lanes; whether anything moved."""
-        free, steps = self.lanes, self.steps
+        free, steps = self.lanes, self.steps  # C: steps=long, free=long
         while self._pending():
             while steps > 0 and self._step():
                 steps -= 1

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The memory controller's way out: the arrays of the target, packed into lines as their items come."""
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
 
-class Region:
+class Region:  # C: final
     """Where one or more arrays that are packed together lie in memory.
 
     Args:
@@ -24,19 +25,19 @@ class Region:
 
     def __init__(self, address: int) -> None:
         self.address = address
-        self.bits = 0  # so far
-        self.written = 0  # lines
+        self.bits = 0  # C: public; so far
+        self.written = 0  # C: public; lines
 
-    def full(self) -> bool:
+    def full(self) -> bool:  # C: cdef, noexcept
         """Whether a line can be written that is full."""
         return (self.written + 1) * LINE_BITS <= self.bits
 
-    def begun(self) -> bool:
+    def begun(self) -> bool:  # C: cdef, noexcept
         """Whether a line has bits that have not been written."""
         return self.written * LINE_BITS < self.bits
 
 
-class TargetArray:
+class TargetArray:  # C: final
     """One array of the target, as it is written.
 
     Args:
@@ -50,7 +51,7 @@ class TargetArray:
         self._space = 1024
         self._items = np.zeros(self._space, np.int64).data
 
-    def append(self, item: int) -> None:
+    def append(self, item: int) -> None:  # C: cdef
         """Put an item behind the last."""
         if self.count == self._space:
             self._grow()
@@ -63,12 +64,12 @@ class TargetArray:
         larger[: self._space] = self._items
         self._items, self._space = larger.data, 2 * self._space
 
-    def items(self) -> memoryview:
+    def items(self) -> memoryview:  # C: cpdef
         """What it holds."""
         return self._items[: self.count]
 
 
-class Route:
+class Route:  # C: final
     """Which arrays the words of a token are for.
 
     Args:
@@ -90,10 +91,10 @@ class Route:
         self.values = values
         self.words = len(arrays) + (values is not None)  # on the chip
 
-    def put(self, word: int, value: float) -> None:
+    def put(self, word: int, value: float) -> None:  # C: cdef
         """Put the parts of a token into the arrays."""
         for i in range(len(self.arrays)):
-            target = self.arrays[i]
+            target = self.arrays[i]  # C: TargetArray
             target.append(word >> self.shifts[i] & self.masks[i])
         if self.values is not None:
             self.values.append(int(value))
@@ -182,7 +183,7 @@ class Writer(Component):
             if channel.control() == STOP:
                 self.open -= 1
             else:
-                route = routes[channel.reference()]
+                route = routes[channel.reference()]  # C: Route
                 if route.words > self.credit:
                     return False
                 route.put(channel.coordinate(), channel.value())
@@ -193,12 +194,12 @@ class Writer(Component):
 
     def _count_waiting(self) -> None:
         self.waiting = 0
-        for region in self.regions:
+        for region in self.regions:  # C: Region
             self.waiting += region.bits // LINE_BITS - region.written
 
     def _any_begun(self) -> bool:
         begun = 0
-        for region in self.regions:
+        for region in self.regions:  # C: Region
             begun += region.begun()
         return begun > 0
 
@@ -206,7 +207,7 @@ class Writer(Component):
         """Write a line that is full, or at the end one that is begun."""
         if self.requests is not None and not self.requests.can_push():
             return False
-        for region in self.regions:
+        for region in self.regions:  # C: Region
             while region.full() or (self.open == 0 and region.begun()):
                 self._send(region)
                 if self.requests is not None:

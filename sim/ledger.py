@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """What the cycles of a whole machine have counted as so far, read at once; for who looks at it over time."""
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
 
 
-class Ledger:
+class Ledger:  # C: final
     """Adds up the accounts of components, and the tokens in channels, in columns that a caller chooses.
 
     Args:
@@ -34,12 +35,12 @@ class Ledger:
         self.accounts = array("q", [column for states in accounts for column in states])
         self.queues = array("q", queues)
 
-    def read(self, row: array[int], time: int) -> None:
+    def read(self, row: array[int], time: int) -> None:  # C: row=long[::1]
         """Add to ``row`` what it is at this base tick, before which everything has ticked, and nothing at it.
 
         A component's cycles are those of its own clock.
         """
-        first = 0
+        first = 0  # C: long
         for i in range(len(self.components)):
             component = inline.component(self.components[i])
             period = self.periods[i]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Reads, after each time step, the numbers that a waveform shows; the part of tracing that must be fast."""
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from fiberscope.sim.component import Component
 from fiberscope.sim.errors import SimulationError
 
 
-class Probe:
+class Probe:  # C: final
     """Reads all variables that one component may change when it ticks.
 
     Args:
@@ -22,12 +23,12 @@ class Probe:
 
     def __init__(self, component: Component, own: range, channels: Sequence[tuple[int, Channel]]) -> None:
         self.component = component
-        self.first = own.start
+        self.first = own.start  # C: long
         self.own = len(own)
         self.positions = array("q", [position for position, _channel in channels])
         self.channels = [channel for _position, channel in channels]
 
-    def collect(self, values: array[int], changed: list[int]) -> None:
+    def collect(self, values: array[int], changed: list[int]) -> None:  # C: cdef, values=long[::1]
         """Update ``values``, and list the positions whose value is new.
 
         Raises:
@@ -40,7 +41,7 @@ class Probe:
         for i in range(len(self.channels)):
             _update(values, changed, self.positions[i], inline.channel(self.channels[i]).occupancy)
 
-    def _collect_samples(self, values: array[int], changed: list[int]) -> None:
+    def _collect_samples(self, values: array[int], changed: list[int]) -> None:  # C: values=long[::1]
         position = self.first + 1
         samples = self.component.sample()
         if len(samples) != self.own - 1:
@@ -57,7 +58,7 @@ class Probe:
             ) from None
 
 
-class Probes:
+class Probes:  # C: final
     """The value of every variable of a waveform, and the probes that keep them up to date.
 
     Args:
@@ -94,7 +95,7 @@ class Probes:
         return self.probes[index]
 
 
-def _update(values: array[int], changed: list[int], position: int, value: int) -> None:
+def _update(values: array[int], changed: list[int], position: int, value: int) -> None:  # C: values=long[::1], cdef
     if values[position] != value:
         values[position] = value
         changed.append(position)

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Intersects the K1 coordinates of two tiles and deals the microtile products out to the PEs."""
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Dispatcher(Component):
         self.output_rows = output_rows
         self.intersectors = intersectors
         self.microtile = microtile
-        self.height, self.width = shape
+        self.height, self.width = shape  # C: height=long, width=long
         self.halves = halves
         self.pairs = 0  # begun
         self.closed = 0  # those of them whose products are all given out
@@ -140,7 +141,7 @@ class Dispatcher(Component):
             return self.busy(now + 1)
         return self.wait_any_output(self.tasks) if self.freed < self.closed else self.idle()
 
-    def _free_half(self) -> int:
+    def _free_half(self) -> int:  # C: noexcept
         """A half of the output tiles that is free, behind the one used last; -1 if there is none."""
         for step in range(1, self.halves + 1):
             half = (self.half + step) % self.halves
@@ -187,7 +188,7 @@ class Dispatcher(Component):
 
     def _step(self, lane: int, now: int) -> bool:
         """One cycle of an intersector; says whether it did anything."""
-        both = self.lanes[lane]
+        both = self.lanes[lane]  # C: FiberIntersection
         if both.met:
             return self._deliver(lane, now)
         if both.ended():
@@ -203,7 +204,7 @@ class Dispatcher(Component):
 
     def _assign(self, lane: int) -> None:
         """Take the next row of A's tile and of B's."""
-        both = self.lanes[lane]
+        both = self.lanes[lane]  # C: FiberIntersection
         a, b = self.a.row_microtiles[self.row], self.b.row_microtiles[self.column]
         both.begin(a, self.a.row_microtiles[self.row + 1], b, self.b.row_microtiles[self.column + 1])
         m = self.a.fiber_coordinates[self.a.microtile_fibers[a]]
@@ -228,7 +229,7 @@ class Dispatcher(Component):
         """Give the product at the heads to a processing element, if one has space."""
         if self.all_full:
             return False
-        both = self.lanes[lane]
+        both = self.lanes[lane]  # C: FiberIntersection
         a, b = both.a, both.b
         element = self._element_for(a, now)
         if element < 0:
@@ -279,7 +280,7 @@ class Dispatcher(Component):
         if work * self.pairs * self.elements > self.work:
             self.long_until[element] = max(self.long_until[element], now) + work
 
-    def _work(self, a: int, b: int) -> int:
+    def _work(self, a: int, b: int) -> int:  # C: noexcept
         """Steps that the product of two microtiles is expected to take; at least 1."""
         first_a, last_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
         first_b, last_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A and B cut into tiles and microtiles, and where everything lies in them."""
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.fibertree_format import RankFormat, subtree_bits
 
 # Places of the ranks in the trees: A is K2, M2, M1, K1, M0, K0 and B is N2, K2, N1, K1, N0, K0.
-TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = 1, 2, 3, 4, 5
+TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = (
+    1,
+    2,
+    3,
+    4,
+    5,
+)  # C: FIBERS=object, MICROTILES=object, ROWS=object, ELEMENTS=object
 
 
 def tiled_a(matrix: FiberTree, microtile: int, shape: tuple[int, int, int]) -> FiberTree:
@@ -35,7 +42,7 @@ def _cut(tree: FiberTree, rank: str, microtile: int, microtiles: int) -> FiberTr
     return fine.partition_by_shape(f"{rank}1", microtile * microtiles, f"{rank}2", f"{rank}1")
 
 
-class TiledOperand:
+class TiledOperand:  # C: final
     """An operand as the last-level buffer and the processing elements see it.
 
     Tile t has the rows ``tile_rows[t] : tile_rows[t + 1]`` (M1 of A, N1 of B); row r the microtiles
@@ -51,19 +58,19 @@ class TiledOperand:
 
     def __init__(self, tree: FiberTree, formats: Mapping[str, RankFormat]) -> None:
         self.tree = tree
-        self.tile_rows = integers_of(tree.segments[ROWS])
-        self.row_microtiles = integers_of(tree.segments[MICROTILES])
-        self.microtile_k = integers_of(tree.coordinates[MICROTILES])
-        self.microtile_fibers = integers_of(tree.segments[FIBERS])
-        self.fiber_coordinates = integers_of(tree.coordinates[FIBERS])
-        self.fiber_elements = integers_of(tree.segments[ELEMENTS])
-        self.element_k = integers_of(tree.coordinates[ELEMENTS])
-        self.values = values_of(tree.values)
+        self.tile_rows = integers_of(tree.segments[ROWS])  # C: long[::1]
+        self.row_microtiles = integers_of(tree.segments[MICROTILES])  # C: long[::1]
+        self.microtile_k = integers_of(tree.coordinates[MICROTILES])  # C: long[::1]
+        self.microtile_fibers = integers_of(tree.segments[FIBERS])  # C: long[::1]
+        self.fiber_coordinates = integers_of(tree.coordinates[FIBERS])  # C: long[::1]
+        self.fiber_elements = integers_of(tree.segments[ELEMENTS])  # C: long[::1]
+        self.element_k = integers_of(tree.coordinates[ELEMENTS])  # C: long[::1]
+        self.values = values_of(tree.values)  # C: double[::1]
         own = formats["K1"].coordinate + formats["K1"].payload
-        self.microtile_bytes = integers_of((subtree_bits(tree, "K1", formats) + own) // 8)
+        self.microtile_bytes = integers_of((subtree_bits(tree, "K1", formats) + own) // 8)  # C: long[::1]
         self.tile_bytes = _tile_bytes(tree, formats)  # of each whole tile
 
-    def microtiles(self, tile: int) -> tuple[Integers, Integers]:
+    def microtiles(self, tile: int) -> tuple[Integers, Integers]:  # C: def
         """The K1 coordinates and bytes of all microtiles of a tile."""
         segments = self.tree.segments
         first, last = segments[MICROTILES][segments[ROWS][tile : tile + 2]]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The output tiles in the last-level buffer, where partial outputs accumulate."""
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SCATTER = 2654435769  # 2^32 over the golden ratio (Knuth, The Art of Computer P
 FIRST_SLOTS = 64  # of a table that was never used; a power of two, like all sizes
 
 
-class OutputRow:
+class OutputRow:  # C: final
     """A row of microtiles of an output tile: its elements by key, in a hash table, and what was visited.
 
     A key is the place of an element in the row: number of its microtile times the places of a microtile, plus
@@ -62,7 +63,7 @@ class OutputRow:
             if 2 * self.count > self.mask:
                 self._grow()
 
-    def _place(self, key: int) -> int:
+    def _place(self, key: int) -> int:  # C: noexcept
         """Where an element is, or would be. Neighbours are far apart: dense parts of a row made clusters."""
         mask = self.mask
         place = (key * SCATTER >> 15) & mask
@@ -79,7 +80,7 @@ class OutputRow:
                 self.keys[place] = keys[i]
                 self.values[place] = values[i]
 
-    def take(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    def take(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:  # C: def
         """Empty the row: the keys of its elements, sorted, their values, and the microtiles visited."""
         keys, values, visited = np.asarray(self.keys), np.asarray(self.values), np.asarray(self.visited)
         used = np.flatnonzero(keys != EMPTY)
@@ -91,7 +92,7 @@ class OutputRow:
         return taken
 
 
-class PartialSlot:
+class PartialSlot:  # C: final
     """The partial outputs of a microtile product on their way from a core, a store: keys and values."""
 
     WRITERS: ClassVar[Mapping[str, str]] = {"keys": "core", "values": "core"}

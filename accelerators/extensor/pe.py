@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A processing element: a buffer of microtiles, and a core that intersects their fibers and multiplies."""
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class MicrotileBuffer(Component):
             return self.wait_output(self.ready)
         return self.busy(self._begin(now))
 
-    def _crowded(self) -> bool:
+    def _crowded(self) -> bool:  # C: noexcept
         """Whether the next product does not fit beside the last one."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
         needed = self.a.microtile_bytes[a] + self.b.microtile_bytes[b]
@@ -161,7 +162,7 @@ class IntersectingCore(Component):
         self.slot = 0
         self.partial = slots[0]
         self.microtile = microtile
-        self.rows, self.columns = shape
+        self.rows, self.columns = shape  # C: columns=long, rows=long
         self.working = False
         self.until = 0  # cycle after the last step
         self.microtile_a = self.microtile_b = NO_MICROTILE  # the product at hand

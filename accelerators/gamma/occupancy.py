@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """How much of the FiberCache partial fibers take, and whether one more has room beside them."""
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.compressed import CompressedRows
 
 
-class PartialOccupancy:
+class PartialOccupancy:  # C: final
     """The lines of partial fibers in flight, from a task's dispatch to its parent's completion.
 
     A fiber that is being written counts with its bound, the sum of its inputs' lengths and no more than B has
@@ -31,14 +32,15 @@ class PartialOccupancy:
         self, table: TaskTable, a: CompressedRows, b: CompressedRows, columns: int, room: int, sizes: Sizes
     ) -> None:
         self.table = table
-        self.bounds = _bounds(table, a, b, columns)  # elements; of tasks that merge, once they are given out
+        # Elements; of tasks that merge, once they are given out
+        self.bounds = _bounds(table, a, b, columns)  # C: long[::1]
         self.columns = columns
         self.room = room
         self.line_bytes = sizes.line_bytes
         self.element_bytes = sizes.element_bytes
         self.lines = 0
         self.most_lines = 0
-        self.leaves = _leaves(table)  # by row of the product: those not given out
+        self.leaves = _leaves(table)  # C: long[::1]; by row of the product: those not given out
         self.ending = 0  # trees all of whose leaves were given out, and that are not merged to the end
 
     def admits(self, task: int) -> bool:
@@ -73,11 +75,11 @@ class PartialOccupancy:
         """Elements that the output of a task that was given out has at the most."""
         return self.bounds[task]
 
-    def _merges(self, task: int) -> bool:
+    def _merges(self, task: int) -> bool:  # C: noexcept
         """Whether a task takes partial fibers, which stand behind rows of B."""
         return self.table.inputs[self.table.first_inputs[task + 1] - 1] < 0
 
-    def _merged(self, task: int) -> int:
+    def _merged(self, task: int) -> int:  # C: noexcept
         """Elements of the partial fibers that a task merges, all written."""
         merged = 0
         for i in range(self.table.first_inputs[task], self.table.first_inputs[task + 1]):
@@ -85,7 +87,7 @@ class PartialOccupancy:
                 merged += self.table.output_lengths[-1 - self.table.inputs[i]]
         return merged
 
-    def _lines(self, elements: int) -> int:
+    def _lines(self, elements: int) -> int:  # C: noexcept
         return (elements * self.element_bytes + self.line_bytes - 1) // self.line_bytes
 
 

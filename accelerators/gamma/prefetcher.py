@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Brings a task's fibers into the FiberCache while the processing element still works on earlier tasks."""
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Prefetcher(Component):
     ) -> None:
         super().__init__(name)
         self.table = table
-        self.columns = a.coordinates
-        self.row_pointers = b.pointers
+        self.columns = a.coordinates  # C: int[::1]
+        self.row_pointers = b.pointers  # C: long[::1]
         self.tag_base = port << PORT_SHIFT
         self.line_bytes = sizes.line_bytes
         self.element_bytes = sizes.element_bytes

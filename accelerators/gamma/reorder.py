@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The order of A's rows: affinity-based preprocessing, part of Gamma's software.
 
 Greedy: the next row is the one that shares the most columns with the last W rows, counted over each of them,

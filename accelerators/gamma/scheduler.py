@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Gamma's scheduler: streams A, hands tasks to the processing elements and keeps track of the trees."""
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class Scheduler(Component):
         self.ended = 0  # processing elements told the end of work
         self.completed = 0
         self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes
-        self.unfinished = unfinished_rows(table, self.rows_per_line)
+        self.unfinished = unfinished_rows(table, self.rows_per_line)  # C: long[::1]
         self.pointer_writes = array("q", bytes(8 * len(self.unfinished)))  # queue of the lines to write
         self.first_write = 0
         self.write_count = 0
@@ -195,7 +196,7 @@ class Scheduler(Component):
         self.memory_requests.push(READ, tag, self.stream.addresses[line])
         return True
 
-    def _used(self) -> int:
+    def _used(self) -> int:  # C: noexcept
         """Lines that came and are not held: of row pointers, and of nonzeros that no task waits for."""
         if self.next_task == self.table.count:
             return self.window.arrived
@@ -292,11 +293,11 @@ class Scheduler(Component):
                 return self.ready[place]
         return -1
 
-    def _here(self, task: int) -> bool:
+    def _here(self, task: int) -> bool:  # C: noexcept
         """Whether the nonzeros of A that the task needs have come."""
         return self.stream.needed[task] <= self.window.arrived
 
-    def _all_completed(self) -> bool:
+    def _all_completed(self) -> bool:  # C: noexcept
         return self.completed == self.table.count
 
     def _least_loaded(self, task: int) -> int:

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The order in which A streams in from memory, and what each task needs of it."""
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.compressed import CompressedRows
 
 
-class StreamOfA:
+class StreamOfA:  # C: final
     """Lines of A in the order of use: a line of row pointers goes before the nonzeros of the row it ends.
 
     ``addresses`` has ``count`` lines; task t may run when its first ``needed[t]`` have come; as many lines of
@@ -26,10 +27,10 @@ class StreamOfA:
         merges: memoryview[int],
     ) -> None:
         self.count = len(addresses)
-        self.addresses = addresses
-        self.needed = needed
-        self.first_needed = first_needed
-        self.merges = merges
+        self.addresses = addresses  # C: public long[::1]
+        self.needed = needed  # C: public long[::1]
+        self.first_needed = first_needed  # C: public long[::1]
+        self.merges = merges  # C: public long[::1]
 
 
 def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:

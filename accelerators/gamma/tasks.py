@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Tasks: linear combinations of up to R fibers, one for a short row of A, a tree for a long or a cut one."""
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from fiberscope.hw.fibers.tasks import TaskInputs
 from fiberscope.workloads.canonical import Integers
 
 
-class TaskTable(TaskInputs):
+class TaskTable(TaskInputs):  # C: final
     """Every task of a product, in the order of A's rows; a row's leaves stand before what merges them.
 
     Of its inputs, a number p >= 0 is the row of B that A's nonzero p selects, scaled by it.
@@ -47,21 +48,23 @@ class TaskTable(TaskInputs):
         first_inputs = np.concatenate([[0], np.cumsum(counts)])
         super().__init__(task_rows, first_inputs, inputs, radix)
         parents = _parents(counts, inputs)
-        self.parents = integers_of(parents)
+        self.parents = integers_of(parents)  # C: public long[::1]
         children = np.bincount(parents[parents >= 0], minlength=self.count)
-        self.missing = integers_of(children)  # those that are not finished
+        self.missing = integers_of(children)  # C: public long[::1]; those that are not finished
         last = np.maximum.reduceat(inputs, first_inputs[:-1]) if self.count else inputs
-        self.last_nonzeros = integers_of(last)  # of A, that the task needs; below 0 where it needs none
-        self.output_starts = _zeros(self.count)  # of a partial fiber, in the store of partial fibers
-        self.output_lengths = _zeros(self.count)
-        self.row_lengths = _zeros(tasks.product_rows)
+        # Of A, that the task needs; below 0 where it needs none
+        self.last_nonzeros = integers_of(last)  # C: public long[::1]
+        # Of a partial fiber, in the store of partial fibers
+        self.output_starts = _zeros(self.count)  # C: public
+        self.output_lengths = _zeros(self.count)  # C: public
+        self.row_lengths = _zeros(tasks.product_rows)  # C: public
 
 
 def _zeros(length: int) -> array[int]:
     return array("q", bytes(8 * length))
 
 
-class _Tasks:
+class _Tasks:  # C: object
     """Tasks as they are put together: parts to be joined, each of many short rows or of one tree."""
 
     def __init__(self, radix: int) -> None:

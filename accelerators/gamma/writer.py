@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The output side of a processing element: packs a task's elements into lines and writes them."""
 
 from __future__ import annotations

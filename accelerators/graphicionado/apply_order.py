@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Says which lines of properties are applied, and which vertices of each."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A2 to A5: makes new properties of a line's vertices, writes them, and lists who is active next."""
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class ApplyPipe(Component):
         self.vertices = vertices
         self.frontier = frontier
         self.function = function
-        self.way = WAYS.index(function) if isinstance(function, str) else OWN
+        self.way = WAYS.index(function) if isinstance(function, str) else OWN  # C: long
         self.neutral = neutral
         self.base = base
         self.line_bytes = line_bytes

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """P2: finds where the edges of an active vertex begin, and deals the vertices out to the edge readers."""
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Dispatcher(Component):
         self.entries.pop()
         return True
 
-    def _first(self, place: int) -> int:
+    def _first(self, place: int) -> int:  # C: noexcept
         """The first vertex at a place of the list."""
         if self.group:
             return place * self.group

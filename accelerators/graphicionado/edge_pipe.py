@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """P3's end: takes edges from a stream's readers, checks whose they are, and sends them to the crossbar."""
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class EdgePipe(Component):
             return self.wait_output(self.sent)
         return self.idle() if self._is_free() else self.wait_any_input(self.elements)
 
-    def _is_free(self) -> bool:
+    def _is_free(self) -> bool:  # C: noexcept
         """Whether no reader has vertices."""
         working = 0
         for reader in range(self.readers):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """P4 and P5: makes a message of each edge that comes to a destination stream."""
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class EdgeProcessor(Component):
     ) -> None:
         super().__init__(name)
         self.function = function
-        self.way = WAYS.index(function) if isinstance(function, str) else OWN
-        self.weights = weights
+        self.way = WAYS.index(function) if isinstance(function, str) else OWN  # C: long
+        self.weights = weights  # C: double[::1]
         self.weighted = len(weights) > 0
         self.streams = streams
         self.through = 0  # streams that have ended
@@ -79,7 +80,7 @@ class EdgeProcessor(Component):
             return value + 1.0
         if self.way == COPY:
             return value
-        weight = self.weights[self.source.reference()] if self.weighted else 1.0
+        weight = self.weights[self.source.reference()] if self.weighted else 1.0  # C: double
         if self.way == WEIGH:
             return value + weight
         return self.function(value, weight)  # type: ignore[operator]  # a function where it has no known name

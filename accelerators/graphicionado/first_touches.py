@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Counts the destinations that a stream's updates reach first, where no bitmap notes which they are."""
 
 from __future__ import annotations

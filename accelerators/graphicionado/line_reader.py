@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Reads lines of an array in the order in which they are wanted, one wanted twice in a row once."""
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class LineReader(Component):
         self.freed = self.targets[place] - (1 if self._needs(self.first, self.targets[place]) else 0)
         return True
 
-    def _needs(self, place: int, target: int) -> bool:
+    def _needs(self, place: int, target: int) -> bool:  # C: noexcept
         """Whether what waits first needs the line of the one before."""
         return self.held > 0 and self.controls[place] != STOP and self.targets[place] == target
 

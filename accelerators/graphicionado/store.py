@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """What a stream's memories hold: its vertices, its edges, and who is active."""
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from fiberscope.hw.fibers.arrays import coordinates_of, integers_of, values_of
 from fiberscope.workloads.canonical import Values
 
 
-class Vertices:
+class Vertices:  # C: final
     """Properties, temporary properties and out-degrees of a stream's vertices. A store.
 
     Two write ``temporary``, in turn: the update unit up to the barrier, the apply pipe behind it. ``sent`` is
@@ -27,17 +28,17 @@ class Vertices:
 
     def __init__(self, properties: Values, degrees: Sequence[int], neutral: float) -> None:
         self.count = len(properties)
-        self.properties = values_of(properties.copy())
-        self.sent = values_of(properties.copy())
-        self.temporary = values_of(np.full(max(1, self.count), neutral))
-        self.degrees = integers_of(degrees)
+        self.properties = values_of(properties.copy())  # C: public double[::1]
+        self.sent = values_of(properties.copy())  # C: public double[::1]
+        self.temporary = values_of(np.full(max(1, self.count), neutral))  # C: public double[::1]
+        self.degrees = integers_of(degrees)  # C: public long[::1]
 
-    def send(self) -> None:
+    def send(self) -> None:  # C: def
         """Keep the properties as they are now for who sends them."""
         np.asarray(self.sent)[:] = np.asarray(self.properties)
 
 
-class Edges:
+class Edges:  # C: final
     """A stream's edges; ``pointers`` are those of the slice under way.
 
     Args:
@@ -47,16 +48,16 @@ class Edges:
 
     def __init__(self, dealt: Dealt, first_weight: int) -> None:
         self._slices = [integers_of(pointers) for pointers in dealt.pointers]
-        self.destinations = coordinates_of(dealt.destinations)
+        self.destinations = coordinates_of(dealt.destinations)  # C: int[::1]
         self.first_weight = first_weight
-        self.pointers = self._slices[0]
+        self.pointers = self._slices[0]  # C: long[::1]
 
-    def select(self, number: int) -> None:
+    def select(self, number: int) -> None:  # C: def
         """Begin with a slice."""
         self.pointers = self._slices[number]
 
 
-class Frontier:
+class Frontier:  # C: final
     """A stream's active vertices and their properties, and those of the next iteration.
 
     The apply pipe writes the latter; they are read once they have become the former, behind the barrier.
@@ -67,8 +68,12 @@ class Frontier:
 
     def __init__(self, room: int) -> None:
         self.count = self.next_count = 0
-        self.vertices, self.next_vertices = (integers_of(np.zeros(room, np.int64)) for _ in range(2))
-        self.properties, self.next_properties = (values_of(np.zeros(room)) for _ in range(2))
+        self.vertices, self.next_vertices = (
+            integers_of(np.zeros(room, np.int64)) for _ in range(2)
+        )  # C: vertices=long[::1], next_vertices=long[::1]
+        self.properties, self.next_properties = (
+            values_of(np.zeros(room)) for _ in range(2)
+        )  # C: next_properties=double[::1], properties=double[::1]
 
     def add(self, vertex: int, value: float) -> None:
         """A vertex of the next iteration."""
@@ -76,7 +81,7 @@ class Frontier:
         self.next_properties[self.next_count] = value
         self.next_count += 1
 
-    def swap(self) -> None:
+    def swap(self) -> None:  # C: def
         """The next iteration begins."""
         self.vertices, self.next_vertices = self.next_vertices, self.vertices
         self.properties, self.next_properties = self.next_properties, self.properties

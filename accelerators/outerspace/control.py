@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The central control processor, which schedules the phases."""
 
 from __future__ import annotations
@@ -78,9 +79,9 @@ class CentralControl(Component):
         reconfiguration: int,
     ) -> None:
         super().__init__(name)
-        self.before = groups.before
-        self.group_count = groups.count
-        self.row_order = integers_of(rows)
+        self.before = groups.before  # C: long[::1]
+        self.group_count = groups.count  # C: long
+        self.row_order = integers_of(rows)  # C: long[::1]
         self.row_count = len(rows)
         self.arrays = arrays
         self.tag = port << PORT_SHIFT
@@ -107,7 +108,7 @@ class CentralControl(Component):
         address, size = self.arrays[which]
         self.address, self.end = address, address + size
 
-    def array_bytes(self) -> tuple[int, int]:
+    def array_bytes(self) -> tuple[int, int]:  # C: def
         """Bytes of each array that are written by now, without the rest of their blocks."""
         first, second = (size for _address, size in self.arrays)
         return (first if self.phase > CLEAR else 0), (second if self.phase == DONE else 0)

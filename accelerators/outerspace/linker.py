@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Links nodes into the lists of T's rows: exchanges heads atomically, and gives each node its memory."""
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class Linker(Component):
             progress = True
         return self.busy(now + 1) if progress else self._wait()
 
-    def _address(self, slot: int) -> int:
+    def _address(self, slot: int) -> int:  # C: noexcept
         """What a node needs next: its row's head, or behind it the shared pointer."""
         if self.ways[slot] == SPILLING:
             return self.base

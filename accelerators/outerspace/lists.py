@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """T as memory holds it: for every row of Z a linked list of nodes, each the products of one element of A."""
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from fiberscope.hw.fibers.arrays import coordinates_of, integers_of, values_of
 from fiberscope.hw.fibers.compressed import CompressedRows
 
 
-class RowLists:
+class RowLists:  # C: final
     """The nodes, and the heads of the rows' lists. A store.
 
     Node n has the products of element n of A, counted in the order of columns: its row is that of the
@@ -36,18 +37,19 @@ class RowLists:
         inner = np.repeat(np.arange(a.rows), np.diff(np.asarray(a.pointers)))
         lengths = np.diff(np.asarray(b.pointers))[inner]
         nodes = len(lengths)
-        self.rows = a.coordinates  # by node
-        self.first = integers_of(np.concatenate([[0], np.cumsum(lengths)]))
-        self.addresses = integers_of(np.zeros(nodes, np.int64))
-        self.following = integers_of(np.full(nodes, NO_NODE))  # the node behind in the row's list
-        self.heads = integers_of(np.full(rows, NO_NODE))
-        self.columns = coordinates_of(np.zeros(self.first[nodes], np.int32))
-        self.values = values_of(np.zeros(self.first[nodes]))
+        self.rows = a.coordinates  # C: int[::1]; by node
+        self.first = integers_of(np.concatenate([[0], np.cumsum(lengths)]))  # C: long[::1]
+        self.addresses = integers_of(np.zeros(nodes, np.int64))  # C: public long[::1]
+        # The node behind in the row's list
+        self.following = integers_of(np.full(nodes, NO_NODE))  # C: public long[::1]
+        self.heads = integers_of(np.full(rows, NO_NODE))  # C: public long[::1]
+        self.columns = coordinates_of(np.zeros(self.first[nodes], np.int32))  # C: public int[::1]
+        self.values = values_of(np.zeros(self.first[nodes]))  # C: public double[::1]
         found = np.bincount(np.asarray(self.rows)[lengths > 0], minlength=rows)
         self.most_lists = int(found.max(initial=0))  # of a row
         self.row_products = np.bincount(np.asarray(self.rows), lengths, rows).astype(np.int64)
 
-    def bytes(self, header: int, align: int) -> int:
+    def bytes(self, header: int, align: int) -> int:  # C: def
         """Bytes of all nodes that have products, with headers and aligned."""
         products = np.diff(np.asarray(self.first))
         sizes = header + products[products > 0] * ELEMENT_BYTES

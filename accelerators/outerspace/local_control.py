@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A tile's control processor, which streams work to its processing elements."""
 
 from __future__ import annotations
@@ -79,11 +80,17 @@ class LocalControl(Component):
         overlap: int,
     ) -> None:
         super().__init__(name)
-        self.columns, self.begins, self.ends = groups.columns, groups.begins, groups.ends
-        self.firsts = groups.firsts
+        self.columns, self.begins, self.ends = (
+            groups.columns,
+            groups.begins,
+            groups.ends,
+        )  # C: columns=long[::1], ends=long[::1], begins=long[::1]
+        self.firsts = groups.firsts  # C: long[::1]
         self.a = a
         self.b = b
-        self.a_pointers, self.b_pointers = (layout.pointers for layout in layouts)
+        self.a_pointers, self.b_pointers = (
+            layout.pointers for layout in layouts
+        )  # C: a_pointers=long, b_pointers=long
         self.tag_base = port << PORT_SHIFT
         self.block_bytes = block_bytes
         self.window = ReorderWindow(loads)
@@ -192,7 +199,7 @@ class LocalControl(Component):
         if self.located < self.taken:
             self._turn_to_group(self.located)
 
-    def _pointer_block(self, part: int) -> int:
+    def _pointer_block(self, part: int) -> int:  # C: noexcept
         """The block of A's pair of pointers, part 0, and of its end, part 1; of B's, parts 2 and 3."""
         base = self.a_pointers if part < 2 else self.b_pointers
         address = base + self.columns[self.segment] * INDEX_BYTES
@@ -200,7 +207,7 @@ class LocalControl(Component):
             address += 2 * INDEX_BYTES - 1
         return address // self.block_bytes * self.block_bytes
 
-    def _next_part(self) -> int:
+    def _next_part(self) -> int:  # C: noexcept
         """The next part whose block was not asked for with the part before."""
         behind = self.part + 1
         if behind % 2 == 1 and self._pointer_block(behind) == self._pointer_block(self.part):

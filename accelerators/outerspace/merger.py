@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A processing element of the merge phase: the lists of a row of T, merged into a row of Z."""
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class MergingElement(Component):
         super().__init__(name)
         self.lists = lists
         self.product = product
-        self.lengths = lengths
+        self.lengths = lengths  # C: long[::1]
         self.block_bytes, self.burst_bytes = specification.block_bytes, specification.burst_bytes
         self.max_lists = specification.max_lists
         self.comparison_cycles = specification.comparison_cycles
@@ -282,7 +283,7 @@ class MergingElement(Component):
         self.pushed += 1
         return self._compute(now, self._push(self.pushed - 1))
 
-    def _node_of(self, index: int) -> int:
+    def _node_of(self, index: int) -> int:  # C: noexcept
         """The node of a list; they are numbered in the order of k."""
         return self.nodes[self.count - 1 - index]
 

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A processing element of the multiply phase: an element of A times a row of B, stored as a node of T."""
 
 from __future__ import annotations
@@ -116,8 +117,14 @@ class MultiplyingElement(Component):
         self.a = a
         self.b = b
         self.lists = lists
-        self.a_coordinates, self.a_values = layouts[0].coordinates, layouts[0].values
-        self.b_coordinates, self.b_values = layouts[1].coordinates, layouts[1].values
+        self.a_coordinates, self.a_values = (
+            layouts[0].coordinates,
+            layouts[0].values,
+        )  # C: a_coordinates=long, a_values=long
+        self.b_coordinates, self.b_values = (
+            layouts[1].coordinates,
+            layouts[1].values,
+        )  # C: b_values=long, b_coordinates=long
         self.tag_base = port << PORT_SHIFT
         self.node_tag_base = number << PORT_SHIFT
         self.block_bytes, self.burst_bytes = specification.block_bytes, specification.burst_bytes
@@ -216,7 +223,7 @@ class MultiplyingElement(Component):
         self.requests.push(READ, self.tag_base | slot, address)
         return True
 
-    def _next_block(self) -> int:
+    def _next_block(self) -> int:  # C: noexcept
         """The block to ask for next: the element of A, then of B the array that is behind."""
         if self.parts < 2:
             self.parts += 1
@@ -232,11 +239,11 @@ class MultiplyingElement(Component):
         self.asked_values = min(self.asked_values + self._in_block(first, VALUE_BYTES), self.count)
         return self._block(self.b_values + first * VALUE_BYTES)
 
-    def _in_block(self, first: int, width: int) -> int:
+    def _in_block(self, first: int, width: int) -> int:  # C: noexcept, inline
         """Elements of an array from one on up to the end of its block."""
         return (self.block_bytes - first * width % self.block_bytes) // width
 
-    def _block(self, address: int) -> int:
+    def _block(self, address: int) -> int:  # C: noexcept, inline
         return address // self.block_bytes * self.block_bytes
 
     def _link(self) -> bool:
@@ -318,7 +325,7 @@ class MultiplyingElement(Component):
         self.element = NO_TASK
         return True
 
-    def _is_done(self) -> bool:
+    def _is_done(self) -> bool:  # C: noexcept
         if self.element == END_OF_WORK:
             return self.open_nodes == 0
         return self.produced == self.count and self.parts == 2 and self.window.in_flight() == 0
@@ -337,11 +344,11 @@ class MultiplyingElement(Component):
             return self.wait_input(self.node_places)
         return self.wait_output(self.store_requests)
 
-    def _blocked(self) -> bool:
+    def _blocked(self) -> bool:  # C: noexcept
         """Whether nothing is in flight, since no load could be sent."""
         return self.window.in_flight() == 0
 
 
-def _elements(size: int) -> int:
+def _elements(size: int) -> int:  # C: cdef, noexcept
     """Elements that end within the first bytes of a node's data, none of which are in the header."""
     return size // ELEMENT_BYTES if size > 0 else 0

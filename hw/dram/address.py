@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Address maps: which bits of an address choose the pseudo-channel, bank group, bank, row and column."""
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def layout(cut: AddressMap, organisation: Organisation) -> dict[str, tuple[int, 
     return places
 
 
-class Decoder:
+class Decoder:  # C: final
     """Cuts a channel's addresses: ``decode`` leaves the flat bank number in ``bank``, the row in ``row``.
 
     Banks are numbered over the channel: (pseudo-channel * bank groups + bank group) * banks + bank.
@@ -114,12 +115,14 @@ class Decoder:
         self.bank = 0
         self.row = 0
         self._fold = cut.fold
-        self._low_shift, self._low_bits = low
-        self._high_shift, self._high_bits = high
-        self._pseudo_shift, self._pseudo_bits = places["pseudo_channel"]
-        self._group_shift, self._group_bits = places["bank_group"]
-        self._bank_shift, self._bank_bits = places["bank"]
-        self._row_shift = places["row"][0]
+        self._low_shift, self._low_bits = low  # C: _low_shift=long, _low_bits=long
+        self._high_shift, self._high_bits = high  # C: _high_shift=long, _high_bits=long
+        self._pseudo_shift, self._pseudo_bits = places[
+            "pseudo_channel"
+        ]  # C: _pseudo_shift=long, _pseudo_bits=long
+        self._group_shift, self._group_bits = places["bank_group"]  # C: _group_shift=long, _group_bits=long
+        self._bank_shift, self._bank_bits = places["bank"]  # C: _bank_shift=long, _bank_bits=long
+        self._row_shift = places["row"][0]  # C: long
 
     def decode(self, address: int) -> None:
         """Cut one address (bytes, the channel-interleaving bits already taken out)."""
@@ -138,10 +141,10 @@ class Decoder:
         self.bank = (((pseudo << self._group_bits) | group) << self._bank_bits) | bank
         self.row = row
 
-    def _column(self, address: int) -> int:
+    def _column(self, address: int) -> int:  # C: noexcept
         low = _slice(address, self._low_shift, self._low_bits)
         return (_slice(address, self._high_shift, self._high_bits) << self._low_bits) | low
 
 
-def _slice(value: int, shift: int, bits: int) -> int:
+def _slice(value: int, shift: int, bits: int) -> int:  # C: cdef, noexcept
     return (value >> shift) & ((1 << bits) - 1)

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """One channel of DRAM as a component: requests in, replies out, a controller and a device in between."""
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class DramChannel(Component):
         self._bursts = specification.bursts
         self._burst_shift = device.organisation.burst_bytes.bit_length() - 1  # a power of two, for the maps
         self._request_bytes = specification.request_bytes
-        self._burst_bytes = min(device.organisation.burst_bytes, specification.request_bytes)
+        self._burst_bytes = min(device.organisation.burst_bytes, specification.request_bytes)  # C: long
         self._asked = self._asked_bytes = 0  # bursts and bytes of the request at the head
         self._requests_per_cycle = specification.requests_per_cycle
         self._read_queue = specification.read_queue
@@ -98,10 +99,10 @@ class DramChannel(Component):
         if log:
             self._controller.device.log = []
         # Told cycle, operation, address and tag of what is taken.
-        self.on_request: Callable[[int, int, int, int], None] | None = None
+        self.on_request: Callable[[int, int, int, int], None] | None = None  # C: public
         self._reset_counts()
 
-    def _reset_counts(self) -> None:
+    def _reset_counts(self) -> None:  # C: def
         self._reads = self._writes = 0
         self._forwarded = self._coalesced = 0
         self._read_latency = 0
@@ -129,7 +130,7 @@ class DramChannel(Component):
         issued = controller.step(now) if controller.waiting else False
         return self._rest(now, issued or more)
 
-    def _rest(self, now: int, again: bool) -> int:
+    def _rest(self, now: int, again: bool) -> int:  # C: noexcept
         """Say until when nothing can happen, and what the channel does until then."""
         waiting = self._controller.waiting
         if not (waiting or again or self._returns.count):
@@ -173,21 +174,21 @@ class DramChannel(Component):
             self._refuse(f"{OPERATIONS[operation]} is an operation of caches, not of memory")
         return self._take_write(first, tensor, now)
 
-    def _measure(self, operation: int) -> None:
+    def _measure(self, operation: int) -> None:  # C: noexcept
         """Note how much the first request asks for."""
         if operation in (READ_BURST, WRITE_BURST):
             self._asked, self._asked_bytes = 1, self._burst_bytes
         else:
             self._asked, self._asked_bytes = self._bursts, self._request_bytes
 
-    def _refuse(self, fault: str) -> None:
+    def _refuse(self, fault: str) -> None:  # C: fault=str
         raise SimulationError(f"{self.name}: {fault}")
 
-    def _local(self, address: int) -> int:
+    def _local(self, address: int) -> int:  # C: noexcept
         """The channel's own address: without what chose the channel."""
         return address // self._stride * self._interleave + address % self._interleave
 
-    def _new_lines(self, first: int) -> int:
+    def _new_lines(self, first: int) -> int:  # C: noexcept
         """How many bursts of a request are not in the write queue."""
         queues = self._controller.queues
         if queues.counts[WRITES] == 0:
@@ -243,11 +244,11 @@ class DramChannel(Component):
                 self.replies.push(READ, returns.tag[request], returns.address[request], 0.0)
                 self._read_latency += now + 1 - returns.arrival[request]
 
-    def read_bytes(self, tensor: int) -> int:
+    def read_bytes(self, tensor: int) -> int:  # C: def
         """Bytes of this tensor read so far."""
         return self._read_bytes[tensor]
 
-    def write_bytes(self, tensor: int) -> int:
+    def write_bytes(self, tensor: int) -> int:  # C: def
         """Bytes of this tensor written so far."""
         return self._write_bytes[tensor]
 

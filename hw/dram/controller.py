@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The memory controller: which waiting burst gets the command buses, reads against writes, refresh.
 
 In every cycle one row command (ACT, PRE, REF) and one column command (RD, WR) may be issued, or one command
@@ -33,7 +34,7 @@ ROW = 2
 ANY_KIND = 3
 
 
-class Controller:
+class Controller:  # C: final
     """Schedules the commands of one channel.
 
     Args:
@@ -50,13 +51,13 @@ class Controller:
         self.device = Device(standard)
         self.queues = BurstQueues(specification.read_queue + specification.write_queue + self.device.banks)
         self.returns = returns
-        self._read_latency = standard.timing.cl + standard.timing.burst
+        self._read_latency = standard.timing.cl + standard.timing.burst  # C: long
         self._in_order = specification.scheduler == "fcfs"
         self._keeps_hits = specification.scheduler == "row_hit_first"
         self._two_buses = standard.command_buses == 2
-        self._write_high = math.floor(specification.write_high * specification.write_queue)
+        self._write_high = math.floor(specification.write_high * specification.write_queue)  # C: long
         low = math.ceil(specification.write_low * specification.write_queue)
-        self._write_low = max(1, low)  # at a mark of 0 too, reads go on when no write is left
+        self._write_low = max(1, low)  # C: long; at a mark of 0 too, reads go on when no write is left
         self.mode = READS
         self._opened_bound = self._column_bound = self._row_bound = FAR
         self._next_row = array("q", bytes(8 * self.device.banks))  # place of its ACT or PRE in device.ready
@@ -71,13 +72,15 @@ class Controller:
         self.waiting = 0
         self._reset_counts()
 
-    def _reset_counts(self) -> None:
+    def _reset_counts(self) -> None:  # C: def
         self.hits = self.misses = self.conflicts = 0
         self.last_write = 0
         self.read_bursts = array("q", bytes(8 * self.device.pseudo_channels))
         self.write_bursts = array("q", bytes(8 * self.device.pseudo_channels))
 
-    def enqueue(self, which: int, bank: int, row: int, line: int, request: int, cycle: int) -> None:
+    def enqueue(
+        self, which: int, bank: int, row: int, line: int, request: int, cycle: int
+    ) -> None:  # C: cdef
         """A new burst for the list ``READS`` or ``WRITES``."""
         queues = self.queues
         entry = queues.take()
@@ -94,7 +97,7 @@ class Controller:
         if which == self.mode:
             self._lower_bound(entry)
 
-    def _lower_bound(self, entry: int) -> None:
+    def _lower_bound(self, entry: int) -> None:  # C: noexcept
         """A new candidate of the current mode."""
         ready = self._ready(entry, ANY_KIND)
         if self.device.open_row[self.queues.bank[entry]] == self.queues.row[entry]:
@@ -102,11 +105,11 @@ class Controller:
         else:
             self._row_bound = min(self._row_bound, ready)
 
-    def recheck(self) -> None:
+    def recheck(self) -> None:  # C: cdef, noexcept
         """Forget the bounds: something changed that may make any candidate ready."""
         self._opened_bound = self._column_bound = self._row_bound = 0
 
-    def step(self, now: int) -> bool:
+    def step(self, now: int) -> bool:  # C: cdef
         """Issue what can be issued in cycle ``now``; whether anything was."""
         self._last = now
         self._fall_due(now)
@@ -121,7 +124,7 @@ class Controller:
             issued = self._serve_refresh(now) or self._serve_queue(now, ROW) or issued
         return issued
 
-    def wake(self, now: int) -> int:
+    def wake(self, now: int) -> int:  # C: cdef, noexcept
         """The next cycle in which something may be issued, while nothing arrives."""
         wake = min(self._opened_bound, self.refresh.due, self._refresh_ready())
         if not (self._all_wait() or (self._in_order and self.queues.counts[OPENED])):
@@ -165,7 +168,7 @@ class Controller:
             self.recheck()
         return True
 
-    def _bound(self, kind: int) -> int:
+    def _bound(self, kind: int) -> int:  # C: noexcept, inline
         """No command of this kind is ready for the current mode's queue before this cycle."""
         column_bound = max(self._column_bound, self.device.column_bus)
         if kind == COLUMN:
@@ -173,7 +176,7 @@ class Controller:
         row_bound = max(self._row_bound, self.device.row_bus)
         return row_bound if kind == ROW else min(row_bound, column_bound)
 
-    def _choose_mode(self) -> None:
+    def _choose_mode(self) -> None:  # C: noexcept, inline
         """Reads first, unless there are none or many writes; writes then go on until few are left."""
         reads = self.queues.counts[READS]
         writes = self.queues.counts[WRITES]
@@ -185,7 +188,7 @@ class Controller:
             self.mode = READS
             self.recheck()
 
-    def _first_ready(self, now: int, kind: int) -> int:
+    def _first_ready(self, now: int, kind: int) -> int:  # C: noexcept
         """The oldest burst whose next command is of this kind and ready; else sets the bound."""
         self._search += 1
         earliest = FAR
@@ -203,7 +206,7 @@ class Controller:
             self._row_bound = earliest
         return NOBODY
 
-    def _preempts_hit(self, entry: int) -> bool:
+    def _preempts_hit(self, entry: int) -> bool:  # C: noexcept
         """Whether a burst's next command closes a row that one which came no later waits for."""
         queues = self.queues
         bank = queues.bank[entry]
@@ -218,23 +221,23 @@ class Controller:
             other = queues.following[other]
         return self._spared[bank] == self._search
 
-    def _ready(self, entry: int, kind: int) -> int:
+    def _ready(self, entry: int, kind: int) -> int:  # C: noexcept, inline
         """Earliest cycle of a burst's next command, bus apart; ``FAR`` or later if it is of another kind."""
         if kind == ROW:
             return self._row_ready(entry)
         hit_ready = self._column_ready(entry) + FAR * (1 - self._hits(entry))
         return hit_ready if kind == COLUMN else min(hit_ready, self._row_ready(entry))
 
-    def _hits(self, entry: int) -> int:
+    def _hits(self, entry: int) -> int:  # C: noexcept, inline
         """1 if a burst's row is open to it, else 0: a number, for arithmetic in the place of a branch."""
         bank = self.queues.bank[entry]
         return (self.device.open_row[bank] == self.queues.row[entry]) & (bank != self._kept)
 
-    def _row_ready(self, entry: int) -> int:
+    def _row_ready(self, entry: int) -> int:  # C: noexcept, inline
         """Earliest cycle of a burst's ACT or PRE; ``FAR`` or later if its row is open or its bank held."""
         return self.device.ready[self._next_row[self.queues.bank[entry]]] + FAR * self._hits(entry)
 
-    def _column_ready(self, entry: int) -> int:
+    def _column_ready(self, entry: int) -> int:  # C: noexcept, inline
         """Earliest cycle of the RD or WR of a burst whose row is open."""
         if self.returns.count == self.returns.capacity and not self.queues.write[entry]:
             return FAR
@@ -253,7 +256,7 @@ class Controller:
         else:
             self._close_row(bank, now)
 
-    def _count(self, entry: int, open_row: int) -> None:
+    def _count(self, entry: int, open_row: int) -> None:  # C: noexcept
         self.queues.counted[entry] = 1
         if open_row == self.queues.row[entry]:
             self.hits += 1
@@ -305,7 +308,7 @@ class Controller:
         self._opened_bound = min(self._opened_bound, ready)
         self._column_bound = min(self._column_bound, ready)
 
-    def catch_up(self, now: int) -> None:
+    def catch_up(self, now: int) -> None:  # C: cdef
         """Carry out the refreshes of the cycles before ``now`` in which nothing was waiting."""
         cycle = self._next_refresh_step()
         while cycle < now:
@@ -314,29 +317,29 @@ class Controller:
             self._last = cycle
             cycle = self._next_refresh_step()
 
-    def _next_refresh_step(self) -> int:
+    def _next_refresh_step(self) -> int:  # C: noexcept
         step = self._refresh_ready() if self.refresh.owed else self.refresh.due
         return max(step, self._last + 1)
 
-    def _fall_due(self, now: int) -> None:
+    def _fall_due(self, now: int) -> None:  # C: noexcept
         if self.refresh.due <= now:
             idle = self.refresh.owed == 0
             self.refresh.fall_due(now)
             if idle:
                 self._keep_bank()
 
-    def _keep_bank(self) -> None:
+    def _keep_bank(self) -> None:  # C: noexcept
         """Keep the queues from the bank whose own refresh is due."""
         if self.refresh.by_bank and self.refresh.owed:
             self.refresh.choose()
             self._kept = self.refresh.bank
             self._next_row[self._kept] = self.device.never
 
-    def _all_wait(self) -> bool:
+    def _all_wait(self) -> bool:  # C: noexcept, inline
         """Whether a refresh of all banks is due."""
         return self.refresh.owed > 0 and not self.refresh.by_bank
 
-    def _refresh_ready(self) -> int:
+    def _refresh_ready(self) -> int:  # C: noexcept
         """Earliest cycle of the next command towards the refresh that is owed; ``FAR`` if none is."""
         if self.refresh.owed == 0:
             return FAR
@@ -350,7 +353,7 @@ class Controller:
             return self.device.precharge_all_ready(pseudo)
         return self.device.refresh_ready(pseudo)
 
-    def _bank_refresh_ready(self, bank: int) -> int:
+    def _bank_refresh_ready(self, bank: int) -> int:  # C: noexcept
         if self._held[bank]:
             return FAR
         if self.device.open_row[bank] == CLOSED:
@@ -390,6 +393,6 @@ class Controller:
             if self.refresh.owed == 0:
                 self.recheck()
 
-    def _row_closed(self, bank: int) -> None:
+    def _row_closed(self, bank: int) -> None:  # C: noexcept, inline
         """An ACT is next for a bank."""
         self._next_row[bank] = self.device.activates + bank

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The DRAM device: banks with open rows, and when each command may next be issued to each of them.
 
 Every constraint is applied when its earlier command is issued: the earliest cycle of the later command is
@@ -33,7 +34,7 @@ def _zeros(count: int) -> array[int]:
     return array("q", bytes(8 * count))
 
 
-class Device:
+class Device:  # C: final
     """All banks of one channel. Banks are numbered over the channel, as by ``Decoder``.
 
     ``open_row`` is the row that a bank holds open, or ``CLOSED``. ``ready`` is the earliest cycle of a bank's
@@ -47,54 +48,61 @@ class Device:
 
     def __init__(self, standard: DramStandard) -> None:
         organisation = standard.organisation
-        self.log: list[Command] | None = None
-        self.pseudo_channels = organisation.pseudo_channels
-        self.banks = organisation.total_banks
-        self._group_banks = organisation.banks
-        self._pseudo_banks = organisation.banks * organisation.bank_groups
+        self.log: list[Command] | None = None  # C: public
+        self.pseudo_channels = organisation.pseudo_channels  # C: long
+        self.banks = organisation.total_banks  # C: long
+        self._group_banks = organisation.banks  # C: long
+        self._pseudo_banks = organisation.banks * organisation.bank_groups  # C: long
         self._group_shift = self._group_banks.bit_length() - 1  # the address maps need powers of two
         self._pseudo_shift = self._pseudo_banks.bit_length() - 1
         self._set_delays(standard)
         self._set_state()
 
-    def _set_delays(self, standard: DramStandard) -> None:
+    def _set_delays(self, standard: DramStandard) -> None:  # C: def
         """The constraints as distances between the starts of two commands."""
         timing = standard.timing
         late = standard.activate_cycles - 1
         self._activate_cycles = standard.activate_cycles
-        self._activate_to_read = timing.rcd_read + late
-        self._activate_to_write = timing.rcd_write + late
-        self._activate_to_precharge = timing.ras + late
-        self._activate_to_refresh = timing.rc + late
-        self._row_cycle = timing.rc
-        self._activate_same_group = timing.rrd_l
-        self._activate_other_group = timing.rrd_s
-        self._activate_window = timing.faw
-        self._precharge_to_activate = timing.rp - late
-        self._precharge_to_refresh = timing.rp
-        self._precharge_to_precharge = timing.ppd
-        self._refresh_to_activate = timing.rfc - late
-        self._refresh_to_precharge = timing.rfc
-        self._activate_to_bank_refresh = timing.rrd_s + late
-        self._bank_refresh_to_refresh = timing.rfc_bank or 0  # none where banks are not refreshed singly
-        self._bank_refresh_to_activate = self._bank_refresh_to_refresh - late
-        self._bank_refresh_to_other_refresh = timing.rrefd or 0
-        self._bank_refresh_to_other_activate = self._bank_refresh_to_other_refresh - late
-        self._column_other_group = max(timing.burst, timing.ccd_s)
-        self._column_same_group = timing.ccd_l
-        self._read_to_write = timing.rtw
-        self._read_to_precharge = timing.rtp
-        self._write_to_read_other_group = timing.cwl + timing.burst + timing.wtr_s
-        self._write_to_read_same_group = timing.cwl + timing.burst + timing.wtr_l
-        self._write_to_precharge = timing.cwl + timing.burst + timing.wr
-        self._column_to_column = min(
+        self._activate_to_read = timing.rcd_read + late  # C: long
+        self._activate_to_write = timing.rcd_write + late  # C: long
+        self._activate_to_precharge = timing.ras + late  # C: long
+        self._activate_to_refresh = timing.rc + late  # C: long
+        self._row_cycle = timing.rc  # C: long
+        self._activate_same_group = timing.rrd_l  # C: long
+        self._activate_other_group = timing.rrd_s  # C: long
+        self._activate_window = timing.faw  # C: long
+        self._precharge_to_activate = timing.rp - late  # C: long
+        self._precharge_to_refresh = timing.rp  # C: long
+        self._precharge_to_precharge = timing.ppd  # C: long
+        self._refresh_to_activate = timing.rfc - late  # C: long
+        self._refresh_to_precharge = timing.rfc  # C: long
+        self._activate_to_bank_refresh = timing.rrd_s + late  # C: long
+        # None where banks are not refreshed singly
+        self._bank_refresh_to_refresh = timing.rfc_bank or 0  # C: long
+        self._bank_refresh_to_activate = self._bank_refresh_to_refresh - late  # C: long
+        self._bank_refresh_to_other_refresh = timing.rrefd or 0  # C: long
+        self._bank_refresh_to_other_activate = self._bank_refresh_to_other_refresh - late  # C: long
+        self._column_other_group = max(timing.burst, timing.ccd_s)  # C: long
+        self._column_same_group = timing.ccd_l  # C: long
+        self._read_to_write = timing.rtw  # C: long
+        self._read_to_precharge = timing.rtp  # C: long
+        self._write_to_read_other_group = timing.cwl + timing.burst + timing.wtr_s  # C: long
+        self._write_to_read_same_group = timing.cwl + timing.burst + timing.wtr_l  # C: long
+        self._write_to_precharge = timing.cwl + timing.burst + timing.wr  # C: long
+        self._column_to_column = min(  # C: long
             self._column_other_group, self._read_to_write, self._write_to_read_other_group
         )
 
-    def _set_state(self) -> None:
+    def _set_state(self) -> None:  # C: def
         """Everything closed and ready."""
         self.open_row = array("q", [CLOSED] * self.banks)
-        self.reads, self.writes, self.activates, self.precharges, self.never = (
+        (
+            self.reads,
+            self.writes,
+            self.activates,
+            self.precharges,
+            self.never,
+        ) = (  # C: precharges=long, activates=long, never=long, reads=long, writes=long
             command * self.banks for command in range(5)
         )
         self.ready = array("q", [0] * self.never + [FAR])
@@ -111,27 +119,27 @@ class Device:
         self.row_bank = self.row = self.column_bank = 0
         self.begin()
 
-    def begin(self) -> None:
+    def begin(self) -> None:  # C: noexcept
         """A new cycle: nothing was issued in it yet."""
         self.row_command = self.column_command = NONE
 
-    def pseudo_channel(self, bank: int) -> int:
+    def pseudo_channel(self, bank: int) -> int:  # C: noexcept
         """The pseudo-channel of a bank."""
         return bank >> self._pseudo_shift
 
-    def any_open(self, pseudo: int) -> bool:
+    def any_open(self, pseudo: int) -> bool:  # C: noexcept
         """Whether a bank of the pseudo-channel has an open row."""
         return self._open_banks[pseudo] > 0
 
-    def precharge_all_ready(self, pseudo: int) -> int:
+    def precharge_all_ready(self, pseudo: int) -> int:  # C: noexcept
         """Earliest cycle of a precharge of all banks of a pseudo-channel."""
         return max(self._precharge_all[pseudo], self.row_bus)
 
-    def refresh_ready(self, pseudo: int) -> int:
+    def refresh_ready(self, pseudo: int) -> int:  # C: noexcept
         """Earliest cycle of a refresh of all (closed) banks of a pseudo-channel."""
         return max(self._refresh[pseudo], self.row_bus)
 
-    def bank_refresh_ready(self, bank: int) -> int:
+    def bank_refresh_ready(self, bank: int) -> int:  # C: noexcept
         """Earliest cycle of a refresh of one (closed) bank."""
         return max(self._bank_refresh[bank], self._any_bank_refresh[self.pseudo_channel(bank)], self.row_bus)
 
@@ -156,24 +164,24 @@ class Device:
         self._take_column_bus(pseudo, cycle)
         self._record(WRITE_COLUMN, pseudo, bank, self.open_row[bank], cycle)
 
-    def _take_column_bus(self, pseudo: int, cycle: int) -> None:
+    def _take_column_bus(self, pseudo: int, cycle: int) -> None:  # C: noexcept
         """The other pseudo-channels may go on meanwhile."""
         self._column_bus[pseudo] = self.column_bus = cycle + self._column_to_column
         for other in range(self.pseudo_channels):
             self.column_bus = min(self.column_bus, self._column_bus[other])
 
-    def _in_pseudo(self, command: int, pseudo: int, until: int) -> None:
+    def _in_pseudo(self, command: int, pseudo: int, until: int) -> None:  # C: noexcept
         first = command + (pseudo << self._pseudo_shift)
         _raise(self.ready, first, first + self._pseudo_banks, until)
 
-    def _in_group(self, command: int, bank: int, until: int) -> None:
+    def _in_group(self, command: int, bank: int, until: int) -> None:  # C: noexcept
         first = command + (bank >> self._group_shift << self._group_shift)
         _raise(self.ready, first, first + self._group_banks, until)
 
-    def _in_bank(self, command: int, bank: int, until: int) -> None:
+    def _in_bank(self, command: int, bank: int, until: int) -> None:  # C: noexcept
         _raise(self.ready, command + bank, command + bank + 1, until)
 
-    def _hold_open(self, bank: int, pseudo: int, until: int) -> None:
+    def _hold_open(self, bank: int, pseudo: int, until: int) -> None:  # C: noexcept
         self._in_bank(self.precharges, bank, until)
         _raise(self._precharge_all, pseudo, pseudo + 1, until)
 
@@ -194,7 +202,7 @@ class Device:
         _raise(self._any_bank_refresh, pseudo, pseudo + 1, cycle + self._activate_to_bank_refresh)
         self._record(ACTIVATE, pseudo, bank, row, cycle)
 
-    def _next_in_window(self, pseudo: int, cycle: int) -> int:
+    def _next_in_window(self, pseudo: int, cycle: int) -> int:  # C: noexcept
         """Earliest next ACT in a pseudo-channel after one now: tRRD, and at most four in any tFAW."""
         place = self._oldest[pseudo]
         self._window[pseudo * ACTIVATES_IN_WINDOW + place] = cycle
@@ -224,7 +232,7 @@ class Device:
         self._after_precharge(pseudo, cycle)
         self._record(PRECHARGE_ALL, pseudo, -1, CLOSED, cycle)
 
-    def _after_precharge(self, pseudo: int, cycle: int) -> None:
+    def _after_precharge(self, pseudo: int, cycle: int) -> None:  # C: noexcept
         self.row_bus = cycle + 1
         if self._precharge_to_precharge > 1:  # else the bus says as much
             self._in_pseudo(self.precharges, pseudo, cycle + self._precharge_to_precharge)
@@ -262,7 +270,7 @@ class Device:
             self.log.append(Command(cycle, COMMANDS[command], pseudo, bank, row))
 
 
-def _raise(ready: array[int], first: int, last: int, until: int) -> None:
+def _raise(ready: array[int], first: int, last: int, until: int) -> None:  # C: ready=long[::1], cdef, noexcept
     """Nothing before ``until`` for these places, ``last`` not among them."""
     for place in range(first, last):
         ready[place] = max(ready[place], until)

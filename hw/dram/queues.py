@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The bursts that wait in a DRAM controller: three lists over one pool of entries."""
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ def _numbers(count: int) -> array[int]:
     return array("q", bytes(8 * count))
 
 
-class BurstQueues:
+class BurstQueues:  # C: final
     """Linked lists of bursts, so that one is taken out of the middle at no cost.
 
     Every entry has the ``bank``, ``row`` and ``line`` (burst number) it goes to, the ``request`` it is part
@@ -39,19 +40,19 @@ class BurstQueues:
         self.counts = _numbers(LISTS)
         self._sieve = _numbers(SIEVE)  # waiting writes by the low bits of their line: mostly none
 
-    def take(self) -> int:
+    def take(self) -> int:  # C: cdef, noexcept
         """An unused entry."""
         entry = self._free
         self._free = self.following[entry]
         self.counted[entry] = 0
         return entry
 
-    def give_back(self, entry: int) -> None:
+    def give_back(self, entry: int) -> None:  # C: cdef, noexcept
         """An entry that is in no list is no longer used."""
         self.following[entry] = self._free
         self._free = entry
 
-    def append(self, which: int, entry: int) -> None:
+    def append(self, which: int, entry: int) -> None:  # C: cdef, noexcept
         """Put an entry at the end of a list."""
         tail = self._tails[which]
         self._before[entry] = tail
@@ -65,7 +66,7 @@ class BurstQueues:
         if which == WRITES:
             self._sieve[self.line[entry] & (SIEVE - 1)] += 1
 
-    def remove(self, which: int, entry: int) -> None:
+    def remove(self, which: int, entry: int) -> None:  # C: cdef, noexcept
         """Take an entry out of its list."""
         before = self._before[entry]
         after = self.following[entry]
@@ -81,7 +82,7 @@ class BurstQueues:
         if which == WRITES:
             self._sieve[self.line[entry] & (SIEVE - 1)] -= 1
 
-    def will_write(self, line: int) -> bool:
+    def will_write(self, line: int) -> bool:  # C: cdef, noexcept
         """Whether a write to this line is waiting."""
         if self._sieve[line & (SIEVE - 1)] == 0:
             return False

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """When refreshes fall due, and whose turn it is."""
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from fiberscope.hw.dram.specification import DramSpecification
 from fiberscope.sim.constants import FAR
 
 
-class RefreshTimer:
+class RefreshTimer:  # C: final
     """Deals out the refreshes of one channel.
 
     With ``all_bank`` every pseudo-channel is due for one each tREFI; with ``per_bank`` one bank of every
@@ -26,11 +27,11 @@ class RefreshTimer:
         organisation = device.organisation
         self.by_bank = specification.refresh in ("per_bank", "per_bank_lookahead")
         self._ahead = specification.refresh == "per_bank_lookahead"
-        self._pseudo_channels = organisation.pseudo_channels
-        self._turns = organisation.bank_groups * organisation.banks if self.by_bank else 1
-        self._interval = FAR if specification.refresh == "off" else device.timing.refi
+        self._pseudo_channels = organisation.pseudo_channels  # C: long
+        self._turns = organisation.bank_groups * organisation.banks if self.by_bank else 1  # C: long
+        self._interval = FAR if specification.refresh == "off" else device.timing.refi  # C: long
         self._rounds = 1  # of all pseudo-channels, until the next falls due
-        self.due = self._interval // self._turns
+        self.due = self._interval // self._turns  # C: long
         self.owed = 0
         self.pseudo = 0
         self.bank = 0
@@ -39,14 +40,14 @@ class RefreshTimer:
         self.made = array("q", bytes(8 * self._pseudo_channels * self._turns))
         self.wanted = array("q", bytes(8 * organisation.total_banks))
 
-    def fall_due(self, now: int) -> None:
+    def fall_due(self, now: int) -> None:  # C: cdef, noexcept
         """Owe what falls due up to cycle ``now``."""
         while self.due <= now:
             self._rounds += 1
             self.due = self._rounds * self._interval // self._turns  # of whole tREFIs: parts add up to them
             self.owed += self._pseudo_channels
 
-    def choose(self) -> None:
+    def choose(self) -> None:  # C: cdef, noexcept
         """Settle whose turn it is, with lookahead: what was chosen stays so until its refresh is done."""
         if not self._ahead:
             return
@@ -57,7 +58,7 @@ class RefreshTimer:
                 fewest = self.wanted[bank]
                 self.bank = bank
 
-    def done(self) -> None:
+    def done(self) -> None:  # C: cdef, noexcept
         """The refresh whose turn it is was made: the next one's turn."""
         self.made[self.bank] += 1
         self.owed -= 1

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Read bursts on their way back, in the order in which they were issued, and the requests they make up."""
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ def _numbers(count: int) -> array[int]:
     return array("q", bytes(8 * count))
 
 
-class Returns:
+class Returns:  # C: final
     """A first-in first-out of bursts; a request is complete when the last of its bursts has come.
 
     Args:
@@ -34,7 +35,7 @@ class Returns:
         self._unused = array("q", range(requests))
         self._unused_count = requests
 
-    def open(self, tag: int, address: int, bursts: int, cycle: int) -> int:
+    def open(self, tag: int, address: int, bursts: int, cycle: int) -> int:  # C: cdef, noexcept
         """Number of a new request of this many bursts."""
         self._unused_count -= 1
         request = self._unused[self._unused_count]
@@ -44,7 +45,7 @@ class Returns:
         self._missing[request] = bursts
         return request
 
-    def append(self, request: int, due: int) -> None:
+    def append(self, request: int, due: int) -> None:  # C: cdef, noexcept
         """A burst of this request will be here at cycle ``due``, but not before those ahead of it."""
         tail = self._head + self.count
         if tail >= self.capacity:
@@ -53,15 +54,15 @@ class Returns:
         self._due[tail] = due
         self.count += 1
 
-    def due(self) -> int:
+    def due(self) -> int:  # C: cdef, noexcept
         """When the first burst is here; ``FAR`` if none is on its way."""
         return self._due[self._head] if self.count else FAR
 
-    def completes(self) -> bool:
+    def completes(self) -> bool:  # C: cdef, noexcept
         """Whether the first burst is the last of its request."""
         return self._missing[self._request[self._head]] == 1
 
-    def pop(self) -> int:
+    def pop(self) -> int:  # C: cdef, noexcept
         """Take the first burst; returns its request, whose number is free again if it was the last."""
         request = self._request[self._head]
         self._head += 1

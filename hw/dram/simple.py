@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The simple mode: a memory of fixed latency and peak bandwidth, for comparison with the papers' models."""
 
 from __future__ import annotations
@@ -100,8 +101,9 @@ class SimpleMemory(Component):
         self.specification = specification
         self._request_bytes = specification.request_bytes
         self._burst_bytes = specification.burst_bytes or specification.request_bytes
-        self._parts = specification.cycles_per_byte.denominator  # of a cycle, in which transfers' ends count
-        self._per_byte = specification.cycles_per_byte.numerator
+        # Of a cycle, in which transfers' ends count
+        self._parts = specification.cycles_per_byte.denominator  # C: long
+        self._per_byte = specification.cycles_per_byte.numerator  # C: long
         self._size = 0  # bytes of the request whose transfer begins
         self._latency = specification.latency
         self._capacity = specification.queue
@@ -113,7 +115,8 @@ class SimpleMemory(Component):
         self._count = 0
         self._free = 0  # when the last transfer ends: cycle and parts of it
         self._free_part = 0
-        self.on_request: Callable[[int, int, int, int], None] | None = None  # as of ``DramChannel``
+        # As of ``DramChannel``
+        self.on_request: Callable[[int, int, int, int], None] | None = None  # C: public
         self._reads = self._writes = self._read_latency = 0
         self._read_bytes = array("q", bytes(8 * TENSORS))
         self._write_bytes = array("q", bytes(8 * TENSORS))
@@ -125,7 +128,7 @@ class SimpleMemory(Component):
         self._reply(now)
         return self._rest(now)
 
-    def _can_begin(self, now: int) -> bool:
+    def _can_begin(self, now: int) -> bool:  # C: noexcept
         """Whether a transfer begins in this cycle: within it, at the latest, the last has ended."""
         return self._count < self._capacity and self._free <= now and self.requests.can_pop()
 
@@ -150,10 +153,10 @@ class SimpleMemory(Component):
             self.on_request(now, operation, address, self.requests.coordinate())
         self.requests.pop()
 
-    def _refuse(self, fault: str) -> None:
+    def _refuse(self, fault: str) -> None:  # C: fault=str
         raise SimulationError(f"{self.name}: {fault}")
 
-    def _transfer(self, now: int) -> None:
+    def _transfer(self, now: int) -> None:  # C: noexcept
         """Occupy the bus for one request, from now or the end of the last transfer."""
         if self._free < now:
             self._free = now
@@ -162,7 +165,7 @@ class SimpleMemory(Component):
         self._free += parts // self._parts
         self._free_part = parts % self._parts
 
-    def _remember(self, address: int, now: int) -> None:
+    def _remember(self, address: int, now: int) -> None:  # C: noexcept
         """A read whose transfer has been given its place."""
         tail = self._head + self._count
         if tail >= self._capacity:
@@ -183,7 +186,7 @@ class SimpleMemory(Component):
             if self._head == self._capacity:
                 self._head = 0
 
-    def _rest(self, now: int) -> int:
+    def _rest(self, now: int) -> int:  # C: noexcept
         """Sleep until a reply is due or the next transfer may begin."""
         begins = self._free
         if self._can_begin(now):
@@ -196,11 +199,11 @@ class SimpleMemory(Component):
         self.wait_output(self.replies)
         return begins if begins > now else NEVER
 
-    def read_bytes(self, tensor: int) -> int:
+    def read_bytes(self, tensor: int) -> int:  # C: def
         """Bytes of this tensor read so far."""
         return self._read_bytes[tensor]
 
-    def write_bytes(self, tensor: int) -> int:
+    def write_bytes(self, tensor: int) -> int:  # C: def
         """Bytes of this tensor written so far."""
         return self._write_bytes[tensor]
 

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The two ends of a replay: a source that makes the requests of a trace, a sink that notes the replies."""
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class TraceSource(Component):
             return self.wait_output(self.requests)
         return self.busy(max(now + 1, self._earliest_of_next()))
 
-    def _earliest_of_next(self) -> int:
+    def _earliest_of_next(self) -> int:  # C: noexcept
         """Earliest cycle of the next request; ``FAR`` after the last."""
         return self._earliest[self._position]
 
@@ -85,7 +86,7 @@ class ReplySink(Component):
             self.replies.pop()
         return self.idle()
 
-    def completions(self) -> tuple[tuple[int, int], ...]:
+    def completions(self) -> tuple[tuple[int, int], ...]:  # C: def
         """(tag, cycle) of every reply, in the order in which they came."""
         return tuple((self.tags[place], self.cycles_sent[place]) for place in range(self.count))
 

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Pipelined arithmetic on streams: one element a cycle.
 
 How long a result takes is the latency of the channel that it leaves by, set where the block is connected; a
@@ -37,7 +38,7 @@ class Multiplier(Component):
 
     def __init__(self, name: str, scales: array[float]) -> None:
         super().__init__(name)
-        self.scales = scales
+        self.scales = scales  # C: double[::1]
         self.registers = len(scales)
         self.multiply = 0
 

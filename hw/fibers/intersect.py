@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Intersection of two fibers: their elements of equal coordinate, side by side."""
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
 NEITHER, SIDE_A, SIDE_B = range(3)  # of the two fibers
-NO_COORDINATE = -1
+NO_COORDINATE = -1  # C: long
 
 
 class Intersector(Component):
@@ -55,17 +56,17 @@ class Intersector(Component):
             return self.wait_input(self.a)
         return self.idle()
 
-    def _has_space(self) -> bool:
+    def _has_space(self) -> bool:  # C: noexcept
         return self.matches_a.can_push() and self.matches_b.can_push()
 
     def _wait_for_space(self) -> int:
         return self.wait_output(self.matches_b if self.matches_a.can_push() else self.matches_a)
 
-    def _drop(self, elements: int) -> None:
+    def _drop(self, elements: int) -> None:  # C: noexcept
         self.dropped += elements
         self.begun = True
 
-    def _count_match(self) -> None:
+    def _count_match(self) -> None:  # C: noexcept
         self.steps += 1
         self.matches += 1
         self.begun = True
@@ -118,7 +119,7 @@ class TwoFingerIntersector(Intersector):
             self._drop_head(a if lagging == SIDE_A else b)
         return self.busy(now + 1)
 
-    def _lagging(self) -> int:
+    def _lagging(self) -> int:  # C: noexcept
         """The side whose head no match can come of; a stop is behind all coordinates."""
         if self.a.control() == STOP:
             return NEITHER if self.b.control() == STOP else SIDE_B
@@ -144,7 +145,7 @@ class TwoFingerIntersector(Intersector):
         self._drop(1)
 
 
-class Window:
+class Window:  # C: final
     """The next tokens of one side: a queue within the intersector, all of which can be compared at once."""
 
     def __init__(self, size: int) -> None:
@@ -156,7 +157,7 @@ class Window:
         self._references = array("q", bytes(8 * size))
         self._values = array("d", bytes(8 * size))
 
-    def _place(self, index: int) -> int:
+    def _place(self, index: int) -> int:  # C: noexcept
         place = self._head + index
         return place if place < self.size else place - self.size
 
@@ -170,11 +171,11 @@ class Window:
         source.pop()
         self.held += 1
 
-    def stopped(self) -> bool:
+    def stopped(self) -> bool:  # C: noexcept
         """Whether the fiber has ended: the head is its stop."""
         return self._controls[self._head] == STOP
 
-    def coordinate(self) -> int:
+    def coordinate(self) -> int:  # C: noexcept
         """Coordinate of the head."""
         return self._coordinates[self._head]
 
@@ -183,12 +184,12 @@ class Window:
         head = self._head
         matches.push(DATA, self._coordinates[head], self._references[head], self._values[head])
 
-    def leave(self, tokens: int) -> None:
+    def leave(self, tokens: int) -> None:  # C: cdef, noexcept
         """Drop so many from the head on."""
         self._head = self._place(tokens)
         self.held -= tokens
 
-    def below(self, coordinate: int) -> int:
+    def below(self, coordinate: int) -> int:  # C: cdef, noexcept
         """How many elements, from the head on, are below a coordinate."""
         count = 0
         while count < self.held:
@@ -198,7 +199,7 @@ class Window:
             count += 1
         return count
 
-    def elements(self) -> int:
+    def elements(self) -> int:  # C: cdef, noexcept
         """How many elements, from the head on, there are before a stop."""
         count = 0
         while count < self.held and self._controls[self._place(count)] == DATA:
@@ -351,5 +352,5 @@ class SkipAheadIntersector(Intersector):
         return self.skipping, a.held, b.held, _shown(a), _shown(b), self.steps
 
 
-def _shown(window: Window) -> int:
+def _shown(window: Window) -> int:  # C: cdef, noexcept
     return NO_COORDINATE if window.held == 0 or window.stopped() else window.coordinate()

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Intersection of two fibers whose coordinates lie in arrays, counted in steps; a part of a component."""
 
 from __future__ import annotations
@@ -6,7 +7,7 @@ NO_VALUES = memoryview(bytearray()).cast("d")
 TO_THE_MATCH = 1 << 62  # steps: as many as it takes
 
 
-class FiberIntersection:
+class FiberIntersection:  # C: final
     """Two increasing lists of coordinates and their heads.
 
     A step finds the heads equal, or moves the one behind: to the first coordinate not below the other's where
@@ -34,10 +35,10 @@ class FiberIntersection:
         *,
         skip: bool = True,
     ) -> None:
-        self.coordinates_a = coordinates_a
-        self.coordinates_b = coordinates_b
-        self.values_a = values_a
-        self.values_b = values_b
+        self.coordinates_a = coordinates_a  # C: long[::1]
+        self.coordinates_b = coordinates_b  # C: long[::1]
+        self.values_a = values_a  # C: double[::1]
+        self.values_b = values_b  # C: double[::1]
         self.skip = skip
         self.a = self.end_a = 0
         self.b = self.end_b = 0
@@ -45,17 +46,17 @@ class FiberIntersection:
         self.steps = 0
         self.matches = 0  # of the two fibers worked out last
 
-    def begin(self, a: int, end_a: int, b: int, end_b: int) -> None:
+    def begin(self, a: int, end_a: int, b: int, end_b: int) -> None:  # C: noexcept
         """Turn to the fibers that lie from ``a`` to ``end_a`` and from ``b`` to ``end_b``."""
         self.a, self.end_a = a, end_a
         self.b, self.end_b = b, end_b
         self.met = False
 
-    def ended(self) -> bool:
+    def ended(self) -> bool:  # C: noexcept
         """Whether one of the fibers has come to its end."""
         return self.a == self.end_a or self.b == self.end_b
 
-    def run(self, most: int) -> bool:
+    def run(self, most: int) -> bool:  # C: noexcept
         """Make up to so many steps, from behind heads that met; ends where they meet again and says so."""
         if self.met:
             self.take()
@@ -80,7 +81,7 @@ class FiberIntersection:
         self.steps += steps
         return met
 
-    def dot(self) -> float:
+    def dot(self) -> float:  # C: noexcept
         """Work the fibers out: the sum of the products where they meet, ``matches`` of them."""
         total = 0.0
         self.matches = 0
@@ -89,7 +90,7 @@ class FiberIntersection:
             self.matches += 1
         return total
 
-    def take(self) -> None:
+    def take(self) -> None:  # C: noexcept
         """Go on behind two heads that met, without a step."""
         self.a += 1
         self.b += 1

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """One level of a compressed fibertree, as arrays in a memory next to those who read it."""
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from fiberscope.hw.fibers.arrays import integers_of, values_of
 from fiberscope.sim.errors import SimulationError
 
 
-class Level:
+class Level:  # C: final
     """Fibers behind one another: their elements' coordinates, and values if it is the last level.
 
     An element's position is its index in the arrays; it is the reference to the element's fiber in the level
@@ -29,9 +30,9 @@ class Level:
     def __init__(
         self, segments: npt.ArrayLike, coordinates: npt.ArrayLike, values: npt.ArrayLike | None = None
     ) -> None:
-        self.segments = integers_of(np.array(segments, np.int64))
-        self.coordinates = integers_of(np.array(coordinates, np.int64))
-        self.values = values_of(
+        self.segments = integers_of(np.array(segments, np.int64))  # C: long[::1]
+        self.coordinates = integers_of(np.array(coordinates, np.int64))  # C: long[::1]
+        self.values = values_of(  # C: double[::1]
             np.zeros(len(self.coordinates)) if values is None else np.array(values, np.float64)
         )
         self.fibers = len(self.segments) - 1
@@ -54,7 +55,7 @@ class Level:
                 if self.coordinates[position - 1] >= self.coordinates[position]:
                     raise ValueError(f"the coordinates of fiber {fiber} do not increase")
 
-    def check_fiber(self, fiber: int, reader: str) -> None:
+    def check_fiber(self, fiber: int, reader: str) -> None:  # C: reader=str
         """Check that there is such a fiber.
 
         Raises:
@@ -65,29 +66,29 @@ class Level:
                 f"{reader}: reference {fiber} names no fiber; the level has {self.fibers}, from 0 on"
             )
 
-    def begin(self, fiber: int) -> int:
+    def begin(self, fiber: int) -> int:  # C: noexcept
         """Position of a fiber's first element."""
         return self.segments[fiber]
 
-    def end(self, fiber: int) -> int:
+    def end(self, fiber: int) -> int:  # C: noexcept
         """Position behind a fiber's last element."""
         return self.segments[fiber + 1]
 
-    def find(self, fiber: int, coordinate: int) -> int:
+    def find(self, fiber: int, coordinate: int) -> int:  # C: noexcept
         """Position of a fiber's first element from this coordinate on; behind its last if there is none."""
-        low, high = self.begin(fiber), self.end(fiber)
+        low, high = self.begin(fiber), self.end(fiber)  # C: low=long, high=long
         while low < high:
-            middle = (low + high) // 2
+            middle = (low + high) // 2  # C: long
             if self.coordinates[middle] < coordinate:
                 low = middle + 1
             else:
                 high = middle
         return low
 
-    def coordinate(self, position: int) -> int:
+    def coordinate(self, position: int) -> int:  # C: noexcept
         """Coordinate of an element."""
         return self.coordinates[position]
 
-    def value(self, position: int) -> float:
+    def value(self, position: int) -> float:  # C: noexcept
         """Value of an element."""
         return self.values[position]

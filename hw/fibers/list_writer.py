@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Writes a list to memory a full line at a time: the active list of the next iteration."""
 
 from __future__ import annotations

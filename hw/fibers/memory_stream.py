@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Moves the bytes of one tensor between memory and a buffer, packed into lines."""
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class MemoryStream(Component):
         self.job_count += 1
         return True
 
-    def _target(self) -> int:
+    def _target(self) -> int:  # C: noexcept
         """Lines that all jobs taken need."""
         return (self.bytes + self.line_bytes - 1) // self.line_bytes
 

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The high-radix merger: a balanced tree of comparators over the heads of its ways, in pipeline stages."""
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class HighRadixMerger(Component):
         self.merged_elements = 0
         self.merges = 0
 
-    def _lay_out(self, nodes: tuple[tuple[int, int], ...]) -> None:
+    def _lay_out(self, nodes: tuple[tuple[int, int], ...]) -> None:  # C: def
         """State of nodes, of their inputs and of the buffers behind them, in words as short as they can be.
 
         The host's cache holds the mergers of a whole machine then.
@@ -178,9 +179,9 @@ class HighRadixMerger(Component):
             return self.wait_input(self.ways[self._missing()])
         return self.busy(now + 1) if self.under_way > 0 else self.idle()
 
-    def _missing(self) -> int:
+    def _missing(self) -> int:  # C: noexcept
         """The first way that shows no head; only when no token has left a way in this tick."""
-        missing = self.radix
+        missing = self.radix  # C: long
         for i in range(self.watching_count):
             missing = min(missing, self.awaited[self.watching[i]])
         return missing
@@ -200,14 +201,14 @@ class HighRadixMerger(Component):
             self.fan[node] = min(max(self.fan_in - self.first[node], 0), self.most[node])
             self._watch(node, self.first[node], self.fan[node])
 
-    def _watch(self, node: int, way: int, count: int) -> None:
+    def _watch(self, node: int, way: int, count: int) -> None:  # C: noexcept
         """Look for the heads of these ways of a node from the next time on."""
         self.awaited[node] = way
         self.awaited_end[node] = way + count
         self.watching[self.watching_count] = node
         self.watching_count += 1
 
-    def _watch_ways(self) -> None:
+    def _watch_ways(self) -> None:  # C: noexcept
         """See the heads that have come to ways; a node all of whose ways show theirs may pass one on."""
         count = self.watching_count
         self.watching_count = 0
@@ -219,7 +220,7 @@ class HighRadixMerger(Component):
                 self.watching[self.watching_count] = node
                 self.watching_count += 1
 
-    def _sees_all(self, node: int) -> bool:
+    def _sees_all(self, node: int) -> bool:  # C: noexcept
         for place in range(self.awaited[node], self.awaited_end[node]):
             way = inline.channel(self.ways[place])
             if not way.can_pop():
@@ -228,13 +229,13 @@ class HighRadixMerger(Component):
             self.heads[place] = way.coordinate() if way.control() == DATA else ENDED
         return True
 
-    def _lack_less(self, node: int) -> None:
+    def _lack_less(self, node: int) -> None:  # C: noexcept, inline
         """A head that a node waited for has come, or room."""
         self.lacking[node] -= 1
         if self.lacking[node] == 0:
             self._make_ready(node)
 
-    def _make_ready(self, node: int) -> None:
+    def _make_ready(self, node: int) -> None:  # C: noexcept, inline
         end = self.next_ready + self.ready_count
         self.ready[end if end <= self.root else end - self.root - 1] = node
         self.ready_count += 1
@@ -270,7 +271,7 @@ class HighRadixMerger(Component):
         if self.lacking[node] == 0:
             self._make_ready(node)
 
-    def _smallest(self, node: int) -> int:
+    def _smallest(self, node: int) -> int:  # C: noexcept, inline
         """The input whose head is the smallest, ``ENDED`` if all have ended."""
         smallest = coordinate = ENDED
         for place in range(self.first[node], self.first[node] + self.fan[node]):
@@ -287,7 +288,7 @@ class HighRadixMerger(Component):
         self.lacking[node] += 1
         self._watch(node, place, 1)
 
-    def _pass_from_buffer(self, node: int, behind: int) -> None:
+    def _pass_from_buffer(self, node: int, behind: int) -> None:  # C: inline
         at = self.front[behind]
         self._push(node, self.words[at + COORDINATE], self.words[at + REFERENCE], self.values[at + VALUE])
         self._take(node, behind)
@@ -308,7 +309,7 @@ class HighRadixMerger(Component):
         self.lacking[node] += 1
         self.merging -= 1
 
-    def _take(self, node: int, behind: int) -> None:
+    def _take(self, node: int, behind: int) -> None:  # C: noexcept, inline
         """Take the token that a node has passed on out of the buffer behind another, which then has room."""
         if self.held[behind] == SLOTS:
             self._lack_less(behind)
@@ -319,18 +320,18 @@ class HighRadixMerger(Component):
         else:
             self.lacking[node] += 1
 
-    def _show(self, node: int) -> None:
+    def _show(self, node: int) -> None:  # C: noexcept, inline
         """Show the parent of a node the first token in the buffer behind it."""
         self.heads[self.radix + node] = self.words[self.front[node] + COORDINATE]
 
-    def _push(self, node: int, coordinate: int, reference: int, value: float) -> None:
+    def _push(self, node: int, coordinate: int, reference: int, value: float) -> None:  # C: inline
         """Put a token behind a node, whose parent may have waited for it."""
         if node == self.root:
             self._emit(coordinate, reference, value)
         else:
             self._store(node, coordinate, reference, value)
 
-    def _store(self, node: int, coordinate: int, reference: int, value: float) -> None:
+    def _store(self, node: int, coordinate: int, reference: int, value: float) -> None:  # C: noexcept, inline
         at = self.front[node] ^ WORDS * self.held[node]
         self.words[at + COORDINATE] = coordinate
         self.words[at + REFERENCE] = reference
@@ -378,7 +379,7 @@ class HighRadixMerger(Component):
             rival,
         )
 
-    def _phase(self, alive: int, new: int) -> int:
+    def _phase(self, alive: int, new: int) -> int:  # C: noexcept
         if new > 0:
             return LOADING
         return EMITTING if alive > 0 else ENDING

@@ -1,9 +1,10 @@
+# cython: infer_types=True
 """Packs elements into lines, one behind the other; a part of a component."""
 
 from __future__ import annotations
 
 
-class LinePacker:
+class LinePacker:  # C: final
     """Elements that follow one another without a gap, and the lines that they fill.
 
     A line may go out when an element ``fills`` it, and at the end where one is ``begun``.
@@ -23,22 +24,22 @@ class LinePacker:
         self.element_bytes = element_bytes
         self.bytes = 0  # of the elements so far
 
-    def begin(self) -> None:
+    def begin(self) -> None:  # C: noexcept
         """Begin with an empty line."""
         self.bytes = 0
 
-    def fills(self) -> bool:
+    def fills(self) -> bool:  # C: noexcept
         """Whether the next element brings the last byte of a line."""
         return self.bytes % self.line_bytes + self.element_bytes >= self.line_bytes
 
-    def begun(self) -> bool:
+    def begun(self) -> bool:  # C: noexcept
         """Whether a line has been begun and is not full."""
         return self.bytes % self.line_bytes > 0
 
-    def line(self) -> int:
+    def line(self) -> int:  # C: noexcept
         """Where the line begins in which the next byte falls, from the first byte on."""
         return self.bytes // self.line_bytes * self.line_bytes
 
-    def add(self) -> None:
+    def add(self) -> None:  # C: noexcept
         """An element joins."""
         self.bytes += self.element_bytes

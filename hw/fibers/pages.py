@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Pages of memory for what is written in an order nobody knows beforehand: the next to whoever asks first."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Where partial fibers lie: space in whole lines, given out and taken back."""
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from fiberscope.hw.fibers.arrays import coordinates_of, values_of
 __all__ = ["PartialStore"]
 
 
-class PartialStore:
+class PartialStore:  # C: final
     """The elements of the partial fibers in use, a store; space of consumed ones is used again.
 
     Args:
@@ -24,9 +25,9 @@ class PartialStore:
     WRITERS: ClassVar[Mapping[str, str]] = {"coordinates": "writer", "values": "writer"}
 
     def __init__(self, line_bytes: int, element_bytes: int) -> None:
-        self.granule = line_bytes // math.gcd(line_bytes, element_bytes)  # elements in whole lines
-        self.coordinates = coordinates_of([])
-        self.values = values_of([])
+        self.granule = line_bytes // math.gcd(line_bytes, element_bytes)  # C: long; elements in whole lines
+        self.coordinates = coordinates_of([])  # C: public int[::1]
+        self.values = values_of([])  # C: public double[::1]
         self.used = 0
         self.free: dict[int, list[int]] = {}
         self._grow(self.granule)

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Reads row pointers, a line at a time, to find where rows lie."""
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from fiberscope.sim.channel import Channel
 NO_LINE = -1
 
 
-class RowPointerReader:
+class RowPointerReader:  # C: final
     """Asks for the lines of row pointers that hold a sequence of rows, each line once; a part of a component.
 
     A row is found once ``window.arrived`` has come to what ``window.sent`` was when it was located.

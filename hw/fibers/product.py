@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The rows of a product as they are written, in any order, and the matrix that they make up."""
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import numpy.typing as npt
 from fiberscope.hw.fibers.compressed import CompressedRows
 
 Rows: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.integer]]
-ELEMENTS_A_BLOCK = 1 << 16  # moved at once when the rows are brought together
+ELEMENTS_A_BLOCK = 1 << 16  # C: object; moved at once when the rows are brought together
 
 
-class ProductRows:
+class ProductRows:  # C: final
     """Room for every row of A times B at its longest; what is never written takes no memory. A store.
 
     The row that is made as number r is written from element ``starts[r]`` on.
@@ -34,11 +35,11 @@ class ProductRows:
         self.order = np.arange(a.rows) if order is None else order
         longest = np.minimum(_products_a_row(a, b), columns)
         starts = np.concatenate([[0], np.cumsum(longest)])
-        self.starts = np.append(starts[self.order], starts[-1])
+        self.starts = np.append(starts[self.order], starts[-1])  # C: public long[::1]
         self.coordinate_pages = _pages(4 * int(starts[-1]))
         self.value_pages = _pages(8 * int(starts[-1]))
-        self.coordinates = np.frombuffer(self.coordinate_pages, np.int32, starts[-1])
-        self.values = np.frombuffer(self.value_pages, np.float64, starts[-1])
+        self.coordinates = np.frombuffer(self.coordinate_pages, np.int32, starts[-1])  # C: public
+        self.values = np.frombuffer(self.value_pages, np.float64, starts[-1])  # C: public
         self.together: Rows | None = None
 
     def gather(self, lengths: npt.NDArray[np.int64]) -> Rows:

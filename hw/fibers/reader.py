@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Fiber buffers ahead of a merger, filled from a cache a line at a time."""
 
 from __future__ import annotations
@@ -169,12 +170,12 @@ class FiberReader(Component):
                 way = 0
         return False
 
-    def _turn_to_line(self, way: int, line: int) -> None:
+    def _turn_to_line(self, way: int, line: int) -> None:  # C: noexcept, inline
         """Make a line the next one to ask for."""
         self.next_line[way] = line
         self.line_end[way] = min(self.last_element[way], (line + 1) * self.line_bytes // self.element_bytes)
 
-    def _has_room(self, way: int) -> bool:
+    def _has_room(self, way: int) -> bool:  # C: inline
         if self.entries[way] == self.buffer_lines:
             return False
         needed = self.reserved[way] + self.line_end[way] - self.next_element[way] + 1
@@ -202,7 +203,7 @@ class FiberReader(Component):
         if end == self.last_element[way]:
             self.unasked -= 1
 
-    def _request(self, entry: int, offset: int) -> None:
+    def _request(self, entry: int, offset: int) -> None:  # C: inline
         if self.entry_source[entry] < 0:
             self.requests.push(CONSUME, self.tag_base | entry, self.partial_base + offset)
             self.lines_consumed += 1

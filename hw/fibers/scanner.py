@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The level scanner: reads the fibers of one level of a compressed fibertree."""
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class LevelScanner(Component):
             self.target = NO_TARGET
         self.references.pop()
 
-    def _pass_over(self) -> int:
+    def _pass_over(self) -> int:  # C: noexcept
         """Skip what is below the target, at most a window; returns how many."""
         first = self.position
         last = min(self.end, first + self.window)

@@ -1,10 +1,11 @@
+# cython: infer_types=True
 """OuterSPACE's merge core: the heads of many lists, kept in order, of which the smallest leaves."""
 
 from __future__ import annotations
 
 from array import array
 
-from fiberscope.hw.stream import DATA, STOP, STREAM
+from fiberscope.hw.stream import DATA, STOP, STREAM  # C: STOP=long, DATA=long
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
@@ -18,14 +19,14 @@ SYSTOLIC = "systolic"
 SEQUENTIAL = "sequential"
 FORMS = (SYSTOLIC, SEQUENTIAL)
 ENTRIES = (1, 4096)  # least and most heads of a unit
-LIST_BITS = 20  # of a list's number, at the most
-COLUMN_BITS = 42  # of a column, at the most: both are compared as one signed word
+LIST_BITS = 20  # C: long; of a list's number, at the most
+COLUMN_BITS = 42  # C: object; of a column, at the most: both are compared as one signed word
 
 PHASES = ("idle", "taking", "walking")
-IDLE_PHASE, TAKING, WALKING = range(len(PHASES))
+IDLE_PHASE, TAKING, WALKING = range(len(PHASES))  # C: TAKING=long, IDLE_PHASE=long, WALKING=long
 
 
-class SortedHeads:
+class SortedHeads:  # C: final
     """Heads of lists by (column, list): the smaller column leaves first; of equal ones the larger list.
 
     Entries lie in the order of leaving, the first one last, as keys of one word: column, inverted list.
@@ -38,11 +39,11 @@ class SortedHeads:
         self.filled = 0
         self._keys = array("q", bytes(8 * entries))
 
-    def position(self, column: int, source: int) -> int:
+    def position(self, column: int, source: int) -> int:  # C: noexcept
         """How many of the heads leave before one of this column and list."""
         return self._before((column << LIST_BITS) | (~source & ((1 << LIST_BITS) - 1)))
 
-    def push(self, column: int, source: int) -> int:
+    def push(self, column: int, source: int) -> int:  # C: noexcept
         """Insert a head, for which there is room; gives its position, the number that leave before it."""
         key = (column << LIST_BITS) | (~source & ((1 << LIST_BITS) - 1))
         position = self._before(key)
@@ -53,21 +54,21 @@ class SortedHeads:
         self.filled += 1
         return position
 
-    def column(self) -> int:
+    def column(self) -> int:  # C: noexcept
         """The column of the first head; only when there is one."""
         return self._keys[self.filled - 1] >> LIST_BITS
 
-    def source(self) -> int:
+    def source(self) -> int:  # C: noexcept
         """The list of the first head; only when there is one."""
         return ~self._keys[self.filled - 1] & ((1 << LIST_BITS) - 1)
 
-    def pop(self) -> None:
+    def pop(self) -> None:  # C: noexcept
         """Let the first head leave."""
         self.filled -= 1
 
-    def _before(self, key: int) -> int:
+    def _before(self, key: int) -> int:  # C: noexcept
         """How many keys are smaller: they are found from the first on, as a hardware walk does."""
-        place = self.filled - 1
+        place = self.filled - 1  # C: long
         while place >= 0 and self._keys[place] < key:
             place -= 1
         return self.filled - 1 - place
@@ -141,7 +142,7 @@ class SortedHeadUnit(Component):
         if not least <= entries <= most:
             raise ValueError(f"{name}: entries must be from {least} to {most}, not {entries}")
         self.entries = entries
-        self.form = form
+        self.form = form  # C: str
         self.walks = form == SEQUENTIAL
         self.heads = SortedHeads(entries)
         self.values = array("d", bytes(8 * entries))  # of the head of each list
@@ -189,7 +190,7 @@ class SortedHeadUnit(Component):
         self.rows += 1
         return self.busy(now + 1)
 
-    def _position(self) -> int:
+    def _position(self) -> int:  # C: noexcept
         """The steps that the comparator has to walk before the element that shows is placed."""
         if not self.walks or self.elements.control() == STOP:
             return 0
@@ -207,14 +208,14 @@ class SortedHeadUnit(Component):
         self.phase = TAKING
         return self._let_leave(now)
 
-    def _is_blocked(self) -> bool:
+    def _is_blocked(self) -> bool:  # C: noexcept
         """Whether there is no space for what is to leave: an element and its list, or the stop."""
         return not self.merged.can_push() or (self._stays() and not self.successors.can_push())
 
     def _blocking(self) -> Channel:
         return self.successors if self.merged.can_push() else self.merged
 
-    def _stays(self) -> bool:
+    def _stays(self) -> bool:  # C: noexcept
         """Whether a head will be there, once the element that shows is taken."""
         if self.heads.filled > 0:
             return True

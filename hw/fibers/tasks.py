@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Tasks that combine fibers, as the parts that fetch the fibers know them."""
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ class TaskInputs:
         self, rows: npt.ArrayLike, first_inputs: npt.ArrayLike, inputs: npt.ArrayLike, radix: int
     ) -> None:
         self.radix = radix
-        self.rows = integers_of(rows)
+        self.rows = integers_of(rows)  # C: public long[::1]
         self.count = len(self.rows)
-        self.first_inputs = integers_of(first_inputs)
-        self.inputs = integers_of(inputs)
-        self.starts = integers_of(np.zeros(len(self.inputs), np.int64))
-        self.ends = integers_of(np.zeros(len(self.inputs), np.int64))
+        self.first_inputs = integers_of(first_inputs)  # C: public long[::1]
+        self.inputs = integers_of(inputs)  # C: public long[::1]
+        self.starts = integers_of(np.zeros(len(self.inputs), np.int64))  # C: public long[::1]
+        self.ends = integers_of(np.zeros(len(self.inputs), np.int64))  # C: public long[::1]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """SIGMA's forwarding adder network (FAN): the sums of many vectors of any lengths that lie side by side."""
 
 from __future__ import annotations
@@ -129,10 +130,10 @@ class AdderNetwork(RowPipeline):
 
     def _load(self) -> None:
         """The operands, and where their neurons begin."""
-        before = -1
+        before = -1  # C: long
         beginning = NO_NEURON
         for leaf in range(self.lanes):
-            source = self.inputs[leaf]
+            source = self.inputs[leaf]  # C: Channel
             if source.control() != DATA:
                 beginning = NO_NEURON
             elif beginning == NO_NEURON or source.coordinate() != before:
@@ -148,7 +149,7 @@ class AdderNetwork(RowPipeline):
             for adder in range(span - 1, self.lanes - 1, 2 * span):
                 beginning = self.beginning[adder + 1]
                 if beginning != NO_NEURON and beginning <= adder:
-                    left = max(beginning, adder + 1 - span)
+                    left = max(beginning, adder + 1 - span)  # C: long
                     self.partial[left] += self.partial[adder + 1]
                     self.add += 1
             span *= 2
@@ -159,7 +160,7 @@ class AdderNetwork(RowPipeline):
             self.kinds[place + leaf] = EMPTY
         for leaf in range(self.lanes):
             beginning = self.beginning[leaf]
-            source = self.inputs[leaf]
+            source = self.inputs[leaf]  # C: Channel
             if beginning != NO_NEURON and (leaf + 1 == self.lanes or self.beginning[leaf + 1] != beginning):
                 lane = place + _output_lane(beginning, leaf)
                 self.kinds[lane] = DATA
@@ -176,7 +177,7 @@ class AdderNetwork(RowPipeline):
         return (self.pipeline.filled, self.neurons, self.add)
 
 
-def _output_lane(first: int, last: int) -> int:
+def _output_lane(first: int, last: int) -> int:  # C: cdef, noexcept
     """What ``output_lanes`` gives, of one neuron."""
     if first == last:
         return first

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Arrays of ports as the lanes of a row, for blocks that are no plain pipeline of rows."""
 
 from __future__ import annotations
@@ -7,28 +8,28 @@ from fiberscope.sim.component import Component
 from fiberscope.sim.errors import SimulationError
 
 
-def first_missing(sources: list[Channel]) -> int:
+def first_missing(sources: list[Channel]) -> int:  # C: cdef, noexcept
     """The first lane that shows no token; -1 if all do."""
     for lane in range(len(sources)):
-        source = sources[lane]
+        source = sources[lane]  # C: Channel
         if not source.can_pop():
             return lane
     return -1
 
 
-def any_shown(sources: list[Channel]) -> bool:
+def any_shown(sources: list[Channel]) -> bool:  # C: cdef, noexcept
     """Whether a lane shows a token."""
     for lane in range(len(sources)):
-        source = sources[lane]
+        source = sources[lane]  # C: Channel
         if source.can_pop():
             return True
     return False
 
 
-def first_full(sinks: list[Channel]) -> int:
+def first_full(sinks: list[Channel]) -> int:  # C: cdef, noexcept
     """The first lane without space; -1 if all have some."""
     for lane in range(len(sinks)):
-        sink = sinks[lane]
+        sink = sinks[lane]  # C: Channel
         if not sink.can_push():
             return lane
     return -1

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The cluster counter: how often each key of a sorted row comes, and which of them a key is."""
 
 from __future__ import annotations

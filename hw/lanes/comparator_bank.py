@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A bank of comparators: which items of a row are no zeros, or begin a row, a block, a fiber."""
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class ComparatorBank(Component):
         if missing >= 0:
             waiting = self.within or lanes.any_shown(self.lanes)
             return self.wait_input(self.lanes[missing]) if waiting else self.idle()
-        for sinks in (self.flags, self.kept):
+        for sinks in (self.flags, self.kept):  # C: list
             full = lanes.first_full(sinks)
             if full >= 0:
                 return self.wait_output(sinks[full])
@@ -119,7 +120,7 @@ class ComparatorBank(Component):
         else:
             sink.push(kind)
 
-    def _test(self, source: Channel) -> bool:
+    def _test(self, source: Channel) -> bool:  # C: noexcept
         """Whether the test holds for an item."""
         if self.of_values:
             holds = source.value() != 0

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Counters in banks of a scratchpad: read, add and write in one flow, and sums of all put back."""
 
 from __future__ import annotations
@@ -190,13 +191,13 @@ class CounterBanks(Component):
 
     def _row_cycles(self, sources: list[Channel]) -> int:
         """Cycles that the row which shows takes: the clusters of its fullest bank."""
-        cycles = 1
-        previous = -1  # index of the item before
-        rank = 0  # that an item of the same index has next
-        for bank in range(self.lanes):
+        cycles = 1  # C: long
+        previous = -1  # C: long; index of the item before
+        rank = 0  # C: long; that an item of the same index has next
+        for bank in range(self.lanes):  # C: long
             self.clusters[bank] = 0
         for lane in range(len(sources)):
-            source = sources[lane]
+            source = sources[lane]  # C: Channel
             if source.control() == DATA:
                 self._check(source.coordinate(), source.reference(), previous, rank)
                 previous = source.coordinate()
@@ -225,10 +226,10 @@ class CounterBanks(Component):
         """Count the row that shows, and note its slots; whether the array ends with it."""
         ended = False
         for lane in range(len(sources)):
-            source = sources[lane]
+            source = sources[lane]  # C: Channel
             self.kinds[lane] = source.control()
             if source.control() == DATA:
-                index = source.coordinate()
+                index = source.coordinate()  # C: long
                 self.indices[lane] = index
                 self.values[lane] = source.value()
                 self.before[lane] = self.contents[index]
@@ -264,7 +265,7 @@ class CounterBanks(Component):
     def _send_counters(self, sinks: list[Channel]) -> None:
         clears = self.command == READ
         for lane in range(self.sweep_lanes):
-            sink = sinks[lane]
+            sink = sinks[lane]  # C: Channel
             if self.swept < self.length:
                 sink.push(DATA, self.contents[self.swept], self.swept)
                 if clears:

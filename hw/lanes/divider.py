@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Pipelined dividers: quotient and remainder of unsigned integers, a row of several lanes a cycle."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The packer: closes the gaps of rows, and makes full rows of another width of them."""
 
 from __future__ import annotations
@@ -91,9 +92,9 @@ class Packer(Component):
             self._send()
         return self.busy(now + 1)
 
-    def _fills(self) -> bool:
+    def _fills(self) -> bool:  # C: noexcept
         """Whether with the row that shows a row leaves: a full one, or the last."""
-        count = self.held
+        count = self.held  # C: long
         for lane in range(self.inputs):
             source = self.lanes[lane]
             if source.control() == STOP:

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The clocking of a pipeline whose stages move in step: who is in it, and when the oldest is at its end."""
 
 from __future__ import annotations
@@ -5,7 +6,7 @@ from __future__ import annotations
 from array import array
 
 
-class Pipeline:
+class Pipeline:  # C: final
     """Stages with a register behind each; all move in every cycle, or, when the oldest cannot leave, none.
 
     What enters in cycle t may leave from t + ``depth`` on. While what is in the last stage cannot leave,
@@ -29,15 +30,15 @@ class Pipeline:
         self.oldest = 0  # its slot
         self._due = array("q", bytes(8 * depth))  # by slot: when it may leave, by the pipeline's own clock
 
-    def due(self) -> int:
+    def due(self) -> int:  # C: noexcept
         """The cycle from which the oldest may leave; only when not empty."""
         return self._due[self.oldest] + self.lag
 
-    def stands(self, now: int) -> bool:
+    def stands(self, now: int) -> bool:  # C: noexcept
         """Whether the oldest is in the last stage, so that nothing moves unless it leaves."""
         return self.filled > 0 and now >= self._due[self.oldest] + self.lag
 
-    def leave(self, now: int) -> int:
+    def leave(self, now: int) -> int:  # C: noexcept
         """Take out the oldest, which is due; gives its slot."""
         slot = self.oldest
         self.lag = now - self._due[slot]
@@ -47,7 +48,7 @@ class Pipeline:
         self.filled -= 1
         return slot
 
-    def enter(self, now: int) -> int:
+    def enter(self, now: int) -> int:  # C: noexcept
         """Give a slot to what enters in this cycle; only when the stages move."""
         slot = self.oldest + self.filled
         if slot >= self.depth:

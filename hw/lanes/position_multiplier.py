@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Pipelined multipliers for addresses and positions: a product and a sum a lane, several lanes a cycle."""
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class PositionMultiplier(ConstantPipeline):
             raise SimulationError(
                 f"{self.name}: the offset {reference} is no unsigned integer of {self.width} bits"
             )
-        total = reference
+        total = reference  # C: long
         for stage in range(self.stages):
             digit = self.constant >> stage * self.digit & (1 << self.digit) - 1
             total += (number * digit & self.largest) << stage * self.digit

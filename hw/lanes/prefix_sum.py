@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Prefix sums: the running sums of an array, several numbers a cycle, by three networks of adders."""
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class PrefixSum(ArrayPipeline):
         check_size(name, lanes, width)
         stages = depth(form, lanes) - (0 if registered else 1)
         super().__init__(name, ("lanes", "sums"), lanes, width, stages)
-        self.form = form
+        self.form = form  # C: str
         self.total = 0  # of the array so far
 
     def _begin(self) -> None:
@@ -163,7 +164,7 @@ class PrefixPopcount(ArrayPipeline):
         check_size(name, lanes, width)
         check_size(name, lanes, sum_width)
         super().__init__(name, ("words", "counts"), lanes, width, 1 + depth(form, lanes))
-        self.form = form
+        self.form = form  # C: str
         self.most = (1 << sum_width) - 1
         self.total = 0  # of the array so far
 

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Pipelines through which rows flow, a token from every lane: what the blocks of several lanes share."""
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class RowPipeline(Component):
 
     def elaborate(self) -> None:
         """Fetch the channels of the lanes."""
-        self.inputs, self.outputs = (self.channels(port) for port in self.ports)
+        self.inputs, self.outputs = (
+            self.channels(port) for port in self.ports
+        )  # C: inputs=list, outputs=list
         for port, channels in zip(self.ports, (self.inputs, self.outputs), strict=True):
             if len(channels) != self.lanes:
                 raise SimulationError(
@@ -92,7 +95,7 @@ class RowPipeline(Component):
         self._prepare()
         return self.busy(now + 1)
 
-    def _can_take(self) -> bool:
+    def _can_take(self) -> bool:  # C: noexcept
         """Whether all is there that a row needs beside its tokens."""
         return True
 
@@ -107,18 +110,18 @@ class RowPipeline(Component):
         """Say for what the empty pipeline waits while this many lanes show a token."""
         return self.wait_input(self._missing()) if shown > 0 else self.idle()
 
-    def _full(self) -> int:
+    def _full(self) -> int:  # C: noexcept
         """The first output without space, or -1."""
         for lane in range(self.lanes):
-            output = self.outputs[lane]
+            output = self.outputs[lane]  # C: Channel
             if not output.can_push():
                 return lane
         return -1
 
-    def _shown(self) -> int:
+    def _shown(self) -> int:  # C: noexcept
         """How many lanes show a token."""
         shown = 0
-        for source in self.inputs:
+        for source in self.inputs:  # C: Channel
             if source.can_pop():
                 shown += 1
         return shown
@@ -126,7 +129,7 @@ class RowPipeline(Component):
     def _missing(self) -> Channel:
         """The first lane that shows none; only when there is one."""
         lane = 0
-        source = self.inputs[lane]
+        source = self.inputs[lane]  # C: Channel
         while source.can_pop():
             lane += 1
             source = self.inputs[lane]
@@ -135,7 +138,7 @@ class RowPipeline(Component):
     def _enter(self, place: int) -> None:
         """Take a row; what becomes of it is known at once, and waits in the pipeline."""
         self._take(place)
-        for source in self.inputs:
+        for source in self.inputs:  # C: Channel
             source.pop()
         self.rows += 1
 
@@ -143,7 +146,7 @@ class RowPipeline(Component):
         """Let out the row that stands from here on."""
         for lane in range(self.lanes):
             place = first + lane
-            output = self.outputs[lane]
+            output = self.outputs[lane]  # C: Channel
             if self.kinds[place] == DATA:
                 output.push(DATA, self.coordinates[place], self.references[place], self.values[place])
             else:
@@ -180,7 +183,7 @@ class ArrayPipeline(RowPipeline):
     def _can_take(self) -> bool:
         return self.within or self._can_begin()
 
-    def _can_begin(self) -> bool:
+    def _can_begin(self) -> bool:  # C: noexcept
         """Whether all is there that an array needs beside its rows."""
         return True
 
@@ -198,7 +201,7 @@ class ArrayPipeline(RowPipeline):
             self._begin()
         length = 0
         for lane in range(self.lanes):
-            source = self.inputs[lane]
+            source = self.inputs[lane]  # C: Channel
             self.kinds[place + lane] = source.control()
             if source.control() == DATA:
                 self._check(source.coordinate(), lane, length)
@@ -240,13 +243,13 @@ class ConstantPipeline(ArrayPipeline):
         self, name: str, ports: tuple[str, str], lanes: int, width: int, depth: int, constants: str
     ) -> None:
         super().__init__(name, ports, lanes, width, depth)
-        self.constants_port = constants
+        self.constants_port = constants  # C: str
         self.constant = 0  # of the array taken last
 
     def elaborate(self) -> None:
         """Fetch the channels."""
         super().elaborate()
-        self.constants = self.channel(self.constants_port)
+        self.constants = self.channel(self.constants_port)  # C: Channel
 
     def _can_begin(self) -> bool:
         return self.constants.can_pop()

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A sorting network: the keys of a row in order, a row a cycle, by columns of compare-exchanges."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Atomic updates of the destinations of edges: read, reduce, write, each destination one by one."""
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class AtomicUpdate(Component):
             raise ValueError(f"{name}: mode must be one of {', '.join(MODES)}, not {mode}")
         if min(read_latency, reduce_latency, write_latency) < 1:
             raise ValueError(f"{name}: latencies must be at least 1")
-        self.temporary = temporary
+        self.temporary = temporary  # C: double[::1]
         self.destinations = len(temporary)
         self.operation = operation
         self.way = _way(name, operation)
@@ -140,7 +141,7 @@ class AtomicUpdate(Component):
             return self.busy(self._next())
         return self.busy(now + 1) if self.left == now else self.idle()
 
-    def _shows(self) -> bool:
+    def _shows(self) -> bool:  # C: noexcept
         """Whether more is to be accepted."""
         return self.updates.can_pop() or (self.reads is not None and self.reads.can_pop())
 
@@ -173,7 +174,7 @@ class AtomicUpdate(Component):
         else:
             self._sink().push(DATA, self.places[slot])
 
-    def _accepts(self, now: int) -> bool:
+    def _accepts(self, now: int) -> bool:  # C: noexcept
         """Whether the update that shows may enter; counts how long it may not, and what it is forwarded."""
         if self.updates.control() == STOP:
             return True
@@ -191,16 +192,16 @@ class AtomicUpdate(Component):
             self.waiting_since = -1
         return True
 
-    def _end_of_wait(self, match: int) -> int:
+    def _end_of_wait(self, match: int) -> int:  # C: noexcept
         """By the clock of all: when an update may enter behind this one of its destination."""
         if self.forwards and self.kinds[match] != READING:
             return self.due[match] - self.window + self.reduce_latency
         return self.due[match]
 
-    def _youngest(self, place: int) -> int:
+    def _youngest(self, place: int) -> int:  # C: noexcept
         """The slot of the youngest in flight of this destination; -1 if there is none."""
         for behind in range(self.filled - 1, -1, -1):
-            slot = self.oldest + behind
+            slot = self.oldest + behind  # C: long
             if slot >= self.window:
                 slot -= self.window
             if self.places[slot] == place:
@@ -214,7 +215,7 @@ class AtomicUpdate(Component):
         else:
             place = self.updates.coordinate()
             self._check(place)
-            before = self.temporary[place]
+            before = self.temporary[place]  # C: double
             self.temporary[place] = self._reduced(before, self.updates.value())
             first = before == self.neutral and self.touched is not None
             self._enter(now, FIRST if first else NOTHING, place, 0.0)
@@ -237,8 +238,8 @@ class AtomicUpdate(Component):
             return before + value
         return self.operation(before, value)  # type: ignore[operator]  # a function where it is no known name
 
-    def _enter(self, now: int, kind: int, place: int, value: float) -> None:
-        slot = self.oldest + self.filled
+    def _enter(self, now: int, kind: int, place: int, value: float) -> None:  # C: noexcept
+        slot = self.oldest + self.filled  # C: long
         if slot >= self.window:
             slot -= self.window
         self.kinds[slot] = kind
@@ -249,9 +250,9 @@ class AtomicUpdate(Component):
         if kind != NOTHING:
             self.leaving += 1
 
-    def _next(self) -> int:
+    def _next(self) -> int:  # C: noexcept
         """The cycle in which something is to leave, or all is written."""
-        slot = self.oldest
+        slot = self.oldest  # C: long
         if self.leaving > 0:
             while self.kinds[slot] == NOTHING:
                 slot = slot + 1 if slot + 1 < self.window else 0

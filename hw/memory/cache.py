@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """FiberCache: a banked cache with explicit fetches, read-once partial lines and priority replacement."""
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ class FiberCacheBank(Component):
             return self.wait_input(self.memory_replies)
         return self.wait_output(blocked)
 
-    def _set_to_enter(self) -> int:
+    def _set_to_enter(self) -> int:  # C: noexcept
         """The set of the request at the head, if none in the pipeline is to it and a way is not in flight."""
         if not self.requests.can_pop():
             return NONE
@@ -293,7 +294,7 @@ class FiberCacheBank(Component):
             self.read_joins += 1
         return None
 
-    def _comes(self, miss: int) -> bool:
+    def _comes(self, miss: int) -> bool:  # C: noexcept
         """Whether the line of a miss shows at ``memory_replies``."""
         return self.memory_replies.can_pop() and self.memory_replies.coordinate() & TAG_MASK == miss
 
@@ -310,7 +311,7 @@ class FiberCacheBank(Component):
         self.write_misses += 1
         return None
 
-    def _line(self) -> int:
+    def _line(self) -> int:  # C: noexcept
         return self.addresses[self.slot] // self.line_bytes
 
     def _miss(self, operation: int, place: int) -> Channel | None:

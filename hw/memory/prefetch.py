@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Sequential reading ahead of use: line buffers, of which each that is free asks for the next line."""
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class StreamPrefetcher(Component):
             progress = True
         return self.busy(now + 1) if progress else self._wait()
 
-    def _takes(self) -> bool:
+    def _takes(self) -> bool:  # C: noexcept
         """Whether a job is to be taken: all lines of those before are asked for, and there is room."""
         return self.next_line == self.end_line and self.job_count < self.buffers and self.jobs.can_pop()
 
@@ -121,7 +122,7 @@ class StreamPrefetcher(Component):
         first, end = self.jobs.coordinate(), self.jobs.reference()
         if first < 0 or (end < first and end != OPEN):
             raise SimulationError(f"{self.name}: there is no job from element {first} to {end}")
-        place = self.oldest + self.job_count
+        place = self.oldest + self.job_count  # C: long
         if place >= self.buffers:
             place -= self.buffers
         self.nexts[place] = first
@@ -152,7 +153,7 @@ class StreamPrefetcher(Component):
         self._end()
         return True
 
-    def _is_stopped(self) -> bool:
+    def _is_stopped(self) -> bool:  # C: noexcept
         """Whether a stop shows for the oldest job."""
         if self.stops is None or self.job_count == 0 or self.ends[self.oldest] != OPEN:
             return False
@@ -204,7 +205,7 @@ class StreamPrefetcher(Component):
         self.nexts[job] += 1
         self.used_bytes += self.element_bytes
 
-    def _free(self, job: int) -> None:
+    def _free(self, job: int) -> None:  # C: noexcept
         """No further element ends in the line that is read."""
         self.offsets[job] -= self.line_bytes
         self.states[self.reading] = FREE
@@ -229,7 +230,7 @@ class StreamPrefetcher(Component):
             return self.wait_output(self.requests)
         return self.wait_input(self.replies)
 
-    def _is_blocked(self) -> bool:
+    def _is_blocked(self) -> bool:  # C: noexcept
         """Whether an element or a stop has no space to leave; for nothing else the oldest job is served."""
         if self.nexts[self.oldest] == self.ends[self.oldest] or self.states[self.reading] == HERE:
             return True

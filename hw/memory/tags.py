@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Tags of a set-associative bank; the victim has the lowest priority, then costs least, and is SRRIP's."""
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from array import array
 NONE = -1
 
 
-class Sets:
+class Sets:  # C: final
     """In which set of a bank a line is.
 
     Banks are interleaved: bank b of B has the lines b, b + B, b + 2B and so on, and those that follow one
@@ -30,19 +31,19 @@ class Sets:
         self.divisor = banks if sets & (sets - 1) else banks & -banks
         self.bits = sets.bit_length() - 1
 
-    def of(self, line: int) -> int:
+    def of(self, line: int) -> int:  # C: noexcept
         """The set of a line."""
-        rest = line // self.divisor
+        rest = line // self.divisor  # C: long
         if not self.hashed:
             return rest % self.sets
-        folded = 0
+        folded = 0  # C: long
         while rest > 0 and self.bits > 0:
             folded ^= rest & (self.sets - 1)
             rest >>= self.bits
         return folded
 
 
-class TagStore:
+class TagStore:  # C: final
     """Which lines a bank holds. A place is a set and a way: ``set * ways + way``.
 
     Args:
@@ -60,15 +61,16 @@ class TagStore:
         places = (
             sets * ways
         )  # small types, so that what is looked at of a set shares lines of the host's cache
-        self.lines = array("q", [NONE] * places)
-        self.pending = array("h", [NONE] * places)  # the miss that will bring the line, if it is in flight
-        self.dirty = array("b", bytes(places))
-        self.priorities = array("H", bytes(2 * places))
-        self.reuse = array("B", [reuse_limit] * places)  # large: reuse is far away
-        self.in_flight = array("H", bytes(2 * sets))  # by set: lines that are
+        self.lines = array("q", [NONE] * places)  # C: public
+        # The miss that will bring the line, if it is in flight
+        self.pending = array("h", [NONE] * places)  # C: public
+        self.dirty = array("b", bytes(places))  # C: public
+        self.priorities = array("H", bytes(2 * places))  # C: public
+        self.reuse = array("B", [reuse_limit] * places)  # C: public; large: reuse is far away
+        self.in_flight = array("H", bytes(2 * sets))  # C: public; by set: lines that are
         self.held = 0
 
-    def find(self, set_index: int, line: int) -> int:
+    def find(self, set_index: int, line: int) -> int:  # C: noexcept
         """Place of a line that is held or in flight, or -1."""
         first = set_index * self.ways
         for place in range(first, first + self.ways):
@@ -76,7 +78,7 @@ class TagStore:
                 return place
         return NONE
 
-    def victim(self, set_index: int) -> int:
+    def victim(self, set_index: int) -> int:  # C: noexcept
         """Place for a new line: a free one, or that of the line to evict; -1 if every line is in flight."""
         first = set_index * self.ways
         best = NONE
@@ -89,7 +91,7 @@ class TagStore:
                 best = place
         return best
 
-    def _before(self, place: int, other: int) -> bool:
+    def _before(self, place: int, other: int) -> bool:  # C: noexcept
         """Whether a line is to be evicted before another."""
         if self.priorities[place] != self.priorities[other]:
             return self.priorities[place] < self.priorities[other]
@@ -98,7 +100,7 @@ class TagStore:
             return (self.dirty[place] < self.dirty[other]) == (self.priorities[place] > 0)
         return self.reuse[place] > self.reuse[other]
 
-    def place_line(self, place: int, line: int, priority: int) -> None:
+    def place_line(self, place: int, line: int, priority: int) -> None:  # C: noexcept
         """Give a victim's place to a new line, aging the lines that it was chosen among as SRRIP does."""
         if self.lines[place] == NONE:
             self.held += 1
@@ -110,11 +112,11 @@ class TagStore:
         self.priorities[place] = min(priority, self.priority_limit)
         self.reuse[place] = self.reuse_limit - 1
 
-    def _equals(self, place: int, other: int) -> bool:
+    def _equals(self, place: int, other: int) -> bool:  # C: noexcept
         """Whether SRRIP alone decides between two lines."""
         return self.priorities[place] == self.priorities[other] and self.dirty[place] == self.dirty[other]
 
-    def _age(self, victim: int) -> None:
+    def _age(self, victim: int) -> None:  # C: noexcept
         step = self.reuse_limit - self.reuse[victim]
         if step == 0:
             return
@@ -123,27 +125,27 @@ class TagStore:
             if self._equals(place, victim):
                 self.reuse[place] = min(self.reuse[place] + step, self.reuse_limit)
 
-    def ask(self, place: int, miss: int) -> None:
+    def ask(self, place: int, miss: int) -> None:  # C: noexcept
         """The line that was given the place is in flight, and this miss will bring it."""
         self.pending[place] = miss
         self.in_flight[place // self.ways] += 1
 
-    def arrive(self, place: int) -> None:
+    def arrive(self, place: int) -> None:  # C: noexcept
         """The line is in flight no more."""
         self.pending[place] = NONE
         self.in_flight[place // self.ways] -= 1
 
-    def note_fetch(self, place: int) -> None:
+    def note_fetch(self, place: int) -> None:  # C: noexcept
         """A fetch of a line that is here or in flight: one more read is to come."""
         self.priorities[place] = min(self.priorities[place] + 1, self.priority_limit)
         self.reuse[place] = 0
 
-    def note_read(self, place: int) -> None:
+    def note_read(self, place: int) -> None:  # C: noexcept
         """A read of a line that is here or in flight."""
         self.priorities[place] = max(self.priorities[place] - 1, 0)
         self.reuse[place] = 0
 
-    def drop(self, place: int) -> None:
+    def drop(self, place: int) -> None:  # C: noexcept
         """Forget a line, dirty or in flight or not."""
         if self.pending[place] >= 0:
             self.arrive(place)

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A bitmap of what was touched: bits are set, then found one behind another, and cleared by that."""
 
 from __future__ import annotations
@@ -5,7 +6,7 @@ from __future__ import annotations
 from array import array
 
 from fiberscope.hw.memory.atomic_update import TOUCHED
-from fiberscope.hw.stream import DATA, STOP
+from fiberscope.hw.stream import DATA, STOP  # C: DATA=long, STOP=long
 from fiberscope.sim import words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -17,13 +18,13 @@ SCAN = Protocol("scan", control="kind")
 FOUND = Protocol("found", control="kind", coordinate="bit")
 
 FIND = 0  # kinds of a scan: give the bits that are set,
-CLEAR = 1  # or drop them all at once
+CLEAR = 1  # C: object; or drop them all at once
 
 WIDTHS = (32, 64)  # bits looked at in a cycle
-ONE = 1  # as wide as a word when compiled, where the literal is not
+ONE = 1  # C: unsigned long, unsigned long; as wide as a word when compiled, where the literal is not
 
 PHASES = ("collecting", "telling", "waiting", "scanning", "ending")
-COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(len(PHASES))
+COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(len(PHASES))  # C: COLLECTING=long, SCANNING=long, WAITING=long, TELLING=long, ENDING=long
 
 
 class TouchedBitmap(Component):
@@ -159,11 +160,11 @@ class TouchedBitmap(Component):
         self.scans.pop()
         return self.busy(now + 1)
 
-    def _clear(self) -> None:
+    def _clear(self) -> None:  # C: noexcept
         for word in range(self.word_count):
             self.contents[word] = 0
 
-    def _full(self) -> int:
+    def _full(self) -> int:  # C: noexcept
         """The first output without space; -1 if all have some."""
         for reader in range(self.readers):
             sink = self.found[reader]
@@ -171,14 +172,14 @@ class TouchedBitmap(Component):
                 return reader
         return -1
 
-    def _empty_words(self) -> int:
+    def _empty_words(self) -> int:  # C: noexcept
         """From the present one on."""
-        word = self.word + 1
+        word = self.word + 1  # C: long
         while word < self.word_count and not self.contents[word]:
             word += 1
         return word - self.word
 
-    def _pass_by(self, now: int, count: int) -> int:
+    def _pass_by(self, now: int, count: int) -> int:  # C: noexcept
         """So many words are done, one a cycle; what comes behind them is known at once."""
         self.word += count
         self.words_done += count

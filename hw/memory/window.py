@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The bookkeeping of a reorder buffer: requests sent in order, answered in any, counted without a gap."""
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from array import array
 from fiberscope.sim.errors import SimulationError
 
 
-class ReorderWindow:
+class ReorderWindow:  # C: final
     """Which of the requests that were sent have been answered, the oldest first.
 
     Requests are numbered as they are sent. A request goes out with its slot, a number below ``size``, which
@@ -31,11 +32,11 @@ class ReorderWindow:
         self.arrived = 0
         self._here = array("b", bytes(size))
 
-    def in_flight(self) -> int:
+    def in_flight(self) -> int:  # C: noexcept
         """Requests without an answer, or whose answer waits for an older one's."""
         return self.sent - self.arrived
 
-    def has_room(self) -> bool:
+    def has_room(self) -> bool:  # C: noexcept
         """Whether another request may be sent."""
         return self.sent - self.arrived < self.size
 

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Benes networks: the minimal one, which permutes, and SIGMA's, which multicasts in one pass."""
 
 from __future__ import annotations
@@ -215,7 +216,7 @@ class BenesNetwork(RowPipeline):
         if not 0 <= stages <= columns(form, lanes):
             raise ValueError(f"{name}: stages must be from 0 to {columns(form, lanes)}, not {stages}")
         super().__init__(name, ("inputs", "outputs"), lanes, stages + 1)
-        self.form = form
+        self.form = form  # C: str
         self.bits = array("q", bytes(8 * setting_rows(form, lanes)))  # the settings, row by row
         self.sources = array("q", range(lanes))  # of each output, as the settings say
         self.left = 0  # vectors of the task that have yet to come
@@ -224,7 +225,10 @@ class BenesNetwork(RowPipeline):
     def elaborate(self) -> None:
         """Fetch the channels."""
         super().elaborate()
-        self.tasks, self.settings = self.channel("tasks"), self.channels("settings")
+        self.tasks, self.settings = (
+            self.channel("tasks"),
+            self.channels("settings"),
+        )  # C: settings=public list, tasks=public Channel
         if len(self.settings) != len(self.bits):
             raise SimulationError(
                 f"{self.name}: connect {len(self.bits)} settings, one a row, not {len(self.settings)}"
@@ -235,7 +239,7 @@ class BenesNetwork(RowPipeline):
 
     def _take(self, place: int) -> None:
         for lane in range(self.lanes):
-            source = self.inputs[self.sources[lane]]
+            source = self.inputs[self.sources[lane]]  # C: Channel
             self.kinds[place + lane] = source.control()
             self.coordinates[place + lane] = source.coordinate()
             self.references[place + lane] = source.reference()
@@ -257,7 +261,7 @@ class BenesNetwork(RowPipeline):
 
     def _load(self, row: int) -> None:
         """Take the settings of a row."""
-        source = self.settings[row]
+        source = self.settings[row]  # C: Channel
         self.bits[row] = source.coordinate()
         if self.bits[row] < 0 or self.bits[row] >> setting_bits(self.form, self.lanes):
             raise SimulationError(
@@ -266,15 +270,15 @@ class BenesNetwork(RowPipeline):
             )
         source.pop()
 
-    def _missing_setting(self) -> int:
+    def _missing_setting(self) -> int:  # C: noexcept
         """The first row of settings that shows no token, or -1."""
         for row in range(len(self.bits)):
-            source = self.settings[row]
+            source = self.settings[row]  # C: Channel
             if not source.can_pop():
                 return row
         return -1
 
-    def _wait(self, shown: int) -> int:
+    def _wait(self, shown: int) -> int:  # C: source=Channel
         if self.left > 0:
             return self.wait_input(self._missing())
         missing = self._missing_setting()

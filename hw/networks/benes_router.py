@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The router of SIGMA's network: settings for any multicast, found by a search with backtracking."""
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ RESTARTS = 1000  # after which a pattern counts as one that cannot be routed
 FREE = -1  # instead of a source: a wire that carries none, an output that wants none
 
 
-class MulticastRouter:
+class MulticastRouter:  # C: final
     """Finds the settings of SIGMA's network for any multicast: a search for paths that share no wire.
 
     The path from a source to an output is known by its row in the middle column: up to there the low bits of
@@ -52,7 +53,7 @@ class MulticastRouter:
         self._users = array("q", bytes(8 * 2 * lanes * self._hops))  # by wire: how many paths share it
         self._bits = array("q", bytes(8 * lanes))  # the settings, row by row
 
-    def route(self, sources: Sequence[int]) -> list[int]:
+    def route(self, sources: Sequence[int]) -> list[int]:  # C: def
         """The settings with which output o takes input ``sources[o]``, or any where that is negative.
 
         Raises:
@@ -68,7 +69,7 @@ class MulticastRouter:
             self._shuffle()
         raise SimulationError(f"no way through a network of {self.lanes} lanes for {list(sources)}")
 
-    def middle_rows(self) -> list[int]:
+    def middle_rows(self) -> list[int]:  # C: def
         """The middle row by which each output was routed last."""
         return list(self._middle)
 
@@ -82,10 +83,10 @@ class MulticastRouter:
                 self._order[self._wanted] = output
                 self._wanted += 1
 
-    def _search(self) -> bool:
+    def _search(self) -> bool:  # C: noexcept
         """Lay a path for every output in order; whether that came to an end within the cap."""
         self._clear()
-        steps = place = 0
+        steps = place = 0  # C: steps=long, place=long
         while 0 <= place < self._wanted and steps < self.step_cap:
             output = self._order[place]
             if self._lay_next(output):
@@ -100,7 +101,7 @@ class MulticastRouter:
         self.steps += steps
         return place == self._wanted
 
-    def _lay_next(self, output: int) -> bool:
+    def _lay_next(self, output: int) -> bool:  # C: noexcept
         """Lay the first free path that has not been tried; whether there is one."""
         first = output * self.lanes
         for middle in range(self.lanes):
@@ -111,7 +112,7 @@ class MulticastRouter:
                 return True
         return False
 
-    def _find_free(self, output: int, bits: int, known: int) -> None:
+    def _find_free(self, output: int, bits: int, known: int) -> None:  # C: noexcept
         """Find the free paths by middle rows with these low bits, so many of which are known.
 
         Each bit decides over two wires more, from the outermost to the innermost.
@@ -125,7 +126,7 @@ class MulticastRouter:
         if self._is_free(output, bits, known):
             self._find_free(output, bits, known + 1)
 
-    def _is_free(self, output: int, middle: int, hop: int) -> bool:
+    def _is_free(self, output: int, middle: int, hop: int) -> bool:  # C: noexcept
         """Whether a path may take this hop and that as far from the other end."""
         source = self._sources[output]
         owner = self._owner[self._wire(output, middle, hop)]
@@ -134,12 +135,12 @@ class MulticastRouter:
         owner = self._owner[self._wire(output, middle, self._hops - 1 - hop)]
         return owner in (FREE, source)
 
-    def _wire(self, output: int, middle: int, hop: int) -> int:
+    def _wire(self, output: int, middle: int, hop: int) -> int:  # C: noexcept
         """The wire from column ``hop`` to the next that a path takes; odd ones are diagonal."""
         row = self._row(output, middle, hop)
         return 2 * (hop * self.lanes + row) + (row != self._row(output, middle, hop + 1))
 
-    def _row(self, output: int, middle: int, column: int) -> int:
+    def _row(self, output: int, middle: int, column: int) -> int:  # C: noexcept
         """The row in which a path visits a column."""
         high = self._sources[output]
         if 2 * column > self._hops:
@@ -148,21 +149,21 @@ class MulticastRouter:
         mask = (1 << column) - 1
         return (middle & mask) | (high & ~mask)
 
-    def _lay(self, output: int, users: int) -> None:
+    def _lay(self, output: int, users: int) -> None:  # C: noexcept
         """Lay the path of an output (1), or take it back (-1)."""
         for hop in range(self._hops):
             wire = self._wire(output, self._middle[output], hop)
             self._users[wire] += users
             self._owner[wire] = self._sources[output] if self._users[wire] else FREE
 
-    def _set(self) -> None:
+    def _set(self) -> None:  # C: noexcept
         """Turn the paths into settings."""
         for row in range(self.lanes):
             self._bits[row] = 0
         for place in range(self._wanted):
             self._set_path(self._order[place])
 
-    def _set_path(self, output: int) -> None:
+    def _set_path(self, output: int) -> None:  # C: noexcept
         """Choose the diagonal input wherever the path comes by one."""
         middle = self._middle[output]
         for column in range(1, self._hops + 1):
@@ -170,7 +171,7 @@ class MulticastRouter:
                 leaves = self._wire(output, middle, column) & 1 if column < self._hops else 0
                 self._bits[self._row(output, middle, column)] |= 1 << (2 * (column - 1) + leaves)
 
-    def _clear(self) -> None:
+    def _clear(self) -> None:  # C: noexcept
         for wire in range(2 * self.lanes * self._hops):
             self._owner[wire] = FREE
             self._users[wire] = 0
@@ -179,7 +180,7 @@ class MulticastRouter:
         if self._wanted:
             self._find_free(self._order[0], 0, 0)
 
-    def _shuffle(self) -> None:
+    def _shuffle(self) -> None:  # C: noexcept
         """Bring the outputs into another order (Fisher and Yates; a linear congruential generator)."""
         for place in range(self._wanted - 1, 0, -1):
             self._random = (self._random * 1103515245 + 12345) & 0x7FFFFFFF

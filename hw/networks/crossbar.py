@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """On-chip networks."""
 
 from __future__ import annotations
@@ -101,13 +102,13 @@ class Crossbar(Component):
             self._contend(output, index)
         return count
 
-    def _contend(self, output: int, index: int) -> None:
+    def _contend(self, output: int, index: int) -> None:  # C: noexcept, inline
         """An input wants an output; called for the inputs in their order, the first from its turn on wins."""
         winner = self.winners[output]
         if winner < 0 or winner < self.turns[output] <= index:
             self.winners[output] = index
 
-    def _goal(self, source: Channel) -> int:
+    def _goal(self, source: Channel) -> int:  # C: inline
         """The output of the token at the head of an input."""
         output = self.route.output(source, self.output_count)
         if output < 0 or output >= self.output_count:
@@ -172,7 +173,7 @@ class QueuedCrossbar(Crossbar):
         self.references = array("q", bytes(8 * slots))
         self.values = array("d", bytes(8 * slots))
         self.asked = array("q", [-1] * self.output_count)  # by output: the last input that asked for it
-        self.open = array("b", bytes(self.output_count))  # by output: whether it has space
+        self.open = array("b", bytes(self.output_count))  # C: char[::1]; by output: whether it has space
 
     def tick(self, now: int) -> int:
         """Take in a token of every input and send those that win."""
@@ -241,7 +242,7 @@ class QueuedCrossbar(Crossbar):
         self.conflicts -= moved
         return moved
 
-    def _oldest_granted(self, index: int) -> int:
+    def _oldest_granted(self, index: int) -> int:  # C: noexcept
         first = index * self.room
         for place in range(first, first + self.counts[index]):
             if self.winners[self.goals[self.order[place]]] == index:
@@ -262,7 +263,7 @@ class QueuedCrossbar(Crossbar):
             self.order[behind] = self.order[behind + 1]
         self.order[last] = slot
 
-    def _end_asking(self, count: int) -> None:
+    def _end_asking(self, count: int) -> None:  # C: noexcept
         """Make ready for the next cycle."""
         for place in range(count):
             output = self.wanted[place]

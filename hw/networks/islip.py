@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The crossbar of a switch: a queue for each pair of input and output, matched by turns at both ends."""
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from fiberscope.sim import words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Signal
 
-MOST = 32  # inputs or outputs: bits of a word
-ONE = 1  # as wide as a word when compiled, where the literal is not
+MOST = 32  # C: object; inputs or outputs: bits of a word
+ONE = 1  # C: long; as wide as a word when compiled, where the literal is not
 
 
 class IslipCrossbar(Crossbar):
@@ -77,7 +78,7 @@ class IslipCrossbar(Crossbar):
 
     def _grant_all(self) -> int:
         """Every output with space grants an input; gives how many have tokens for them."""
-        count = 0
+        count = 0  # C: long
         for output in range(self.output_count):
             waiting = self.waiting[output]
             if waiting:
@@ -104,7 +105,7 @@ class IslipCrossbar(Crossbar):
 
     def _store(self, index: int, output: int, source: Channel) -> None:
         pair = index * self.output_count + output
-        slot = self.first[pair] + self.counts[pair]
+        slot = self.first[pair] + self.counts[pair]  # C: long
         slot += pair * self.depth - (self.depth if slot >= self.depth else 0)
         self.controls[slot] = source.control()
         self.coordinates[slot] = source.coordinate()
@@ -118,7 +119,7 @@ class IslipCrossbar(Crossbar):
 
     def _accept_all(self) -> int:
         """Every input that is granted sends a token; gives how many do."""
-        moved = 0
+        moved = 0  # C: long
         for index in range(self.input_count):
             if self.granted[index]:
                 output = _next_in_turn(self.granted[index], self.input_turns[index])
@@ -142,7 +143,7 @@ class IslipCrossbar(Crossbar):
         self.held -= 1
 
 
-def _next_in_turn(flags: int, turn: int) -> int:
+def _next_in_turn(flags: int, turn: int) -> int:  # C: cdef, noexcept, inline
     """The first that is set from a place on, else the first of all."""
     behind = flags >> turn << turn
     return words.lowest_bit(behind or flags)

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Which output of a network a token goes to."""
 
 from __future__ import annotations

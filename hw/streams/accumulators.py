@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Accumulators: reducers whose results are vectors or matrices."""
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Accumulator(StreamBlock):
     out_crd_outer: OutputStream
     out_crd_inner: OutputStream
     out_val: OutputStream
-    maker: FiberMaker  # once elaborated
+    maker: FiberMaker  # C: hidden; once elaborated
 
     def __init__(self, name: str, value_stops: bool = False, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
@@ -95,7 +96,7 @@ class Accumulator(StreamBlock):
     def update(self, now: int) -> int:
         """Take a point, read a sum, and send one."""
         self.most_held = max(self.most_held, self.held)
-        missing = None if self.ended else self._missing()
+        missing = None if self.ended else self._missing()  # C: Channel
         if not self.ended and missing is None:
             self._take(now)
         if self.runs_ahead or not self.waiting.count:

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """ALUs: arithmetic on one or two streams of values, one result a cycle."""
 
 from __future__ import annotations
@@ -15,7 +16,22 @@ from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.names import nearest
 
-MULTIPLY, ADD, SUBTRACT, DIVIDE, MAXIMUM, MINIMUM, EXP, SIN, COS, SQRT, ABSOLUTE, NEGATE, SQUARE, TAKE = (
+(  # C: COS=long
+    MULTIPLY,
+    ADD,
+    SUBTRACT,
+    DIVIDE,
+    MAXIMUM,
+    MINIMUM,
+    EXP,
+    SIN,
+    COS,
+    SQRT,
+    ABSOLUTE,
+    NEGATE,
+    SQUARE,
+    TAKE,
+) = (  # C: COS=long, EXP=long, SQUARE=long, NEGATE=long, SIN=long, ABSOLUTE=long, SQRT=long
     range(14)
 )
 
@@ -61,14 +77,14 @@ class Arithmetic(StreamBlock):
         super().__init__(name, quirks)
         if operation not in known:
             raise ValueError(f"{name} has no operation {operation}; {nearest(operation, known)}")
-        self.operation = operation
-        self.code = known[operation]
+        self.operation = operation  # C: str
+        self.code = known[operation]  # C: long
         self.operations = 0
 
-    def compute(self, one: float, other: float) -> float:
+    def compute(self, one: float, other: float) -> float:  # C: cdef
         """The result of two operands, or of the first."""
         self.operations += 1
-        code = self.code
+        code = self.code  # C: long
         if code == MULTIPLY:
             return one * other
         if code == ADD:
@@ -84,7 +100,7 @@ class Arithmetic(StreamBlock):
         return other if code == TAKE else _function(code, one)
 
 
-def _function(code: int, operand: float) -> float:
+def _function(code: int, operand: float) -> float:  # C: cdef
     if code == ABSOLUTE:
         return abs(operand)
     if code == NEGATE:
@@ -215,12 +231,12 @@ class Alu(Arithmetic):
     def _stop_level(self, operand: int) -> int:
         return inline.channel(self.in_val[operand]).coordinate()
 
-    def _written(self, channel: Channel, kept: bool) -> str:
+    def _written(self, channel: Channel, kept: bool) -> str:  # C: return=str
         if kept:
             return f"S{self.kept_level}"
         return str(text(channel.control(), channel.coordinate(), channel.value(), VAL))
 
-    def _refuse(self, one: str, other: str, now: int) -> None:
+    def _refuse(self, one: str, other: str, now: int) -> None:  # C: one=str, other=str
         raise SimulationError(
             f"cycle {now}, {self.name}: the operands must have the same shape, but {one} on in_val[0] meets "
             f"{other} on in_val[1]"
@@ -266,7 +282,7 @@ class UnaryAlu(Arithmetic):
     ) -> None:
         super().__init__(name, operation, UNARY if constant is None else BINARY, quirks)
         self.constant_first = constant_first
-        self.constant = 0.0 if constant is None else constant
+        self.constant = 0.0 if constant is None else constant  # C: double
 
     def update(self, now: int) -> int:
         """Compute with the head."""

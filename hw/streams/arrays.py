@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Arrays: from references to the values they name."""
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class ArrayLoad(StreamBlock):
 
     def __init__(self, name: str, values: npt.ArrayLike, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.values = values_of(values)
+        self.values = values_of(values)  # C: double[::1]
         self.size = len(self.values)
         self.mark_of_empty = INTEGER if quirks & Q13 else 0
         self.mark = self.mark_of_empty if np.issubdtype(np.asarray(values).dtype, np.integer) else 0
@@ -79,7 +80,7 @@ class ArrayLoad(StreamBlock):
         self.out_val.push(DATA, self.mark, self.values[address])
 
 
-def check_address(reader: str, address: int, size: int) -> None:
+def check_address(reader: str, address: int, size: int) -> None:  # C: reader=str, cpdef
     """Check that a reference lies in an array.
 
     Raises:

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The way back from words of bits to coordinates: a bit a cycle."""
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class BitExpander(StreamBlock):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.left = 0  # bits of the word that have not left
-        self.first = -bits.PART  # coordinate of its lowest bit; in front of a fiber a word before
+        self.left = 0  # C: object; bits of the word that have not left
+        self.first = -bits.PART  # C: long; coordinate of its lowest bit; in front of a fiber a word before
         self.reference = 0  # of the next one that leaves
         self.words = 0
 

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The scanner of a level whose fibers are words of bits, and of two such levels as a bit tree."""
 
 from __future__ import annotations

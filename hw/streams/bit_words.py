@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Words of bits: a fiber as a bit vector, and a bit vector in chunks."""
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class BitVector(StreamBlock):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.word = 0  # its parts that have not left
+        self.word = 0  # C: object; its parts that have not left
 
     def update(self, now: int) -> int:
         """Take a coordinate, or send the word or what is behind it."""
@@ -102,7 +103,7 @@ class Chunker(StreamBlock):
             raise ValueError(f"{name}: a word has at least one bit, not {size}")
         self.width = width
         self.chunks = -(-size // width)
-        self.word = 0
+        self.word = 0  # C: object
         self.parts = 0  # of the word that have come
         self.sending = False
         self.place = 0  # of the next chunk in the word

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """What every primitive of the stream machine is: a block that makes one update a cycle."""
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from fiberscope.hw.streams.quirks import CLEAN
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
-NEVER_YET = -1
+NEVER_YET = -1  # C: object
 
 
 class StreamBlock(Component):

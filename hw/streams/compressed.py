@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The scanner of a compressed level: fiber lookup."""
 
 from __future__ import annotations

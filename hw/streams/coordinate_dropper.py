@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Coordinate droppers: coordinates go of whose fibers, or values, nothing is left."""
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class CoordinateDropper(StreamBlock):
 
     def __init__(self, name: str, inner: Protocol = CRD, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.ports = (
+        self.ports = (  # C: tuple
             Input("in_outer", CRD),
             Input("in_inner", inner),
             output_stream("out_outer", CRD),
@@ -72,7 +73,7 @@ class CoordinateDropper(StreamBlock):
         self.held_value = 0.0
         self.dropped = 0
 
-    def declared_ports(self) -> tuple[Port, ...]:
+    def declared_ports(self) -> tuple[Port, ...]:  # C: def
         """Those of the two streams."""
         return self.ports
 

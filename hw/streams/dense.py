@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The scanner of a dense level."""
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class DenseScanner(Scanner):
         """An N has been taken where a reference is due."""
         return self._die("N") if self.quirks & Q6 else self.end_empty_fiber(now)
 
-    def _die(self, found: str) -> int:
+    def _die(self, found: str) -> int:  # C: found=str
         raise SimulationError(
             f"{self.name}: {found} where a reference is due: the public simulator's dense scanner cannot "
             "take it (Q6)"

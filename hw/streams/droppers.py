@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Droppers of stops: of all of them, or of those of empty fibers."""
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ class Dropper(StreamBlock):
 
     def __init__(self, name: str, carries: Protocol = CRD, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.ports = (Input("in_stream", carries), output_stream("out_stream", carries))
+        self.ports = (Input("in_stream", carries), output_stream("out_stream", carries))  # C: tuple
 
-    def declared_ports(self) -> tuple[Port, ...]:
+    def declared_ports(self) -> tuple[Port, ...]:  # C: def
         """Those of the stream."""
         return self.ports
 
-    def pass_head(self) -> None:
+    def pass_head(self) -> None:  # C: cdef
         """Let the head through."""
         source = self.in_stream
         self.out_stream.push(source.control(), source.coordinate(), source.value())
@@ -71,7 +72,7 @@ class StopDropper(Dropper):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
 
-class StopMerger:
+class StopMerger:  # C: final
     """Sends a stream without the stops of empty fibers: of stops behind one another the highest is left.
 
     Args:
@@ -86,7 +87,7 @@ class StopMerger:
         self.level = NO_STOP  # the highest of the stops since
         self.dropped = 0
 
-    def offer(self, kind: int, payload: int, value: float) -> bool:
+    def offer(self, kind: int, payload: int, value: float) -> bool:  # C: cdef
         """Take a token, or send the stop that belongs in front of it: then it is still to be offered."""
         if kind == STOP:
             self.dropped += 1
@@ -118,7 +119,7 @@ class EmptyFiberDropper(Dropper):
     Source: the public simulator (weiya711/sam at 6e477d1).
     """
 
-    merger: StopMerger  # once elaborated
+    merger: StopMerger  # C: hidden; once elaborated
 
     def elaborate(self) -> None:
         """Fetch the streams."""

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Memory in the loop: a stream waits until what it names has come from memory."""
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class Fetch(StreamBlock):
         if self.first_input < 0:
             self._look_for_input(now)
         moved = self._receive()
-        full = self._full() if self._ready() else None
+        full = self._full() if self._ready() else None  # C: Channel
         if self._ready() and full is None:
             if self._send() == DONE:
                 return self.finish(now)
@@ -120,7 +121,7 @@ class Fetch(StreamBlock):
             return self.busy(now + 1)
         return self._wait(full)
 
-    def _ready(self) -> bool:
+    def _ready(self) -> bool:  # C: noexcept
         """Whether the oldest token may leave."""
         return self.held > 0 and self._needs[self._head] <= self.come
 

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Which stops end a fiber, for who sees no more than the fibers."""
 
 from __future__ import annotations
@@ -5,7 +6,7 @@ from __future__ import annotations
 from fiberscope.hw.streams.quirks import Q16
 
 
-class FiberEnds:
+class FiberEnds:  # C: final
     """Tells for each stop of a stream whether it ends a fiber.
 
     A stop ends a fiber, unless it can as well be that of a list without any: one of level 1 or higher, at the
@@ -22,11 +23,11 @@ class FiberEnds:
         self.begun = False  # an element has come since the last stop
         self.level_before = 1  # of that stop
 
-    def element(self) -> None:
+    def element(self) -> None:  # C: noexcept
         """An element comes."""
         self.begun = True
 
-    def stop(self, level: int) -> bool:
+    def stop(self, level: int) -> bool:  # C: noexcept
         """A stop comes; whether a fiber ends with it."""
         empty = not self.forgets_empty and (level == 0 or self.level_before == 0)
         ends = self.begun or empty

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Memory that grows as a writer appends to it."""
 
 from __future__ import annotations
@@ -5,7 +6,7 @@ from __future__ import annotations
 from array import array
 
 
-class Growing:
+class Growing:  # C: final
     """Words behind one another, integers or doubles, in memory that doubles when it is full.
 
     Args:
@@ -42,7 +43,7 @@ class Growing:
         for place in range(self.count):
             self._integers[place] = words[place]
 
-    def integer(self, place: int) -> int:
+    def integer(self, place: int) -> int:  # C: noexcept
         """The word at this place, as an integer."""
         return self._integers[place]
 

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Coordinate hold: fibers into points."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Intersect and union: which coordinates of several operands go on."""
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Intersect(Joiner):
         self.out_skips: list[OutputStream] = []
         self.owes_any = False
 
-    def own_ports(self) -> tuple[Port, ...]:
+    def own_ports(self) -> tuple[Port, ...]:  # C: def
         """With a skip for each operand."""
         skips = (output_stream(f"out_skip{way}", SKIP_CRD) for way in range(self.ways))
         return (*super().own_ports(), *skips)
@@ -124,7 +125,7 @@ class Intersect(Joiner):
     def _drop(self, leader: int, now: int) -> int:
         """Drop the heads behind the leader's; with the quirk, all that differ from it."""
         ahead = self.keys[leader]
-        told, self.news[leader] = self.news[leader], 0
+        told, self.news[leader] = self.news[leader], 0  # C: told=bint
         for way in range(self.ways):
             key = self.keys[way]
             if key != ahead and (key < STOP_KEY or self.quirks & Q11):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """What joiners have in common: pairs of streams, coordinate and reference, compared pair by pair."""
 
 from __future__ import annotations
@@ -57,13 +58,13 @@ class Joiner(StreamBlock):
         self.ports = self.own_ports()
         self.out_refs: list[OutputStream] = []
 
-    def own_ports(self) -> tuple[Port, ...]:
+    def own_ports(self) -> tuple[Port, ...]:  # C: def
         """The ports for so many operands."""
         references = (output_stream(f"out_ref{way}", REF) for way in range(self.ways))
         inputs = (Input("in_crd", CRD, array=True), Input("in_ref", REF, array=True))
         return (*inputs, output_stream("out_crd", CRD), *references)
 
-    def declared_ports(self) -> tuple[Port, ...]:
+    def declared_ports(self) -> tuple[Port, ...]:  # C: def
         """As many as there are operands."""
         return self.ports
 
@@ -130,33 +131,33 @@ class Joiner(StreamBlock):
         self.kinds[way] = ref.control()
         self.references[way] = ref.coordinate()
 
-    def advance(self, way: int, now: int) -> None:
+    def advance(self, way: int, now: int) -> None:  # C: cdef
         """Take the head of this operand: with the quirk of looking ahead, what it showed is compared next."""
         if self.looks_ahead:
             self._read(way, now)
         inline.channel(self.in_crd[way]).pop()
         inline.channel(self.in_ref[way]).pop()
 
-    def advance_all(self, now: int) -> None:
+    def advance_all(self, now: int) -> None:  # C: cdef
         """Take all heads."""
         for way in range(self.ways):
             self.advance(way, now)
 
-    def highest(self) -> int:
+    def highest(self) -> int:  # C: cdef, noexcept
         """The largest of the heads."""
-        highest = NOTHING
+        highest = NOTHING  # C: long
         for way in range(self.ways):
             highest = max(highest, self.keys[way])
         return highest
 
-    def lowest(self) -> int:
+    def lowest(self) -> int:  # C: cdef, noexcept
         """The smallest of the heads."""
-        lowest = DONE_KEY
+        lowest = DONE_KEY  # C: long
         for way in range(self.ways):
             lowest = min(lowest, self.keys[way])
         return lowest
 
-    def push_head(self, stream: OutputStream, key: int) -> None:
+    def push_head(self, stream: OutputStream, key: int) -> None:  # C: cdef
         """Send a head: its coordinate, an N, a stop or done."""
         if key < EMPTY_KEY:
             stream.push(DATA, key)
@@ -167,25 +168,25 @@ class Joiner(StreamBlock):
         else:
             stream.push(DONE)
 
-    def send_reference(self, way: int) -> None:
+    def send_reference(self, way: int) -> None:  # C: cdef
         """Send this operand's reference, as it came."""
         stream: OutputStream = self.out_refs[way]
         stream.push(self.kinds[way], self.references[way])
 
-    def send_equal(self, key: int) -> None:
+    def send_equal(self, key: int) -> None:  # C: cdef
         """Send a head that all operands have."""
         self.push_head(self.out_crd, key)
         for way in range(self.ways):
             self.send_reference(way)
 
-    def send_done(self, now: int) -> int:
+    def send_done(self, now: int) -> int:  # C: cdef
         """Send done on all outputs; where the heads are compared themselves, take them."""
         self.send_control(DONE, 0)
         if not self.looks_ahead:
             self.advance_all(now)
         return self.finish(now)
 
-    def check_stops(self, lowest: int, now: int) -> None:
+    def check_stops(self, lowest: int, now: int) -> None:  # C: cdef
         """Refuse heads that differ and are all at an end."""
         if lowest >= STOP_KEY and not self.quirks & Q11:
             self.refuse(now, "the operands' fibers end at different levels")

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Memory in the loop: what a writer stores, on its way to memory."""
 
 from __future__ import annotations
@@ -69,9 +70,9 @@ class LineWriter(StreamBlock):
         self.in_stream.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
-    def _has_entry(self, kind: int) -> bool:
+    def _has_entry(self, kind: int) -> bool:  # C: noexcept
         return kind == STOP if self.of_stops else kind in (DATA, EMPTY)
 
-    def _writes(self, kind: int) -> bool:
+    def _writes(self, kind: int) -> bool:  # C: noexcept
         """Whether a line is full with this token, or is the last."""
         return self.packer.begun() if kind == DONE else self._has_entry(kind) and self.packer.fills()

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Locate: to ask a level whether it has a coordinate, instead of walking along it."""
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class DenseLocator(StreamBlock):
             raise SimulationError(f"{self.name}: in_crd, in_ref and in_base must have the same shape")
         return kind
 
-    def _base(self) -> int:
+    def _base(self) -> int:  # C: noexcept
         return 0 if self.in_base is None else self.in_base.coordinate()
 
     def _send(self, kind: int) -> None:

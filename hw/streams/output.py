@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A stream that leaves a block: a wire to all who read it."""
 
 from __future__ import annotations
@@ -5,7 +6,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
+from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP  # C: STOP=long, DONE=long, EMPTY=long, EMPTY=long, DONE=long, STOP=long
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 
@@ -13,7 +14,7 @@ KINDS = 4
 COUNTED = (("data", DATA), ("stops", STOP), ("empties", EMPTY), ("dones", DONE))
 
 
-class OutputStream:
+class OutputStream:  # C: final
     """The channels to all consumers of a stream, each of which gets every token in the same cycle.
 
     A stream without a consumer costs nothing: its tokens are counted and gone.
@@ -24,7 +25,7 @@ class OutputStream:
     """
 
     def __init__(self, name: str, channels: Sequence[Channel]) -> None:
-        self.name = name
+        self.name = name  # C: str
         self.channels = list(channels)
         self.consumers = len(self.channels)
         self.tokens = array("q", bytes(8 * KINDS))  # so far, by kind

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Parallelizer and serializer: a stream dealt to several, and taken back in its order."""
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Scatter(StreamBlock):
         for way in range(ways):
             self.ports += (output_stream(f"out_crd{way}", carries), output_stream(f"out_ref{way}", REF))
 
-    def declared_ports(self) -> tuple[Port, ...]:
+    def declared_ports(self) -> tuple[Port, ...]:  # C: def
         """As many as there are ways."""
         return self.ports
 

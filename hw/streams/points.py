@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Points into fibers: pairs of coordinates, sorted, as two streams with stops."""
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
 
 
-class FiberMaker:
+class FiberMaker:  # C: final
     """Sends points as fibers, a token a cycle: the stop of a fiber comes with the first point of the next.
 
     Args:
@@ -28,7 +29,7 @@ class FiberMaker:
         self.outer = 0  # its coordinate
         self.ends_all = bool(quirks & Q18)  # nothing more is to be sent before done
 
-    def offer(self, kind: int, outer: int, inner: int) -> int:
+    def offer(self, kind: int, outer: int, inner: int) -> int:  # C: cdef
         """Send the next token of a point or of done; its kind, a stop if the point is still to come."""
         if kind == DONE:
             return self._end()
@@ -82,7 +83,7 @@ class PointToFiber(StreamBlock):
     in_inner: Channel
     out_outer: OutputStream
     out_inner: OutputStream
-    maker: FiberMaker
+    maker: FiberMaker  # C: hidden
 
     def elaborate(self) -> None:
         """Fetch the streams."""

@@ -1,9 +1,10 @@
+# cython: infer_types=True
 """Words that wait in line, as many as come."""
 
 from __future__ import annotations
 
 
-class Queue:
+class Queue:  # C: final
     """Words, integers or doubles, of which the oldest leave first: a ring that doubles when it is full.
 
     Args:
@@ -44,14 +45,14 @@ class Queue:
         for place in range(room):
             self._integers[place] = words[(head + place) & (room - 1)]
 
-    def _at(self, place: int) -> int:
+    def _at(self, place: int) -> int:  # C: noexcept
         return (self._head + place) & (self._room - 1)
 
-    def integer(self, place: int) -> int:
+    def integer(self, place: int) -> int:  # C: noexcept
         """The word at this place, counted from the oldest, as an integer."""
         return self._integers[self._at(place)]
 
-    def value(self, place: int) -> float:
+    def value(self, place: int) -> float:  # C: noexcept
         """The word at this place, counted from the oldest, as a double."""
         return self._values[self._at(place)]
 

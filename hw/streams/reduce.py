@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The scalar reducer: the values of each fiber into one."""
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.names import nearest
 
-SUM, MAXIMUM, MINIMUM = range(3)
+SUM, MAXIMUM, MINIMUM = range(3)  # C: MINIMUM=long, MINIMUM=long
 OPERATIONS = {"sum": SUM, "max": MAXIMUM, "min": MINIMUM}
 
 NO_STOP = -1
@@ -59,7 +60,7 @@ class ScalarReduce(StreamBlock):
         super().__init__(name, quirks)
         if operation not in OPERATIONS:
             raise ValueError(f"{name} has no operation {operation}; {nearest(operation, OPERATIONS)}")
-        self.code = OPERATIONS[operation]
+        self.code = OPERATIONS[operation]  # C: long
         self.drops = drop_empty and not quirks & Q15
         self.result = 0.0
         self.count = 0  # values of the fiber so far
@@ -88,7 +89,7 @@ class ScalarReduce(StreamBlock):
         return self._end(now) if kind == DONE else self.busy(now + 1)
 
     def _combine(self, value: float, integer: bool) -> None:
-        result = self.result
+        result = self.result  # C: double
         if self.count == 0:
             result = value
         elif self.code == SUM:

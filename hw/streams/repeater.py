@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Broadcast along a loop that an operand has no part in: its reference is repeated for every coordinate."""
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class Repeater(StreamBlock):
             return self.finish(now)
         return self._stop(new, now)
 
-    def _fits(self, signal: int) -> bool:
+    def _fits(self, signal: int) -> bool:  # C: noexcept
         """Whether the signal may come with what is held: R or S with a reference, else its like."""
         if self.kind in (DATA, EMPTY):
             return signal != DONE
@@ -170,7 +171,7 @@ class Repeater(StreamBlock):
         self.in_repsig.pop()
         return self.busy(now + 1)
 
-    def _refuse(self, signal: int) -> NoReturn:
+    def _refuse(self, signal: int) -> NoReturn:  # C: return=int
         held = text(self.kind, self.held, 0.0, REF) if self.holds else "nothing"
         raise SimulationError(
             f"{self.name}: the signal {text(signal, 0, 0.0, REPSIG)} does not fit the reference stream, "

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """What all scanners have in common: references to fibers in, their elements out, a stop behind each fiber."""
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Scanner(StreamBlock):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.mode = WANTS_FIBER
+        self.mode = WANTS_FIBER  # C: public
 
     def update(self, now: int) -> int:
         """Send the next token."""

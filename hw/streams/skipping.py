@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The scanner of a compressed level that a joiner tells what it may pass over."""
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class SkippingScanner(CompressedScanner):
             return self._drain()
         self._now = now
         self.skips.hear(self.in_skip)
-        wake = CompressedScanner.tick(self, now)
+        wake = CompressedScanner.tick(self, now)  # C: long
         if wake < 0 and self.skips.can_take():
             return self.busy(now + 1)
         return wake

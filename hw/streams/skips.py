@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """What a joiner tells a scanner to pass over, and which of it is still worth heeding."""
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from fiberscope.hw.streams.tokens import DATA, STOP
 from fiberscope.sim.channel import Channel
 
 
-class Skips:
+class Skips:  # C: final
     """The skip port of a scanner: what waits there, and the one skip that is to be applied next.
 
     A skip speaks of the fiber whose number is that of the stops that came on the port before it. A coordinate
@@ -51,11 +52,11 @@ class Skips:
         if self.queued() > 0 and not self.pending:
             self._take()
 
-    def queued(self) -> int:
+    def queued(self) -> int:  # C: noexcept
         """Skips that wait to be taken."""
         return self.stops_waiting + self.waiting.count - self.next
 
-    def can_take(self) -> bool:
+    def can_take(self) -> bool:  # C: noexcept
         """Whether one is taken in the next cycle even if none comes."""
         return self.queued() > 0 and not self.pending
 
@@ -71,7 +72,7 @@ class Skips:
         self._supersede()
         self.longest_queue = max(self.longest_queue, self.queued())
 
-    def _supersede(self) -> None:
+    def _supersede(self) -> None:  # C: noexcept
         """A coordinate that is pending gives way to what says more; not in the public simulator."""
         if self.pending and self.kind == DATA and not self.public:
             self.pending = False
@@ -113,7 +114,7 @@ class Skips:
         self.applied += 1
         return True
 
-    def _applies(self, stop: bool) -> bool:
+    def _applies(self, stop: bool) -> bool:  # C: noexcept
         if self.stops < self.sent_stops:
             self.overtaken += 1
             return False

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Split and flatten: one level of coordinates into two, chunks of a fixed size, and back."""
 
 from __future__ import annotations

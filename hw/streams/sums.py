@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Sums by coordinate, read out in the order of the coordinates."""
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from array import array
 FIRST_ROOM = 16
 
 
-class Sums:
+class Sums:  # C: final
     """A fiber that is accumulated: a sum for each coordinate, and how many values went into it.
 
     The sorted memory of an accumulator: an element stays where it was put, and its number is sorted in. It
@@ -56,21 +57,21 @@ class Sums:
             self._elements[2 * place + 1] = elements[2 * place + 1]
             self._sums[place] = sums[place]
 
-    def behind(self, coordinate: int) -> int:
+    def behind(self, coordinate: int) -> int:  # C: noexcept
         """The place in the order of the first coordinate behind this one; the end if there is none."""
-        low, high = 0, self.count
+        low, high = 0, self.count  # C: low=long, high=long
         while low < high:
-            middle = (low + high) // 2
+            middle = (low + high) // 2  # C: long
             if self.coordinate(middle) <= coordinate:
                 low = middle + 1
             else:
                 high = middle
         return low
 
-    def coordinate(self, place: int) -> int:
+    def coordinate(self, place: int) -> int:  # C: noexcept
         """The coordinate at a place in the order."""
         return self._elements[2 * self._order[place]]
 
-    def sum(self, place: int) -> float:
+    def sum(self, place: int) -> float:  # C: noexcept
         """Its sum."""
         return self._sums[self._order[place]]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The dropper of words: bits go of whose fibers nothing is left."""
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class WordDropper(StreamBlock):
     in_inner: Channel
     out_outer: OutputStream
     out_inner: OutputStream
-    merger_outer: StopMerger  # both once elaborated
-    merger_inner: StopMerger
+    merger_outer: StopMerger  # C: hidden; both once elaborated
+    merger_inner: StopMerger  # C: hidden
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
@@ -63,8 +64,8 @@ class WordDropper(StreamBlock):
         self.inner: deque[tuple[int, int]] = deque()
         self.inner_out: deque[tuple[int, int]] = deque()  # the same inner ones, on their way out
         self.outer_out: deque[tuple[int, int]] = deque()
-        self.word = 0
-        self.fibers = 0  # bits of the word whose fiber has not ended, from the lowest on
+        self.word = 0  # C: object
+        self.fibers = 0  # C: object; bits of the word whose fiber has not ended, from the lowest on
         self.seen = False  # data of the present fiber
         self.bare = False  # a stop waits for its inner one
         self.level = 0
@@ -80,7 +81,7 @@ class WordDropper(StreamBlock):
 
     def update(self, now: int) -> int:
         """Move tokens one step on."""
-        fired = self._take(self.in_outer, self.outer, self.outer)
+        fired = self._take(self.in_outer, self.outer, self.outer)  # C: bint
         fired = self._take(self.in_inner, self.inner, self.inner_out) or fired
         fired = self._clear(now) or fired
         fired = self._leave(self.merger_outer, self.outer_out) or fired
@@ -105,7 +106,7 @@ class WordDropper(StreamBlock):
     def _leave(self, merger: StopMerger, queue: deque[tuple[int, int]]) -> bool:
         if not queue:
             return False
-        kind, payload = queue[0]
+        kind, payload = queue[0]  # C: kind=long, payload=long
         if merger.offer(kind, payload, 0.0):
             queue.popleft()
             self.ended += kind == DONE
@@ -116,7 +117,7 @@ class WordDropper(StreamBlock):
         fired = False
         if not self.fibers and not self.bare and self.outer:
             fired = True
-            kind, payload = self.outer.popleft()
+            kind, payload = self.outer.popleft()  # C: kind=long, payload=long
             self._begin(kind, payload)
         if (self.fibers or self.bare) and self.inner:
             fired = True

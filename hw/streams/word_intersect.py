@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The intersection of words of bits."""
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class WordIntersect(StreamBlock):
     def __init__(self, name: str, emit_zeros: bool = False, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
         self.emits_zeros = emit_zeros
-        self.left = 0  # the word joined, without the bits whose references have left
-        self.word_a = self.word_b = 0
+        self.left = 0  # C: object; the word joined, without the bits whose references have left
+        self.word_a = self.word_b = 0  # C: word_a=object, word_b=object
         self.reference_a = self.reference_b = 0
         self.words = 0
         self.matches = 0
@@ -82,7 +83,7 @@ class WordIntersect(StreamBlock):
         if self.left:
             self._send_references()
             return self.busy(now + 1)
-        for channel in (*self.in_bv, *self.in_ref):
+        for channel in (*self.in_bv, *self.in_ref):  # C: Channel
             if not channel.can_pop():
                 return self.wait_input(channel)
         kind_a, kind_b = self.bv_a.control(), self.bv_b.control()

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Writers: where streams end, as the arrays of a result."""
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ class Writer(StreamBlock):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.stored = 0
+        self.stored = 0  # C: public
 
     def elaborate(self) -> None:
         """Fetch the channel of the only input."""
         super().elaborate()
-        self.source = self.inputs[0]
+        self.source = self.inputs[0]  # C: public
 
     def update(self, now: int) -> int:
         """Take a token."""

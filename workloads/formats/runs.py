@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Entries of run-length coding in memory: a run and, mostly, a value.
 
 Where an entry begins depends on all before it.
@@ -7,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fiberscope.workloads.formats.bit_packing import WORD, Items, Words, line_words, packed
+from fiberscope.workloads.formats.bit_packing import WORD, Items, Words, line_words, packed  # C: WORD=long
 
 __all__ = ["pack_entries", "unpack_entries"]
 
-ONES = 2**64 - 1  # a word of them
+ONES = 2**64 - 1  # C: unsigned long; a word of them
 
 
 def pack_entries(runs: Items, values: Items, run_bits: int, value_bits: int, lone: int) -> Words:
@@ -40,13 +41,13 @@ def pack_entries(runs: Items, values: Items, run_bits: int, value_bits: int, lon
     return words
 
 
-def unpack_entries(
+def unpack_entries(  # C: return=object, words=const unsigned long[::1], runs=unsigned long[::1], values=unsigned long[::1], cpdef
     words: Words, runs: Words, values: Words, run_bits: int, value_bits: int, lone: int
 ) -> None:
     """Fill ``runs`` and ``values`` from what ``pack_entries`` made; arguments as there."""
-    bit = value = 0
+    bit = value = 0  # C: value=long, bit=long
     for entry in range(len(runs)):
-        run = _bits_at(words, bit, run_bits)
+        run = _bits_at(words, bit, run_bits)  # C: unsigned long
         runs[entry] = run
         bit += run_bits
         if run != lone and value < len(values):
@@ -55,10 +56,10 @@ def unpack_entries(
             bit += value_bits
 
 
-def _bits_at(words: Words, bit: int, width: int) -> np.uint64:
+def _bits_at(words: Words, bit: int, width: int) -> np.uint64:  # C: return=unsigned long, words=const unsigned long[::1], result=unsigned long, cdef, noexcept
     """The ``width`` bits, at most 32, that begin at ``bit``."""
     at, shift = bit // WORD, bit % WORD
-    found = words[at] >> shift
+    found = words[at] >> shift  # C: unsigned long
     if shift + width > WORD:
         found |= words[1 + at] << (WORD - shift)
     result: np.uint64 = found & (ONES >> (WORD - width))

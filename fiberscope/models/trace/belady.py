@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The best that a cache can do: Belady's, which knows the future, and lets by what others would suffer for.
 
 The accesses of all bindings are listed while the loop nest runs, and replayed at its end, when the next use
@@ -20,7 +21,7 @@ NEVER = -1
 OWNERS = 256  # a byte's worth
 
 
-class AccessList:
+class AccessList:  # C: final
     """The accesses to a cache, in their order; lines are numbered as they come."""
 
     def __init__(self) -> None:
@@ -97,7 +98,7 @@ class CacheFeed(Recorder):
         self.numbers[number] = self.cache.add_line(self.owner)
 
 
-class BeladyCache:
+class BeladyCache:  # C: final
     """Traffic of a fully associative cache that is empty at first and knows the future.
 
     A hit costs nothing. A miss of a read brings the line; that of a write does not. A line that is not used
@@ -122,7 +123,7 @@ class BeladyCache:
         """Count the traffic of a list of accesses."""
         self.accesses = listed.accesses
         self.owners = listed.owners
-        self.next_uses = _next_uses(listed)
+        self.next_uses = _next_uses(listed)  # C: int[::1]
         self.uses = Instants(listed.length)  # next uses of the lines that are held: each tells its line
         self.dirty = array("B", bytes(listed.lines + 1))
         for now in range(listed.length):
@@ -135,13 +136,13 @@ class BeladyCache:
             self.lines_read[self.owners[line]] += 1
         if kind == WRITE:
             self.dirty[line] = 1
-        after = self.next_uses[now]
+        after = self.next_uses[now]  # C: long
         if after == NEVER or (self.uses.count >= self.capacity and not self._make_room(after)):
             self._leave(line)
         else:
             self.uses.add(after)
 
-    def _make_room(self, after: int) -> bool:
+    def _make_room(self, after: int) -> bool:  # C: noexcept
         """Let the line go that is used last, if that is later than ``after``."""
         last = self.uses.latest()
         if last < after:
@@ -150,12 +151,12 @@ class BeladyCache:
         self._leave(self.accesses[last] >> KIND_BITS)
         return True
 
-    def _leave(self, line: int) -> None:
+    def _leave(self, line: int) -> None:  # C: noexcept
         self.lines_written[self.owners[line]] += self.dirty[line]
         self.dirty[line] = 0
 
 
-def _next_uses(listed: AccessList) -> array[int]:
+def _next_uses(listed: AccessList) -> array[int]:  # C: cdef
     """For each access when its line is used again."""
     following = array("i", [NEVER]) * (listed.lines + 1)
     uses = array("i", [NEVER]) * (listed.length + 1)

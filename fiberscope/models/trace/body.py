@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """What a loop nest computes in its innermost body: a few operations on the values of its tensors."""
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fiberscope.models.trace.codes import (
+from fiberscope.models.trace.codes import (  # C: MIN=long, DIV=long, AND=long, OR=long, ABS=long, SUB=long, NEG=long, DIFFERS=long, ADD=long, MAX=long, SECOND=long, LESS=long, MUL=long, FIRST=long
     ABS,
     ADD,
     ALL,
@@ -29,7 +30,7 @@ from fiberscope.models.trace.cursor import Cursor
 from fiberscope.models.trace.output import OutputRank
 
 
-def apply(operation: int, one: float, other: float) -> float:
+def apply(operation: int, one: float, other: float) -> float:  # C: cpdef, noexcept
     """The result of an operation."""
     if operation == MUL:
         return one * other
@@ -48,7 +49,7 @@ def apply(operation: int, one: float, other: float) -> float:
     return apply_seldom(operation, one, other)
 
 
-def apply_seldom(operation: int, one: float, other: float) -> float:
+def apply_seldom(operation: int, one: float, other: float) -> float:  # C: cpdef, noexcept
     """The result of one of the others."""
     if operation == DIV:
         return divided(one, other)
@@ -67,7 +68,7 @@ def apply_seldom(operation: int, one: float, other: float) -> float:
     return math.sqrt(one) if one >= 0 else math.nan
 
 
-def divided(one: float, other: float) -> float:
+def divided(one: float, other: float) -> float:  # C: cpdef, noexcept
     """A quotient; of a division by zero infinity, or no number."""
     if other != 0:
         return one / other
@@ -76,7 +77,7 @@ def divided(one: float, other: float) -> float:
     return -math.inf if one < 0 else math.nan
 
 
-class Body:
+class Body:  # C: final
     """Operations one after the other, each on the results of earlier ones, and what is done with the last.
 
     Registers hold the operands first: the inputs' values, then constants; each operation adds one. An
@@ -113,7 +114,7 @@ class Body:
         self.ones, self.others = np.array(ones, np.int64), np.array(others, np.int64)
         self.modes, self.counters = np.array(modes, np.int64), np.array(counters, np.int64)
         self.operands = len(inputs) + len(constants)
-        self.values = np.array([*[0.0] * len(inputs), *constants, *[0.0] * len(operations)])
+        self.values = np.array([*[0.0] * len(inputs), *constants, *[0.0] * len(operations)])  # C: double[::1]
         self.present = np.ones(len(self.values), np.uint8)
         self.counts = np.zeros(names, np.int64)
         self.target = target
@@ -136,7 +137,7 @@ class Body:
     def _compute(self, step: int) -> int:
         one, other = self.ones[step], self.others[step]
         if self.modes[step] == ALL:
-            computed = self.present[one] and self.present[other]
+            computed = self.present[one] and self.present[other]  # C: bint
         else:
             computed = self.present[one] or self.present[other]
         register = self.operands + step
@@ -148,7 +149,7 @@ class Body:
                 self.counts[self.counters[step]] += 1
         return 0
 
-    def _update(self, value: float) -> None:
+    def _update(self, value: float) -> None:  # C: noexcept
         """The first value of an element is stored, and a later one accumulated."""
         target = self.target
         if self.reduction < 0 or target.value == target.empty:

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Loops over any number of fibers at once, and over pieces that are cut where one tensor is."""
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ class Coiteration(Loop):
                 cursor.look()
         return 0
 
-    def _can_go_on(self) -> bool:
+    def _can_go_on(self) -> bool:  # C: noexcept
         """Whether the condition could hold somewhere in what is left."""
         for place in range(len(self.cursors)):
             cursor: Cursor = self.cursors[place]
             self.here[place] = cursor.at != ENDED
         return self._holds()
 
-    def _next_coordinate(self) -> int:
-        coordinate = ENDED
+    def _next_coordinate(self) -> int:  # C: noexcept
+        coordinate = ENDED  # C: long
         for item in self.cursors:
             cursor: Cursor = item
             coordinate = min(coordinate, cursor.at)
@@ -66,9 +67,9 @@ class Coiteration(Loop):
                 cursor.look()
         return 0
 
-    def _holds(self) -> bool:
+    def _holds(self) -> bool:  # C: noexcept
         """The condition, of what is in ``here``."""
-        height = 0
+        height = 0  # C: long
         for item in range(len(self.condition)):
             code = self.condition[item]
             if code >= 0:
@@ -76,7 +77,7 @@ class Coiteration(Loop):
                 height += 1
                 continue
             height -= 1
-            one, other = self.stack[height - 1], self.stack[height]
+            one, other = self.stack[height - 1], self.stack[height]  # C: other=bint, one=bint
             self.stack[height - 1] = (one and other) if code == BOTH else (one or other)
         return bool(self.stack[0])
 
@@ -95,7 +96,7 @@ class Coiteration(Loop):
             cursor.leave()
         return 0
 
-    def _pass(self, coordinate: int) -> None:
+    def _pass(self, coordinate: int) -> None:  # C: noexcept
         for item in self.cursors:
             cursor: Cursor = item
             if cursor.at == coordinate:
@@ -134,14 +135,14 @@ class Pieces(Coiteration):
     def iterate(self) -> int:
         """Run the body for every piece in which the condition holds."""
         leader: Cursor = self.cursors[0]
-        begin, end = 0, ENDED
+        begin, end = 0, ENDED  # C: begin=long
         if self.outer_piece != NO_WINDOW:
             begin, end = self.state.begins[self.outer_piece], self.state.ends[self.outer_piece]
         if leader.at == ENDED:
             return self._visit_piece(begin, end, ENDED)
         while leader.at != ENDED:
             coordinate, leading = leader.at, leader.head
-            following = leader.coordinates[leading + 1] if leading + 1 < leader.high else end
+            following = leader.coordinates[leading + 1] if leading + 1 < leader.high else end  # C: long
             self._visit_piece(begin, following, coordinate)
             begin = following
             self._pass(coordinate)

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """One rank of a tensor that a loop nest reads: the fiber that it is in, and the element at its head."""
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from fiberscope.models.trace.recorder import Recorder
 Array: TypeAlias = "npt.NDArray[Any]"
 
 
-class Cursor:
+class Cursor:  # C: final
     """A rank of an input's tree as a loop goes through it.
 
     The loop's coordinate c and the rank's w are tied by ``w = scale * c + offset``: an index is an affine
@@ -30,19 +31,23 @@ class Cursor:
     """
 
     def __init__(self, segments: Array, coordinates: Array, values: Array, shape: int) -> None:
-        self.segments, self.coordinates, self.values = segments, coordinates, values
-        self.shape = shape
-        self.below: Cursor | None = None
-        self.whole = False  # iterates over the shape, whether there are elements or not
-        self.step = 1  # from one coordinate to the next, of a rank that is iterated whole
-        self.scale, self.constant = 1, 0
-        self.bound = np.zeros(0, np.int64)  # the loops whose coordinates are in the offset
-        self.coefficients = np.zeros(0, np.int64)
-        self.window = NO_WINDOW  # the loop whose current piece this rank is confined to
-        self.empty = 0.0
-        self.looked: list[Recorder] = []  # told of every element looked at
-        self.used: list[Recorder] = []  # told of those whose body runs
-        self.reached: list[Recorder] = []  # told of fibers: their subtrees are moved whole
+        self.segments, self.coordinates, self.values = (
+            segments,
+            coordinates,
+            values,
+        )  # C: segments=const long[::1], values=const double[::1], coordinates=const long[::1]
+        self.shape = shape  # C: public
+        self.below: Cursor | None = None  # C: public
+        self.whole = False  # C: public; iterates over the shape, whether there are elements or not
+        self.step = 1  # C: public; from one coordinate to the next, of a rank that is iterated whole
+        self.scale, self.constant = 1, 0  # C: scale=public, constant=public
+        self.bound = np.zeros(0, np.int64)  # C: public; the loops whose coordinates are in the offset
+        self.coefficients = np.zeros(0, np.int64)  # C: public
+        self.window = NO_WINDOW  # C: public; the loop whose current piece this rank is confined to
+        self.empty = 0.0  # C: public
+        self.looked: list[Recorder] = []  # C: public; told of every element looked at
+        self.used: list[Recorder] = []  # C: public; told of those whose body runs
+        self.reached: list[Recorder] = []  # C: public; told of fibers: their subtrees are moved whole
         self.records = False  # whether there are any of the first two
         self.fiber = 0
         self.first = self.last = 0
@@ -51,16 +56,16 @@ class Cursor:
         self.offset = 0
         self.end = 0
         self.at = ENDED
-        self.present = False
-        self.value = 0.0
+        self.present = False  # C: public
+        self.value = 0.0  # C: public
 
-    def attach(self, state: NestState) -> None:
+    def attach(self, state: NestState) -> None:  # C: cpdef
         """Take part in a nest, at the root."""
         self.state = state
         self.records = bool(self.looked or self.used)
         self.last = self.segments[1] if len(self.segments) == 2 else 0
 
-    def enter(self, element: int) -> None:
+    def enter(self, element: int) -> None:  # C: cdef, noexcept
         """Go into an element: the rank below is at its fiber, or its value is the tensor's."""
         self.present = True
         below = self.below
@@ -71,7 +76,7 @@ class Cursor:
             below.first = below.segments[element]
             below.last = below.segments[element + 1]
 
-    def leave(self) -> None:
+    def leave(self) -> None:  # C: cdef, noexcept
         """There is no element where the body is: all below is empty."""
         self.present = False
         below = self.below
@@ -80,7 +85,7 @@ class Cursor:
         else:
             below.first = below.last = 0
 
-    def find(self, coordinate: int, low: int, high: int) -> int:
+    def find(self, coordinate: int, low: int, high: int) -> int:  # C: cdef, noexcept
         """The first element from ``low`` to ``high`` whose coordinate is not below the given one."""
         while low < high:
             middle = (low + high) >> 1
@@ -90,21 +95,21 @@ class Cursor:
                 high = middle
         return low
 
-    def confine(self) -> None:
+    def confine(self) -> None:  # C: cdef, noexcept
         """Take the range of the loop's piece: ``low`` to ``high`` of the fiber."""
         self.low, self.high = self.first, self.last
         if self.window != NO_WINDOW and not self.whole:
             self.low = self.find(self.state.begins[self.window], self.first, self.last)
             self.high = self.find(self.state.ends[self.window], self.low, self.last)
 
-    def in_piece(self, begin: int, end: int) -> bool:
+    def in_piece(self, begin: int, end: int) -> bool:  # C: cdef, noexcept
         """Whether the fiber is gone through whole, or has elements from one coordinate up to another."""
         if self.whole:
             return True
         place = self.find(begin, self.first, self.last)
         return place < self.last and self.coordinates[place] < end
 
-    def begin(self) -> int:
+    def begin(self) -> int:  # C: cdef
         """Go to the first element of the fiber that the loop visits."""
         if self.reached:
             self._reach()
@@ -124,7 +129,7 @@ class Cursor:
         return 0
 
     def _begin_whole(self) -> int:
-        begin, end = 0, self.shape
+        begin, end = 0, self.shape  # C: end=long
         if self.window != NO_WINDOW:
             begin = self.state.begins[self.window] // self.step * self.step
             end = min(end, self.state.ends[self.window])
@@ -134,38 +139,41 @@ class Cursor:
         self.head = self.find(self.at, self.low, self.high)
         return 0
 
-    def _begin_projected(self) -> None:
+    def _begin_projected(self) -> None:  # C: noexcept
         """Find the elements whose coordinate is one of the loop's."""
         self.offset = self.index()
-        begin, end = 0, self.shape
+        begin, end = 0, self.shape  # C: begin=long, end=long
         if self.window != NO_WINDOW:
             begin = max(begin, self.state.begins[self.window])
             end = min(end, self.state.ends[self.window])
-        one, other = self.scale * begin + self.offset, self.scale * (end - 1) + self.offset
+        one, other = (
+            self.scale * begin + self.offset,
+            self.scale * (end - 1) + self.offset,
+        )  # C: one=long, other=long
         self.low = self.find(min(one, other), self.first, self.last)
         self.high = self.find(max(one, other) + 1, self.low, self.last) if begin < end else self.low
         self.head = self.low if self.scale > 0 else self.high - 1
         self._settle()
 
-    def _settle(self) -> None:
+    def _settle(self) -> None:  # C: noexcept
         """Pass the elements that the loop has no coordinate for."""
         way = 1 if self.scale > 0 else -1
         while self.low <= self.head < self.high:
-            distance = self.coordinates[self.head] - self.offset
+            distance = self.coordinates[self.head] - self.offset  # C: long
             if distance % self.scale == 0:
                 self.at = distance // self.scale
                 return
             self.head += way
         self.at = ENDED
 
-    def index(self) -> int:
+    def index(self) -> int:  # C: noexcept
         """The rank's coordinate by the loops whose coordinates are known."""
-        offset = self.constant
+        offset = self.constant  # C: long
         for place in range(len(self.bound)):
             offset += self.coefficients[place] * self.state.point[self.bound[place]]
         return offset
 
-    def advance(self) -> None:
+    def advance(self) -> None:  # C: cdef, noexcept
         """Go to the next element."""
         if self.whole:
             if self.head < self.high and self.coordinates[self.head] == self.at:
@@ -180,40 +188,40 @@ class Cursor:
             self.head += 1 if self.scale > 0 else -1
             self._settle()
 
-    def is_plain(self) -> bool:
+    def is_plain(self) -> bool:  # C: cdef, noexcept
         """Whether its coordinates are the loop's, and nobody is told of them."""
         return not (self.records or self.whole or self.scale != 1 or self.constant or len(self.bound))
 
-    def seek(self, coordinate: int, place: int) -> int:
+    def seek(self, coordinate: int, place: int) -> int:  # C: cdef, noexcept
         """The first element from a place on whose coordinate is not below the given one."""
-        reach = 1
+        reach = 1  # C: long
         while place + reach < self.high and self.coordinates[place + reach] < coordinate:
             place += reach
             reach += reach
         return self.find(coordinate, place, min(place + reach, self.high))
 
-    def take(self) -> None:
+    def take(self) -> None:  # C: cdef, noexcept
         """Go into the element at the head, if there is one."""
         if self.whole and (self.head == self.high or self.coordinates[self.head] != self.at):
             self.leave()
         else:
             self.enter(self.head)
 
-    def look(self) -> int:
+    def look(self) -> int:  # C: cdef
         """Tell of the head's coordinate."""
         if self.records:
             self.tell(self.looked, self.at if self.whole else self.head - self.first)
         return 0
 
-    def use(self) -> int:
+    def use(self) -> int:  # C: cdef
         """Tell of the head's payload: the body runs for it."""
         if self.records:
             self.tell(self.used, self.at if self.whole else self.head - self.first)
         return 0
 
-    def tell(self, recorders: list[Recorder], position: int) -> int:
+    def tell(self, recorders: list[Recorder], position: int) -> int:  # C: cdef
         """Record a read at a position of the fiber."""
-        for recorder in recorders:
+        for recorder in recorders:  # C: Recorder
             recorder.touch(self.fiber, position, False, self.state.serials[recorder.evict_level])
         return 0
 
@@ -232,14 +240,14 @@ class Cursor:
             self.leave()
         return found
 
-    def use_looked_up(self) -> int:
+    def use_looked_up(self) -> int:  # C: cdef
         """Tell of the payload of the element that was looked up: the body runs for it."""
         if self.records and (self.present or self.whole):
             self.tell(self.used, self.head - self.first)
         return 0
 
 
-class NestState:
+class NestState:  # C: final
     """Where a loop nest is.
 
     Args:
@@ -248,8 +256,12 @@ class NestState:
     """
 
     def __init__(self, loops: int, parts: int) -> None:
-        self.serials = np.zeros(loops + 1, np.int64)  # bodies begun of each loop; the first is the root's
-        self.last_body = np.zeros(loops + 1, np.int64)  # the same when the output was last computed
-        self.point = np.zeros(loops + parts, np.int64)  # the loops' coordinates, then those of parts
-        self.begins = np.zeros(loops, np.int64)  # of the pieces that the loops over partitions are in
-        self.ends = np.zeros(loops, np.int64)
+        # Bodies begun of each loop; the first is the root's
+        self.serials = np.zeros(loops + 1, np.int64)  # C: public
+        # The same when the output was last computed
+        self.last_body = np.zeros(loops + 1, np.int64)  # C: public
+        # The loops' coordinates, then those of parts
+        self.point = np.zeros(loops + parts, np.int64)  # C: public
+        # Of the pieces that the loops over partitions are in
+        self.begins = np.zeros(loops, np.int64)  # C: public
+        self.ends = np.zeros(loops, np.int64)  # C: public

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Recorders that see the machine's many instances: which one works, and what each of them holds and does."""
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Instances(Recorder):
         first = recorders[0]
         super().__init__(first.elements_per_line, first.shape, first.evict_level)
         self.recorders = recorders
-        self.serials = serials
+        self.serials = serials  # C: long[::1]
         self.level = level
         self.number = len(recorders)
 
@@ -46,7 +47,7 @@ class Multicast(Instances):
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
         """An access to an element; see ``Recorder``."""
-        serial = self.serials[self.level]
+        serial = self.serials[self.level]  # C: long
         buffet: Buffet = self.recorders[serial % self.number]
         before = buffet.lines_read
         buffet.touch(fiber, position, write, group)
@@ -92,7 +93,7 @@ class Work(Recorder):
 
     def __init__(self, bodies: Integers, level: int) -> None:
         super().__init__(1, 1, level)
-        self.bodies = bodies
+        self.bodies = bodies  # C: long[::1]
         self.number = len(bodies)
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:

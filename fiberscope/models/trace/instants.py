@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A set of instants of which the latest is asked for: words of bits, and above them bits for words in use."""
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ WORD_BITS = 5  # 32 bits a word
 WORD = (1 << WORD_BITS) - 1
 
 
-class Instants:
+class Instants:  # C: final
     """Instants from 0 to ``size - 1``; each operation takes as many steps as a number has digits to base 32.
 
     Attributes: ``count``: how many are in it.
@@ -29,7 +30,7 @@ class Instants:
         self.starts = array("q", starts)  # of each level's words; the last has one word
         self.bits = array("I", bytes(4 * total))
 
-    def add(self, instant: int) -> None:
+    def add(self, instant: int) -> None:  # C: noexcept
         """Put in an instant that is not in it."""
         one = 1
         self.count += 1
@@ -41,7 +42,7 @@ class Instants:
                 return
             instant >>= WORD_BITS
 
-    def remove(self, instant: int) -> bool:
+    def remove(self, instant: int) -> bool:  # C: noexcept
         """Take out an instant; returns whether it was in it."""
         one = 1
         if not self.bits[instant >> WORD_BITS] >> (instant & WORD) & one:
@@ -55,11 +56,11 @@ class Instants:
             instant >>= WORD_BITS
         return True
 
-    def latest(self) -> int:
+    def latest(self) -> int:  # C: noexcept
         """The latest instant, or -1."""
         if self.count == 0:
             return -1
-        place = 0
+        place = 0  # C: long
         for level in range(self.levels - 1, -1, -1):
             place = place << WORD_BITS | words.highest_bit(self.bits[self.starts[level] + place])
         return place

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Numbers for lines of a buffer in the order in which they are met: a hash table of open addresses."""
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ HASHED_BITS = 62
 HASHED = 0x3FFFFFFFFFFFFFFF
 
 
-class LineTable:
+class LineTable:  # C: final
     """Which lines were met, each with its number: 0, 1, 2 and so on.
 
     Attributes: ``count`` is how many there are; ``lines`` holds them by number.
@@ -38,15 +39,15 @@ class LineTable:
         self._put(line, slot)
         return self.count - 1
 
-    def _slot(self, line: int) -> int:
+    def _slot(self, line: int) -> int:  # C: noexcept
         """Where the line's number stands, or will."""
-        product = line * MULTIPLIER
-        slot = (product & HASHED) >> self.shift
+        product = line * MULTIPLIER  # C: unsigned long
+        slot = (product & HASHED) >> self.shift  # C: long
         while self.numbers[slot] != FREE and self.lines[self.numbers[slot]] != line:
             slot = (slot + 1) & self.mask
         return slot
 
-    def _put(self, line: int, slot: int) -> None:
+    def _put(self, line: int, slot: int) -> None:  # C: noexcept
         self.numbers[slot] = self.count
         self.slots[self.count] = slot
         self.lines[self.count] = line
@@ -59,7 +60,7 @@ class LineTable:
         for number in range(held):
             self._put(lines[number], self._slot(lines[number]))
 
-    def clear(self) -> None:
+    def clear(self) -> None:  # C: noexcept
         """Forget all lines; takes as long as there are lines, however large the table has grown."""
         for number in range(self.count):
             self.numbers[self.slots[number]] = FREE

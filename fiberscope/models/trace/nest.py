@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The loops of a nest: each goes through the fibers of the tensors that have its rank, and runs its body.
 
 A loop's body is the loop inside it; that of the innermost computes. Which fibers are gone through together,
@@ -18,7 +19,7 @@ from fiberscope.sim.interrupt import give_way
 BODIES_PER_LOOK = 1 << 10  # of a loop, between two looks at Ctrl-C
 
 
-class Place:
+class Place:  # C: final
     """A rank of the output that a loop's body opens at a coordinate of its own.
 
     Args:
@@ -46,18 +47,19 @@ class Loop:
         self.depth = depth
         self.cursors = list(cursors)
         self.state = state
-        self.inner: Loop | None = None
-        self.body: Body | None = None
-        self.output: OutputRank | None = None
-        self.above: OutputRank | None = None  # the output's rank above that
-        self.lookups: list[Cursor] = []  # ranks whose coordinate is known in the body
-        self.parts: list[int] = []  # for a flattened rank: the shapes of its lower parts, the lowest last
-        self.part_places: list[int] = []  # where in the point the coordinates of all parts go
-        self.placed: list[Place] = []  # the output's ranks that the body opens
-        self.piece = 0  # size of the pieces that a loop over partitions makes; 0: it makes none
-        self.outer_piece = NO_WINDOW  # the loop over pieces that this loop's pieces lie in
-        self.marks_body = False
-        self.intersects = False
+        self.inner: Loop | None = None  # C: public
+        self.body: Body | None = None  # C: public
+        self.output: OutputRank | None = None  # C: public
+        self.above: OutputRank | None = None  # C: public; the output's rank above that
+        self.lookups: list[Cursor] = []  # C: public; ranks whose coordinate is known in the body
+        # For a flattened rank: the shapes of its lower parts, the lowest last
+        self.parts: list[int] = []  # C: public
+        self.part_places: list[int] = []  # C: public; where in the point the coordinates of all parts go
+        self.placed: list[Place] = []  # C: public; the output's ranks that the body opens
+        self.piece = 0  # C: public; size of the pieces that a loop over partitions makes; 0: it makes none
+        self.outer_piece = NO_WINDOW  # C: public; the loop over pieces that this loop's pieces lie in
+        self.marks_body = False  # C: public
+        self.intersects = False  # C: public
         self.steps = self.skips = self.led = 0
 
     def run(self) -> int:
@@ -77,7 +79,7 @@ class Loop:
         """Run the body at every coordinate."""
         raise NotImplementedError
 
-    def visit(self, coordinate: int) -> int:
+    def visit(self, coordinate: int) -> int:  # C: cdef
         """Run the body at a coordinate; the cursors are where it is."""
         self.state.serials[self.depth + 1] += 1
         if self.state.serials[self.depth + 1] % BODIES_PER_LOOK == 0:
@@ -99,9 +101,9 @@ class Loop:
         self._open(0)
         return self.output.close()
 
-    def _unravel(self, coordinate: int) -> None:
+    def _unravel(self, coordinate: int) -> None:  # C: noexcept
         """Take a flattened coordinate apart."""
-        place = len(self.parts)
+        place = len(self.parts)  # C: long
         while place > 0:
             size, part = self.parts[place - 1], self.part_places[place]
             self.state.point[part] = coordinate % size
@@ -110,9 +112,9 @@ class Loop:
         part = self.part_places[0]
         self.state.point[part] = coordinate
 
-    def _begin_piece(self, coordinate: int) -> None:
+    def _begin_piece(self, coordinate: int) -> None:  # C: noexcept
         """The inner loops keep to a range of this many coordinates."""
-        begin, end = coordinate, coordinate + self.piece
+        begin, end = coordinate, coordinate + self.piece  # C: begin=long, end=long
         if self.outer_piece != NO_WINDOW:
             begin = max(begin, self.state.begins[self.outer_piece])
             end = min(end, self.state.ends[self.outer_piece])
@@ -196,9 +198,12 @@ class Intersection(Loop):
 
     def _leap(self, one: Cursor, other: Cursor) -> int:
         """The same where nobody is told: the fingers leap, the steps between are counted."""
-        here, there = one.head, other.head
+        here, there = one.head, other.head  # C: there=long, here=long
         while here < one.high and there < other.high:
-            coordinate, theirs = one.coordinates[here], other.coordinates[there]
+            coordinate, theirs = (
+                one.coordinates[here],
+                other.coordinates[there],
+            )  # C: coordinate=long, theirs=long
             self.skips += 1
             if coordinate == theirs:
                 self.steps += 1

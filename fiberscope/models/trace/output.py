@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """One rank of the tensor that a loop nest writes: fibers that grow, kept sorted."""
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ FloatArray: TypeAlias = "npt.NDArray[np.float64]"
 FIRST_ROOM = 64
 
 
-class OutputRank:
+class OutputRank:  # C: final
     """A rank of the output's tree; at any time one of its fibers is open, and at most one element of that.
 
     A loop begins a fiber and opens elements in the order of their coordinates. An element that is not there
@@ -36,13 +37,14 @@ class OutputRank:
     """
 
     def __init__(self, shape: int, below: OutputRank | None, empty: float) -> None:
-        self.shape, self.below, self.empty = shape, below, empty
-        self.looked: list[Recorder] = []  # told of coordinates (or whole elements)
-        self.used: list[Recorder] = []  # told of payloads
-        self.moved: list[Recorder] = []  # told of every element when a subtree is moved as a whole
-        self.random = False  # opened by the body: its rank is not a loop of its own
+        self.shape, self.below, self.empty = shape, below, empty  # C: below=public
+        self.looked: list[Recorder] = []  # C: public; told of coordinates (or whole elements)
+        self.used: list[Recorder] = []  # C: public; told of payloads
+        self.moved: list[Recorder] = []  # C: public; told of every element when a subtree is moved as a whole
+        self.random = False  # C: public; opened by the body: its rank is not a loop of its own
         self.records = False
-        self.root_of_moves = -1  # the level of the loop whose iterations move the subtree below; none
+        # The level of the loop whose iterations move the subtree below; none
+        self.root_of_moves = -1  # C: public
         self.starts = np.zeros(FIRST_ROOM, np.int64)
         self.lengths = np.zeros(FIRST_ROOM, np.int64)
         self.rooms = np.zeros(FIRST_ROOM, np.int64)
@@ -65,10 +67,10 @@ class OutputRank:
         self.coordinate = 0
         self.position = 0
         self.exists = False
-        self.child = 0
-        self.value = empty
+        self.child = 0  # C: public
+        self.value = empty  # C: public
 
-    def attach(self, state: NestState) -> None:
+    def attach(self, state: NestState) -> None:  # C: cpdef
         """Take part in a nest."""
         self.state = state
         self.records = bool(self.looked or self.used)
@@ -118,7 +120,7 @@ class OutputRank:
         self.position = self.search
         return 0
 
-    def _bisect(self, coordinate: int, low: int, high: int) -> int:
+    def _bisect(self, coordinate: int, low: int, high: int) -> int:  # C: noexcept
         while low < high:
             middle = (low + high) >> 1
             if self.coordinates[middle] < coordinate:
@@ -155,7 +157,7 @@ class OutputRank:
             self._append()
         return 0
 
-    def _is_empty(self) -> bool:
+    def _is_empty(self) -> bool:  # C: noexcept
         if self.below is None:
             return self.value == self.empty
         if self.below.lengths[self.child] > 0:
@@ -163,7 +165,7 @@ class OutputRank:
         self.below.spare = self.child
         return True
 
-    def _store(self, place: int) -> None:
+    def _store(self, place: int) -> None:  # C: noexcept
         if self.below is None:
             self.values[place] = self.value
         else:
@@ -193,14 +195,14 @@ class OutputRank:
         self.next_insert = self.coordinate + 1
         return 0
 
-    def _remove(self) -> None:
+    def _remove(self) -> None:  # C: noexcept
         """Take out an element that has become empty."""
         place = self.starts[self.fiber] + self.position
         self.lengths[self.fiber] -= 1
         for later in range(place, self.starts[self.fiber] + self.lengths[self.fiber]):
             self._copy(later + 1, later)
 
-    def _copy(self, source: int, place: int) -> None:
+    def _copy(self, source: int, place: int) -> None:  # C: noexcept
         self.coordinates[place] = self.coordinates[source]
         if self.below is None:
             self.values[place] = self.values[source]
@@ -212,9 +214,9 @@ class OutputRank:
         if self.inserted == 0:
             return 0
         self._make_room(self.inserted)
-        start, left = self.starts[self.fiber], self.lengths[self.fiber] - 1
-        place = left + self.inserted
-        waiting = self.inserted - 1
+        start, left = self.starts[self.fiber], self.lengths[self.fiber] - 1  # C: left=long
+        place = left + self.inserted  # C: long
+        waiting = self.inserted - 1  # C: long
         while waiting >= 0:
             if left >= 0 and self.coordinates[start + left] > self.side_coordinates[waiting]:
                 self._copy(start + left, start + place)
@@ -229,7 +231,7 @@ class OutputRank:
         self.inserted = 0
         return 0
 
-    def _take_back(self, waiting: int, place: int) -> None:
+    def _take_back(self, waiting: int, place: int) -> None:  # C: noexcept
         self.coordinates[place] = self.side_coordinates[waiting]
         if self.below is None:
             self.values[place] = self.side_values[waiting]
@@ -259,11 +261,11 @@ class OutputRank:
         return 0
 
     def _tell(self, recorders: list[Recorder], position: int, write: bool) -> int:
-        for recorder in recorders:
+        for recorder in recorders:  # C: Recorder
             recorder.touch(self.fiber, position, write, self.state.serials[recorder.evict_level])
         return 0
 
-    def fresh(self) -> int:
+    def fresh(self) -> int:  # C: cdef
         """A fiber with no element yet."""
         if self.spare:
             fiber, self.spare = self.spare, 0
@@ -316,7 +318,7 @@ class OutputRank:
             self.move(self.fiber, False)
         return 0
 
-    def move(self, fiber: int, write: bool) -> int:
+    def move(self, fiber: int, write: bool) -> int:  # C: cdef
         """Tell of every element of a fiber and of what is below it.
 
         A write is told with the iterations in which the last body ran, even if none did for this fiber.
@@ -331,14 +333,14 @@ class OutputRank:
         return 0
 
 
-def longer(numbers: IntegerArray) -> IntegerArray:
+def longer(numbers: IntegerArray) -> IntegerArray:  # C: cpdef
     """The array with as much room again."""
     grown = np.empty(2 * len(numbers), np.int64)
     grown[: len(numbers)] = numbers
     return grown
 
 
-def longer_values(values: FloatArray) -> FloatArray:
+def longer_values(values: FloatArray) -> FloatArray:  # C: cpdef
     """As ``longer``."""
     grown = np.empty(2 * len(values))
     grown[: len(values)] = values

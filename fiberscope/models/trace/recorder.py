@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """What a buffer is told while a loop nest runs, and explicitly managed buffers, which count at once.
 
 A recorder stands for one binding of a buffer: a tensor's rank, its coordinates, its payloads, or both. The
@@ -45,12 +46,12 @@ class Recorder:
         """
         raise NotImplementedError
 
-    def line_of(self, fiber: int, position: int) -> int:
+    def line_of(self, fiber: int, position: int) -> int:  # C: noexcept
         """The line of an element."""
         return (fiber << FIBER_BITS) | (position // self.elements_per_line)
 
 
-class Room:
+class Room:  # C: final
     """The lines that a buffet has, for all of its bindings.
 
     Attributes: ``held``: those in use.
@@ -61,7 +62,7 @@ class Room:
 
     def __init__(self, lines: int) -> None:
         self.lines = lines
-        self.held = 0
+        self.held = 0  # C: public
 
 
 class Buffet(Recorder):
@@ -128,7 +129,7 @@ class Buffet(Recorder):
         self.states[self.last] = 0 if self._keeps() else PASSING
         self._read(write)
 
-    def _keeps(self) -> bool:
+    def _keeps(self) -> bool:  # C: noexcept
         """Whether there is room, which is then taken."""
         room = self.room
         if room is None:
@@ -139,7 +140,7 @@ class Buffet(Recorder):
         self.kept += self.size
         return True
 
-    def _read(self, write: bool) -> None:
+    def _read(self, write: bool) -> None:  # C: noexcept
         if not write:
             self.lines_read += self.size
 
@@ -157,7 +158,7 @@ class EagerBuffet(Buffet):
 
     def __init__(self, footprints: Integers, evict_level: int = 0, room: Room | None = None) -> None:
         super().__init__(1, 1, evict_level, room)
-        self.footprints = footprints
+        self.footprints = footprints  # C: long[::1]
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
         """The root fiber of a subtree is met; see ``Recorder``."""

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A cache as it is built: sets and ways, and the replacement of the machines' caches."""
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ OWNERS = 256
 REUSE = 3  # SRRIP's largest prediction, of two bits (Jaleel et al., ISCA 2010)
 
 
-class SetAssociativeCache:
+class SetAssociativeCache:  # C: final
     """Traffic of a cache of sets and ways that is empty at first, and replaces as SRRIP does.
 
     A line's address is its number in the order of first use. A miss of a read brings the line; that of a
@@ -62,7 +63,7 @@ class SetAssociativeCache:
         self.tags.place_line(place, line, 0)
         return place
 
-    def _write_back(self, place: int) -> None:
+    def _write_back(self, place: int) -> None:  # C: noexcept
         if self.tags.dirty[place]:
             self.lines_written[self.owners[self.tags.lines[place]]] += 1
             self.tags.dirty[place] = 0

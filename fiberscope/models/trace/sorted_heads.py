@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Mergers that keep the heads of their lists sorted, and mergers that take an element a step: their steps."""
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def sort_steps(segments: Integers, starts: Integers, coordinates: Integers, radi
     return heads.steps
 
 
-class SortedHeads:
+class SortedHeads:  # C: final
     """Lists of coordinates sorted into one by a sorted list of their heads.
 
     Attributes: ``steps``: of all insertions.
@@ -55,27 +56,35 @@ class SortedHeads:
         self.radix = radix
         self.steps = 0
         self.filled = 0
-        self.keys = NOTHING  # of the heads, in the order in which they leave, the first last
-        self.coordinates = self.merged = self.bounds = self.places = NOTHING
+        self.keys = NOTHING  # C: long[::1]; of the heads, in the order in which they leave, the first last
+        self.coordinates = self.merged = self.bounds = self.places = (
+            NOTHING  # C: bounds=long[::1], places=long[::1], merged=long[::1], coordinates=long[::1]
+        )
 
-    def sort_all(self, segments: Integers, starts: Integers, coordinates: Integers) -> None:
+    def sort_all(
+        self, segments: Integers, starts: Integers, coordinates: Integers
+    ) -> None:  # C: segments=long[::1], starts=long[::1], coordinates=long[::1]
         """Sort the lists of each merge; see ``sort_steps``."""
         self._allocate(segments, starts)
         for merge in range(len(segments) - 1):
-            first, last = segments[merge], segments[merge + 1]
+            first, last = segments[merge], segments[merge + 1]  # C: last=long, first=long
             if last - first > 1:
                 self._load(first, last, starts, coordinates)
                 self._sort(last - first)
 
-    def _allocate(self, segments: Integers, starts: Integers) -> None:
+    def _allocate(
+        self, segments: Integers, starts: Integers
+    ) -> None:  # C: segments=long[::1], starts=long[::1]
         largest = int(np.diff(np.asarray(starts)[np.asarray(segments)]).max(initial=1))
         lists = int(np.diff(segments).max(initial=1))
         self.coordinates, self.merged = np.empty(largest, np.int64), np.empty(largest, np.int64)
         self.bounds, self.places = np.empty(lists + 1, np.int64), np.empty(lists, np.int64)
         self.keys = np.empty(lists, np.int64)
 
-    def _load(self, first: int, last: int, starts: Integers, coordinates: Integers) -> None:
-        base = starts[first]
+    def _load(
+        self, first: int, last: int, starts: Integers, coordinates: Integers
+    ) -> None:  # C: starts=long[::1], coordinates=long[::1]
+        base = starts[first]  # C: long
         for place in range(last - first + 1):
             self.bounds[place] = starts[first + place] - base
         for place in range(starts[last] - base):
@@ -100,21 +109,21 @@ class SortedHeads:
         for place in range(width):
             self.places[place] = self.bounds[first + place]
             self._push(first, width, place)
-        out = self.bounds[first]
+        out = self.bounds[first]  # C: long
         while self.filled:
             self.filled -= 1
-            key = self.keys[self.filled]
+            key = self.keys[self.filled]  # C: long
             self.merged[out] = key // width
             out += 1
             self._push(first, width, width - 1 - key % width)
 
-    def _push(self, first: int, width: int, place: int) -> None:
+    def _push(self, first: int, width: int, place: int) -> None:  # C: noexcept
         """Put the next element of a list of the group among the heads, if it has one."""
         if self.places[place] == self.bounds[first + place + 1]:
             return
-        key = self.coordinates[self.places[place]] * width + width - 1 - place
+        key = self.coordinates[self.places[place]] * width + width - 1 - place  # C: long
         self.places[place] += 1
-        slot = self.filled
+        slot = self.filled  # C: long
         while slot > 0 and self.keys[slot - 1] < key:
             self.keys[slot] = self.keys[slot - 1]
             slot -= 1

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """RTL in a component's place: a component whose inside is a module in a simulator, in lock-step."""
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Adapter(Component):
     def __init__(self, name: str, interface: Interface, backend: Backend, *, drain: int = 0) -> None:
         super().__init__(name)
         self.interface = interface
-        self.drain = drain
+        self.drain = drain  # C: public
         self._backend = backend
         self._words = backend.words
         self.ends: list[End] = []
@@ -90,19 +91,19 @@ class Adapter(Component):
         self._observed: set[str] = set()  # labels of the streams whose tokens the stand-in sees
         self._observes = False  # in every cycle, whether or not one moves there
         self._watched = self._observed  # those whose tokens it or the shadow sees
-        self.shadow: Callable[[], Component] | None = None
-        self.halts = False
+        self.shadow: Callable[[], Component] | None = None  # C: public
+        self.halts = False  # C: public
         self._shadow: Shadow | None = None
-        self.status: Counter[str] = Counter()  # what the module does not have reads as 0
+        self.status: Counter[str] = Counter()  # C: public; what the module does not have reads as 0
         self._status = {name: self._words.place("output", name) for name in interface.status}
-        self._outputs = self._words.outputs
+        self._outputs = self._words.outputs  # C: unsigned long[::1]
         self._entered: Counter[int] = Counter()  # how many times, by accounting state
         self._before = -1  # the state of the tick before
         self._next = 0  # the cycle to run next
         self._last_change = -1  # the last cycle in which a token moved, or an input was not as before
         self.moving = 0  # streams at which tokens move in this cycle, but for quiet ones
 
-    def declared_ports(self) -> tuple[Port, ...]:
+    def declared_ports(self) -> tuple[Port, ...]:  # C: def
         """Those that it declares, and the module's own where their number is not fixed."""
         declared = {port.name for port in self.PORTS}
         more = {
@@ -139,7 +140,7 @@ class Adapter(Component):
             ends = [(end.stream, [lane.channel for lane in end.lanes]) for end in self.ends]
             self._shadow = Shadow(self.shadow, ends)
 
-    def _channel(self, stream: Stream, port: str, index: int) -> Channel | None:
+    def _channel(self, stream: Stream, port: str, index: int) -> Channel | None:  # C: def
         """The channel at a port of a stream; None where that may be left open: its wires stay 0."""
         channels = self.channels(port)
         if index >= len(channels):
@@ -153,7 +154,7 @@ class Adapter(Component):
             )
         return channels[index]
 
-    def _attach(self, stream: Stream, channels: list[Channel]) -> None:
+    def _attach(self, stream: Stream, channels: list[Channel]) -> None:  # C: def
         lanes = [Lane(channel, stream, i, self._words) for i, channel in enumerate(channels)]
         end = End(stream, lanes, self._words)
         end.is_quiet = stream.port[0] in self.QUIET
@@ -194,7 +195,7 @@ class Adapter(Component):
 
     def _update(self) -> bool:
         """Say to the module what it sees in this cycle; gives whether that has changed."""
-        changed = False
+        changed = False  # C: bint
         for end in self.ends:
             changed = end.update() or changed
         return changed
@@ -227,7 +228,7 @@ class Adapter(Component):
                     self.moving += 1
         return moved
 
-    def end(self, label: str) -> End:
+    def end(self, label: str) -> End:  # C: label=str
         """What has moved at a stream, and whether one can; by ``tasks`` or ``ways[3]``."""
         return self._by_label[label]
 
@@ -241,7 +242,7 @@ class Adapter(Component):
         parted = None if self._shadow is None else self._shadow.parted
         return Exercise({end.stream.label: end.tokens for end in self.ends}, stalls, parted)
 
-    def told(self, counters: dict[str, int]) -> dict[str, int]:
+    def told(self, counters: dict[str, int]) -> dict[str, int]:  # C: def
         """The counters without those for which the module lacks the status output."""
         lacking = {
             counter
@@ -251,7 +252,7 @@ class Adapter(Component):
         }
         return {name: count for name, count in counters.items() if name not in lacking}
 
-    def observe(self, moved: Mapping[str, Any]) -> None:
+    def observe(self, moved: Mapping[str, Any]) -> None:  # C: def
         """See what moved in this cycle, by port: a token, or of a bundle one a lane; called once a tick.
 
         Where ``OBSERVED`` names streams, only in cycles in which a token moves at one of them.
@@ -272,7 +273,7 @@ class Adapter(Component):
             return tuple(inner)
         return (int(self._shadow.parted is not None), *self._shadow.component.sample(), *inner)
 
-    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:  # C: def
         """Say what this cycle counts as, as ``tick`` of any component does.
 
         Args:
@@ -295,7 +296,7 @@ class Adapter(Component):
         acts = self.status[PENDING] > 0 or now < self._last_change + self.drain
         return self.busy(now + 1) if acts and self.under_way() else self.idle()
 
-    def awaited(self) -> Channel | None:
+    def awaited(self) -> Channel | None:  # C: def
         """The channel that the module waits for when nothing moves.
 
         That is the first input without a token, if another shows one, or one is in the midst of a fiber.
@@ -307,14 +308,14 @@ class Adapter(Component):
             return self._first_held_up(inputs)
         return None
 
-    def under_way(self) -> bool:
+    def under_way(self) -> bool:  # C: def
         """Whether something is inside that has yet to leave, in a cycle in which the module may act."""
         if self.THROUGH:
             first, last = map(self.end, self.THROUGH)
             return first.rows > last.rows
         return self.status[PENDING] > 0
 
-    def complete(self) -> bool:
+    def complete(self) -> bool:  # C: def
         """Whether all is there of which the tokens that are sent together come: every input shows one."""
         return all(end.is_open for end in self.ends if end.is_input)
 

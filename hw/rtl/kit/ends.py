@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Where a module's streams meet channels: tokens become words of its ports, and words become tokens."""
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ NOTHING = -1  # an input shows no token
 NO_MASK = -1  # no word has one
 
 
-class Cell:
+class Cell:  # C: final
     """A field of a lane: the part of a token that it carries, how, and in which word."""
 
     def __init__(self, codec: Codec, part: int, word: int, name: str) -> None:
@@ -25,7 +26,7 @@ class Cell:
         self.name = name
 
 
-class Lane:
+class Lane:  # C: final
     """A channel at a module, and the fields of its tokens.
 
     Args:
@@ -47,15 +48,15 @@ class Lane:
             )
             for name, field in stream.fields.items()
         ]
-        self._mask = (
+        self._mask = (  # C: long
             words.place(stream.direction, stream.wire(MASK), number) if MASK in stream.widths else NO_MASK
         )
         self._stopped_by = [cell for cell in self.cells if cell.part == CONTROL]
-        self._words = words.inputs if stream.direction == "input" else words.outputs
+        self._words = words.inputs if stream.direction == "input" else words.outputs  # C: unsigned long[::1]
         same = memoryview(bytearray(8))
         self._bits, self._values = same.cast("q"), same.cast("d")  # so that a value keeps its bits
 
-    def show(self) -> None:
+    def show(self) -> None:  # C: cdef
         """Write the head of the channel into the words."""
         has_token = self._mask == NO_MASK or self.channel.control() != EMPTY
         if self._mask != NO_MASK:
@@ -66,24 +67,24 @@ class Lane:
             self._blank()
 
     def _show_fields(self) -> None:
-        for cell in self.cells:
+        for cell in self.cells:  # C: Cell
             number = self._part(cell.part)
             if not cell.codec.fits(number):
                 raise self._misfit(cell, number)
             self._words[cell.word] = cell.codec.encode(number)
 
-    def hide(self) -> None:
+    def hide(self) -> None:  # C: cdef, noexcept
         """Write zeros."""
         if self._mask != NO_MASK:
             self._words[self._mask] = 0
         self._blank()
 
-    def _blank(self) -> None:
+    def _blank(self) -> None:  # C: noexcept
         """Zeros in all fields."""
-        for cell in self.cells:
+        for cell in self.cells:  # C: Cell
             self._words[cell.word] = 0
 
-    def push(self) -> None:
+    def push(self) -> None:  # C: cdef
         """Push the token that stands in the words."""
         if self.is_empty():
             self.channel.push(EMPTY)
@@ -91,10 +92,10 @@ class Lane:
             self._push_fields()
 
     def _push_fields(self) -> None:
-        control = coordinate = reference = 0
+        control = coordinate = reference = 0  # C: reference=long, control=long, coordinate=long
         self._bits[0] = 0
-        for cell in self.cells:
-            number = cell.codec.decode(self._words[cell.word])
+        for cell in self.cells:  # C: Cell
+            number = cell.codec.decode(self._words[cell.word])  # C: long
             if cell.part == CONTROL:
                 control = number
             elif cell.part == COORDINATE:
@@ -105,27 +106,27 @@ class Lane:
                 self._bits[0] = number
         self.channel.push(control, coordinate, reference, self._values[0])
 
-    def is_empty(self) -> bool:
+    def is_empty(self) -> bool:  # C: cdef, noexcept
         """Whether the mask says that the lane has nothing."""
         return self._mask != NO_MASK and self._words[self._mask] == 0
 
-    def is_stop(self) -> bool:
+    def is_stop(self) -> bool:  # C: cdef, noexcept
         """Whether the token in the words is none of an element; one without control always is."""
-        for cell in self._stopped_by:
+        for cell in self._stopped_by:  # C: Cell
             return self._words[cell.word] != 0
         return False
 
-    def token(self) -> Token:
+    def token(self) -> Token:  # C: cpdef
         """The token that stands in the words; what has no field there is 0."""
         if self.is_empty():
             return Token(EMPTY, 0, 0, 0.0)
         numbers = dict.fromkeys(FIELDS, 0)
-        for cell in self.cells:
+        for cell in self.cells:  # C: Cell
             numbers[FIELDS[cell.part]] = cell.codec.decode(self._words[cell.word])
         self._bits[0] = numbers.pop("value")
         return Token(**numbers, value=self._values[0])
 
-    def _part(self, part: int) -> int:
+    def _part(self, part: int) -> int:  # C: noexcept
         """A part of the head, a value by its bits."""
         if part == CONTROL:
             return self.channel.control()
@@ -142,7 +143,7 @@ class Lane:
         return misfit(self.stream, cell.name, number)
 
 
-class End:
+class End:  # C: final
     """A stream of a module and the channels of its lanes.
 
     ``tokens`` counts those that moved, but for empty lanes, ``elements`` those of them that were no stops and
@@ -157,7 +158,7 @@ class End:
         self.is_bundle = isinstance(stream, Bundle)
         self.is_input = stream.direction == "input"
         self.is_open = False
-        self.is_quiet = False  # its tokens alone do not keep the module busy
+        self.is_quiet = False  # C: public; its tokens alone do not keep the module busy
         self.within = False
         self.rows = 0
         self.tokens = 0
@@ -165,17 +166,20 @@ class End:
         self._has_stops = any(field.part == "control" for field in stream.fields.values())
         self._head = NOTHING  # of an input: which token of the first channel is shown
         said, answered = ("valid", "ready") if self.is_input else ("ready", "valid")
-        self._said = words.place("input", stream.wire(said))
-        self._answered = words.place("output", stream.wire(answered))
+        self._said = words.place("input", stream.wire(said))  # C: long
+        self._answered = words.place("output", stream.wire(answered))  # C: long
         self._ahead = stream.lane  # tokens that other streams send into the channel before this one
-        self._inputs, self._outputs = words.inputs, words.outputs
+        self._inputs, self._outputs = (
+            words.inputs,
+            words.outputs,
+        )  # C: _outputs=unsigned long[::1], _inputs=unsigned long[::1]
 
     @property
     def stops(self) -> int:
         """The stops that moved: so many fibers have ended."""
         return self.tokens - self.elements
 
-    def update(self) -> bool:
+    def update(self) -> bool:  # C: cdef
         """Say to the module what it sees in this cycle; gives whether that has changed."""
         return self._show_head() if self.is_input else self._show_room()
 
@@ -189,7 +193,7 @@ class End:
         self._head = head
         self.is_open = head != NOTHING
         self._inputs[self._said] = self.is_open
-        for lane in self.lanes:
+        for lane in self.lanes:  # C: Lane
             if self.is_open:
                 lane.show()
             else:
@@ -209,18 +213,18 @@ class End:
             return self.first.channel.space() > self._ahead
         return self.waits_at() is None
 
-    def moves(self) -> bool:
+    def moves(self) -> bool:  # C: noexcept
         """Whether a token moves at the end of this cycle."""
         return self.is_open and self._outputs[self._answered] != 0
 
-    def is_blocked(self) -> bool:
+    def is_blocked(self) -> bool:  # C: cdef, noexcept
         """Whether the module offers a token for which there is no space."""
         return not self.is_input and not self.is_open and self._outputs[self._answered] != 0
 
-    def move(self) -> None:
+    def move(self) -> None:  # C: cdef
         """Let it move."""
         self.rows += 1
-        for lane in self.lanes:
+        for lane in self.lanes:  # C: Lane
             if not lane.is_empty():
                 is_element = not lane.is_stop()
                 self.tokens += 1
@@ -231,9 +235,9 @@ class End:
             else:
                 lane.push()
 
-    def is_begun(self) -> bool:
+    def is_begun(self) -> bool:  # C: noexcept
         """Whether an input shows a token in any lane."""
-        for lane in self.lanes:  # noqa: SIM110  (compiled)
+        for lane in self.lanes:  # noqa: SIM110  (compiled)  # C: Lane
             if lane.channel.can_pop():
                 return True
         return False
@@ -242,13 +246,13 @@ class End:
         """The first channel that holds it up: that shows no token, or has no space."""
         if self._ahead > 0:
             return None if self._has_room() else self.first.channel
-        for lane in self.lanes:
-            open_ = lane.channel.can_pop() if self.is_input else lane.channel.can_push()
+        for lane in self.lanes:  # C: Lane
+            open_ = lane.channel.can_pop() if self.is_input else lane.channel.can_push()  # C: bint
             if not open_:
                 return lane.channel
         return None
 
-    def token(self) -> Transfer:
+    def token(self) -> Transfer:  # C: lane=Lane, cpdef
         """What moves."""
         if not self.is_bundle:
             return self.first.token()
@@ -257,8 +261,8 @@ class End:
     def stalls(self) -> tuple[int, ...]:
         """The accounting states of who waits here, or at any port of the array."""
         states: list[int] = []
-        for lane in self.lanes:
-            channel = lane.channel
+        for lane in self.lanes:  # C: Lane
+            channel = lane.channel  # C: Channel
             states += (
                 (channel.reader_state, channel.any_reader_state)
                 if self.is_input

@@ -1,0 +1,100 @@
+"""Reads a ``.pxd`` written by hand: classes with their attributes and methods, and functions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_CLASS = re.compile(r"^cdef class (\w+)(?:\((\w+)\))?:")
+_FUNCTION = re.compile(r"^( *)(cdef|cpdef) (inline )?([^(=]*?) ?(\w+)\((.*)\) ?(noexcept|except[^:]*)?:?$")
+_ATTRIBUTE = re.compile(
+    r"^( *)cdef (readonly |public )?((?:const |unsigned |signed )*\w+(?:\[::1\])?) (\w+(?:, *\w+)*)$"
+)
+
+
+@dataclass
+class Function:
+    """A function or method as C has it.
+
+    Attributes:
+        kind: ``cdef`` or ``cpdef``.
+        returns: its C type, nothing for ``object``.
+        arguments: as C, without ``self``.
+        raises: its clause on exceptions, nothing if it needs none.
+        inline: whether the compiler is advised to put it in place of calls.
+        locals: C types of its local names.
+    """
+
+    kind: str
+    returns: str
+    arguments: tuple[str, ...]
+    raises: str = ""
+    inline: bool = False
+    locals: dict[str, str] = field(default_factory=dict)
+
+    def text(self, name: str, owner: bool) -> str:
+        """Its declaration."""
+        given = ", ".join([*(["self"] if owner else []), *self.arguments])
+        inline = "inline " if self.inline else ""
+        returns = f"{self.returns} " if self.returns else ""
+        return f"{self.kind} {inline}{returns}{name}({given}) {self.raises}".rstrip()
+
+
+@dataclass
+class Declared:
+    """A compiled class.
+
+    Attributes:
+        base: the name of its base, if that is compiled.
+        final: whether no class may be derived from it.
+        attributes: by name the C type, behind ``readonly`` or ``public``.
+        methods: by name.
+        known: what else is known of ``self``'s attributes, see ``Types.given``.
+    """
+
+    base: str | None = None
+    final: bool = False
+    attributes: dict[str, str] = field(default_factory=dict)
+    methods: dict[str, Function] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Declarations:
+    """All of a module."""
+
+    numbers: dict[str, str] = field(default_factory=dict)
+    classes: dict[str, Declared] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
+
+
+def read(text: str) -> Declarations:
+    """What a ``.pxd`` declares; bodies are passed over."""
+    found = Declarations()
+    current = Declared()
+    final, local = False, {}
+    for line in text.splitlines():
+        if match := _CLASS.match(line):
+            current = found.classes[match[1]] = Declared(match[2], final)
+        elif match := _FUNCTION.match(line):
+            _, kind, inline, returns, name, arguments, raises = match.groups()
+            given = tuple(part for part in re.split(r", *", arguments) if part not in ("", "self"))
+            function = Function(kind, returns, given, raises or "", bool(inline), local)
+            (current.methods if match[1] else found.functions)[name] = function
+        elif match := _ATTRIBUTE.match(line):
+            _, seen, ctype, names = match.groups()
+            target = found.numbers if not match[1] else current.attributes if len(match[1]) == 4 else {}
+            target |= {name: f"{seen or ''}{ctype}" for name in re.split(r", *", names)}
+        elif match := re.match(r" *@cython\.locals\((.*)\)$", line):
+            local = _locals(match[1])
+            continue
+        elif line.strip() == "@cython.final":
+            final = True
+            continue
+        final, local = False, {}
+    return found
+
+
+def _locals(text: str) -> dict[str, str]:
+    parts = [part.split("=") for part in re.split(r", *(?=\w+=)", text)]
+    return {name: ctype.strip("\"'").replace("cython.u", "unsigned ").replace("cython.", "") for name, ctype in parts}
