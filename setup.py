@@ -1,14 +1,15 @@
-"""Compiles the engine and the blocks: every Python file that has a ``.pxd`` of C types beside it.
+"""Compiles the engine and the blocks: Python files whose first line says so, or that have C types by hand.
 
-Of the folders that are linked into ``fiberscope/`` each file has one name, that below ``fiberscope``.
+The C types of the others are written from their annotations first, see ``fiberscope/pxd``. Of the folders
+that are linked into ``fiberscope/`` each file has one name, that below ``fiberscope``.
 """
 
+import importlib
 import os
-import shutil
 import sys
-import sysconfig
 from glob import glob
 from pathlib import Path
+from types import ModuleType
 
 from Cython.Build import cythonize
 from Cython.Compiler import Options
@@ -18,69 +19,54 @@ from setuptools.modified import newer_group
 
 CHECKED = os.environ.get("FIBERSCOPE_CHECKED_BUILD", "") not in ("", "0")  # bounds and null checks on, slow
 
-DIRECTIVES = {
-    "language_level": 3,
-    "infer_types": True,  # locals take the C type of what is assigned to them
-    "annotation_typing": False,  # annotations are for people and mypy; the C types stand in the .pxd
-    "boundscheck": CHECKED,
-    "wraparound": False,
-    "initializedcheck": CHECKED,
-    "nonecheck": CHECKED,
-    "overflowcheck": CHECKED,
-    "cdivision": not CHECKED,
-    "embedsignature": True,
-    "auto_pickle": False,  # a machine is not pickled; the code for it is a sixth of the compiler's work
-}
+CHECKS = ("boundscheck", "initializedcheck", "nonecheck", "overflowcheck")
 
-# An array's view in a component or channel has room for so many dimensions: one is used, and one more is what
-# Cython asks for. With eight, as it comes, an object is spread over far more lines of the host's cache.
-Options.buffer_max_dims = 2
 
-# Of -O2 what runs are faster for: the rest takes as long again to compile, and shows in no run.
-OPTIMIZED = ["-O1", "-finline-small-functions", "-fipa-cp", "-fthread-jumps"]
+def _generator() -> ModuleType:
+    """The package that writes C types, alone: what lies about it needs libraries that may be missing."""
+    sys.path.insert(0, "fiberscope")
+    try:
+        return importlib.import_module("pxd")
+    finally:
+        sys.path.pop(0)
 
-HELPERS = "fiberscope.sim._cyutility"  # Cython's own helper code, compiled once instead of into every module
+
+pxd = _generator()
+HELPERS = pxd.HELPERS
+Options.buffer_max_dims = pxd.DIMENSIONS
+DIRECTIVES = pxd.DIRECTIVES
+if CHECKED:
+    DIRECTIVES = {**DIRECTIVES, **dict.fromkeys(CHECKS, True), "cdivision": False}
 
 
 # Their compiled form stands in the .pxd and goes into the modules that use it; the .py is for the others.
 INLINE = (Path("fiberscope/sim/inline.py"), Path("fiberscope/sim/words.py"))
 
 
+def _typed() -> list[Path]:
+    """The compiled files, the C types of all written beside them."""
+    sources = map(Path, glob("fiberscope/**/*.py", recursive=True))  # unlike Path.rglob it goes into links
+    try:
+        modules = pxd.Modules([Path()])
+        compiled = pxd.compiled_modules(modules, sources, Path())
+        pxd.write(modules, compiled)
+    except pxd.UnsupportedError as error:
+        sys.exit(f"fiberscope: {error}")
+    return [module.path for module in compiled]
+
+
 def _extensions() -> list[Extension]:
-    typed = map(Path, glob("fiberscope/**/*.pxd", recursive=True))  # unlike Path.rglob it goes into links
-    sources = sorted({pxd.with_suffix(".py") for pxd in typed}.difference(INLINE))
+    sources = sorted({*_typed()}.difference(INLINE))
     modules = {".".join(source.with_suffix("").parts): str(source) for source in sources}
     modules[HELPERS] = HELPERS.replace(".", "/") + ".c"
-    return [
-        Extension(
-            name,
-            [source],
-            extra_compile_args=[*OPTIMIZED, "-g0", "-fno-strict-aliasing"],  # no symbols: a third of the time
-        )
-        for name, source in modules.items()
-    ]
+    return [Extension(name, [source], extra_compile_args=pxd.FLAGS) for name, source in modules.items()]
 
 
 COMPILING = {"build", "build_ext", "bdist_wheel", "editable_wheel", "install", "develop"}
 
 
-def _require_compiler() -> None:
-    """Say in one line what is missing, before anything is made."""
-    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
-    if shutil.which(compiler) is None:
-        sys.exit(
-            f"fiberscope: compiling needs a C compiler, and there is no {compiler} "
-            "(on Debian: apt install gcc); to use another, set CC, as in CC=clang"
-        )
-    if not Path(sysconfig.get_path("include"), "Python.h").exists():
-        sys.exit(
-            f"fiberscope: compiling needs the headers of {sys.executable} "
-            "(on Debian: apt install python3-dev)"
-        )
-
-
-if COMPILING & set(sys.argv):
-    _require_compiler()
+if COMPILING & set(sys.argv) and (fault := pxd.lacking()):  # said in one line, before anything is made
+    sys.exit(f"fiberscope: {fault}")
 
 
 class CompileChanged(build_ext):

@@ -10,6 +10,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fiberscope.accelerators import built
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.workloads.errors import nearest
 
@@ -57,13 +58,14 @@ def _run_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ConfigurationError(f"{path}: there is no such file; a machine of one's own is a Python file")
     name = f"fiberscope_machine_{path.stem}_{hash(path.resolve()):x}"  # two of the same name are two
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = built.spec(path.stem, path) or importlib.util.spec_from_file_location(name, path)
     assert spec is not None  # its name ends in .py
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # for what looks itself up there, as pydantic's models do
     try:
-        spec.loader.exec_module(module)
+        with built.used():
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         line = _line_in(path, error)
         raise ConfigurationError(f"{path}:{line}: {type(error).__name__}: {error}") from error

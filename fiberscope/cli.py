@@ -22,6 +22,7 @@ import typer
 from fiberscope import __version__
 from fiberscope.commands.ablate import ablate
 from fiberscope.commands.analyze import analyze
+from fiberscope.commands.build import build
 from fiberscope.commands.check import check
 from fiberscope.commands.compare import compare
 from fiberscope.commands.convert import convert
@@ -214,6 +215,7 @@ for _command in (
     page,
     diff,
     rerun,
+    build,
     profile,
     tile,
     sweep,

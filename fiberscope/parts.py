@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fiberscope.accelerators.built import used
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.errors import InputError
 from fiberscope.sim import Component, SimulationError
@@ -41,7 +42,7 @@ def parse_parts(given: Sequence[str]) -> dict[str, PartFactory]:
 
 def _load(text: str, module: str, attribute: str) -> PartFactory:
     try:
-        with _current_folder():
+        with _current_folder(), used():
             loaded = importlib.import_module(module)
     except (Exception, SystemExit) as error:  # whatever the user's module raises
         raise InputError(f"--part {text}: cannot import {module}: {_fault(error)}") from error

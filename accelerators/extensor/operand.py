@@ -19,7 +19,7 @@ TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = (
     3,
     4,
     5,
-)  # C: FIBERS=object, MICROTILES=object, ROWS=object, ELEMENTS=object
+)
 
 
 def tiled_a(matrix: FiberTree, microtile: int, shape: tuple[int, int, int]) -> FiberTree:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from fiberscope.provenance.imports import Import, Named, named
+from fiberscope.pxd.modules import WRITTEN
 from fiberscope.sim import mode
 
 __all__ = ["Sources", "sources", "written"]
@@ -92,7 +93,7 @@ class _Walk:
     def add(self, path: str) -> None:
         """Take a file, and all that it names, unless it is a library's or tells of results alone."""
         known = path in self._files or self._is_foreign(path) or _tells(self._name(path))
-        if known or not os.path.isfile(path):
+        if known or not os.path.isfile(path) or _is_written(path):
             return
         folder, name = os.path.split(path)
         file = self._files[path] = self._read(path)
@@ -164,6 +165,14 @@ class _Walk:
 def _tells(name: str) -> bool:
     """Whether a module tells of results, and makes none: by words, tables, pictures, the package's names."""
     return name in (OURS, f"{OURS}.version") or f"{name}.".startswith(f"{OURS}.report.")
+
+
+def _is_written(path: str) -> bool:
+    """Whether a file of C types follows from the Python file beside it."""
+    if not path.endswith(".pxd"):
+        return False
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.readline().startswith(WRITTEN)
 
 
 def _listed(folder: str) -> set[str]:

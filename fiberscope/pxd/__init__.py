@@ -1,16 +1,31 @@
-"""C types for the compiler, written from a module's Python annotations: what a ``.pxd`` beside it would say.
+"""C types for the compiler, from a module's Python annotations: what a ``.pxd`` beside it would say.
 
-What follows from the source is never stated again. Of a compiled class each attribute, method and typed local
-gets the C type of its annotation, or of what it is given. Where these cannot say it, a comment at the statement
-does, which begins with ``# C:``. At an attribute, a local name or a number it holds the C type, and of an attribute
-perhaps ``public``, ``readonly`` or ``hidden``; where the statement gives values to several, ``name=ctype`` of each;
-``object`` leaves a name to Python. At a class ``final``; at a method what ``fiberscope.pxd.methods`` tells.
-A ``.pxd`` that stands beside a module already is left as it is: what it puts in place of calls nothing tells.
+What follows from the source is never stated again. Of a compiled class each attribute, method and local name
+gets the C type of its annotation, or of what it is given. Where these cannot say it, a comment at the
+statement does, which begins with ``# C:``. At an attribute, a local name or a number it holds the C type, and
+of an attribute perhaps ``public``, ``readonly`` or ``hidden``; where the statement gives values to several,
+``name=ctype`` of each; ``object`` leaves a name, or a class, to Python. At a class ``final``; at a method what
+``fiberscope.pxd.methods`` tells. A ``.pxd`` that stands beside a module already is left as it is: what it
+puts in place of calls nothing else tells.
 """
 
 from __future__ import annotations
 
+from .compiler import DIMENSIONS, DIRECTIVES, FLAGS, HELPERS, lacking
 from .declared import declarations
-from .modules import MARK, Modules, Unsupported
+from .files import compiled_modules, write
+from .modules import MARK, Modules, UnsupportedError
 
-__all__ = ["MARK", "Modules", "Unsupported", "declarations"]
+__all__ = [
+    "DIMENSIONS",
+    "DIRECTIVES",
+    "FLAGS",
+    "HELPERS",
+    "MARK",
+    "Modules",
+    "UnsupportedError",
+    "compiled_modules",
+    "declarations",
+    "lacking",
+    "write",
+]

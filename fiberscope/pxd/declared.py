@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from .hand import Declarations, Declared, Function, read
+from . import hand
+from .hand import Declarations, Declared, Function
 from .methods import method, signature, typed_locals
 from .modules import Module, Modules
 from .types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, bare, is_class
@@ -20,19 +21,20 @@ class Generator:
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
         self._declared: dict[tuple[str, str], Declared] = {}
+        self._adopted: dict[tuple[str, str], tuple[Module, str]] = {}
         self._by_hand: dict[str, Declarations] = {}
 
     def compiled(self, module: Module, name: str) -> bool:
         """Whether a class of a module is compiled."""
-        if module.by_hand.is_file():
-            return name in self.by_hand(module).classes
+        if module.by_hand:
+            return name in self.read(module).classes
         node = module.classes.get(name)
         return module.compiled and node is not None and self._can_be(module, node)
 
-    def by_hand(self, module: Module) -> Declarations:
+    def read(self, module: Module) -> Declarations:
         """What stands in the ``.pxd`` beside a module."""
         if module.name not in self._by_hand:
-            self._by_hand[module.name] = read(module.by_hand.read_text())
+            self._by_hand[module.name] = hand.read(module.pxd.read_text())
         return self._by_hand[module.name]
 
     def _can_be(self, module: Module, node: ast.ClassDef) -> bool:
@@ -66,20 +68,44 @@ class Generator:
 
     def declared(self, module: Module, name: str) -> Declared:
         """A compiled class of a module."""
-        if module.by_hand.is_file():
-            return self.by_hand(module).classes[name]
+        if module.by_hand:
+            return self.read(module).classes[name]
         if (module.name, name) not in self._declared:
             node = module.classes[name]
             found = Declared(self._base(module, name), "final" in module.said(node).words)
-            self._declared[module.name, name] = found  # so far as it is known, to classes that name one another
+            self._declared[module.name, name] = (
+                found  # so far as it is known, to classes that name one another
+            )
             self._declare(module, node, found)
         return self._declared[module.name, name]
 
-    def above(self, module: Module, name: str) -> list[Declared]:
-        """The classes that a class is derived from, the nearest first."""
-        base = self.declared(module, name).base if module.by_hand.is_file() else self._base(module, name)
-        place = self.modules.origin(module, base) if base else None
-        return [self.declared(*place), *self.above(*place)] if place else []
+    def chain(self, module: Module, name: str) -> list[tuple[Module, Declared]]:
+        """A class and those that it is derived from, with the modules that they are in, the nearest first."""
+        declared = self.declared(module, name)
+        place = self.place(module, declared.base) if declared.base else None
+        return [(module, declared), *(self.chain(*place) if place else [])]
+
+    def place(self, module: Module, name: str) -> tuple[Module, str] | None:
+        """Where a compiled class is defined that a module knows by its name."""
+        place = self.modules.origin(module, name) or self._adopted.get((module.name, name))
+        if place is None:  # a comment may name what the modules of its classes' bases know
+            bases = [
+                base.id
+                for node in module.classes.values()
+                for base in node.bases
+                if isinstance(base, ast.Name)
+            ]
+            above = [self.modules.origin(module, base) for base in bases]
+            found = [self.place(base[0], name) for base in above if base and base[0] is not module]
+            return next(filter(None, found), None)
+        return place if self.compiled(*place) else None
+
+    def adopt(self, module: Module, place: tuple[Module, str]) -> bool:
+        """Have a module know a class that it does not import; whether it can, under no other's name."""
+        if self.modules.origin(module, place[1]) is None:
+            self._adopted.setdefault((module.name, place[1]), place)
+        known = self.place(module, place[1])
+        return known is not None and known[0] is place[0]
 
     def _base(self, module: Module, name: str) -> str | None:
         bases = module.classes[name].bases
@@ -87,7 +113,7 @@ class Generator:
 
     def _declare(self, module: Module, node: ast.ClassDef, found: Declared) -> None:
         types = Types(self.modules, module, self)
-        above = self.above(module, node.name)
+        above = [declared for _, declared in self.chain(module, node.name)[1:]]
         known = found.known
         for base in reversed(above):
             known |= base.known
@@ -181,7 +207,9 @@ def _from_body(
         for target in part.targets if isinstance(part, ast.Assign) else ():
             pairs = [(target, part.value)]
             if isinstance(target, ast.Tuple):
-                values = part.value.elts if isinstance(part.value, ast.Tuple) else [part.value] * len(target.elts)
+                values = (
+                    part.value.elts if isinstance(part.value, ast.Tuple) else [part.value] * len(target.elts)
+                )
                 pairs = list(zip(target.elts, values, strict=False))
                 if isinstance(part.value, ast.GeneratorExp):
                     pairs = [(one, part.value.elt) for one, _ in pairs]
@@ -203,7 +231,7 @@ def _assign(
     """One target is given a value: what that says of it, unless more was known."""
     name, said = ast.unparse(target), types.module.said(statement)
     own = target.attr if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self" else ""
-    if not own and not isinstance(target, ast.Name) or (own and name in known and own not in said.types):
+    if (not own and not isinstance(target, ast.Name)) or (own and name in known and own not in said.types):
         return
     annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
     seen, ctype = _seen(said.type_of(own or name) or "")
@@ -254,14 +282,12 @@ def _function(function: Function, name: str, owner: bool) -> list[str]:
 
 
 def _cimports(generator: Generator, module: Module, found: Declarations) -> list[str]:
-    """Classes that declarations name, and functions of compiled modules that are imported, with these modules."""
+    """Classes that declarations name, and the functions of compiled modules that are imported."""
     needed = _named(found) - set(found.classes)
     lines = []
     for name in sorted(needed):
-        place = generator.modules.origin(module, name)
-        if place is None:
-            continue
-        lines.append(f"from {place[0].name} cimport {place[1]}")
+        if place := generator.place(module, name):
+            lines.append(f"from {place[0].name} cimport {place[1]}")
     for name, (above, there) in module.imported.items():
         whole = generator.modules.named(f"{above}.{there}")
         if whole is not None and _functions(generator, whole):
@@ -273,8 +299,8 @@ def _cimports(generator: Generator, module: Module, found: Declarations) -> list
 
 
 def _functions(generator: Generator, module: Module) -> dict[str, Function] | set[str]:
-    if module.by_hand.is_file():
-        return generator.by_hand(module).functions
+    if module.by_hand:
+        return generator.read(module).functions
     if not module.compiled:
         return set()
     return {name for name, node in module.functions.items() if module.said(node).words & {"cdef", "cpdef"}}

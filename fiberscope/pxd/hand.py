@@ -84,7 +84,7 @@ def read(text: str) -> Declarations:
         elif match := _ATTRIBUTE.match(line):
             _, seen, ctype, names = match.groups()
             target = found.numbers if not match[1] else current.attributes if len(match[1]) == 4 else {}
-            target |= {name: f"{seen or ''}{ctype}" for name in re.split(r", *", names)}
+            target |= dict.fromkeys(re.split(r", *", names), f"{seen or ''}{ctype}")
         elif match := re.match(r" *@cython\.locals\((.*)\)$", line):
             local = _locals(match[1])
             continue
@@ -97,4 +97,7 @@ def read(text: str) -> Declarations:
 
 def _locals(text: str) -> dict[str, str]:
     parts = [part.split("=") for part in re.split(r", *(?=\w+=)", text)]
-    return {name: ctype.strip("\"'").replace("cython.u", "unsigned ").replace("cython.", "") for name, ctype in parts}
+    return {
+        name: ctype.strip("\"'").replace("cython.u", "unsigned ").replace("cython.", "")
+        for name, ctype in parts
+    }

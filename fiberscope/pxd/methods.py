@@ -1,9 +1,10 @@
 """Functions and methods as C has them, from annotations and a comment at the head.
 
-A method with an underscore is C's (``cdef``), one without for Python as well (``cpdef``), one that hands on what
-C has no type for is Python's. Where that is not so, or where it never raises, a comment on the ``def`` says it:
-``# C: cdef``, ``# C: cpdef``, ``# C: def``, ``# C: noexcept``, ``# C: inline``, or several, with commas between;
-there ``name=ctype`` gives an argument a C type that its annotation cannot say, and ``return=ctype`` what returns.
+A method with an underscore is C's (``cdef``), one without for Python as well (``cpdef``), one that hands on
+what C has no type for is Python's. Where that is not so, or where it never raises, a comment on the ``def``
+says it: ``# C: cdef``, ``# C: cpdef``, ``# C: def``, ``# C: noexcept``, ``# C: inline``, or several, with
+commas between; there ``name=ctype`` gives an argument, or a local name, a C type that its annotation cannot
+say, and ``return=ctype`` what it returns.
 """
 
 from __future__ import annotations
@@ -11,11 +12,24 @@ from __future__ import annotations
 import ast
 
 from .hand import Function
-from .modules import Module
-from .types import OBJECT, Types, is_class
+from .types import OBJECT, Types
 
-HOOKS = {"elaborate", "sample", "counters", "signals", "attach", "fetch"}  # called by Python, when built or reported on
-RAISES = {"void": "except *", "int": "except -1", "bint": "except -1", "long": "except? -2", "double": "except? -1", "unsigned long": "except? -1"}
+HOOKS = {
+    "elaborate",
+    "sample",
+    "counters",
+    "signals",
+    "attach",
+    "fetch",
+}  # called by Python, when built or reported on
+RAISES = {
+    "void": "except *",
+    "int": "except -1",
+    "bint": "except -1",
+    "long": "except? -2",
+    "double": "except? -1",
+    "unsigned long": "except? -1",
+}
 ROUNDS = 3  # so far a local name's type is followed from name to name
 
 
@@ -39,7 +53,7 @@ def _is_for_both(types: Types, node: ast.FunctionDef) -> bool:
 def signature(types: Types, node: ast.FunctionDef, kind: str, words: set[str]) -> Function:
     """The C of a function whose kind is known."""
     returns = types.module.said(node).types.get("return") or returned(types, node, words)
-    raises = "" if returns in ("", "str", "list", "dict", "tuple", "set") or is_class(returns) else RAISES[returns]
+    raises = RAISES.get(returns, "")  # an object that is none says it by itself
     if "noexcept" in words:
         raises = "noexcept"
     given = {argument.arg: argument for argument in node.args.args if argument.arg != "self"}
@@ -57,22 +71,30 @@ def returned(types: Types, node: ast.FunctionDef, words: set[str]) -> str:
     """The C type that a function returns."""
     nothing = isinstance(node.returns, ast.Constant) and node.returns.value is None
     if nothing:
-        return "void" if "noexcept" in words else "int"
+        return "void" if "noexcept" in words or _leaves_early(node) else "int"
     found = types.of(node.returns)
     return "" if found == OBJECT else found
+
+
+def _leaves_early(node: ast.FunctionDef) -> bool:
+    """Whether it has a return without a value, which C allows in no function that has one."""
+    return any(isinstance(part, ast.Return) and part.value is None for part in ast.walk(node))
 
 
 def typed_locals(types: Types, node: ast.FunctionDef, known: dict[str, str]) -> dict[str, str]:
     """C types of local names: as annotated, else of all that they are given, where that is one type."""
     said = types.module.said(node).types
     arguments = {
-        item.arg: said.get(item.arg) or types.of(item.annotation) for item in node.args.args if item.arg != "self"
+        item.arg: said.get(item.arg) or types.of(item.annotation)
+        for item in node.args.args
+        if item.arg != "self"
     }
     annotated = {name: ctype for name, ctype in said.items() if name not in (*arguments, "return")}
     given: dict[str, list[ast.expr]] = {}
     for part in ast.walk(node):
         if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-            annotated[part.target.id] = types.of(part.annotation)
+            ctype = types.module.said(part).type_of(part.target.id)
+            annotated[part.target.id] = ctype or types.of(part.annotation)
         for target, value in _givens(part):
             if isinstance(target, ast.Name):
                 if isinstance(part, ast.stmt) and (ctype := types.module.said(part).type_of(target.id)):

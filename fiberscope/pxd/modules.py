@@ -14,11 +14,12 @@ from pathlib import Path
 MARK = "# cython: infer_types=True"  # the first line of a module that the build compiles
 
 
+WRITTEN = "# Written by fiberscope.pxd from "  # begins what is
 SAYS = "# C: "  # begins a comment for the generator
 WORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept"}  # of methods and classes; others are C types
 
 
-class Unsupported(ValueError):
+class UnsupportedError(ValueError):
     """What cannot be said in C types; its text is one line with the place."""
 
 
@@ -50,9 +51,14 @@ class Module:
         try:
             self.tree = ast.parse(self.text)
         except SyntaxError as error:
-            raise Unsupported(f"{path}:{error.lineno}: {error.msg}") from error
-        self.by_hand = path.with_suffix(".pxd")
+            raise UnsupportedError(f"{path}:{error.lineno}: {error.msg}") from error
+        self.pxd = path.with_suffix(".pxd")
         self.compiled = compiled or self.text.startswith(MARK)
+
+    @cached_property
+    def by_hand(self) -> bool:
+        """Whether its C types stand beside it and were not written by ``fiberscope.pxd``."""
+        return self.pxd.is_file() and not self.pxd.read_text().startswith(WRITTEN)
 
     @cached_property
     def _said(self) -> dict[int, list[str]]:
@@ -68,7 +74,11 @@ class Module:
     def said(self, node: ast.stmt) -> Said:
         """What the comment at a statement, or at the head of one with a body, says to the compiler."""
         head = node.body[0].lineno - 1 if hasattr(node, "body") else node.end_lineno or node.lineno
-        words = [word for line in range(node.lineno, max(head, node.lineno) + 1) for word in self._said.get(line, ())]
+        words = [
+            word
+            for line in range(node.lineno, max(head, node.lineno) + 1)
+            for word in self._said.get(line, ())
+        ]
         named = dict(word.split("=", 1) for word in words if "=" in word)
         return Said({word for word in words if "=" not in word}, named)
 
@@ -113,8 +123,10 @@ class Module:
     def number_said(self, name: str) -> str | None:
         """The C type that a comment gives a number of the module."""
         for node in self.tree.body:
-            if isinstance(node, ast.Assign | ast.ImportFrom) and (found := self.said(node)).type_of(name):
-                return found.type_of(name)
+            if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
+                return self.said(node).type_of(name)
+            if isinstance(node, ast.Assign | ast.ImportFrom) and name in self.said(node).types:
+                return self.said(node).types[name]
         return None
 
 
@@ -188,9 +200,15 @@ class Modules:
 
 def _worked_out(node: ast.UnaryOp | ast.BinOp, numbers: list[int | float]) -> int | float | None:
     parts = [ast.Constant(number) for number in numbers]
-    whole = ast.BinOp(parts[0], node.op, parts[1]) if isinstance(node, ast.BinOp) else ast.UnaryOp(node.op, parts[0])
+    whole = (
+        ast.BinOp(parts[0], node.op, parts[1])
+        if isinstance(node, ast.BinOp)
+        else ast.UnaryOp(node.op, parts[0])
+    )
     try:
-        found = eval(compile(ast.Expression(ast.fix_missing_locations(ast.copy_location(whole, node))), "", "eval"))
+        found = eval(
+            compile(ast.Expression(ast.fix_missing_locations(ast.copy_location(whole, node))), "", "eval")
+        )
     except (ArithmeticError, TypeError, ValueError):
         return None
     return found if type(found) in (int, float) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .modules import Module, Modules
 
@@ -12,10 +12,41 @@ if TYPE_CHECKING:
     from .hand import Declared
 
 OBJECT = "object"
-PLAIN = {"int": "long", "bool": "bint", "float": "double", "list": "list", "dict": "dict", "tuple": "tuple", "set": "set"}
+PLAIN = {
+    "int": "long",
+    "bool": "bint",
+    "float": "double",
+    "list": "list",
+    "dict": "dict",
+    "tuple": "tuple",
+    "set": "set",
+}
 DTYPES = {
     "int64": "long", "float64": "double", "int32": "int", "int16": "short", "int8": "signed char",
     "uint8": "unsigned char", "uint64": "unsigned long", "uint16": "unsigned short", "uint32": "unsigned int",
+}  # fmt: skip
+CALLS = {
+    "len": "long", "int": "long", "bool": "bint", "any": "bint", "all": "bint", "isinstance": "bint",
+    "callable": "bint", "list": "list", "sorted": "list", "dict": "dict", "bytearray": "unsigned char[::1]",
+}  # fmt: skip
+_SELF_EVIDENT = {
+    ast.Compare: "bint", ast.List: "list", ast.ListComp: "list", ast.Dict: "dict", ast.DictComp: "dict",
+}  # fmt: skip
+HIDDEN, READONLY, PUBLIC = "", "readonly ", "public "
+CODES = {
+    "q": "long", "l": "long", "d": "double", "h": "short", "b": "signed char", "B": "unsigned char",
+    "i": "int", "Q": "unsigned long", "H": "unsigned short", "I": "unsigned int",
+}  # fmt: skip
+DTYPES = {
+    "int64": "long", "float64": "double", "int32": "int", "int16": "short", "int8": "signed char",
+    "uint8": "unsigned char", "uint64": "unsigned long", "uint16": "unsigned short", "uint32": "unsigned int",
+}  # fmt: skip
+CALLS = {
+    "len": "long", "int": "long", "bool": "bint", "any": "bint", "all": "bint", "isinstance": "bint",
+    "callable": "bint", "list": "list", "sorted": "list", "dict": "dict", "bytearray": "unsigned char[::1]",
+}  # fmt: skip
+_SELF_EVIDENT = {
+    ast.Compare: "bint", ast.List: "list", ast.ListComp: "list", ast.Dict: "dict", ast.DictComp: "dict",
 }  # fmt: skip
 HIDDEN, READONLY, PUBLIC = "", "readonly ", "public "
 CODES = {
@@ -46,6 +77,15 @@ class Types:
         self.modules = modules
         self.module = module
         self.generator = generator
+        self._handlers: tuple[tuple[Any, Any], ...] = (
+            (ast.Constant, self._constant),
+            (ast.Subscript, self._subscript),
+            (ast.Name | ast.Attribute, self._named),
+            (ast.UnaryOp, self._unary),
+            (ast.BoolOp | ast.IfExp, self._choice),
+            (ast.BinOp, self._worked_out),
+            (ast.Call, self._called),
+        )
 
     def of(self, annotation: ast.expr | None, module: Module | None = None) -> str:
         """The C type of an annotation, ``object`` for all that C has none for."""
@@ -70,8 +110,10 @@ class Types:
 
     def compiled_class(self, name: str, module: Module) -> str:
         """The name of a compiled class, ``object`` of any other."""
-        place = self.modules.origin(module, name)
-        return place[1] if place and self.generator.compiled(*place) else OBJECT
+        place = self.generator.place(module, name)
+        if place is None or module is self.module:
+            return OBJECT if place is None else name
+        return place[1] if self.generator.adopt(self.module, place) else OBJECT
 
     def given(self, value: ast.expr, known: dict[str, str]) -> str:
         """The C type of an expression.
@@ -80,31 +122,29 @@ class Types:
             value: the expression.
             known: C types of the names in it, and of ``self``'s attributes as ``self.name``.
         """
-        if isinstance(value, ast.Constant):
-            return {bool: "bint", int: "long", float: "double"}.get(type(value.value), OBJECT)
+        found = _SELF_EVIDENT.get(type(value))
+        if found:
+            return found
         if isinstance(value, ast.Attribute) and value.attr == "data":
             return self.given(value.value, known)
-        if isinstance(value, ast.Name | ast.Attribute):
-            return self._named(value, known)
-        if isinstance(value, ast.Compare):
-            return "bint"
-        if isinstance(value, ast.Subscript):
-            return self.element(value.value, known) if not isinstance(value.slice, ast.Slice) else OBJECT
-        if isinstance(value, ast.UnaryOp):
-            return "bint" if isinstance(value.op, ast.Not) else self.given(value.operand, known)
-        if isinstance(value, ast.BoolOp):
-            kinds = {self.given(part, known) for part in value.values}
-            return kinds.pop() if len(kinds) == 1 else OBJECT
-        if isinstance(value, ast.BinOp):
-            return self._worked_out(value, known)
-        if isinstance(value, ast.IfExp):
-            kinds = {self.given(value.body, known), self.given(value.orelse, known)}
-            return kinds.pop() if len(kinds) == 1 else OBJECT
-        if isinstance(value, ast.List | ast.ListComp):
-            return "list"
-        if isinstance(value, ast.Dict | ast.DictComp):
-            return "dict"
-        return self._called(value, known) if isinstance(value, ast.Call) else OBJECT
+        for kinds, handled in self._handlers:
+            if isinstance(value, kinds):
+                return handled(value, known)
+        return OBJECT
+
+    def _constant(self, value: ast.Constant, _: dict[str, str]) -> str:
+        return {bool: "bint", int: "long", float: "double"}.get(type(value.value), OBJECT)
+
+    def _subscript(self, value: ast.Subscript, known: dict[str, str]) -> str:
+        return OBJECT if isinstance(value.slice, ast.Slice) else self.element(value.value, known)
+
+    def _unary(self, value: ast.UnaryOp, known: dict[str, str]) -> str:
+        return "bint" if isinstance(value.op, ast.Not) else self.given(value.operand, known)
+
+    def _choice(self, value: ast.BoolOp | ast.IfExp, known: dict[str, str]) -> str:
+        parts = value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]
+        kinds = {self.given(part, known) for part in parts}
+        return kinds.pop() if len(kinds) == 1 else OBJECT
 
     def _named(self, value: ast.Name | ast.Attribute, known: dict[str, str]) -> str:
         text = ast.unparse(value)
@@ -123,18 +163,20 @@ class Types:
             return kind if kind in ("double", "unsigned long") else "long"
         return known.get(f"element {ast.unparse(holder)}", OBJECT)
 
-    def _chain(self, ctype: str) -> list[Declared]:
-        """A compiled class that the module knows, and those above it."""
-        place = self.modules.origin(self.module, ctype) if is_class(ctype) else None
-        if place is None or not self.generator.compiled(*place):
-            return []
-        return [self.generator.declared(*place), *self.generator.above(*place)]
+    def _chain(self, ctype: str) -> list[tuple[Module, Declared]]:
+        """A compiled class that the module knows, and those above it, with the modules that they are in."""
+        place = self.generator.place(self.module, ctype) if is_class(ctype) else None
+        return self.generator.chain(*place) if place else []
+
+    def _here(self, ctype: str, module: Module) -> str:
+        """What a C type of another module is in this one."""
+        return self.compiled_class(ctype, module) if is_class(ctype) else ctype
 
     def _attribute(self, value: ast.Attribute, known: dict[str, str]) -> str:
         """Of something's attribute: what its class, a plain one of this project perhaps, has it as."""
-        for declared in self._chain(self.given(value.value, known)):
+        for module, declared in self._chain(self.given(value.value, known)):
             if value.attr in declared.attributes:
-                return bare(declared.attributes[value.attr])
+                return self._here(bare(declared.attributes[value.attr]), module)
         holder = known.get(f"class {ast.unparse(value.value)}")
         place = self.modules.origin(self.module, holder) if holder else None
         while place and place[1] in place[0].classes:
@@ -156,36 +198,29 @@ class Types:
         kinds = {self.given(value.left, known), self.given(value.right, known)} - {"bint"}
         if isinstance(value.op, ast.Div):
             return "double" if kinds <= {"long", "double"} else OBJECT
-        if kinds <= {"long", "unsigned long"}:
-            return "long"
-        return "double" if kinds <= {"long", "double"} else OBJECT
+        if "unsigned long" in kinds:  # the compiler knows best, and has no sign by mistake
+            return OBJECT
+        return "long" if kinds == {"long"} else "double" if kinds <= {"long", "double"} else OBJECT
 
     def _called(self, value: ast.Call, known: dict[str, str]) -> str:
         name = ast.unparse(value.func)
-        if name in ("len", "int"):
-            return "long"
-        if name in ("bool", "any", "all", "isinstance", "callable"):
-            return "bint"
-        if name in ("list", "dict", "sorted"):
-            return "list" if name != "dict" else "dict"
+        if name in CALLS:
+            return CALLS[name]
         if name in ("min", "max", "sum", "abs"):
             return self._least(value, known)
-        if name.startswith("np.") or name.endswith(".data"):
+        if name.startswith("np."):
             return _of_numpy(value)
-        if name == "array" and value.args and isinstance(value.args[0], ast.Constant):
-            return f"{CODES[value.args[0].value]}[::1]"
-        if name.endswith(".cast") and value.args and isinstance(value.args[0], ast.Constant):
-            return f"{CODES[value.args[0].value]}[::1]"
-        if name == "bytearray":
-            return "unsigned char[::1]"
-        if name.endswith(".bit_length"):
-            return "long"
+        if name == "array" or name.endswith(".cast"):
+            code = value.args[0] if value.args else None
+            return f"{CODES[code.value]}[::1]" if isinstance(code, ast.Constant) else OBJECT
         if isinstance(value.func, ast.Name):
             return self._returned(value.func.id)
         return self._method(value.func, known) if isinstance(value.func, ast.Attribute) else OBJECT
 
     def _method(self, function: ast.Attribute, known: dict[str, str]) -> str:
         """Of what a method gives."""
+        if function.attr == "bit_length":
+            return "long"
         if f"{ast.unparse(function)}()" in known:
             return known[f"{ast.unparse(function)}()"]
         holder = ast.unparse(function.value)
@@ -193,9 +228,9 @@ class Types:
             above = self.modules.named(".".join(self.module.imported[holder]))
             node = above.functions.get(function.attr) if above else None
             return self.of(node.returns, above) if node else OBJECT
-        for declared in self._chain(self.given(function.value, known)):
+        for module, declared in self._chain(self.given(function.value, known)):
             if function.attr in declared.methods:
-                return declared.methods[function.attr].returns or OBJECT
+                return self._here(declared.methods[function.attr].returns or OBJECT, module)
         return OBJECT
 
     def _least(self, value: ast.Call, known: dict[str, str]) -> str:
@@ -208,7 +243,9 @@ class Types:
         """Of what a function gives, or a class."""
         place = self.modules.origin(self.module, name)
         if place and place[1] in place[0].functions:
-            return self.returned_array(place[0].functions[place[1]]) or self.of(place[0].functions[place[1]].returns, place[0])
+            return self.returned_array(place[0].functions[place[1]]) or self.of(
+                place[0].functions[place[1]].returns, place[0]
+            )
         return self.compiled_class(name, self.module)
 
     def returned_array(self, function: ast.FunctionDef) -> str:

@@ -11,7 +11,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
 NEITHER, SIDE_A, SIDE_B = range(3)  # of the two fibers
-NO_COORDINATE = -1  # C: long
+NO_COORDINATE = -1
 
 
 class Intersector(Component):

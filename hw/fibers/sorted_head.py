@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from array import array
 
-from fiberscope.hw.stream import DATA, STOP, STREAM  # C: STOP=long, DATA=long
+from fiberscope.hw.stream import DATA, STOP, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
@@ -19,11 +19,11 @@ SYSTOLIC = "systolic"
 SEQUENTIAL = "sequential"
 FORMS = (SYSTOLIC, SEQUENTIAL)
 ENTRIES = (1, 4096)  # least and most heads of a unit
-LIST_BITS = 20  # C: long; of a list's number, at the most
+LIST_BITS = 20  # of a list's number, at the most
 COLUMN_BITS = 42  # C: object; of a column, at the most: both are compared as one signed word
 
 PHASES = ("idle", "taking", "walking")
-IDLE_PHASE, TAKING, WALKING = range(len(PHASES))  # C: TAKING=long, IDLE_PHASE=long, WALKING=long
+IDLE_PHASE, TAKING, WALKING = range(len(PHASES))
 
 
 class SortedHeads:  # C: final

@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 
 from fiberscope.hw.memory.atomic_update import TOUCHED
-from fiberscope.hw.stream import DATA, STOP  # C: DATA=long, STOP=long
+from fiberscope.hw.stream import DATA, STOP
 from fiberscope.sim import words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -21,10 +21,10 @@ FIND = 0  # kinds of a scan: give the bits that are set,
 CLEAR = 1  # C: object; or drop them all at once
 
 WIDTHS = (32, 64)  # bits looked at in a cycle
-ONE = 1  # C: unsigned long, unsigned long; as wide as a word when compiled, where the literal is not
+ONE = 1  # C: unsigned long; as wide as a word when compiled, where the literal is not
 
 PHASES = ("collecting", "telling", "waiting", "scanning", "ending")
-COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(len(PHASES))  # C: COLLECTING=long, SCANNING=long, WAITING=long, TELLING=long, ENDING=long
+COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(len(PHASES))
 
 
 class TouchedBitmap(Component):

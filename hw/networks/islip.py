@@ -12,7 +12,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Signal
 
 MOST = 32  # C: object; inputs or outputs: bits of a word
-ONE = 1  # C: long; as wide as a word when compiled, where the literal is not
+ONE = 1  # as wide as a word when compiled, where the literal is not
 
 
 class IslipCrossbar(Crossbar):

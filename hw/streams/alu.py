@@ -16,7 +16,7 @@ from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.names import nearest
 
-(  # C: COS=long
+(
     MULTIPLY,
     ADD,
     SUBTRACT,
@@ -31,7 +31,7 @@ from fiberscope.sim.names import nearest
     NEGATE,
     SQUARE,
     TAKE,
-) = (  # C: COS=long, EXP=long, SQUARE=long, NEGATE=long, SIN=long, ABSOLUTE=long, SQRT=long
+) = (
     range(14)
 )
 

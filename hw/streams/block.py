@@ -10,7 +10,7 @@ from fiberscope.hw.streams.quirks import CLEAN
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
-NEVER_YET = -1  # C: object
+NEVER_YET = -1
 
 
 class StreamBlock(Component):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP  # C: STOP=long, DONE=long, EMPTY=long, EMPTY=long, DONE=long, STOP=long
+from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 

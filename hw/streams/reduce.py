@@ -15,7 +15,7 @@ from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.names import nearest
 
-SUM, MAXIMUM, MINIMUM = range(3)  # C: MINIMUM=long, MINIMUM=long
+SUM, MAXIMUM, MINIMUM = range(3)
 OPERATIONS = {"sum": SUM, "max": MAXIMUM, "min": MINIMUM}
 
 NO_STOP = -1

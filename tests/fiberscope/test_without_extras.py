@@ -23,6 +23,7 @@ TINY = ["--set", "pe.count=2", "--set", "pe.radix=4"]
 COMMANDS = {
     "ablate": (["gamma", "a.mtx", *TINY], None),
     "analyze": (["matmul"], None),
+    "build": (["part.py"], None),
     "check": (["gamma", "a.mtx"], None),
     "compare": (["sage"], None),
     "convert": (["csr", "csc", "a.mtx"], None),
@@ -110,6 +111,7 @@ def told(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lacking")
     matrix = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 3 4\n3 2 2\n"
     (folder / "a.mtx").write_text(matrix)
+    (folder / "part.py").write_text("class Part:\n    def __init__(self) -> None:\n        self.count = 0\n")
     (folder / "m.trace").write_text("0 R 0x0\n")
     (folder / "space.yaml").write_text("pe.count: [1, 2]\n")
     given = {"before": ["sim", "gamma", "a.mtx", "-q", "--json", "r.json"]}

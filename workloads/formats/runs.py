@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fiberscope.workloads.formats.bit_packing import WORD, Items, Words, line_words, packed  # C: WORD=long
+from fiberscope.workloads.formats.bit_packing import WORD, Items, Words, line_words, packed
 
 __all__ = ["pack_entries", "unpack_entries"]
 
@@ -56,11 +56,11 @@ def unpack_entries(  # C: return=object, words=const unsigned long[::1], runs=un
             bit += value_bits
 
 
-def _bits_at(words: Words, bit: int, width: int) -> np.uint64:  # C: return=unsigned long, words=const unsigned long[::1], result=unsigned long, cdef, noexcept
+def _bits_at(words: Words, bit: int, width: int) -> np.uint64:  # C: result=unsigned long, return=unsigned long, words=const unsigned long[::1], cdef, noexcept
     """The ``width`` bits, at most 32, that begin at ``bit``."""
     at, shift = bit // WORD, bit % WORD
     found = words[at] >> shift  # C: unsigned long
     if shift + width > WORD:
         found |= words[1 + at] << (WORD - shift)
-    result: np.uint64 = found & (ONES >> (WORD - width))
+    result: np.uint64 = found & (ONES >> (WORD - width))  # C: unsigned long
     return result

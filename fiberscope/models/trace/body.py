@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fiberscope.models.trace.codes import (  # C: MIN=long, DIV=long, AND=long, OR=long, ABS=long, SUB=long, NEG=long, DIFFERS=long, ADD=long, MAX=long, SECOND=long, LESS=long, MUL=long, FIRST=long
+from fiberscope.models.trace.codes import (
     ABS,
     ADD,
     ALL,

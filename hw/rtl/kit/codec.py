@@ -10,11 +10,11 @@ KINDS = ("unsigned", "signed", "float", "bfloat", "whole")
 WHOLE_BITS = 53  # C: object; so many a double holds exactly
 # Bits of the fraction, by kind and width: IEEE 754 binary16, 32 and 64; bfloat16, the upper half of binary32.
 FRACTIONS = {("float", 16): 10, ("float", 32): 23, ("float", 64): 52, ("bfloat", 16): 7}
-FRACTION = 52  # C: long; that of a double,
-LEADING = 0x10_0000_0000_0000  # C: long; the one before it, which is not written out,
-BIAS = 1023  # C: long; what is added to its exponent,
-SPECIAL = 2047  # C: long; its exponent where it is infinite or no number,
-SIGN = -(1 << 63)  # C: long; and its sign
+FRACTION = 52  # that of a double,
+LEADING = 0x10_0000_0000_0000  # the one before it, which is not written out,
+BIAS = 1023  # what is added to its exponent,
+SPECIAL = 2047  # its exponent where it is infinite or no number,
+SIGN = -(1 << 63)  # and its sign
 
 
 class Codec:  # C: final
@@ -87,7 +87,7 @@ class Codec:  # C: final
 
     def _double(self, bits: int) -> int:  # C: bits=unsigned long
         """The double that an integer in two's complement is."""
-        number = (bits ^ self.sign) - self.sign
+        number = (bits ^ self.sign) - self.sign  # C: long
         magnitude = -number if number < 0 else number  # C: long
         if magnitude == 0:
             return 0

@@ -1,0 +1,104 @@
+"""The compiled forms of a user's own parts and machines, which ``fiberscope build`` leaves in the cache.
+
+One is taken instead of its Python file for as long as that, and the files that were compiled with it, are
+what they were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.abc
+import importlib.util
+import json
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+from fiberscope.sim import mode
+from fiberscope.workloads.cache import cache_folder
+
+__all__ = ["SUFFIX", "compiled", "digest", "library", "note", "room", "spec", "used"]
+
+SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
+
+
+def room() -> Path:
+    """The folder of compiled modules in the cache; it need not exist."""
+    return cache_folder() / "built"
+
+
+def digest(file: Path) -> str:
+    """Of what a file holds."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def library() -> str:
+    """What a module was compiled against: the engine's own compiled form, as it lies on this host."""
+    kernel = Path(mode.__file__).with_name(f"kernel{SUFFIX}")
+    return f"{kernel} {kernel.stat().st_mtime_ns}" if kernel.is_file() else ""
+
+
+def note(file: Path) -> Path:
+    """Where it says what a file was compiled to, and from what."""
+    return room() / "files" / f"{hashlib.sha256(f'{file}{SUFFIX}'.encode()).hexdigest()}.json"
+
+
+def compiled(file: Path) -> Path | None:
+    """The compiled module of a file, None where there is none of what the file is now."""
+    said = note(file.resolve())
+    if mode.uncompiled_requested() or not said.is_file():
+        return None
+    kept = json.loads(said.read_text())
+    ours = kept["library"] == library()
+    module = Path(kept["module"])
+    fresh = all(Path(name).is_file() and digest(Path(name)) == held for name, held in kept["sources"].items())
+    return module if ours and fresh and module.is_file() else None
+
+
+class _Loader(ExtensionFileLoader):
+    """Loads a compiled module, whose file is the Python one for all who ask."""
+
+    def __init__(self, name: str, module: Path, source: Path) -> None:
+        super().__init__(name, str(module))
+        self.source = source
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run it."""
+        module.__file__ = str(self.source)
+        super().exec_module(module)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds compiled modules in the place of Python files."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The compiled form, if there is one."""
+        found = PathFinder.find_spec(fullname, path, target)
+        if found is None or found.origin is None or not found.origin.endswith(".py"):
+            return None
+        return spec(fullname, Path(found.origin))
+
+
+def spec(name: str, source: Path) -> ModuleSpec | None:
+    """How a Python file's compiled form is loaded under a name; None where it has none."""
+    module = compiled(source)
+    if module is None:
+        return None
+    return importlib.util.spec_from_loader(name, _Loader(name, module, source), origin=str(source))
+
+
+@contextmanager
+def used() -> Iterator[None]:
+    """Take compiled modules in the place of Python files that are imported meanwhile."""
+    finder = _Finder()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)

@@ -1,0 +1,33 @@
+"""``fiberscope build``: parts and machines of a user's own, compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["build"]
+
+
+def build(
+    path: Annotated[
+        Path, typer.Argument(help="A Python file of parts or of a machine, or a folder of these.")
+    ],
+    show: Annotated[bool, typer.Option("--show", help="Print the C types, and compile nothing.")] = False,
+) -> None:
+    """Compile parts or a machine of your own, for runs to take from then on; C types follow from annotations.
+
+    \b
+    Examples:
+      fiberscope build my_blocks.py
+      fiberscope build my_machine/ --show
+    """
+    from fiberscope import built
+
+    if show:
+        for file, text in built.declarations(path).items():
+            print(f"# {file}\n{text}")
+        return
+    for file in built.build(path):
+        print(f"compiled {file}")

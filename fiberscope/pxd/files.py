@@ -1,0 +1,33 @@
+"""Writes the ``.pxd`` of compiled modules beside them, where the compiler looks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from .declared import declarations
+from .modules import WRITTEN, Module, Modules
+
+__all__ = ["compiled_modules", "write"]
+
+
+def compiled_modules(modules: Modules, sources: Iterable[Path], root: Path) -> list[Module]:
+    """The modules among these files that are compiled.
+
+    Args:
+        modules: finds them by name.
+        sources: Python files, below the folder that they are imported from.
+        root: that folder.
+    """
+    names = [".".join(path.relative_to(root).with_suffix("").parts) for path in sources]
+    found = [modules.named(name.removesuffix(".__init__")) for name in sorted(names)]
+    return [module for module in found if module is not None and (module.compiled or module.by_hand)]
+
+
+def write(modules: Modules, compiled: Iterable[Module]) -> None:
+    """Write the C types of modules, but where they stand written by hand, or are there already."""
+    for module in compiled:
+        if not module.by_hand:
+            text = f"{WRITTEN}{module.path.name}\n{declarations(modules, module)}"
+            if not module.pxd.is_file() or module.pxd.read_text() != text:
+                module.pxd.write_text(text)
