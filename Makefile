@@ -60,9 +60,11 @@ FORMAT  ?=
 ORDER   ?=
 TENSORS ?=
 
-# What the engine is compiled from: every file of C types and the Python file beside it.
-TYPED    := $(shell find -L fiberscope -name '*.pxd')
-COMPILED := $(TYPED) $(TYPED:.pxd=.py)
+# What the engine is compiled from: every Python file whose first line says so, the few files of C types that are
+# written by hand, each with its Python file, and what writes the others.
+TYPED    := $(shell grep -RL --include='*.pxd' '^\# Written by fiberscope.pxd' fiberscope)
+MARKED   := $(shell grep -Rl --include='*.py' '^\# cython: infer_types' fiberscope)
+COMPILED := $(TYPED) $(TYPED:.pxd=.py) $(MARKED) $(wildcard fiberscope/pxd/*.py)
 READY    := $(VENV)/built $(VENV)/installed
 
 .PHONY: help sim convert converted model wave which study cosim rtl asked whole test test-all mutants faults check lint types docs bench release-check release clean
@@ -182,7 +184,7 @@ release: release-check $(VENV)/release ## Build what is published in dist/: the 
 clean: ## Remove everything that was made here, the environment too.
 	@rm -rf $(VENV) $(OUT) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find -L fiberscope -name '*.so' -delete
-	@rm -f $(TYPED:.pxd=.c)
+	@rm -f $(TYPED:.pxd=.c) $(MARKED:.py=.c) $(MARKED:.py=.pxd)
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Extras that exist as wheels for some machines only, and what pyproject.toml says that each needs.

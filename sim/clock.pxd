@@ -1,3 +1,4 @@
+# By hand: `wake` and `pop` are put in place of calls.
 cimport cython
 
 from fiberscope.sim cimport words

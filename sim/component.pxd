@@ -1,3 +1,4 @@
+# By hand: what a tick ends with is put in place of calls.
 cimport cython
 
 from fiberscope.sim.channel cimport Channel

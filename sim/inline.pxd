@@ -1,3 +1,4 @@
+# By hand: casts, which Python has none of.
 from fiberscope.sim.channel cimport Channel
 from fiberscope.sim.clock cimport Clock
 from fiberscope.sim.component cimport Component

@@ -1,3 +1,4 @@
+# By hand: the loop that everything runs in: nothing of it is to change unseen.
 cimport cython
 
 from fiberscope.sim cimport inline

@@ -95,7 +95,12 @@ class Probes:  # C: final
         return self.probes[index]
 
 
-def _update(values: array[int], changed: list[int], position: int, value: int) -> None:  # C: values=long[::1], cdef
+def _update(  # C: cdef
+    values: array[int],  # C: values=long[::1]
+    changed: list[int],
+    position: int,
+    value: int,
+) -> None:
     if values[position] != value:
         values[position] = value
         changed.append(position)

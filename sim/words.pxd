@@ -1,3 +1,4 @@
+# By hand: instructions of the processor, which Python has none of.
 cdef extern from *:
     int __builtin_ctzll(unsigned long long bits) nogil
     int __builtin_clzll(unsigned long long bits) nogil

@@ -30,6 +30,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     copy, made = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("dist")
     copy_sources(copy)
     (copy / "sim" / "leftover.c").write_text("int x;\n")
+    (copy / "sim" / "names.pxd").write_text("# Written by fiberscope.pxd from names.py\n")
     command = [sys.executable, "setup.py", "--quiet", "sdist", "-d", str(made)]
     subprocess.run(command, cwd=copy, check=True, capture_output=True)
     with tarfile.open(next(made.glob("*.tar.gz"))) as tar:
@@ -57,6 +58,7 @@ def test_a_linker_that_is_killed_leaves_no_module_that_passes_for_done(tmp_path:
     room.mkdir(parents=True)
     for name in ("setup.py", "fiberscope/sim/names.py"):
         shutil.copy2(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "fiberscope" / "pxd", tmp_path / "fiberscope" / "pxd")
     for name in ("__init__.py", "names.pxd", "../__init__.py"):
         (room / name).touch()
     killed = tmp_path / "cc"

@@ -4,9 +4,9 @@ What follows from the source is never stated again. Of a compiled class each att
 gets the C type of its annotation, or of what it is given. Where these cannot say it, a comment at the
 statement does, which begins with ``# C:``. At an attribute, a local name or a number it holds the C type, and
 of an attribute perhaps ``public``, ``readonly`` or ``hidden``; where the statement gives values to several,
-``name=ctype`` of each; ``object`` leaves a name, or a class, to Python. At a class ``final``; at a method what
-``fiberscope.pxd.methods`` tells. A ``.pxd`` that stands beside a module already is left as it is: what it
-puts in place of calls nothing else tells.
+``name=ctype`` of each; ``object`` leaves a name, or a class, to Python. At a class it is ``final``, or
+``open`` to attributes that nobody declares; at a method what ``fiberscope.pxd.methods`` tells. A ``.pxd``
+that stands beside a module already is left as it is: what it puts in place of calls nothing else tells.
 """
 
 from __future__ import annotations

@@ -118,6 +118,8 @@ class Generator:
         for base in reversed(above):
             known |= base.known
             known |= {f"self.{name}": bare(ctype) for name, ctype in base.attributes.items()}
+        if "open" in module.said(node).words:
+            found.attributes["__dict__"] = "dict"
         inherited = {name for base in above for name in base.attributes}
         for item in node.body:
             if isinstance(item, ast.FunctionDef):
@@ -125,7 +127,7 @@ class Generator:
         for base in above:
             known |= {f"self.{name}()": made.returns for name, made in base.methods.items() if made.returns}
         own = attributes(types, node, known)
-        found.attributes = {name: ctype for name, ctype in own.items() if name not in inherited}
+        found.attributes |= {name: ctype for name, ctype in own.items() if name not in inherited}
         for item in node.body:
             if isinstance(item, ast.FunctionDef):
                 made = self._method(types, item, above)
@@ -289,12 +291,13 @@ def _cimports(generator: Generator, module: Module, found: Declarations) -> list
         if place := generator.place(module, name):
             lines.append(f"from {place[0].name} cimport {place[1]}")
     for name, (above, there) in module.imported.items():
+        alias = f" as {name}" if name != there else ""
         whole = generator.modules.named(f"{above}.{there}")
         if whole is not None and _functions(generator, whole):
-            lines.append(f"from {above} cimport {there}")
+            lines.append(f"from {above} cimport {there}{alias}")
         origin = generator.modules.origin(module, name)
         if origin and origin[0] is not module and origin[1] in _functions(generator, origin[0]):
-            lines.append(f"from {origin[0].name} cimport {there}")
+            lines.append(f"from {origin[0].name} cimport {origin[1]}{alias}")
     return sorted(set(lines))
 
 

@@ -105,7 +105,8 @@ def typed_locals(types: Types, node: ast.FunctionDef, known: dict[str, str]) -> 
     for _ in range(ROUNDS):  # one name is given another's value
         for name, values in given.items():
             if name not in arguments and name not in annotated:
-                found[name] = _common({types.given(value, known | annotated | found) for value in values})
+                ctype = _common({types.given(value, known | annotated | found) for value in values})
+                found[name] = OBJECT if ctype.endswith("]") else ctype  # an array may be used as numpy's
     return {name: ctype for name, ctype in (found | annotated).items() if ctype != OBJECT}
 
 

@@ -16,7 +16,8 @@ MARK = "# cython: infer_types=True"  # the first line of a module that the build
 
 WRITTEN = "# Written by fiberscope.pxd from "  # begins what is
 SAYS = "# C: "  # begins a comment for the generator
-WORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept"}  # of methods and classes; others are C types
+# Of methods and classes; other words are C types.
+WORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept", "open"}
 
 
 class UnsupportedError(ValueError):

@@ -49,10 +49,6 @@ _SELF_EVIDENT = {
     ast.Compare: "bint", ast.List: "list", ast.ListComp: "list", ast.Dict: "dict", ast.DictComp: "dict",
 }  # fmt: skip
 HIDDEN, READONLY, PUBLIC = "", "readonly ", "public "
-CODES = {
-    "q": "long", "l": "long", "d": "double", "h": "short", "b": "signed char", "B": "unsigned char", "i": "int",
-    "Q": "unsigned long", "H": "unsigned short", "I": "unsigned int",
-}  # fmt: skip
 
 
 def is_class(ctype: str) -> bool:

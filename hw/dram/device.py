@@ -270,7 +270,9 @@ class Device:  # C: final
             self.log.append(Command(cycle, COMMANDS[command], pseudo, bank, row))
 
 
-def _raise(ready: array[int], first: int, last: int, until: int) -> None:  # C: ready=long[::1], cdef, noexcept
+def _raise(
+    ready: array[int], first: int, last: int, until: int
+) -> None:  # C: ready=long[::1], cdef, noexcept
     """Nothing before ``until`` for these places, ``last`` not among them."""
     for place in range(first, last):
         ready[place] = max(ready[place], until)

@@ -31,9 +31,7 @@ from fiberscope.sim.names import nearest
     NEGATE,
     SQUARE,
     TAKE,
-) = (
-    range(14)
-)
+) = range(14)
 
 BINARY = {
     "mul": MULTIPLY,

@@ -37,7 +37,7 @@ class Growing:  # C: final
         self.count += 1
 
     def _double(self) -> None:
-        words = self._integers
+        words = self._integers  # C: long[::1]
         self.room *= 2
         self._allocate()
         for place in range(self.count):

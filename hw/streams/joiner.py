@@ -18,7 +18,7 @@ from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
 
 
-class Joiner(StreamBlock):
+class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
     """Compares the heads of several pairs of streams, one comparison a cycle.
 
     Interface: operand i comes as a pair, coordinates on ``in_crd[i]`` and its references on ``in_ref[i]``,

@@ -25,7 +25,7 @@ def check_ways(name: str, ways: int, block: int, span: int) -> None:
             raise ValueError(f"{name}: {quantity} must be at least {least}, not {number}")
 
 
-class Scatter(StreamBlock):
+class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
     """Deals the elements of each fiber to several streams.
 
     Interface: a stream on ``in_crd``, which may be of any kind where it is dealt by count, and if connected

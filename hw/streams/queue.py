@@ -39,7 +39,7 @@ class Queue:  # C: final
         return self._at(self.count - 1)
 
     def _double(self) -> None:
-        words, head, room = self._integers, self._head, self._room
+        words, head, room = self._integers, self._head, self._room  # C: words=long[::1]
         self._allocate(2 * room)
         self._head = 0
         for place in range(room):

@@ -39,7 +39,7 @@ class Sums:  # C: final
     def _insert(self, place: int, coordinate: int, value: float) -> None:
         if self.count == self._room:
             self._double()
-        order, element = self._order, self.count
+        order, element = self._order, self.count  # C: order=long[::1]
         self._elements[2 * element] = coordinate
         self._elements[2 * element + 1] = 1
         self._sums[element] = value
@@ -49,7 +49,11 @@ class Sums:  # C: final
         self.count += 1
 
     def _double(self) -> None:
-        order, elements, sums = self._order, self._elements, self._sums
+        order, elements, sums = (
+            self._order,
+            self._elements,
+            self._sums,
+        )  # C: sums=double[::1], order=long[::1], elements=long[::1]
         self._allocate(2 * self._room)
         for place in range(self.count):
             self._order[place] = order[place]

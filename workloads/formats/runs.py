@@ -41,8 +41,13 @@ def pack_entries(runs: Items, values: Items, run_bits: int, value_bits: int, lon
     return words
 
 
-def unpack_entries(  # C: return=object, words=const unsigned long[::1], runs=unsigned long[::1], values=unsigned long[::1], cpdef
-    words: Words, runs: Words, values: Words, run_bits: int, value_bits: int, lone: int
+def unpack_entries(  # C: cpdef, return=object
+    words: Words,  # C: words=const unsigned long[::1]
+    runs: Words,  # C: runs=unsigned long[::1]
+    values: Words,  # C: values=unsigned long[::1]
+    run_bits: int,
+    value_bits: int,
+    lone: int,
 ) -> None:
     """Fill ``runs`` and ``values`` from what ``pack_entries`` made; arguments as there."""
     bit = value = 0  # C: value=long, bit=long
@@ -56,7 +61,11 @@ def unpack_entries(  # C: return=object, words=const unsigned long[::1], runs=un
             bit += value_bits
 
 
-def _bits_at(words: Words, bit: int, width: int) -> np.uint64:  # C: result=unsigned long, return=unsigned long, words=const unsigned long[::1], cdef, noexcept
+def _bits_at(  # C: cdef, noexcept, return=unsigned long
+    words: Words,  # C: words=const unsigned long[::1]
+    bit: int,
+    width: int,
+) -> np.uint64:
     """The ``width`` bits, at most 32, that begin at ``bit``."""
     at, shift = bit // WORD, bit % WORD
     found = words[at] >> shift  # C: unsigned long

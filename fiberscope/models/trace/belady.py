@@ -158,11 +158,11 @@ class BeladyCache:  # C: final
 
 def _next_uses(listed: AccessList) -> array[int]:  # C: cdef
     """For each access when its line is used again."""
-    following = array("i", [NEVER]) * (listed.lines + 1)
-    uses = array("i", [NEVER]) * (listed.length + 1)
-    accesses = listed.accesses
+    following = array("i", [NEVER]) * (listed.lines + 1)  # C: int[::1]
+    uses = array("i", [NEVER]) * (listed.length + 1)  # C: int[::1]
+    accesses = listed.accesses  # C: int[::1]
     for now in range(listed.length - 1, -1, -1):
-        line = accesses[now] >> KIND_BITS
+        line = accesses[now] >> KIND_BITS  # C: long
         uses[now] = following[line]
         following[line] = now
     return uses

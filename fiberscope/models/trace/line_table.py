@@ -54,7 +54,7 @@ class LineTable:  # C: final
         self.count += 1
 
     def _grow(self) -> None:
-        held, lines = self.count, self.lines
+        held, lines = self.count, self.lines  # C: lines=long[::1]
         self._allocate(HASHED_BITS - self.shift + 1)
         self.count = 0
         for number in range(held):

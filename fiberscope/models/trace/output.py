@@ -326,7 +326,7 @@ class OutputRank:  # C: final
         start = self.starts[fiber]
         for position in range(self.lengths[fiber]):
             for recorder in self.moved:
-                serials = self.state.last_body if write else self.state.serials
+                serials = self.state.last_body if write else self.state.serials  # C: long[::1]
                 recorder.touch(fiber, position, write, serials[recorder.evict_level])
             if self.below is not None:
                 self.below.move(self.children[start + position], write)
