@@ -23,12 +23,13 @@ CHECKS = ("boundscheck", "initializedcheck", "nonecheck", "overflowcheck")
 
 
 def _generator() -> ModuleType:
-    """The package that writes C types, alone: what lies about it needs libraries that may be missing."""
-    sys.path.insert(0, "fiberscope")
+    """The package that writes C types, alone: that about it imports libraries that may be missing."""
+    bare = sys.modules["fiberscope"] = ModuleType("fiberscope")
+    bare.__path__ = [str(Path(__file__).with_name("fiberscope"))]
     try:
-        return importlib.import_module("pxd")
+        return importlib.import_module("fiberscope.pxd")
     finally:
-        sys.path.pop(0)
+        del sys.modules["fiberscope"]
 
 
 pxd = _generator()

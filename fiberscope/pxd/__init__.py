@@ -11,10 +11,10 @@ that stands beside a module already is left as it is: what it puts in place of c
 
 from __future__ import annotations
 
-from .compiler import DIMENSIONS, DIRECTIVES, FLAGS, HELPERS, lacking
-from .declared import declarations
-from .files import compiled_modules, write
-from .modules import MARK, Modules, UnsupportedError
+from fiberscope.pxd.compiler import DIMENSIONS, DIRECTIVES, FLAGS, HELPERS, lacking
+from fiberscope.pxd.declared import declarations
+from fiberscope.pxd.files import compiled_modules, write
+from fiberscope.pxd.modules import MARK, Modules, UnsupportedError
 
 __all__ = [
     "DIMENSIONS",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from . import hand
-from .hand import Declarations, Declared, Function
-from .methods import method, signature, typed_locals
-from .modules import Module, Modules
-from .types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, bare, is_class
+from fiberscope.pxd import hand
+from fiberscope.pxd.hand import Declarations, Declared, Function
+from fiberscope.pxd.methods import method, signature, typed_locals
+from fiberscope.pxd.modules import Module, Modules
+from fiberscope.pxd.types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, bare, is_class
 
 
 class Generator:

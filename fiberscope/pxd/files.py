@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from .declared import declarations
-from .modules import WRITTEN, Module, Modules
+from fiberscope.pxd.declared import declarations
+from fiberscope.pxd.modules import WRITTEN, Module, Modules
 
 __all__ = ["compiled_modules", "write"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import ast
 
-from .hand import Function
-from .types import OBJECT, Types
+from fiberscope.pxd.hand import Function
+from fiberscope.pxd.types import OBJECT, Types
 
 HOOKS = {
     "elaborate",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .modules import Module, Modules
+from fiberscope.pxd.modules import Module, Modules
 
 if TYPE_CHECKING:
-    from .declared import Generator
-    from .hand import Declared
+    from fiberscope.pxd.declared import Generator
+    from fiberscope.pxd.hand import Declared
 
 OBJECT = "object"
 PLAIN = {
