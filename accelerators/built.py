@@ -66,6 +66,10 @@ class _Loader(ExtensionFileLoader):
         super().__init__(name, str(module))
         self.source = source
 
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Make it, of what lies in the cache."""
+        return super().create_module(ModuleSpec(spec.name, self, origin=self.path))
+
     def exec_module(self, module: ModuleType) -> None:
         """Run it."""
         module.__file__ = str(self.source)

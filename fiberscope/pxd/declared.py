@@ -133,6 +133,8 @@ class Generator:
                 made = self._method(types, item, above)
                 if made:
                     found.methods[item.name] = made
+                else:  # of what Python gives nothing is known
+                    known[f"self.{item.name}()"] = OBJECT
 
     def _method(self, types: Types, node: ast.FunctionDef, above: list[Declared]) -> Function | None:
         """A method; one that a class above has too is as there."""

@@ -102,11 +102,13 @@ def typed_locals(types: Types, node: ast.FunctionDef, known: dict[str, str]) -> 
                 given.setdefault(target.id, []).append(value)
     known = known | arguments
     found: dict[str, str] = {}
+    types.for_locals = True
     for _ in range(ROUNDS):  # one name is given another's value
         for name, values in given.items():
             if name not in arguments and name not in annotated:
                 ctype = _common({types.given(value, known | annotated | found) for value in values})
                 found[name] = OBJECT if ctype.endswith("]") else ctype  # an array may be used as numpy's
+    types.for_locals = False
     return {name: ctype for name, ctype in (found | annotated).items() if ctype != OBJECT}
 
 

@@ -73,6 +73,7 @@ class Types:
         self.modules = modules
         self.module = module
         self.generator = generator
+        self.for_locals = False  # of which a Python function's integer, perhaps too long for C, is none
         self._handlers: tuple[tuple[Any, Any], ...] = (
             (ast.Constant, self._constant),
             (ast.Subscript, self._subscript),
@@ -201,7 +202,7 @@ class Types:
     def _called(self, value: ast.Call, known: dict[str, str]) -> str:
         name = ast.unparse(value.func)
         if name in CALLS:
-            return CALLS[name]
+            return OBJECT if self.for_locals and name == "int" else CALLS[name]
         if name in ("min", "max", "sum", "abs"):
             return self._least(value, known)
         if name.startswith("np."):
@@ -223,7 +224,7 @@ class Types:
         if holder in self.module.imported:
             above = self.modules.named(".".join(self.module.imported[holder]))
             node = above.functions.get(function.attr) if above else None
-            return self.of(node.returns, above) if node else OBJECT
+            return self._of_function(above, node) if above and node else OBJECT
         for module, declared in self._chain(self.given(function.value, known)):
             if function.attr in declared.methods:
                 return self._here(declared.methods[function.attr].returns or OBJECT, module)
@@ -239,10 +240,17 @@ class Types:
         """Of what a function gives, or a class."""
         place = self.modules.origin(self.module, name)
         if place and place[1] in place[0].functions:
-            return self.returned_array(place[0].functions[place[1]]) or self.of(
-                place[0].functions[place[1]].returns, place[0]
-            )
+            function = place[0].functions[place[1]]
+            return self.returned_array(function) or self._of_function(place[0], function)
         return self.compiled_class(name, self.module)
+
+    def _of_function(self, module: Module, function: ast.FunctionDef) -> str:
+        """Of what a function gives, by its annotation; its comment where it is C's."""
+        said = module.said(function)
+        if self.for_locals and not said.words & {"cdef", "cpdef"}:
+            found = self.of(function.returns, module)
+            return OBJECT if found == "long" else found
+        return said.types.get("return") or self.of(function.returns, module)
 
     def returned_array(self, function: ast.FunctionDef) -> str:
         """The C type of the array that a function returns, nothing if it returns none."""

@@ -1,0 +1,118 @@
+"""``fiberscope build``: parts of a user's own are compiled without a file of C types, and runs take them."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fiberscope import built
+from fiberscope.accelerators.built import compiled
+from fiberscope.cli import run
+from fiberscope.sim import mode
+
+PART = """
+from fiberscope.hw.stream import STREAM
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output
+
+DELAY = 3
+
+
+class Slow(Component):
+    PORTS = (Input("source", STREAM), Output("sink", STREAM))
+
+    source: Channel
+    sink: Channel
+
+    def __init__(self, name: str, limit: int = 4) -> None:
+        super().__init__(name)
+        self.limit = limit
+        self.passed = 0
+
+    def tick(self, now: int) -> int:
+        self._note(now + DELAY)
+        return self.idle()
+
+    def _note(self, now: int) -> None:
+        self.passed += now
+"""
+TYPES = (
+    "cdef long DELAY",
+    "cdef class Slow(Component):",
+    "cdef public Channel sink",
+    "cdef readonly long limit",
+    "cpdef long tick(self, long now) except? -2",
+    "cdef int _note(self, long now) except -1",
+)
+LOADED = (
+    "from fiberscope.parts import parse_parts\n"
+    "part = parse_parts(['x=my_part:Slow'])['x']\n"
+    "print(type(part.__dict__['tick']).__name__, __import__('my_part').__file__)\n"
+)
+compiled_only = pytest.mark.skipif(
+    not mode.compiled() or shutil.which("gcc") is None, reason="needs the compiled engine and a compiler"
+)
+
+
+@pytest.fixture
+def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's file, in a folder with a cache of its own."""
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "my_part.py"
+    file.write_text(PART)
+    return file
+
+
+def loaded() -> list[str]:
+    """In another process: of what kind the part's ``tick`` is, and the file of its module."""
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_show_prints_the_declarations_and_compiles_nothing(part: Path, capsys: pytest.CaptureFixture) -> None:
+    assert run(["build", "my_part.py", "--show"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in TYPES if line not in lines] == []
+    assert compiled(part) is None
+
+
+@compiled_only
+def test_a_run_takes_what_was_built_until_the_source_changes(part: Path) -> None:
+    assert loaded() == ["function", str(part)]
+    assert run(["build", "my_part.py"]) == 0
+    assert compiled(part) is not None
+    assert loaded()[0] != "function"
+    assert sorted(path.name for path in part.parent.iterdir()) == ["cache", "my_part.py"]
+    part.write_text(PART.replace("DELAY = 3", "DELAY = 4"))
+    assert compiled(part) is None
+    assert loaded() == ["function", str(part)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("x = (\n", "my_part.py:1: '(' was never closed"), (None, "there is no such Python file or folder")],
+)
+def test_what_cannot_be_built_is_a_line(part: Path, capsys, text: str | None, said: str) -> None:
+    part.unlink()
+    if text is not None:
+        part.write_text(text)
+    assert run(["build", "my_part.py"]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_without_a_compiler_it_is_a_line(part: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert run(["build", "my_part.py"]) == 2
+    assert "there is no no-such-compiler" in capsys.readouterr().err
+
+
+@compiled_only
+def test_a_module_is_compiled_with_those_beside_it_that_it_imports(part: Path) -> None:
+    part.with_name("other.py").write_text("from my_part import Slow\n\n\nclass Slower(Slow):\n    pass\n")
+    part.with_name("apart.py").write_text("x = 1\n")
+    assert built.build(part.with_name("other.py")) == [part, part.with_name("other.py")]
