@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Between items side by side in one channel and rows of lanes: what stands before units of rows, and behind.
 
 A unit of ``fiberscope.hw.lanes`` has a channel a lane, as its module has ports. A former makes rows of what
@@ -95,7 +96,7 @@ class Former(Component):
         self._send()
         return self.busy(now + 1)
 
-    def gather(self) -> bool:
+    def gather(self) -> bool:  # C: cdef
         """Take items up to a row or a stop; whether there were any."""
         items, before = self.items, self.held
         while self.held < self.width and items.can_pop():
@@ -110,11 +111,11 @@ class Former(Component):
         items.pop()
         return True
 
-    def is_ready(self) -> bool:
+    def is_ready(self) -> bool:  # C: cdef, noexcept
         """Whether there is a row."""
         return self.ended or self.held == self.width
 
-    def release(self) -> bool:
+    def release(self) -> bool:  # C: cdef
         """A row has left; whether its array has."""
         self.rows += 1
         last = self.ended and self.held < self.width
@@ -144,7 +145,7 @@ class Former(Component):
             self.more[(rank - 2) * self.width + self.held] = part
         self._put(first, second, value)
 
-    def _put(self, coordinate: int, reference: int, value: float) -> None:
+    def _put(self, coordinate: int, reference: int, value: float) -> None:  # C: noexcept
         self.coordinates[self.held] = coordinate
         self.references[self.held] = reference
         self.values[self.held] = value
@@ -223,8 +224,8 @@ class Bits(Former):
         super().__init__(name, width, (0,), constants)
         self.word_bits = word_bits
         self.word = self.left = 0  # bits of a word that are in no row yet
-        self.sparse = False
-        self.ones = 0  # of the row
+        self.sparse = False  # C: public
+        self.ones = 0  # C: public; of the row
 
     def gather(self) -> bool:
         """Take bits up to a row or a stop; whether there were any."""
@@ -243,15 +244,15 @@ class Bits(Former):
 
     def _spread(self, count: int) -> None:
         """Give the next bits their lanes."""
-        bits = self.word
+        bits = self.word  # C: long
         for _bit in range(count):
             self._put(0 if self.first and self.held == 0 else 1, 0, bits & 1)
             bits >>= 1
 
     def _note(self, count: int) -> None:
         """Note the lanes of those that are 1."""
-        bits = self.word
-        place = self.held
+        bits = self.word  # C: long
+        place = self.held  # C: long
         self.held += count
         while bits and place < self.held:
             if bits & 1:
@@ -356,7 +357,7 @@ class Collector(Component):
         return True
 
     def _push(self, source: Channel, value: float) -> None:
-        word = source.coordinate() << self.shifts[0]
+        word = source.coordinate() << self.shifts[0]  # C: long
         if self.ranks > 1:
             word |= source.reference() << self.shifts[1]
         for rank in range(2, self.ranks):

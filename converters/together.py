@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The quick way of a line of units: one component, which takes as long as they do apart."""
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Together(Component):
     ) -> None:
         super().__init__(name)
         self.former = former
-        self.bits = former if isinstance(former, Bits) else None
+        self.bits = former if isinstance(former, Bits) else None  # C: Bits
         if self.bits is not None:
             self.bits.sparse = True
         self.units = len(units)
@@ -75,7 +76,7 @@ class Together(Component):
         self.divisor, self.factor, self.drops, self.sums = divisor, factor, drops, sums
         self.wires = array("q", wires)
         stages = [size for kind, size in units if kind == PIPE]
-        self.deepest = max(room + max(wires), max(stages, default=0))
+        self.deepest = max(room + max(wires), max(stages, default=0))  # C: long
         self.room = array("q", [room + wire for wire in wires])
         self.waiting = array("q", bytes(8 * self.deepest * len(wires)))  # rows in channels,
         self.arrivals = array("q", bytes(8 * self.deepest * len(wires)))
@@ -113,7 +114,7 @@ class Together(Component):
     def tick(self, now: int) -> int:
         """Move each row that moves in this cycle."""
         moved = self._collect(now)
-        unit = self.units - 1
+        unit = self.units - 1  # C: long
         while unit >= 0:
             if self._step(unit, now):
                 moved = True
@@ -151,18 +152,18 @@ class Together(Component):
     def _pipeline(self, unit: int) -> Pipeline:
         return self.pipelines[unit]
 
-    def _shows(self, channel: int, now: int) -> bool:
+    def _shows(self, channel: int, now: int) -> bool:  # C: noexcept
         """Whether the row at a channel's head is seen."""
         return (
             self.filled[channel] > 0 and self.arrivals[channel * self.deepest + self.oldest[channel]] <= now
         )
 
-    def _is_full(self, channel: int, now: int) -> bool:
+    def _is_full(self, channel: int, now: int) -> bool:  # C: noexcept
         free = self.room[channel] - self.filled[channel]
         return free - (1 if self.popped[channel] == now else 0) <= 0
 
-    def _push(self, channel: int, row: int, now: int) -> None:
-        place = self.oldest[channel] + self.filled[channel]
+    def _push(self, channel: int, row: int, now: int) -> None:  # C: noexcept
+        place = self.oldest[channel] + self.filled[channel]  # C: long
         if place >= self.deepest:
             place -= self.deepest
         place += channel * self.deepest
@@ -170,7 +171,7 @@ class Together(Component):
         self.arrivals[place] = now + self.wires[channel]
         self.filled[channel] += 1
 
-    def _pop(self, channel: int, now: int) -> int:
+    def _pop(self, channel: int, now: int) -> int:  # C: noexcept
         row = self.waiting[channel * self.deepest + self.oldest[channel]]
         self.oldest[channel] += 1
         if self.oldest[channel] == self.deepest:
@@ -244,7 +245,7 @@ class Together(Component):
             self._compute_ones(self.bits)
         self.numbers += former.held
         self.rows += 1
-        row = self.count - before
+        row = self.count - before  # C: long
         if former.release():
             row |= ENDED
             self.total = 0
@@ -258,7 +259,7 @@ class Together(Component):
         bits.ones = 0
         self.total += bits.held
 
-    def _compute(self, coordinate: int, reference: int, value: float) -> None:
+    def _compute(self, coordinate: int, reference: int, value: float) -> None:  # C: noexcept
         """Put what becomes of an item behind those on their way."""
         if self.sums:
             self.total += coordinate
@@ -266,12 +267,12 @@ class Together(Component):
         if not self.drops or value != 0.0:
             self._keep(coordinate, reference, value)
 
-    def _keep(self, coordinate: int, reference: int, value: float) -> None:
+    def _keep(self, coordinate: int, reference: int, value: float) -> None:  # C: noexcept
         if self.factor:
             coordinate = coordinate * self.factor + reference
         elif self.divisor:
             coordinate = coordinate // self.divisor << self.high | coordinate % self.divisor
-        place = self.head + self.count
+        place = self.head + self.count  # C: long
         if place >= self.places:
             place -= self.places
         self.words[place] = coordinate
@@ -299,13 +300,13 @@ class Together(Component):
         self.done = 0
         return True
 
-    def _is_valued(self) -> bool:
+    def _is_valued(self) -> bool:  # C: noexcept
         """Whether the next item, or the stop, has its value."""
         return self.values is None or self.values.can_pop()
 
     def _send(self, count: int) -> bool:
         """Send what of a row has its value; whether that is all."""
-        results, values, left = self.results, self.values, count - self.done
+        results, values, left = self.results, self.values, count - self.done  # C: left=long
         while left > 0 and (values is None or values.can_pop()):
             value = self.held[self.head]
             if values is not None:

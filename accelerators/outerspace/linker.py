@@ -87,7 +87,7 @@ class Linker(Component):
         self.base, self.area_bytes, self.heads = space.base, space.area_bytes, space.heads
         self.header_bytes, self.align = space.header_bytes, space.align
         self.block_bytes = block_bytes
-        self.spill = space.spill(block_bytes)
+        self.spill = space.spill(block_bytes)  # C: long
         self.used = array("q", bytes(8 * space.rows))  # bytes of each row's area
         self.tag_base = port << PORT_SHIFT
         self.slots = slots

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The linker with units beside it that give out the spill area and keep the heads of the lists."""
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ class UnitLinker(Linker):
             self.lists.addresses[self.space_grants.reference()] = self.space_grants.coordinate()
             self.space_grants.pop()
         if self.node_headers.can_pop():
-            node, behind = self.node_at[self.node_headers.coordinate()], self.node_headers.reference()
+            node, behind = (
+                self.node_at[self.node_headers.coordinate()],
+                self.node_headers.reference(),
+            )  # C: node=long
             self.lists.following[node] = NO_NODE if behind == NO_NODE else self.node_at[behind]
             self.lists.heads[self.lists.rows[node]] = node
             self.node_headers.pop()
@@ -78,7 +82,7 @@ class UnitLinker(Linker):
     def _have_linked(self, now: int) -> None:
         """Hand the node that was taken first to the writer, once it has its place."""
         if self.unlinked and self.lists.addresses[self.unlinked[0]] != NOWHERE:
-            node = self.unlinked.popleft()
+            node = self.unlinked.popleft()  # C: long
             address = self.lists.addresses[node]
             self.node_at[address] = node
             products = self.lists.first[node + 1] - self.lists.first[node]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """A processing element of the merge phase with a unit beside it that keeps the heads in order."""
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from fiberscope.sim.protocol import Protocol
 
 FACTOR = Protocol("factor", coordinate="factor")  # of an array
 
-DEPTH = 3  # stages
+DEPTH = 3  # C: object; stages
 
 
 def digit_bits(width: int) -> int:
