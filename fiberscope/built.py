@@ -14,6 +14,7 @@ from pathlib import Path
 from fiberscope import pxd
 from fiberscope.accelerators.built import SUFFIX, digest, library, note, room
 from fiberscope.errors import InputError
+from fiberscope.pxd.modules import Module
 from fiberscope.version import __version__
 
 __all__ = ["build", "declarations"]
@@ -38,7 +39,7 @@ def declarations(path: Path) -> dict[Path, str]:
         raise InputError(str(error)) from error
 
 
-def _typed(modules: pxd.Modules, module: pxd.Module) -> str:
+def _typed(modules: pxd.Modules, module: Module) -> str:
     return module.pxd.read_text() if module.by_hand else pxd.declarations(modules, module)
 
 

@@ -208,19 +208,21 @@ def _from_body(
     for part in ast.walk(item):
         if isinstance(part, ast.AnnAssign) and part.value is not None:
             _assign(types, part, part.target, part.value, found, known, local)
-        for target in part.targets if isinstance(part, ast.Assign) else ():
-            pairs = [(target, part.value)]
-            if isinstance(target, ast.Tuple):
-                values = (
-                    part.value.elts if isinstance(part.value, ast.Tuple) else [part.value] * len(target.elts)
-                )
-                pairs = list(zip(target.elts, values, strict=False))
-                if isinstance(part.value, ast.GeneratorExp):
-                    pairs = [(one, part.value.elt) for one, _ in pairs]
-                elif not isinstance(part.value, ast.Tuple):
-                    pairs = [(one, ast.Subscript(part.value, ast.Constant(0))) for one, _ in pairs]
-            for one, value in pairs:
+        if not isinstance(part, ast.Assign):
+            continue
+        for target in part.targets:
+            for one, value in _pairs(target, part.value):
                 _assign(types, part, one, value, found, known, local)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """What is given values, each with its own: of several what they are taken from has one each."""
+    if not isinstance(target, ast.Tuple):
+        return [(target, value)]
+    if isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=False))
+    each = value.elt if isinstance(value, ast.GeneratorExp) else ast.Subscript(value, ast.Constant(0))
+    return [(one, each) for one in target.elts]
 
 
 def _assign(

@@ -72,7 +72,8 @@ def read(text: str) -> Declarations:
     """What a ``.pxd`` declares; bodies are passed over."""
     found = Declarations()
     current = Declared()
-    final, local = False, {}
+    final = False
+    local: dict[str, str] = {}
     for line in text.splitlines():
         if match := _CLASS.match(line):
             current = found.classes[match[1]] = Declared(match[2], final)

@@ -123,12 +123,14 @@ def _givens(part: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
         return [(part.target, ast.BinOp(part.target, part.op, part.value))]
     if isinstance(part, ast.NamedExpr):
         return [(part.target, part.value)]
+    if not isinstance(part, ast.Assign):
+        return []
     pairs: list[tuple[ast.expr, ast.expr]] = []
-    for target in part.targets if isinstance(part, ast.Assign) else ():
+    for target in part.targets:
         if not isinstance(target, ast.Tuple):
-            pairs.append((target, part.value))  # type: ignore[attr-defined]
-        elif isinstance(part.value, ast.Tuple):  # type: ignore[attr-defined]
-            pairs += zip(target.elts, part.value.elts, strict=False)  # type: ignore[attr-defined]
+            pairs.append((target, part.value))
+        elif isinstance(part.value, ast.Tuple):
+            pairs += zip(target.elts, part.value.elts, strict=False)
         else:
             pairs += [(item, ast.Constant(...)) for item in target.elts]
     return pairs

@@ -114,7 +114,9 @@ class Module:
         for node in self.tree.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 found[node.target.id] = node.value
-            for target in node.targets if isinstance(node, ast.Assign) else ():
+            if not isinstance(node, ast.Assign):
+                continue
+            for target in node.targets:
                 if isinstance(target, ast.Name):
                     found[target.id] = node.value
                 elif isinstance(target, ast.Tuple):

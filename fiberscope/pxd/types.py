@@ -126,7 +126,7 @@ class Types:
             return self.given(value.value, known)
         for kinds, handled in self._handlers:
             if isinstance(value, kinds):
-                return handled(value, known)
+                return str(handled(value, known))
         return OBJECT
 
     def _constant(self, value: ast.Constant, _: dict[str, str]) -> str:
@@ -209,7 +209,8 @@ class Types:
             return _of_numpy(value)
         if name == "array" or name.endswith(".cast"):
             code = value.args[0] if value.args else None
-            return f"{CODES[code.value]}[::1]" if isinstance(code, ast.Constant) else OBJECT
+            kind = CODES.get(str(code.value)) if isinstance(code, ast.Constant) else None
+            return f"{kind}[::1]" if kind else OBJECT
         if isinstance(value.func, ast.Name):
             return self._returned(value.func.id)
         return self._method(value.func, known) if isinstance(value.func, ast.Attribute) else OBJECT
