@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Between two dividers, or two multipliers: what of an item is not to be divided further goes its own way.
 
 As of ``fiberscope.converters.rows``, units of ``fiberscope.hw.lanes`` stand between, a channel a lane.
