@@ -117,14 +117,10 @@ class MultiplyingElement(Component):
         self.a = a
         self.b = b
         self.lists = lists
-        self.a_coordinates, self.a_values = (
-            layouts[0].coordinates,
-            layouts[0].values,
-        )  # C: a_coordinates=long, a_values=long
-        self.b_coordinates, self.b_values = (
-            layouts[1].coordinates,
-            layouts[1].values,
-        )  # C: b_values=long, b_coordinates=long
+        self.a_coordinates = layouts[0].coordinates  # C: long
+        self.a_values = layouts[0].values  # C: long
+        self.b_coordinates = layouts[1].coordinates  # C: long
+        self.b_values = layouts[1].values  # C: long
         self.tag_base = port << PORT_SHIFT
         self.node_tag_base = number << PORT_SHIFT
         self.block_bytes, self.burst_bytes = specification.block_bytes, specification.burst_bytes
@@ -133,9 +129,7 @@ class MultiplyingElement(Component):
         self.ahead = specification.scratchpad_bytes // 2 // ELEMENT_BYTES  # elements of B, and products
         self.batch_limit = max(1, specification.block_bytes // ELEMENT_BYTES)
         self.window = ReorderWindow(specification.outstanding)
-        self.covers = array(
-            "q", bytes(8 * specification.outstanding)
-        )  # by slot: elements of B up to its load
+        self.covers = array("q", bytes(8 * specification.outstanding))  # by slot: elements up to its load
         self.element = NO_TASK
         self.k = 0
         self.slot = 0
