@@ -25,7 +25,7 @@ CHECKS = ("boundscheck", "initializedcheck", "nonecheck", "overflowcheck")
 def _generator() -> ModuleType:
     """The package that writes C types, alone: that about it imports libraries that may be missing."""
     bare = sys.modules["fiberscope"] = ModuleType("fiberscope")
-    bare.__path__ = [str(Path(__file__).with_name("fiberscope"))]
+    bare.__path__ = [str(Path("fiberscope").resolve())]
     try:
         return importlib.import_module("fiberscope.pxd")
     finally:

@@ -19,7 +19,6 @@ from pathlib import Path
 from types import ModuleType
 
 from fiberscope.sim import mode
-from fiberscope.workloads.cache import cache_folder
 
 __all__ = ["SUFFIX", "compiled", "digest", "library", "note", "room", "spec", "used"]
 
@@ -28,6 +27,8 @@ SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 
 def room() -> Path:
     """The folder of compiled modules in the cache; it need not exist."""
+    from fiberscope.workloads.cache import cache_folder  # noqa: PLC0415  (it takes time to load)
+
     return cache_folder() / "built"
 
 

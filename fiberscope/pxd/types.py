@@ -37,18 +37,6 @@ CODES = {
     "q": "long", "l": "long", "d": "double", "h": "short", "b": "signed char", "B": "unsigned char",
     "i": "int", "Q": "unsigned long", "H": "unsigned short", "I": "unsigned int",
 }  # fmt: skip
-DTYPES = {
-    "int64": "long", "float64": "double", "int32": "int", "int16": "short", "int8": "signed char",
-    "uint8": "unsigned char", "uint64": "unsigned long", "uint16": "unsigned short", "uint32": "unsigned int",
-}  # fmt: skip
-CALLS = {
-    "len": "long", "int": "long", "bool": "bint", "any": "bint", "all": "bint", "isinstance": "bint",
-    "callable": "bint", "list": "list", "sorted": "list", "dict": "dict", "bytearray": "unsigned char[::1]",
-}  # fmt: skip
-_SELF_EVIDENT = {
-    ast.Compare: "bint", ast.List: "list", ast.ListComp: "list", ast.Dict: "dict", ast.DictComp: "dict",
-}  # fmt: skip
-HIDDEN, READONLY, PUBLIC = "", "readonly ", "public "
 
 
 def is_class(ctype: str) -> bool:

@@ -97,6 +97,8 @@ def folder(report: str, profile: str, results: Path, tmp_path: Path, monkeypatch
     (tmp_path / "mine.json").write_text(profile)
     (tmp_path / "out.trace").write_text("1 R 0\n2 W 40\n")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    shutil.copy(ROOT / "examples" / "own_component" / "slow_merger.py", tmp_path / "my_blocks.py")
+    shutil.copytree(ROOT / "examples" / "inner_product", tmp_path / "my_machine")
     shutil.copytree(results, tmp_path / "study")
     (tmp_path / "study.yaml").write_text(
         "accelerator: gamma\nworkloads: wiki-Vote\ngrid: {pe.count: [1, 2]}\n"

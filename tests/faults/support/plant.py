@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,19 +35,17 @@ FOUND, SURVIVED, BROKEN, SOUND = "found", "survived", "broken", "sound"
 
 
 class Tree:
-    """A copy of the sources, and by hard links of what is compiled of them: what changes is made anew."""
+    """A copy of the sources and of what is compiled of them: what changes is made anew."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
         shutil.rmtree(place, ignore_errors=True)
-        for path in _sources():
-            self._add(path, shutil.copy2)
-        for path in _compiled():
-            self._add(path, os.link)
+        for path in (*_sources(), *_compiled()):
+            self._add(path)
 
-    def _add(self, path: str, make: Callable[..., object]) -> None:
+    def _add(self, path: str) -> None:
         (self.place / path).parent.mkdir(parents=True, exist_ok=True)
-        make(ROOT / path, self.place / path, follow_symlinks=False)
+        shutil.copy2(ROOT / path, self.place / path, follow_symlinks=False)
 
     @contextmanager
     def planted(self, fault: Fault) -> Iterator[bool]:
@@ -59,9 +57,15 @@ class Tree:
             yield self._run("setup.py", "--quiet", "build_ext", "--inplace") == 0 if len(whole) > 1 else True
         finally:
             self._remove(whole)
-            self._add(fault.file, shutil.copy2)
-            for path in whole[1:]:
-                self._add(path, os.link)
+            for path in whole:
+                self._add(path)
+            self._restore_types(Path(fault.file).with_suffix(".pxd"))
+
+    def _restore_types(self, file: Path) -> None:
+        """Write C types again that a fault has changed: who uses them is compiled again with the next one."""
+        ours, own = ROOT / file, self.place / file
+        if ours.is_file() and own.read_bytes() != ours.read_bytes():
+            own.write_bytes(ours.read_bytes())
 
     def _remove(self, paths: Iterable[str]) -> None:
         for path in paths:
@@ -103,8 +107,10 @@ def _sources() -> list[str]:
 
 
 def _compiled() -> list[str]:
-    paths = (path for room in ROOMS for kind in ("*.so", "*.c") for path in (ROOT / room).rglob(kind))
-    return [path.relative_to(ROOT).as_posix() for path in paths]
+    """What the build has written beside the sources."""
+    kinds = ("*.so", "*.c", "*.pxd")
+    paths = (path for room in ROOMS for kind in kinds for path in (ROOT / room).rglob(kind))
+    return sorted({path.relative_to(ROOT).as_posix() for path in paths}.difference(_sources()))
 
 
 def _made_of(file: str) -> list[str]:
