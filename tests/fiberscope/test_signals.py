@@ -147,7 +147,7 @@ def test_rtl_that_is_interrupted_is_not_called_different(tmp_path: Path, monkeyp
 
     sent: list[float] = []
     monkeypatch.setattr(loop, "in_pyrtl", ticking(signal.SIGINT, loop.in_pyrtl, sent))
-    matrix = "uniform:rows=300,cols=300,nonzeros=6000"
+    matrix = "uniform:rows=1000,cols=1000,nonzeros=40000"
     command = ["rtl", "loop", "merger", "gamma", matrix, "--sim", "pyrtl", "-o", str(tmp_path)]
     assert cli.run(command) == 130
     assert time.process_time() - sent[0] < 1
