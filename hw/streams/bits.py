@@ -7,6 +7,11 @@ PART = 64  # bits that a token carries
 _PARTS = 1 << PART
 
 
+def words_of(bits: int) -> int:
+    """How many tokens it takes to carry so many bits; at least one."""
+    return max(1, -(-bits // PART))
+
+
 def with_bit(word: int, place: int) -> int:
     """The word with this bit set."""
     return word | 1 << place

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
+from fiberscope.errors import InputError
 from fiberscope.hw.streams.tokens import BV, CRD, REF, VAL
+from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.nests import Nest, Nests, nests_of
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.sim.protocol import Protocol
 
 __all__ = ["Context"]
+
+AnyLevel = TypeVar("AnyLevel", bound=Level)
 
 CARRIES: Mapping[str, Protocol] = {"crd": CRD, "ref": REF, "val": VAL, "bv": BV}
 
@@ -30,6 +35,19 @@ class Context:
     graph: Graph
     tensors: Mapping[str, StoredTensor]
     quirks: int
+
+    def level_of(self, node: Node, kind: type[AnyLevel]) -> AnyLevel:
+        """The level that a node scans.
+
+        Raises:
+            InputError: it is stored otherwise.
+        """
+        tensor = self.tensors[node["tensor"]]
+        level = tensor.level(int(node["mode"]))
+        if not isinstance(level, kind):
+            stored = f"{node['tensor']} is {tensor.format}"
+            raise InputError(f"{node} scans a level of format {node['format']}, and {stored}")
+        return level
 
     @cached_property
     def nests(self) -> Nests:

@@ -181,7 +181,7 @@ def _carried(graph: Graph, writers: list[Node]) -> Assignment:
     access: Access | None = None
     factor = 0
     for node in ordered:
-        stream = _feeding(graph, node, "bv" if node["format"] == "bitvector" else "crd")
+        stream = _feeding(graph, node, "bv" if node.level.of_words else "crd")
         source = graph.nodes[stream.source]
         while input := source.primitive.passes or source.primitive.cuts:
             factor = int(source["factor"] or factor)

@@ -14,7 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from fiberscope.models.graphs.formats import Format
-from fiberscope.models.graphs.storage import CompressedLevel, DenseLevel, Level, StoredTensor, fitted
+from fiberscope.models.graphs.levels.compressed import CompressedLevel
+from fiberscope.models.graphs.levels.dense import DenseLevel
+from fiberscope.models.graphs.levels.level import Level
+from fiberscope.models.graphs.storage import StoredTensor, fitted
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.errors import WorkloadError
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["LETTERS", "LETTER_OF", "Format", "format_of"]
+from fiberscope.models.graphs.levels import BY_LETTER
+from fiberscope.models.graphs.levels.level import LevelFormat
 
-LETTERS = {"d": "dense", "s": "compressed", "u": "compressed", "c": "compressed", "b": "bitvector"}
-LETTER_OF = {level: letter for letter, level in reversed(LETTERS.items())}
+__all__ = ["Format", "format_of"]
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a tensor is stored: a letter a level (``s`` compressed, ``d`` dense, ``b`` bit vector).
+    """How a tensor is stored: a letter a level, of those that are known (``levels``).
 
     ``order`` is the dimension that each level stores; of a scalar both are empty.
     """
@@ -23,6 +23,11 @@ class Format:
     def __str__(self) -> str:
         """As in a graph's ``comment``: ``ss01``, ``none`` of a scalar."""
         return self.letters + "".join(map(str, self.order)) or "none"
+
+    @property
+    def levels(self) -> tuple[LevelFormat, ...]:
+        """The format of each level, outermost first."""
+        return tuple(BY_LETTER[letter] for letter in self.letters)
 
     def level_of(self, dimension: int) -> int:
         """The level that stores a dimension."""
@@ -40,6 +45,6 @@ def format_of(text: str) -> Format:
     letters = text.rstrip("0123456789")
     digits = text[len(letters) :] or "".join(map(str, range(len(letters))))
     order = tuple(map(int, digits))
-    if set(letters) - set(LETTERS) or sorted(order) != list(range(len(letters))):
+    if set(letters) - set(BY_LETTER) or sorted(order) != list(range(len(letters))):
         raise ValueError(f"{text} is no format; ss01 is two compressed levels, ds10 a dense one of columns")
     return Format(letters, order)

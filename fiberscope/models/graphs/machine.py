@@ -18,12 +18,13 @@ from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tokens import CRD, VAL
 from fiberscope.models.graphs.blocks import Context
 from fiberscope.models.graphs.expression import Assignment
+from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.result import Written, dense_level, words_between
+from fiberscope.models.graphs.result import Written, dense_level
 from fiberscope.models.graphs.scratchpad import ScratchpadLoop
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.models.graphs.splits import cut_variables
-from fiberscope.models.graphs.storage import CompressedLevel, Level, StoredTensor, stops_below
+from fiberscope.models.graphs.storage import StoredTensor, stops_below
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.workloads.canonical import Integers
 
@@ -205,10 +206,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
 
     def _level(self, node: Node, above: list[Level], size: int) -> Level:
         block = self.blocks[node.name]
-        segments = _segments(block, above)
-        if node["format"] == "bitvector":
-            return words_between(segments, block.words, size)  # type: ignore[attr-defined]
-        return CompressedLevel(segments, np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
+        return node.level.written(block, _segments(block, above), size)
 
     def _shape(self, tensor: str) -> tuple[int, ...]:
         """Sizes of the dimensions of a result, as it is stored."""
@@ -229,8 +227,8 @@ def _segments(block: StreamBlock, above: Sequence[Level]) -> Integers:
 
 
 def _unused(node: Node) -> bool:
-    """Writers of dense coordinates write nothing: the size says it all."""
-    return node.primitive.writes and not node.writes_values and node["format"] == "dense"
+    """Writers of all coordinates write nothing: the size says it all."""
+    return node.primitive.writes and not node.writes_values and node.level.full
 
 
 def _names(nodes: list[Node]) -> dict[str, str]:

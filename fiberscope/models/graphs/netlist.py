@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.dot import Place
-from fiberscope.models.graphs.formats import LETTER_OF, Format, format_of
+from fiberscope.models.graphs.formats import Format, format_of
+from fiberscope.models.graphs.levels import BY_NAME
+from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.primitives import PRIMITIVES
 from fiberscope.models.graphs.primitives.primitive import COMMON, CRD, REF, Port, Primitive, bare_port
 from fiberscope.workloads.errors import nearest
@@ -49,6 +51,11 @@ class Node:
     def writes_values(self) -> bool:
         """Whether it is a writer of values."""
         return self.primitive.writes and self["mode"] in ("vals", "val")
+
+    @property
+    def level(self) -> LevelFormat:
+        """The format of the level that it scans or writes."""
+        return BY_NAME[self["format"]]
 
     @property
     def begins(self) -> bool:
@@ -202,7 +209,7 @@ class Graph:
         """How a tensor is stored: as the comment says, else as the scanners or writers of its levels do."""
         if tensor in self.formats:
             return self.formats[tensor]
-        letters = {int(node["mode"]): LETTER_OF[node["format"]] for node in levels}
+        letters = {int(node["mode"]): node.level.letters[0] for node in levels}
         order = tuple(sorted(letters))
         return Format("".join(letters[dimension] for dimension in order), order)
 

@@ -20,16 +20,10 @@ from fiberscope.models.graphs.algebra import Points, evaluate, keys_of
 from fiberscope.models.graphs.cut_tensors import cut_columns
 from fiberscope.models.graphs.expression import Access, Assignment
 from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.levels.dense import DenseLevel
+from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.splits import Splits, cut_variables
-from fiberscope.models.graphs.storage import (
-    BitLevel,
-    CompressedLevel,
-    DenseLevel,
-    Level,
-    StoredTensor,
-    fitted,
-    words_of,
-)
+from fiberscope.models.graphs.storage import StoredTensor, fitted
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
@@ -66,27 +60,7 @@ class Written:
 
     def coordinates(self) -> Integers:
         """Those of the last level, in order."""
-        level = self.levels[-1]
-        if isinstance(level, CompressedLevel):
-            return level.coordinates
-        owners = np.arange(len(level.words) if isinstance(level, BitLevel) else level.fibers)
-        return level.expanded(owners)[1]
-
-
-def words_between(segments: Integers, words: Sequence[int], size: int) -> BitLevel:
-    """A level of bit vectors: of each fiber the words up to that of its last bit are written, the rest are 0.
-
-    Args:
-        segments: where the words of each fiber begin, and the end of the last.
-        words: of all fibers, unsigned, low bits of each first.
-        size: coordinates of the level.
-    """
-    lengths = np.diff(segments)
-    width = max(words_of(size), lengths.max(initial=0))  # the public writer runs some fibers together
-    fibers = np.zeros((len(lengths), width), np.uint64)
-    owners = np.repeat(np.arange(len(fibers)), lengths)
-    fibers[owners, np.arange(len(owners)) - segments[owners]] = np.array(words, np.uint64)[: len(owners)]
-    return BitLevel(fibers)
+        return self.levels[-1].coordinates
 
 
 def carried(written: Written, values: Values) -> StoredTensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fiberscope.hw.dram import SimpleMemory, SimpleSpecification
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT, TENSORS
 from fiberscope.hw.networks.crossbar import Concentrator
-from fiberscope.hw.streams.bit_vector import BitVectorScanner
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.fetch import Fetch
 from fiberscope.hw.streams.line_writer import LineWriter
@@ -42,16 +41,15 @@ class ScratchpadLoop:
         """What the references into a block wait for: segments, words or values; None if it reads none."""
         if node.primitive.loads:
             return self._fetch(f"{block.name}.values", node, self.parameters.value_bytes)
-        if isinstance(block, BitVectorScanner):
-            fiber_bytes = block.per_fiber * self.parameters.value_bytes
-            return self._fetch(f"{block.name}.words", node, fiber_bytes)
-        if _is_compressed(node):
-            return self._fetch(f"{block.name}.segments", node, self.parameters.coordinate_bytes, entries=2)
-        return None
+        fetched = node.level.fetched(block, self.parameters) if node.primitive.scans else None
+        if fetched is None:
+            return None
+        what, entry_bytes, entries = fetched
+        return self._fetch(f"{block.name}.{what}", node, entry_bytes, entries)
 
     def behind(self, node: Node, block: StreamBlock) -> StreamBlock:
         """What a block's streams come out of: behind a scanner its coordinates are waited for."""
-        if not _is_compressed(node):
+        if not (node.primitive.scans and node.level.lists):
             return block
         fetch = self._fetch(f"{block.name}.coordinates", node, self.parameters.coordinate_bytes)
         for port in ("ref", "crd"):
@@ -62,11 +60,12 @@ class ScratchpadLoop:
         """What takes the stream of a writer to memory."""
         if not node.primitive.writes:
             return []
-        words = node.writes_values or node["format"] == "bitvector"
-        entry_bytes = self.parameters.value_bytes if words else self.parameters.coordinate_bytes
-        return [self._writer(f"{block.name}.lines", node, entry_bytes, of_stops=False)] + (
-            [] if words else [self._writer(f"{block.name}.segments", node, entry_bytes, of_stops=True)]
-        )
+        values = {"lines": self.parameters.value_bytes}
+        lines = values if node.writes_values else node.level.lines(self.parameters)
+        return [
+            self._writer(f"{block.name}.{what}", node, entry_bytes, of_stops=what == "segments")
+            for what, entry_bytes in lines.items()
+        ]
 
     def close(self) -> None:
         """Join all of them to the scratchpad."""
@@ -110,7 +109,3 @@ class ScratchpadLoop:
         number = self._tensors.setdefault(node["tensor"], min(len(self._tensors), TENSORS - 1))
         self._arrays += 1
         return (number << TENSOR_SHIFT) + (self._arrays % (1 << (TENSOR_SHIFT - ARRAY_SHIFT)) << ARRAY_SHIFT)
-
-
-def _is_compressed(node: Node) -> bool:
-    return node.primitive.scans and node["format"] == "compressed"

@@ -1,7 +1,4 @@
-"""Tensors as the levels that graphs scan: segments and coordinates, words of bits, or just a size.
-
-Source: the storage of SAM (ASPLOS 2023), Section 3.1 and Figure 1.
-"""
+"""Tensors as the levels that graphs scan."""
 
 from __future__ import annotations
 
@@ -13,106 +10,13 @@ import numpy as np
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.levels.level import Level
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = [
-    "BitLevel",
-    "CompressedLevel",
-    "DenseLevel",
-    "Level",
-    "StoredTensor",
-    "fitted",
-    "scalar",
-    "stops_below",
-    "store",
-    "words_of",
-]
+__all__ = ["StoredTensor", "fitted", "scalar", "stops_below", "store"]
 
 Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
-
-WORD = 64  # bits
-MOST_DENSE = 2**28  # values of a dense tensor
-MOST_WORDS = 2**24  # of a level of bit vectors, each a Python number on its way to the scanner
-
-
-@dataclass(frozen=True)
-class CompressedLevel:
-    """Fibers behind one another: where each begins (one more than there are), and all coordinates."""
-
-    segments: Integers
-    coordinates: Integers
-
-    @property
-    def counts(self) -> Integers:
-        """How many children each fiber has."""
-        return np.diff(self.segments)
-
-    @property
-    def children(self) -> int:
-        """How many fibers, or values, are below it."""
-        return len(self.coordinates)
-
-    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """Of all elements below these positions: whose they are, their coordinates and their positions."""
-        counts = np.diff(self.segments)[parents]
-        owners = np.repeat(np.arange(len(parents)), counts)
-        within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-        positions = np.repeat(self.segments[:-1][parents], counts) + within
-        return owners, self.coordinates[positions], positions
-
-
-@dataclass(frozen=True)
-class DenseLevel:
-    """Fibers of all coordinates below ``size``; a position is that of its parent times ``size`` and so on."""
-
-    size: int
-    fibers: int
-
-    @property
-    def counts(self) -> Integers:
-        """How many children each fiber has."""
-        return np.full(self.fibers, self.size)
-
-    @property
-    def children(self) -> int:
-        """How many fibers, or values, are below it."""
-        return self.size * self.fibers
-
-    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """As of ``CompressedLevel``."""
-        owners = np.repeat(np.arange(len(parents)), self.size)
-        coordinates = np.tile(np.arange(self.size), len(parents))
-        return owners, coordinates, np.repeat(parents, self.size) * self.size + coordinates
-
-
-@dataclass(frozen=True)
-class BitLevel:
-    """A row of words of 64 bits a fiber, unsigned: bit c of word w stands for coordinate 64 w + c."""
-
-    words: np.ndarray[tuple[int, int], np.dtype[np.uint64]]
-
-    @property
-    def counts(self) -> Integers:
-        """How many children each fiber has."""
-        counts: Integers = np.bitwise_count(self.words).sum(axis=1, dtype=np.int64)
-        return counts
-
-    @property
-    def children(self) -> int:
-        """How many fibers, or values, are below it."""
-        return int(self.counts.sum())
-
-    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """As of ``CompressedLevel``."""
-        _fibers, places = np.nonzero(self.words)
-        words = self.words[self.words != 0]
-        which, bits = np.nonzero((words[:, None] >> np.arange(WORD, dtype=np.uint64)) & np.uint64(1))
-        level = CompressedLevel(_from_zero(self.counts), places[which] * WORD + bits)
-        return level.expanded(parents)
-
-
-Level: TypeAlias = CompressedLevel | DenseLevel | BitLevel
 
 
 @dataclass(frozen=True)
@@ -158,53 +62,13 @@ def store(tensor: SparseTensor, format: Format) -> StoredTensor:
     laid = tensor.transposed(format.order) if shape else tensor
     parents, count = np.zeros(tensor.nonzeros, np.int64), 1
     levels: list[Level] = []
-    for letter, dimension, column in zip(format.letters, format.order, laid.coordinates, strict=True):
-        level, parents = _level(letter, shape[dimension], count, parents, column)
+    for form, dimension, column in zip(format.levels, format.order, laid.coordinates, strict=True):
+        level, parents = form.stored(shape[dimension], count, parents, column)
         levels.append(level)
         count = level.children
     values = np.zeros(count)
     values[parents] = laid.values
     return StoredTensor(shape, format, tuple(levels), values)
-
-
-def _level(
-    letter: str, size: int, fibers: int, parents: Integers, column: Integers
-) -> tuple[Level, Integers]:
-    """One level, and of each entry its position there."""
-    if letter == "d":
-        if fibers * size > MOST_DENSE:
-            raise InputError(
-                f"a dense level of {fibers * size:,} positions; at most {MOST_DENSE:,} are stored"
-            )
-        return DenseLevel(size, fibers), parents * size + column
-    new = np.append(True, (np.diff(parents) != 0) | (np.diff(column) != 0))[: len(column)]
-    positions = np.cumsum(new) - 1
-    if letter == "b":
-        return _words(size, fibers, parents[new], column[new]), positions
-    counts = np.bincount(parents[new], minlength=fibers)
-    return CompressedLevel(_from_zero(counts), column[new]), positions
-
-
-def _from_zero(counts: Integers) -> Integers:
-    return np.append(0, np.cumsum(counts)).astype(np.int64)
-
-
-def words_of(size: int) -> int:
-    """How many words a fiber of so many coordinates has; at least one."""
-    return max(1, -(-size // WORD))
-
-
-def _words(size: int, fibers: int, parents: Integers, column: Integers) -> BitLevel:
-    width = words_of(size)
-    if fibers * width > MOST_WORDS:
-        raise InputError(
-            f"{fibers:,} bit vectors of {size:,} coordinates, {fibers * width:,} words; at most "
-            f"{MOST_WORDS:,} are stored: take a compressed level"
-        )
-    words = np.zeros((fibers, width), np.uint64)
-    bits = np.uint64(1) << (column % WORD).astype(np.uint64)
-    np.bitwise_or.at(words, (parents, column // WORD), bits)
-    return BitLevel(words)
 
 
 def scalar(value: float) -> StoredTensor:
@@ -220,7 +84,7 @@ def fitted(shape: Sequence[int], format: Format, levels: Sequence[Level], values
     """
     count = 1
     for number, level in enumerate(levels):
-        have = _fibers(level)
+        have = level.fibers
         if have != count:
             raise InputError(f"level {number} has {have} fibers for {count} positions above")
         count = level.children
@@ -234,14 +98,8 @@ def stops_below(levels: Sequence[Level]) -> Flags:
     fibers = np.ones(1, bool)
     for level in levels:
         counts = np.zeros(len(fibers), np.int64)
-        if np.count_nonzero(fibers) != _fibers(level):
+        if np.count_nonzero(fibers) != level.fibers:
             return np.zeros(0, bool)
         counts[fibers] = level.counts
         fibers = np.repeat(counts > 0, np.maximum(counts, 1))
     return fibers
-
-
-def _fibers(level: Level) -> int:
-    if isinstance(level, CompressedLevel):
-        return len(level.segments) - 1
-    return len(level.words) if isinstance(level, BitLevel) else level.fibers

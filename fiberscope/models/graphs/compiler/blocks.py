@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from fiberscope.models.graphs.compiler.iteration import Every, Iteration, Join, Scan
 from fiberscope.models.graphs.compiler.terms import Operand, Wire
-from fiberscope.models.graphs.formats import LETTERS
+from fiberscope.models.graphs.levels import BY_LETTER
+from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.netlist import Graph, Node
 
 __all__ = ["Blocks", "Joined"]
@@ -62,7 +63,7 @@ class Blocks:
 
     def _scanned(self, operand: Operand, variable: str) -> Joined:
         node = self._scanner_of(operand, variable)
-        if operand.letter(variable) == "b":
+        if operand.level(variable).of_words:
             words = {"bv": Wire(node, "crd"), "ref": Wire(node, "ref")}
             node = self.add("bvexpand", words, index=variable)
         return Wire(node, "crd"), {operand: Wire(node, "ref")}
@@ -78,16 +79,17 @@ class Blocks:
         return Wire(expander, "crd"), {one: Wire(joiner, "ref[0]"), other: Wire(joiner, "ref[1]")}
 
     def _scanner_of(self, operand: Operand, variable: str) -> Node:
-        format = LETTERS[operand.letter(variable)]
-        dimension = operand.dimension(variable)
-        return self._scanner(operand.references, variable, operand.access.tensor, dimension, format)
+        tensor, dimension = operand.access.tensor, operand.dimension(variable)
+        return self._scanner(operand.references, variable, tensor, dimension, operand.level(variable))
 
     def _every(self, variable: str, before: Wire | None) -> Joined:
         """A dense scanner, which needs no more of a tensor than its size: any reference begins a fiber."""
-        node = self._scanner(before, variable, *self._sized[variable], "dense")
+        node = self._scanner(before, variable, *self._sized[variable], BY_LETTER["d"])
         return Wire(node, "crd"), {None: Wire(node, "ref")}
 
-    def _scanner(self, source: Wire | None, variable: str, tensor: str, dimension: int, format: str) -> Node:
+    def _scanner(
+        self, source: Wire | None, variable: str, tensor: str, dimension: int, level: LevelFormat
+    ) -> Node:
         root = {} if source else {"root": True}
         return self.add(
             "fiberlookup",
@@ -95,7 +97,7 @@ class Blocks:
             index=variable,
             tensor=tensor,
             mode=dimension,
-            format=format,
+            format=level.name,
             **root,
         )
 
@@ -142,6 +144,6 @@ def _pairs_of_words(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:
     if iteration.kind != "intersect":
         return []
     vectors = [
-        part for part in iteration.parts if isinstance(part, Scan) and part.operand.letter(variable) == "b"
+        part for part in iteration.parts if isinstance(part, Scan) and part.operand.level(variable).of_words
     ]
     return list(zip(vectors[::2], vectors[1::2], strict=False))

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.levels import BY_NAME
 
 __all__ = ["dense", "parse_formats"]
 
-LETTERS = {"d": "dense", "s": "compressed", "b": "bit vectors"}
+LETTERS = {level.letters[0]: level.meaning for level in BY_NAME.values()}
 NOT_LOWERED = {  # levels of TACO that no scanner reads
     "u": "compressed without an order",
     "z": "singleton",

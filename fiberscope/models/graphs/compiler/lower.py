@@ -80,7 +80,8 @@ def _copied(
     """An accumulator has no coordinates but those that came: a dense result behind one is a copy of them."""
     term = term_of(statement.expression, formats)
     result, format = statement.result, formats[statement.result.tensor]
-    if "d" not in format.letters or not Result(result, format, _nest(term, result, order)).accumulates:
+    full = any(level.full for level in format.levels)
+    if not full or not Result(result, format, _nest(term, result, order)).accumulates:
         return [(statement, order)]
     name = new_name(formats)
     formats[name] = Format("s" * len(format.order), format.order)

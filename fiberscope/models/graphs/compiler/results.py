@@ -23,7 +23,7 @@ from itertools import takewhile
 from fiberscope.models.graphs.compiler.blocks import Blocks
 from fiberscope.models.graphs.compiler.terms import Wire
 from fiberscope.models.graphs.expression import Access
-from fiberscope.models.graphs.formats import LETTERS, Format
+from fiberscope.models.graphs.formats import Format
 
 __all__ = ["Loop", "Result"]
 
@@ -69,7 +69,7 @@ class Result:
         """Whether its loop must have all coordinates."""
         if variable not in self._levels or self.accumulates:
             return False
-        return self._format.letters[self._levels.index(variable)] == "d"
+        return self._format.levels[self._levels.index(variable)].full
 
     def write(self, blocks: Blocks, loops: Sequence[Loop], values: Wire) -> None:
         """Add the blocks from the loops and the values within them to the writers."""
@@ -137,11 +137,10 @@ class Result:
 
     def _write(self, blocks: Blocks, coordinates: dict[str, Wire], values: Wire) -> None:
         tensor = self._access.tensor
-        for letter, dimension in zip(self._format.letters, self._format.order, strict=True):
+        for level, dimension in zip(self._format.levels, self._format.order, strict=True):
             variable = self._access.variables[dimension]
             inputs: dict[str, Wire | None] = {"crd": coordinates[variable]}
-            if letter == "b":
+            if level.of_words:
                 inputs = {"bv": Wire(blocks.add("bitvector", inputs, index=variable), "bv")}
-            format = LETTERS[letter]
-            blocks.add("fiberwrite", inputs, index=variable, tensor=tensor, mode=dimension, format=format)
+            blocks.add("fiberwrite", inputs, index=variable, tensor=tensor, mode=dimension, format=level.name)
         blocks.add("fiberwrite", {"val": values}, tensor=tensor, mode="vals")

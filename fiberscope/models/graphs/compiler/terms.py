@@ -10,6 +10,7 @@ from fiberscope.errors import InputError
 from fiberscope.models.graphs.expression import Access, Constant, Expression, Split, Sum
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.functions import FUNCTIONS
+from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.netlist import Node
 
 __all__ = ["Function", "Operand", "Summed", "Term", "Wire", "operands_in", "term_of", "variables_in"]
@@ -49,16 +50,16 @@ class Operand:
 
     def is_dense(self, variable: str) -> bool:
         """Whether its level of a variable has all coordinates."""
-        return self.letter(variable) == "d"
+        return self.level(variable).full
 
     def has_no_empty_fiber(self, variable: str) -> bool:
         """Whether its fibers of a variable are sure to have an element, as those below a compressed level."""
         level = self.format.level_of(self.dimension(variable))
-        return level > 0 and "d" not in self.format.letters[level - 1 : level + 1]
+        return level > 0 and not any(one.full for one in self.format.levels[level - 1 : level + 1])
 
-    def letter(self, variable: str) -> str:
-        """That of its level of a variable."""
-        return self.format.letters[self.format.level_of(self.dimension(variable))]
+    def level(self, variable: str) -> LevelFormat:
+        """The format of its level of a variable."""
+        return self.format.levels[self.format.level_of(self.dimension(variable))]
 
 
 @dataclass(eq=False)

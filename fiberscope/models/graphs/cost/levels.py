@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fiberscope.hw.streams.bits import words_of
 from fiberscope.models.graphs.cost.expected import Expected, ratio, scaled
-from fiberscope.models.graphs.storage import words_of
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.cost.estimate import Walk

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fiberscope.models.graphs.formats import Format
-from fiberscope.models.graphs.storage import DenseLevel, StoredTensor
+from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.workloads.canonical import Integers, Values
 
 __all__ = ["LevelStatistics", "TensorStatistics", "statistics_of"]
@@ -61,7 +61,7 @@ def statistics_of(tensor: StoredTensor) -> TensorStatistics:
             d: np.bincount(column, minlength=tensor.shape[d]).astype(np.float64)
             for d, column in zip(dimensions, columns, strict=True)
         }
-        filled = min(parents, level.children) if isinstance(level, DenseLevel) else len(np.unique(owners))
+        filled = np.count_nonzero(level.counts)
         levels.append(
             LevelStatistics(tensor.shape[dimension], float(len(coordinates)), float(filled), spread)
         )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from fiberscope.errors import InputError
-from fiberscope.models.graphs.formats import LETTERS
+from fiberscope.models.graphs.levels import BY_NAME
 from fiberscope.models.graphs.primitives.primitive import (
     BV,
     CRD,
@@ -31,10 +30,9 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.ports import Edge, PortFinder
     from fiberscope.models.graphs.verilog import Sizes
 
-LEVEL = {"index": None, "tensor": None, "mode": None, "format": "compressed"}
+COMPRESSED = "compressed"
+LEVEL = {"index": None, "tensor": None, "mode": None, "format": COMPRESSED}
 ROOT = {"root": "false"}
-WORDS = "bitvector"  # a format
-FORMATS = tuple(dict.fromkeys(LETTERS.values()))
 
 
 class _Scanner(Primitive):
@@ -43,7 +41,7 @@ class _Scanner(Primitive):
 
     def makes(self, port: str, attributes: Attributes) -> str | None:
         """Of bit vectors words in the place of coordinates."""
-        return BV if port == CRD and attributes.get("format") == WORDS else None
+        return BV if port == CRD and _of_words(attributes.get("format", COMPRESSED)) else None
 
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
         _check_level(graph, node, faults)
@@ -52,7 +50,7 @@ class _Scanner(Primitive):
         return "skip" if edge.said_last.startswith("skip") else REF
 
     def output_port(self, node: Node, port: str) -> str:
-        words = port == CRD and node["format"] == WORDS
+        words = port == CRD and node.level.of_words
         return "out_bv" if words else super().output_port(node, port)
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
@@ -60,41 +58,16 @@ class _Scanner(Primitive):
 
     def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import ROOT
-        from fiberscope.models.graphs.cost.levels import scanned, whole, words
 
-        references = fed.get(REF, ROOT)
-        if node["format"] == WORDS:
-            walk.bits[node.name] = made = scanned(walk, node, references)
-            held = words(references, len(made.spread[node["index"]]))
-            return {CRD: held, REF: held}
-        made = (whole if node["format"] == "dense" else scanned)(walk, node, references)
-        return {CRD: made, REF: made}
+        coordinates, references = node.level.estimate(walk, node, fed.get(REF, ROOT))
+        return {CRD: coordinates, REF: references}
 
     def make(self, name: str, node: Node, context: Context) -> StreamBlock:
-        from fiberscope.hw.fibers.level import Level
-        from fiberscope.hw.streams.bit_vector import BitVectorScanner
-        from fiberscope.hw.streams.compressed import CompressedScanner
-        from fiberscope.hw.streams.dense import DenseScanner
-        from fiberscope.hw.streams.skipping import SkippingScanner
-        from fiberscope.models.graphs.storage import BitLevel, CompressedLevel
-
-        tensor = context.tensors[node["tensor"]]
-        if node["format"] == "dense":
-            return DenseScanner(name, tensor.shape[int(node["mode"])], context.quirks)
-        level = tensor.level(int(node["mode"]))
-        if node["format"] == WORDS and isinstance(level, BitLevel):
-            per_fiber = level.words.shape[1]
-            return BitVectorScanner(name, level.words.ravel().tolist(), context.quirks, per_fiber)
-        if not isinstance(level, CompressedLevel):
-            stored = f"{node['tensor']} is {tensor.format}"
-            raise InputError(f"{node} scans a level of format {node['format']}, and {stored}")
-        compressed = Level(level.segments.tolist(), level.coordinates.tolist())
-        skips = context.graph.feeding(node, "skip") is not None
-        return (SkippingScanner if skips else CompressedScanner)(name, compressed, context.quirks)
+        return node.level.scanner(name, node, context)
 
     def lacks(self, node: Node) -> str:
         skips = "no hardware here skips ahead; take skip out of its intersection"
-        return NO_WORDS if node["format"] == WORDS else skips
+        return NO_WORDS if node.level.of_words else skips
 
     def words(self, node: Node, block: StreamBlock, sizes: Sizes) -> list[Token]:
         from fiberscope.hw.rtl.kit.interface import Token
@@ -116,7 +89,7 @@ class _Writer(Primitive):
     writes = whole = True
 
     def needed(self, node: Node, arity: int) -> Iterator[str]:
-        yield VAL if node.writes_values else BV if node["format"] == WORDS else CRD
+        yield VAL if node.writes_values else BV if _of_words(node["format"]) else CRD
 
     def takes(self, node: Node, input: str) -> bool:
         return input in self.needed(node, 0)
@@ -132,10 +105,11 @@ class _Writer(Primitive):
         return {}
 
     def make(self, name: str, node: Node, context: Context) -> StreamBlock:
-        from fiberscope.hw.streams.writers import BitVectorWriter, CompressedWriter, ValuesWriter
+        from fiberscope.hw.streams.writers import ValuesWriter
 
-        of_level = BitVectorWriter if node["format"] == WORDS else CompressedWriter
-        return (ValuesWriter if node.writes_values else of_level)(name, quirks=context.quirks)
+        if node.writes_values:
+            return ValuesWriter(name, quirks=context.quirks)
+        return node.level.writer(name, context.quirks)
 
     def lacks(self, node: Node) -> str:
         return NO_WORDS
@@ -184,9 +158,14 @@ class _Array(Primitive):
         return [Token(0, at, 0, sizes.whole(node, value)) for at, value in enumerate(block.values)]
 
 
+def _of_words(name: str) -> bool:
+    """Of a format that may be none, which a check tells of."""
+    return name in BY_NAME and BY_NAME[name].of_words
+
+
 def _check_level(graph: Graph, node: Node, faults: Faults) -> None:
-    if node["format"] not in FORMATS:
-        faults.add(node.place, f"{node}: format={node['format']} is none of {', '.join(FORMATS)}")
+    if node["format"] not in BY_NAME:
+        faults.add(node.place, f"{node}: format={node['format']} is none of {', '.join(BY_NAME)}")
     stored = graph.formats.get(node["tensor"])
     if not node["mode"].isdecimal():
         faults.add(node.place, f"{node}: mode={node['mode']} should be a dimension, from 0 on")

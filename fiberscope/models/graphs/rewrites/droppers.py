@@ -17,8 +17,6 @@ from fiberscope.models.graphs.rewrites.surgery import (
 
 __all__ = ["dead_droppers"]
 
-SPARSE = ("compressed", "bitvector")
-
 
 def dead_droppers(graph: Graph) -> Graph:
     """A graph without the droppers of coordinates that drop none.
@@ -100,7 +98,7 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
         return None
     above = _scanner_of(graph, output)
     stored = above is not None and above["tensor"] == scanner["tensor"]
-    full = above is not None and (above["format"] in SPARSE or scanner["format"] == "dense")
+    full = above is not None and (not above.level.full or scanner.level.full)
     return output if stored and full else None
 
 

@@ -49,7 +49,7 @@ def _dense_way(graph: Graph, joiner: Node) -> int | None:
 
 def _is_dense(graph: Graph, way: Way) -> bool:
     node = graph.nodes[way.crd[0]]
-    dense = node.primitive.scans and node["format"] == "dense" and way.ref == (node.name, "ref")
+    dense = node.primitive.scans and node.level.full and way.ref == (node.name, "ref")
     return (
         dense and node["tensor"] in graph.formats and not _may_be_missing(graph, fed_by(graph, node, "ref"))
     )

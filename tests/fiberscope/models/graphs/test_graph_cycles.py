@@ -10,10 +10,11 @@ from streams.public_graphs import ORACLE
 
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.formats import format_of
+from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.operands import load_operands, sizes_of
 from fiberscope.models.graphs.read import graph_from_text, read_gv
 from fiberscope.models.graphs.result import carried
-from fiberscope.models.graphs.storage import CompressedLevel, fitted
+from fiberscope.models.graphs.storage import fitted
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
 RECORDED = [case for case in json.loads(ORACLE.read_text())["cases"] if "graph" in case]

@@ -17,11 +17,12 @@ from fiberscope.models.graphs.experiments import experiments
 from fiberscope.models.graphs.expression import Access
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import format_of
+from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.operands import load_operands
 from fiberscope.models.graphs.published import draw
 from fiberscope.models.graphs.read import graph_from_text
 from fiberscope.models.graphs.result import Written, compare
-from fiberscope.models.graphs.storage import CompressedLevel, store
+from fiberscope.models.graphs.storage import store
 from fiberscope.workloads.tensor import SparseTensor
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"

@@ -1,26 +1,26 @@
-"""What a type of nodes means stands with the type: elsewhere nothing asks for one by its name."""
+"""What a type of nodes or a format of levels means stands with it; nothing else asks for one by its name."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from fiberscope.models.graphs.levels import BY_NAME
 from fiberscope.models.graphs.primitives import PRIMITIVES
 
+NAMES = {*PRIMITIVES, *BY_NAME}
 ROOT = Path(__file__).parents[4] / "fiberscope"
 PLACES = ("models/graphs", "commands")
 MOST = 20  # questions by string that are left, of which none may be added
 
 
 def _constants(tree: ast.AST | None) -> Iterator[str]:
-    """The types that a literal is or lists."""
+    """The names that a literal is or lists."""
     listed = tree.elts if isinstance(tree, ast.Tuple | ast.List | ast.Set) else [tree]
-    yield from (
-        str(part.value) for part in listed if isinstance(part, ast.Constant) and part.value in PRIMITIVES
-    )
+    yield from (str(part.value) for part in listed if isinstance(part, ast.Constant) and part.value in NAMES)
 
 
 def _asked(node: ast.AST) -> Iterator[str]:
-    """The types that one piece of a program compares with, matches, or has for keys of a dictionary."""
+    """The names that one piece of a program compares with, matches, or has for keys of a dictionary."""
     if isinstance(node, ast.Compare):
         for side in (node.left, *node.comparators):
             yield from _constants(side)
@@ -54,5 +54,6 @@ def test_no_question_by_name_but_these() -> None:
 
 def test_questions_are_found() -> None:
     text = 'a.type == "union"\nb in ("mul", "x")\nc = {"repeat": 1}\nD = ("locate", "union")\nf("union")\n'
+    text += 'g["format"] == "dense"\n'
     found = sorted(question.split()[-1] for question in questions(text))
-    assert found == ["locate", "mul", "repeat", "union", "union"]
+    assert found == ["dense", "locate", "mul", "repeat", "union", "union"]

@@ -142,7 +142,7 @@ def test_orders_against_the_storage_are_refused_with_a_legal_one(text, formats, 
     ("formats", "message"),
     [
         ("B", "'B': write TENSOR:LETTERS"),
-        ("B:sz", "z is singleton, and not lowered; d is dense, s is compressed, b is bit vectors"),
+        ("B:sz", "z is singleton, and not lowered; b is bit vectors, s is compressed, d is dense"),
         ("B:sx", "x is no level"),
         ("B:ss:11", "11 should have each of 0,1 once"),
         ("B:ss,B:ss", "B has one already"),

@@ -1,0 +1,24 @@
+"""Formats of levels: of each all that anybody asks about it, said once.
+
+A file here has one format in ``MADE``, and how a level of it lies in memory; every file is found by itself.
+
+Source: the storage of SAM (ASPLOS 2023), Section 3.1 and Figure 1; names and letters are those of the graph
+files that its compiler writes (github.com/weiya711/sam).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+
+from fiberscope.models.graphs.levels.level import LevelFormat
+
+__all__ = ["BY_LETTER", "BY_NAME"]
+
+BY_NAME: Mapping[str, LevelFormat] = {
+    made.name: made
+    for module in iter_modules(__path__, f"{__name__}.")
+    if (made := getattr(import_module(module.name), "MADE", None)) is not None
+}
+BY_LETTER: Mapping[str, LevelFormat] = {letter: made for made in BY_NAME.values() for letter in made.letters}

@@ -1,0 +1,129 @@
+"""Levels of bit vectors: of each fiber a row of words with a bit a coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fiberscope.errors import InputError
+from fiberscope.hw.streams.bits import PART, words_of
+from fiberscope.models.graphs.levels.compressed import CompressedLevel, from_zero
+from fiberscope.models.graphs.levels.level import Level, LevelFormat, positions_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.cost.estimate import Walk
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.settings import ScratchpadParameters
+    from fiberscope.workloads.canonical import Integers
+
+__all__ = ["MADE", "BitLevel"]
+
+MOST_WORDS = 2**24  # of a level, each a Python number on its way to the scanner
+
+
+@dataclass(frozen=True)
+class BitLevel:
+    """A row of words of 64 bits a fiber, unsigned: bit c of word w stands for coordinate 64 w + c."""
+
+    words: np.ndarray[tuple[int, int], np.dtype[np.uint64]]
+
+    @property
+    def fibers(self) -> int:
+        """How many there are."""
+        return len(self.words)
+
+    @property
+    def coordinates(self) -> Integers:
+        """Those of all fibers, one fiber behind the other."""
+        import numpy as np
+
+        _fibers, places = np.nonzero(self.words)
+        words = self.words[self.words != 0]
+        which, bits = np.nonzero((words[:, None] >> np.arange(PART, dtype=np.uint64)) & np.uint64(1))
+        return places[which] * PART + bits
+
+    @property
+    def counts(self) -> Integers:
+        """How many children each fiber has."""
+        import numpy as np
+
+        counts: Integers = np.bitwise_count(self.words).sum(axis=1, dtype=np.int64)
+        return counts
+
+    @property
+    def children(self) -> int:
+        """How many fibers, or values, are below it."""
+        return int(self.counts.sum())
+
+    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
+        """As of any ``Level``."""
+        return CompressedLevel(from_zero(self.counts), self.coordinates).expanded(parents)
+
+
+class _BitVectors(LevelFormat):
+    name = "bitvector"
+    letters = "b"
+    meaning = "bit vectors"
+    of_words = True
+
+    def stored(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
+        import numpy as np
+
+        width = words_of(size)
+        if fibers * width > MOST_WORDS:
+            raise InputError(
+                f"{fibers:,} bit vectors of {size:,} coordinates, {fibers * width:,} words; at most "
+                f"{MOST_WORDS:,} are stored: take a compressed level"
+            )
+        first, positions = positions_of(parents, column)
+        words = np.zeros((fibers, width), np.uint64)
+        bits = np.uint64(1) << (column[first] % PART).astype(np.uint64)
+        np.bitwise_or.at(words, (parents[first], column[first] // PART), bits)
+        return BitLevel(words), positions
+
+    def scanner(self, name: str, node: Node, context: Context) -> StreamBlock:
+        from fiberscope.hw.streams.bit_vector import BitVectorScanner
+
+        words = context.level_of(node, BitLevel).words
+        return BitVectorScanner(name, words.ravel().tolist(), context.quirks, words.shape[1])
+
+    def writer(self, name: str, quirks: int) -> StreamBlock:
+        from fiberscope.hw.streams.writers import BitVectorWriter
+
+        return BitVectorWriter(name, quirks=quirks)
+
+    def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
+        """Of each fiber the words up to that of its last bit are written, the rest are 0."""
+        import numpy as np
+
+        lengths = np.diff(segments)
+        width = max(words_of(size), lengths.max(initial=0))  # the public writer runs some fibers together
+        fibers = np.zeros((len(lengths), width), np.uint64)
+        owners = np.repeat(np.arange(len(fibers)), lengths)
+        words = np.array(block.words, np.uint64)  # type: ignore[attr-defined]
+        fibers[owners, np.arange(len(owners)) - segments[owners]] = words[: len(owners)]
+        return BitLevel(fibers)
+
+    def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
+        from fiberscope.models.graphs.cost.levels import scanned, words
+
+        walk.bits[node.name] = made = scanned(walk, node, references)
+        held = words(references, len(made.spread[node["index"]]))
+        return held, held
+
+    def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
+        """The words of a fiber."""
+        return "words", block.per_fiber * sizes.value_bytes, 1  # type: ignore[attr-defined]
+
+    def lines(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
+        """Words; a fiber has as many as any other, so that it needs not be said where it begins."""
+        return {"lines": sizes.value_bytes}
+
+
+MADE = _BitVectors()

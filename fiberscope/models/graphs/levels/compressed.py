@@ -1,0 +1,104 @@
+"""Compressed levels: the coordinates of fibers behind one another, and where each fiber begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fiberscope.models.graphs.levels.level import Level, LevelFormat, positions_of
+
+if TYPE_CHECKING:
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.cost.estimate import Walk
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.settings import ScratchpadParameters
+    from fiberscope.workloads.canonical import Integers
+
+__all__ = ["MADE", "CompressedLevel", "from_zero"]
+
+
+@dataclass(frozen=True)
+class CompressedLevel:
+    """Fibers behind one another: where each begins (one more than there are), and all coordinates."""
+
+    segments: Integers
+    coordinates: Integers
+
+    @property
+    def fibers(self) -> int:
+        """How many there are."""
+        return len(self.segments) - 1
+
+    @property
+    def counts(self) -> Integers:
+        """How many children each fiber has."""
+        import numpy as np
+
+        return np.diff(self.segments)
+
+    @property
+    def children(self) -> int:
+        """How many fibers, or values, are below it."""
+        return len(self.coordinates)
+
+    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
+        """As of any ``Level``."""
+        import numpy as np
+
+        counts = self.counts[parents]
+        owners = np.repeat(np.arange(len(parents)), counts)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+        positions = np.repeat(self.segments[:-1][parents], counts) + within
+        return owners, self.coordinates[positions], positions
+
+
+class _Compressed(LevelFormat):
+    name = "compressed"
+    letters = "suc"  # u and c are TACO's
+    meaning = "compressed"
+    lists = True
+
+    def stored(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
+        import numpy as np
+
+        first, positions = positions_of(parents, column)
+        return CompressedLevel(
+            from_zero(np.bincount(parents[first], minlength=fibers)), column[first]
+        ), positions
+
+    def scanner(self, name: str, node: Node, context: Context) -> StreamBlock:
+        from fiberscope.hw.fibers.level import Level as Fibers
+        from fiberscope.hw.streams.compressed import CompressedScanner
+        from fiberscope.hw.streams.skipping import SkippingScanner
+
+        level = context.level_of(node, CompressedLevel)
+        skips = context.graph.feeding(node, "skip") is not None
+        fibers = Fibers(level.segments.tolist(), level.coordinates.tolist())
+        return (SkippingScanner if skips else CompressedScanner)(name, fibers, context.quirks)
+
+    def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
+        import numpy as np
+
+        return CompressedLevel(segments, np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
+
+    def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
+        from fiberscope.models.graphs.cost.levels import scanned
+
+        made = scanned(walk, node, references)
+        return made, made
+
+    def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
+        """Where a fiber begins and ends."""
+        return "segments", sizes.coordinate_bytes, 2
+
+
+def from_zero(counts: Integers) -> Integers:
+    """Where fibers of so many elements begin, and the end of the last."""
+    import numpy as np
+
+    return np.append(0, np.cumsum(counts)).astype(np.int64)
+
+
+MADE = _Compressed()

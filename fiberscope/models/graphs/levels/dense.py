@@ -1,0 +1,85 @@
+"""Dense levels: all coordinates, of which only the size is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.levels.level import Level, LevelFormat
+
+if TYPE_CHECKING:
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.cost.estimate import Walk
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.netlist import Node
+    from fiberscope.workloads.canonical import Integers
+
+__all__ = ["MADE", "DenseLevel"]
+
+MOST_DENSE = 2**28  # values of a dense tensor
+
+
+@dataclass(frozen=True)
+class DenseLevel:
+    """Fibers of all coordinates below ``size``; a position is that of its parent times ``size`` and so on."""
+
+    size: int
+    fibers: int
+
+    @property
+    def coordinates(self) -> Integers:
+        """Those of all fibers, one fiber behind the other."""
+        import numpy as np
+
+        return np.tile(np.arange(self.size), self.fibers)
+
+    @property
+    def counts(self) -> Integers:
+        """How many children each fiber has."""
+        import numpy as np
+
+        return np.full(self.fibers, self.size)
+
+    @property
+    def children(self) -> int:
+        """How many fibers, or values, are below it."""
+        return self.size * self.fibers
+
+    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
+        """As of any ``Level``."""
+        import numpy as np
+
+        owners = np.repeat(np.arange(len(parents)), self.size)
+        coordinates = np.tile(np.arange(self.size), len(parents))
+        return owners, coordinates, np.repeat(parents, self.size) * self.size + coordinates
+
+
+class _Dense(LevelFormat):
+    name = "dense"
+    letters = "d"
+    meaning = "dense"
+    full = True
+
+    def stored(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
+        if fibers * size > MOST_DENSE:
+            raise InputError(
+                f"a dense level of {fibers * size:,} positions; at most {MOST_DENSE:,} are stored"
+            )
+        return DenseLevel(size, fibers), parents * size + column
+
+    def scanner(self, name: str, node: Node, context: Context) -> StreamBlock:
+        """It needs no more of a tensor than its size."""
+        from fiberscope.hw.streams.dense import DenseScanner
+
+        return DenseScanner(name, context.tensors[node["tensor"]].shape[int(node["mode"])], context.quirks)
+
+    def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
+        from fiberscope.models.graphs.cost.levels import whole
+
+        made = whole(walk, node, references)
+        return made, made
+
+
+MADE = _Dense()

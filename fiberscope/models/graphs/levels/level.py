@@ -1,0 +1,107 @@
+"""What a format of levels is: how its levels lie in memory, and what reads, writes and estimates them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.cost.estimate import Walk
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.settings import ScratchpadParameters
+    from fiberscope.workloads.canonical import Integers
+
+__all__ = ["Level", "LevelFormat", "positions_of"]
+
+
+class Level(Protocol):
+    """One level of a tensor: its fibers, and the positions of their children."""
+
+    @property
+    def fibers(self) -> int:
+        """How many there are."""
+
+    @property
+    def coordinates(self) -> Integers:
+        """Those of all fibers, one fiber behind the other."""
+
+    @property
+    def counts(self) -> Integers:
+        """How many children each fiber has."""
+
+    @property
+    def children(self) -> int:
+        """How many fibers, or values, are below it."""
+
+    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
+        """Of all elements below these positions: whose they are, their coordinates and their positions."""
+
+
+class LevelFormat(ABC):
+    """A format of levels; ``name`` is that in files, the first of ``letters`` the one that is written."""
+
+    name: ClassVar[str]
+    letters: ClassVar[str]
+    meaning: ClassVar[str]  # in messages about letters
+    full: ClassVar[bool] = False  # every coordinate has its place: nothing of it is written, no fiber empty
+    of_words: ClassVar[bool] = False  # coordinates are bits of words, and so they are sent
+    lists: ClassVar[bool] = False  # coordinates are read from memory, each by itself
+
+    @abstractmethod
+    def stored(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
+        """The level of entries in order, and of each of these its position there.
+
+        Args:
+            size: coordinates of the level.
+            fibers: of it, with or without an entry.
+            parents: of each entry the fiber that it is in.
+            column: of each its coordinate.
+
+        Raises:
+            InputError: it has more places than a machine has room for.
+        """
+
+    @abstractmethod
+    def scanner(self, name: str, node: Node, context: Context) -> StreamBlock:
+        """What goes through a tensor's level.
+
+        Raises:
+            InputError: the tensor is stored otherwise.
+        """
+
+    def writer(self, name: str, quirks: int) -> StreamBlock:
+        """What writes a level."""
+        from fiberscope.hw.streams.writers import CompressedWriter
+
+        return CompressedWriter(name, quirks=quirks)
+
+    def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
+        """The level that a writer has written, its fibers beginning at these places."""
+        raise NotImplementedError(f"{self.name} levels are not written")
+
+    @abstractmethod
+    def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
+        """What is expected of the streams of a scanner: of its coordinates, and of their references."""
+
+    def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
+        """What is read for a reference into a scanner: what, the bytes of an entry, and the entries.
+
+        None: nothing.
+        """
+        return None
+
+    def lines(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
+        """The arrays that a writer fills, and the bytes of an entry of each; ``segments`` has one a fiber."""
+        return {"lines": sizes.coordinate_bytes, "segments": sizes.coordinate_bytes}
+
+
+def positions_of(parents: Integers, column: Integers) -> tuple[Integers, Integers]:
+    """Of entries in order those that are the first at their place, and the number of that place of each."""
+    import numpy as np
+
+    new = np.append(True, (np.diff(parents) != 0) | (np.diff(column) != 0))[: len(column)]
+    return np.flatnonzero(new), np.cumsum(new) - 1
