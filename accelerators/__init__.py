@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import pkgutil
@@ -22,12 +23,22 @@ if TYPE_CHECKING:
 if __name__ != "fiberscope.accelerators":  # a second name would make a second copy of every class
     raise ImportError(f"import fiberscope.{__name__} instead: {__name__} has no other name")
 
-__all__ = ["ConfigurationError", "find", "names"]
+__all__ = ["ConfigurationError", "find", "names", "summary"]
 
 
 def names() -> list[str]:
     """The names of all accelerators, sorted."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
+
+
+def summary(name: str) -> str:
+    """What the accelerator of this name is, in a line; read from its file, as importing it takes long."""
+    spec = importlib.util.find_spec(f"{__name__}.{name}")
+    assert spec is not None  # it is one of the names
+    assert spec.origin is not None
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    words = (word for word in ast.walk(tree) if isinstance(word, ast.keyword) and word.arg == "summary")
+    return str(ast.literal_eval(next(words).value))
 
 
 def find(name: str) -> Accelerator[Any]:

@@ -53,7 +53,7 @@ AnyModel = TypeVar("AnyModel", bound=BaseModel)
 class Configuration(BaseModel):
     """A machine's parameters, or a section of them. Unknown keys are refused; instances are immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, validate_default=True)
 
     @field_validator("*", mode="before")
     @classmethod

@@ -20,35 +20,8 @@ from typing import Annotated, Any, NoReturn, TextIO, cast
 import typer
 
 from fiberscope import __version__
-from fiberscope.commands.ablate import ablate
-from fiberscope.commands.analyze import analyze
-from fiberscope.commands.build import build
-from fiberscope.commands.check import check
-from fiberscope.commands.compare import compare
-from fiberscope.commands.convert import convert
-from fiberscope.commands.diff import diff
 from fiberscope.commands.extra import advice
-from fiberscope.commands.formats import formats
-from fiberscope.commands.graph import graph
-from fiberscope.commands.group import Group
-from fiberscope.commands.info import info
-from fiberscope.commands.list import list_
-from fiberscope.commands.map import search_mapping
-from fiberscope.commands.memory import memory
-from fiberscope.commands.model import model
-from fiberscope.commands.page import page
-from fiberscope.commands.plot import plot
-from fiberscope.commands.profile import profile
-from fiberscope.commands.report import report
-from fiberscope.commands.rerun import rerun
-from fiberscope.commands.results import results
-from fiberscope.commands.rtl import rtl
-from fiberscope.commands.sage import sage
-from fiberscope.commands.search import search
-from fiberscope.commands.sim import sim
-from fiberscope.commands.sweep import sweep
-from fiberscope.commands.tile import tile
-from fiberscope.commands.wave import wave
+from fiberscope.commands.group import commands_at_first_use
 from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, FailedRunError, InputError
 from fiberscope.interrupts import terminations_interrupt
 from fiberscope.spelling import SPELT
@@ -60,9 +33,40 @@ YOUNG_OBJECTS = 100_000  # before Python looks for garbage; most of what is made
 # The base of all usage errors; where it lives depends on the version of typer.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
-app = Group(
-    name="fiberscope",
+COMMANDS = (
+    "sim",
+    "convert",
+    "sage",
+    "model",
+    "analyze",
+    "check",
+    "compare",
+    "formats",
+    "ablate",
+    "info",
+    "wave",
+    "report",
+    "plot",
+    "page",
+    "diff",
+    "rerun",
+    "build",
+    "profile",
+    "tile",
+    "sweep",
+    "results",
+    "search",
+    "list",
+    "map",
+    "graph",
+    "memory",
+    "rtl",
+)  # each a module of fiberscope.commands
+
+app = typer.Typer(
+    cls=commands_at_first_use(COMMANDS),
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -144,7 +148,7 @@ def _of_the_system(error: OSError) -> str:
 
 @cache
 def _commands() -> Callable[..., Any]:
-    """All commands, made of their signatures: most of the time of a short run, in a process of many."""
+    """What finds the commands; made once in a process of many runs."""
     return typer.main.get_command(app)
 
 
@@ -196,35 +200,3 @@ def _top(
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
-
-
-for _command in (
-    sim,
-    convert,
-    sage,
-    model,
-    analyze,
-    check,
-    compare,
-    formats,
-    ablate,
-    info,
-    wave,
-    report,
-    plot,
-    page,
-    diff,
-    rerun,
-    build,
-    profile,
-    tile,
-    sweep,
-    results,
-    search,
-):
-    app.command()(_command)
-app.command("list")(list_)
-app.command("map")(search_mapping)
-app.add_typer(graph, name="graph")
-app.add_typer(memory, name="memory")
-app.add_typer(rtl, name="rtl")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from fiberscope.errors import InputError
 from fiberscope.sim import Kernel, SimulationError
-from fiberscope.sim.save_file import SAVE_FILE_ENDING
 
 __all__ = ["Waveform", "files_of", "recording"]
 
@@ -38,6 +37,8 @@ class Waveform:
 
 def files_of(path: Path) -> dict[str, Path]:
     """All files that are written for a waveform, by what they are called in a message."""
+    from fiberscope.sim.save_file import SAVE_FILE_ENDING  # noqa: PLC0415  (as below)
+
     save = path.parent / f"{path.stem}{SAVE_FILE_ENDING}"
     return {"the waveform": path, **({"its save file": save} if save != path else {})}
 

@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.sparse import sparse
 
 __all__ = [
     "Coordinates",

@@ -23,7 +23,7 @@ __all__ = ["MatrixProduct", "Problem", "ProblemParameters", "Spgemm"]
 class ProblemParameters(BaseModel):
     """What a kind of problem takes besides its operands, as the root of a search; none by default."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, validate_default=True)
 
 
 class Problem(ABC):

@@ -30,7 +30,7 @@ LEAST_DEGREES = np.unique(np.rint(10.0 ** (np.arange(9 * _CLASSES_A_DECADE) / _C
 
 
 class _Row(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class NodeClass(_Row):

@@ -22,7 +22,7 @@ _Text = Annotated[str, Field(min_length=1)]
 class RmatGraph(BaseModel):
     """The R-MAT graph that stands in for one: it has the row's vertices, and a chain of ``tail`` more."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     edges: Annotated[int, Field(gt=0)]
     tail: Annotated[int, Field(ge=0)]
@@ -32,7 +32,7 @@ class RmatGraph(BaseModel):
 class Entry(BaseModel):
     """One matrix or tensor; every number has its ``source``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     name: _Text
     aliases: tuple[_Text, ...] = ()

@@ -12,7 +12,6 @@ from fiberscope.workloads import generators
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.graphs import rmat_graph
-from fiberscope.workloads.surrogate import like
 
 __all__ = ["Size", "Spec", "described", "full_text", "generate", "is_spec", "parsed"]
 
@@ -24,7 +23,7 @@ _Chance = Annotated[float, Field(ge=0, le=1)]
 class Spec(BaseModel):
     """What a generator takes; all have a seed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
     seed: Annotated[int, Field(ge=0)] = 0
 
 
@@ -84,6 +83,12 @@ class _Surrogate(Spec):
     profile: Annotated[str, Field(min_length=1)]
 
 
+def _like(profile: str, seed: int) -> CsrArray:
+    from fiberscope.workloads.surrogate import like  # noqa: PLC0415  (few are drawn by a profile)
+
+    return like(profile, seed)
+
+
 class _Generator(NamedTuple):
     model: type[Spec]
     build: Callable[..., CsrArray]
@@ -98,7 +103,7 @@ _GENERATORS = {
     "chung-lu": _Generator(_ChungLu, generators.chung_lu),
     "structured": _Generator(_Structured, generators.structured),
     "runs": _Generator(_Runs, generators.runs),
-    "surrogate": _Generator(_Surrogate, like),
+    "surrogate": _Generator(_Surrogate, _like),
 }
 
 

@@ -17,7 +17,6 @@ from fiberscope.workloads.download import DownloadError
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.graph_view import full_view, graph_view, is_graph_view, seen
 from fiberscope.workloads.readers import SUFFIXES
-from fiberscope.workloads.surrogate import surrogate
 from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Workload", "file_of", "from_scipy", "load"]
@@ -201,6 +200,8 @@ def _real(entry: registry.Entry, file: Path, origin: str, duplicates: Duplicates
 
 
 def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workload:
+    from fiberscope.workloads.surrogate import surrogate  # noqa: PLC0415  (most matrices are to be had)
+
     remedy = f"put {entry.name}.mtx into a folder on FIBERSCOPE_DATA"
     if exact:
         raise WorkloadError(f"not to be had exactly ({error})", where=entry.name, fix=remedy) from error

@@ -29,7 +29,7 @@ def list_(json: _Json = None) -> None:
     """
     from fiberscope import accelerators, workloads
 
-    machines = {name: accelerators.find(name).summary for name in accelerators.names()}
+    machines = {name: accelerators.summary(name) for name in accelerators.names()}
     matrices = [entry for entry in workloads.entries() if entry.is_matrix]
     if json is not None:
         check_writable(json)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fiberscope.models.analytic.mapper.api import Best
     from fiberscope.models.analytic.mapper.search import Found
 
-__all__ = ["search_mapping"]
+__all__ = ["map_"]
 
 _Inputs = Annotated[
     list[Path],
@@ -50,7 +50,7 @@ _Settings = Annotated[
 ]
 
 
-def search_mapping(
+def map_(
     inputs: _Inputs,
     search: _Search = "random_pruned",
     metrics: _Metrics = None,

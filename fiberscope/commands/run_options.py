@@ -162,11 +162,11 @@ class Simulated(Waves, Reported):
 
     def ended(self, report: Report) -> int:
         """Show the energy if that was asked for; returns the exit code."""
-        from fiberscope.commands.output import show
-        from fiberscope.energy import energy_table
-        from fiberscope.models.energies import default_table
-
         if self.energy and self.json != STANDARD_OUTPUT:
+            from fiberscope.commands.output import show
+            from fiberscope.energy import energy_table
+            from fiberscope.models.energies import default_table
+
             show([energy_table(report, default_table())], markdown=False)
         return exit_code(report)
 

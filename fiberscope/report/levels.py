@@ -8,7 +8,7 @@ __all__ = ["Accesses", "Analytical", "Computes", "FormatAccesses", "Instances", 
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 class Accesses(_Part):

@@ -44,7 +44,7 @@ Fidelity = Literal["analytical", "trace", "event", "rtl"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 class Operand(_Part):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, write_bytes
 from fiberscope.sim import Kernel
-from fiberscope.states.perfetto import require_perfetto, trace_of
-from fiberscope.states.watch import StateWatch, Window
+
+if TYPE_CHECKING:
+    from fiberscope.states.watch import StateWatch, Window
 
 __all__ = ["StateFiles", "state_files"]
 
@@ -44,6 +46,8 @@ class StateFiles:
                     f"the timeline's window {start}:{end} holds no cycle: 0 <= start < end is needed"
                 )
         if self.perfetto is not None:
+            from fiberscope.states.perfetto import require_perfetto  # noqa: PLC0415  (most runs write none)
+
             require_perfetto()
 
     @property
@@ -53,6 +57,8 @@ class StateFiles:
 
     def watch(self, kernel: Kernel) -> StateWatch:
         """What looks at a built machine."""
+        from fiberscope.states.watch import StateWatch  # noqa: PLC0415  (as above)
+
         return StateWatch(kernel, self.window)
 
     def write(self, watch: StateWatch) -> str | None:
@@ -60,6 +66,8 @@ class StateFiles:
 
         A full disk costs the file and not the run, whose report is worth more.
         """
+        from fiberscope.states.perfetto import trace_of  # noqa: PLC0415  (as above)
+
         states = watch.states()
         try:
             if self.timeline is not None:

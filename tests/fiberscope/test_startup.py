@@ -12,7 +12,7 @@ import pytest
 
 import fiberscope
 import fiberscope.models.graphs
-from fiberscope import workloads
+from fiberscope import accelerators, workloads
 
 MATRICES = {"numpy", "scipy", "fiberscope.workloads.workload"}
 MACHINES = {"fiberscope.accelerators.machine", "fiberscope.hw.dram", "fiberscope.sim.save_file", "yaml"}
@@ -30,6 +30,22 @@ REST = {
     "scipy.stats",
 }
 
+# What a run has no use for that asks for no more than its report: conversions, waveforms, timelines,
+# surrogates, energies, other commands, and what numpy has for others.
+UNASKED = {
+    "fiberscope.commands.sweep",
+    "fiberscope.converters",
+    "fiberscope.models.energies",
+    "fiberscope.states.watch",
+    "fiberscope.workloads.surrogate",
+    "filelock",
+    "lark",
+    "numpy.f2py",
+    "rich",
+    "unittest",
+    "vcd",
+}
+
 _GRAPH = ["graph", "compile", "x(i) = B(i,j) * c(j)", "--format", "x:s,B:ss,c:s"]
 _RUN = ["sim", "gamma", "uniform:rows=2,cols=2,nonzeros=2", "--quiet"]
 
@@ -41,9 +57,10 @@ _RUN = ["sim", "gamma", "uniform:rows=2,cols=2,nonzeros=2", "--quiet"]
         (["sim", "--help"], MATRICES | MACHINES | REST | {"rich", "lark"}),
         (_GRAPH, MATRICES | MACHINES | REST | {"rich"}),
         (["info", "wiki-Vote"], {"scipy", "fiberscope.hw.dram", "lark"} | REST),
-        (_RUN, {"lark", "rich", "fiberscope.converters.mint"} | REST),
+        (["list"], MATRICES | {"fiberscope.accelerators.machine", "lark"} | REST),
+        (_RUN, UNASKED | REST),
     ],
-    ids=["help", "sim-help", "graph-compile", "info", "sim"],
+    ids=["help", "sim-help", "graph-compile", "info", "list", "sim"],
 )
 def test_a_command_imports_nothing_heavy_that_it_does_not_need(
     arguments: list[str], absent: set[str]
@@ -56,6 +73,11 @@ def test_a_command_imports_nothing_heavy_that_it_does_not_need(
     exit_code, *modules = json.loads(ended.stderr)
     assert exit_code == 0
     assert absent.intersection(modules) == set()
+
+
+@pytest.mark.parametrize("name", accelerators.names())
+def test_an_accelerator_says_what_it_is_before_it_is_imported_as_it_does_then(name: str) -> None:
+    assert accelerators.summary(name) == accelerators.find(name).summary
 
 
 @pytest.mark.parametrize("package", [fiberscope, fiberscope.models.graphs, workloads])
