@@ -67,8 +67,15 @@ MARKED   := $(shell grep -Rl --include='*.py' '^\# cython: infer_types' fibersco
 COMPILED := $(TYPED) $(TYPED:.pxd=.py) $(MARKED) $(wildcard fiberscope/pxd/*.py)
 READY    := $(VENV)/built $(VENV)/installed
 
-.PHONY: help sim convert converted model wave which study cosim rtl asked whole test test-all mutants faults check lint types docs bench release-check release clean
+# Of a checkout that is new, what the machine needs is compiled first, while the libraries are installed; the rest
+# at its first use, or all of it for the tests.
+FIRST    := $(VENV)/current $(VENV)/installed
+NEEDED    = fiberscope.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
+
+.PHONY: help first sim convert converted model wave which study cosim rtl asked whole test test-all mutants faults check lint types docs bench release-check release clean
+ifndef BESIDE
 .NOTPARALLEL:
+endif
 
 help: ## Show the targets.
 	@echo "Fiberscope: a cycle-level simulator of sparse tensor accelerators"
@@ -81,13 +88,16 @@ help: ## Show the targets.
 	@echo "  make sim ACC=gamma MTX=wiki-Vote VCD=1 SCOPE='pe0[0-3]' TRIGGER='pe00 input_stall > 100'"
 	@echo '  make test PYTHON=python3.12'
 
-sim: which $(READY) ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE= TRIGGER=].
+sim: which first ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE= TRIGGER=].
 	@mkdir -p $(OUT)
 	@$(VENV)/bin/fiberscope sim $(call quoted,$(ACC)) $(call quoted,$(MTX)) $(if $(B),--b $(call quoted,$(B))) $(foreach setting,$(SET),--set $(call quoted,$(setting))) \
 	    $(call WAVES,$(OUT)/$(NAME).vcd) \
 	    $(if $(EXACT),--exact) --json $(call quoted,$(OUT)/$(NAME).json)
 
-convert: converted $(READY) ## Convert FROM= TO= MTX= [SET= EXACT=1] between formats [VCD=1 WINDOW= SCOPE= TRIGGER=].
+first:
+	@$(MAKE) -j2 BESIDE=1 $(FIRST)
+
+convert: converted first ## Convert FROM= TO= MTX= [SET= EXACT=1] between formats [VCD=1 WINDOW= SCOPE= TRIGGER=].
 	@mkdir -p $(OUT)
 	@$(VENV)/bin/fiberscope convert $(call quoted,$(FROM)) $(call quoted,$(TO)) $(call quoted,$(MTX)) $(foreach setting,$(SET),--set $(call quoted,$(setting))) \
 	    $(call WAVES,$(OUT)/$(CONVERTED).vcd) $(if $(EXACT),--exact) --json $(call quoted,$(OUT)/$(CONVERTED).json)
@@ -96,7 +106,7 @@ converted:
 	@test -n $(call quoted,$(FROM)) && test -n $(call quoted,$(TO)) && test -n $(call quoted,$(MTX)) || { \
 	    echo 'make: say which formats and which matrix, as in make convert FROM=csr TO=csc MTX=wiki-Vote' >&2; exit 2; }
 
-model: which $(READY) ## Model ACC= on MTX= [B= SET=] by its specification: counts, and the bound on time.
+model: which first ## Model ACC= on MTX= [B= SET=] by its specification: counts, and the bound on time.
 	@mkdir -p $(OUT)
 	@$(VENV)/bin/fiberscope model $(call quoted,$(ACC)) $(call quoted,$(MTX)) $(if $(B),$(call quoted,$(B))) $(foreach setting,$(SET),--set $(call quoted,$(setting))) \
 	    $(if $(EXACT),--exact) --json $(call quoted,$(OUT)/$(NAME)-model.json)
@@ -195,7 +205,8 @@ NEEDS   = $$($(LIST) $(1))
 # The environment. Each stamp is made when its step has succeeded, and made again when what it rests on changes;
 # with nothing to do, nothing is said.
 
-PIP := $(PY) -m pip install -qq --disable-pip-version-check
+# pip leaves bytecode to be written at first use, as most of what libraries hold is never used.
+PIP := $(PY) -m pip install -qq --disable-pip-version-check --no-compile
 OFFLINE := { echo 'make: installing failed, see above; the first time needs a network, to fetch the libraries from PyPI' >&2; exit 1; }
 
 $(VENV)/created:
@@ -218,15 +229,20 @@ $(VENV)/compiler: $(VENV)/created
 	@$(PIP) $(call NEEDS,build-system requires) || $(OFFLINE)
 	@touch $@
 
+COMPILE = $(PY) setup.py --quiet build_ext --inplace 2> $(VENV)/build.log || { \
+    echo 'make: compiling failed; all of it is in $(VENV)/build.log' >&2; exit 1; }
+
 $(VENV)/built: $(VENV)/compiler setup.py $(COMPILED)
-	@echo 'Compiling the engine ...'
-	@$(PY) setup.py --quiet build_ext --inplace 2> $(VENV)/build.log || { \
-	    tail -n 30 $(VENV)/build.log >&2; echo 'make: compiling failed; all of it is in $(VENV)/build.log' >&2; exit 1; }
+	@$(COMPILE)
+	@touch $(VENV)/current $@
+
+$(VENV)/current: $(VENV)/compiler setup.py $(COMPILED)
+	@FIBERSCOPE_NEEDED=$(call quoted,$(NEEDED)) $(COMPILE)
 	@touch $@
 
-$(VENV)/installed: $(VENV)/compiler pyproject.toml | $(VENV)/built
+$(VENV)/installed: $(VENV)/compiler pyproject.toml
 	@echo 'Installing the libraries ...'
-	@$(PIP) --no-build-isolation --editable . || $(OFFLINE)
+	@FIBERSCOPE_NEEDED= $(PIP) --no-build-isolation --editable . || $(OFFLINE)
 	@touch $@
 
 $(VENV)/dev $(VENV)/docs $(VENV)/release $(VENV)/sweep: $(VENV)/created pyproject.toml

@@ -2,17 +2,22 @@
 
 The C types of the others are written from their annotations first, see ``fiberscope/pxd``. Of the folders
 that are linked into ``fiberscope/`` each file has one name, that below ``fiberscope``.
+
+``FIBERSCOPE_NEEDED`` names modules: they and what they import are compiled, and what was compiled before;
+with nothing in it, nothing is. Whatever ends this in its midst, the next one goes on from there.
 """
 
+import fcntl
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from glob import glob
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
-from Cython.Build import cythonize
-from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.modified import newer_group
@@ -21,21 +26,23 @@ CHECKED = os.environ.get("FIBERSCOPE_CHECKED_BUILD", "") not in ("", "0")  # bou
 
 CHECKS = ("boundscheck", "initializedcheck", "nonecheck", "overflowcheck")
 
+ALL = "*"
+NEEDED = os.environ.get("FIBERSCOPE_NEEDED", ALL).split()
 
-def _generator() -> ModuleType:
-    """The package that writes C types, alone: that about it imports libraries that may be missing."""
+
+def _of_pxd(name: str) -> ModuleType:
+    """A module of what writes C types, alone: the package about it imports libraries that may be missing."""
     bare = sys.modules["fiberscope"] = ModuleType("fiberscope")
     bare.__path__ = [str(Path("fiberscope").resolve())]
     try:
-        return importlib.import_module("fiberscope.pxd")
+        return importlib.import_module(f"fiberscope.pxd.{name}")
     finally:
         del sys.modules["fiberscope"]
 
 
-pxd = _generator()
-HELPERS = pxd.HELPERS
-Options.buffer_max_dims = pxd.DIMENSIONS
-DIRECTIVES = pxd.DIRECTIVES
+compiler = _of_pxd("compiler")
+HELPERS = compiler.HELPERS
+DIRECTIVES = compiler.DIRECTIVES
 if CHECKED:
     DIRECTIVES = {**DIRECTIVES, **dict.fromkeys(CHECKS, True), "cdivision": False}
 
@@ -44,14 +51,24 @@ if CHECKED:
 INLINE = (Path("fiberscope/sim/inline.py"), Path("fiberscope/sim/words.py"))
 
 
+def _names() -> list[str]:
+    """What is compiled, with all that it needs: everything, or what is asked for and was compiled before."""
+    ending = ".py" if NEEDED == [ALL] else EXTENSION_SUFFIXES[0]
+    there = glob(f"fiberscope/**/*{ending}", recursive=True)  # unlike Path.rglob it goes into links
+    return [
+        *NEEDED,
+        *(place.removesuffix(ending).replace("/", ".").removesuffix(".__init__") for place in there),
+    ]
+
+
 def _typed() -> list[Path]:
-    """The compiled files, the C types of all written beside them."""
-    sources = map(Path, glob("fiberscope/**/*.py", recursive=True))  # unlike Path.rglob it goes into links
+    """The files to compile, the C types of all written beside them."""
+    found = _of_pxd("modules")
     try:
-        modules = pxd.Modules([Path()])
-        compiled = pxd.compiled_modules(modules, sources, Path())
-        pxd.write(modules, compiled)
-    except pxd.UnsupportedError as error:
+        modules = found.Modules([Path()])
+        compiled = _of_pxd("needed").needed(modules, _names())
+        _of_pxd("files").write(modules, compiled)
+    except found.UnsupportedError as error:
         sys.exit(f"fiberscope: {error}")
     return [module.path for module in compiled]
 
@@ -60,13 +77,14 @@ def _extensions() -> list[Extension]:
     sources = sorted({*_typed()}.difference(INLINE))
     modules = {".".join(source.with_suffix("").parts): str(source) for source in sources}
     modules[HELPERS] = HELPERS.replace(".", "/") + ".c"
-    return [Extension(name, [source], extra_compile_args=pxd.FLAGS) for name, source in modules.items()]
+    return [Extension(name, [source], extra_compile_args=compiler.FLAGS) for name, source in modules.items()]
 
 
 COMPILING = {"build", "build_ext", "bdist_wheel", "editable_wheel", "install", "develop"}
+COMPILES = bool(COMPILING & set(sys.argv)) and bool(NEEDED)
 
 
-if COMPILING & set(sys.argv) and (fault := pxd.lacking()):  # said in one line, before anything is made
+if COMPILES and (fault := compiler.lacking()):  # said in one line, before anything is made
     sys.exit(f"fiberscope: {fault}")
 
 
@@ -110,6 +128,20 @@ class CompileChanged(build_ext):
 
 
 CORES = os.cpu_count() or 1
+SECONDS = 0.7  # of a core, that a module takes
+WHOLE = b"#endif /* Py_PYTHON_H */\n"  # ends what Cython writes
+
+
+def _place(ext: Extension) -> str:
+    """Where a module is compiled to in the tree."""
+    return str(Path(ext.sources[0]).with_suffix(EXTENSION_SUFFIXES[0]))
+
+
+def _drop_parts(extensions: list[Extension]) -> None:
+    """Remove C that somebody ended the writing of: it would pass for up to date."""
+    for c in (Path(ext.sources[0]).with_suffix(".c") for ext in extensions):
+        if c.exists() and not c.read_bytes().endswith(WHOLE):
+            c.unlink()
 
 
 def _laid_out_otherwise(extensions: list[Extension]) -> bool:
@@ -120,9 +152,17 @@ def _laid_out_otherwise(extensions: list[Extension]) -> bool:
 
 def _translated() -> list[Extension]:
     """The extensions, their C written; none for metadata, and for an archive of sources, which holds no C."""
-    if not COMPILING & set(sys.argv):
+    if not COMPILES:
         return []
+    from Cython.Build import cythonize  # noqa: PLC0415  (metadata needs no compiler)
+    from Cython.Compiler import Options  # noqa: PLC0415
+
+    Options.buffer_max_dims = compiler.DIMENSIONS
     extensions = _extensions()
+    _drop_parts(extensions)
+    stale = [ext for ext in extensions if newer_group(ext.sources, _place(ext), missing="newer")]
+    if stale:
+        print(f"Compiling {len(stale)} modules, about {len(stale) * SECONDS / CORES:.0f} s ...", flush=True)
     return cythonize(
         extensions,
         compiler_directives=DIRECTIVES,
@@ -133,8 +173,18 @@ def _translated() -> list[Extension]:
     )
 
 
-setup(
-    ext_modules=_translated(),
-    options={"build_ext": {"parallel": CORES}},
-    cmdclass={"build_ext": CompileChanged},
-)
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One at a time compiles; the next finds what is done."""
+    Path("build").mkdir(exist_ok=True)
+    with Path("build/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+with _alone() if COMPILES else nullcontext():
+    setup(
+        ext_modules=_translated(),
+        options={"build_ext": {"parallel": CORES}},
+        cmdclass={"build_ext": CompileChanged},
+    )

@@ -11,10 +11,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fiberscope import pxd
 from fiberscope.accelerators.built import SUFFIX, digest, library, note, room
 from fiberscope.errors import InputError
-from fiberscope.pxd.modules import Module
+from fiberscope.pxd.compiler import lacking
+from fiberscope.pxd.declared import declarations as declared
+from fiberscope.pxd.files import compiled_modules
+from fiberscope.pxd.modules import Module, Modules, UnsupportedError
 from fiberscope.version import __version__
 
 __all__ = ["build", "declarations"]
@@ -31,16 +33,16 @@ def declarations(path: Path) -> dict[Path, str]:
         InputError: there are none, or what they say has no form in C.
     """
     root, files = _files(path)
-    modules = pxd.Modules([root, _LIBRARY], files)
+    modules = Modules([root, _LIBRARY], files)
     try:
-        found = pxd.compiled_modules(modules, files, root)
+        found = compiled_modules(modules, files, root)
         return {module.path: _typed(modules, module) for module in found}
-    except pxd.UnsupportedError as error:
+    except UnsupportedError as error:
         raise InputError(str(error)) from error
 
 
-def _typed(modules: pxd.Modules, module: Module) -> str:
-    return module.pxd.read_text() if module.by_hand else pxd.declarations(modules, module)
+def _typed(modules: Modules, module: Module) -> str:
+    return module.pxd.read_text() if module.by_hand else declared(modules, module)
 
 
 def _files(path: Path) -> tuple[Path, list[Path]]:
@@ -65,8 +67,8 @@ def _imported(path: Path) -> list[Path]:
     found = [path]
     for file in found:
         try:
-            names = pxd.Modules([path.parent]).named(file.stem)
-        except pxd.UnsupportedError as error:
+            names = Modules([path.parent]).named(file.stem)
+        except UnsupportedError as error:
             raise InputError(str(error)) from error
         beside = {path.parent / f"{module}.py" for module, _ in names.imported.values()} if names else set()
         found += sorted(other for other in beside if other.is_file() and other not in found)
@@ -98,7 +100,7 @@ def _lacking() -> str | None:
     for needed in ("Cython", "setuptools"):
         if importlib.util.find_spec(needed) is None:
             return f"build needs {needed}: pip install {needed}"
-    return pxd.lacking()
+    return lacking()
 
 
 def _room(typed: dict[Path, str], root: Path) -> Path:

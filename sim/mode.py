@@ -1,19 +1,27 @@
 """Compiled or uncompiled: which form of the engine's own files the interpreter imports.
 
 Python prefers a compiled extension to the source file beside it. With ``FIBERSCOPE_UNCOMPILED=1`` a finder
-placed first answers with their sources, so that the very same files run as plain Python.
+placed first answers with their sources, so that the very same files run as plain Python. Without it, one that
+answers nothing has what a checkout lacks compiled, when it is first imported.
 """
 
 from __future__ import annotations
 
+import errno
+import importlib.util
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
-from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
-from types import ModuleType
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import FrameType, ModuleType
 
 VARIABLE = "FIBERSCOPE_UNCOMPILED"
+NEEDED = "FIBERSCOPE_NEEDED"  # what of a checkout is compiled, see its setup.py
+MARK = b"# cython: infer_types"
+CHECKOUT = Path(__file__).absolute().parents[2]  # by the name that it is imported by: sim/ is linked to
 
 
 class _SourceFinder(MetaPathFinder):
@@ -31,6 +39,58 @@ class _SourceFinder(MetaPathFinder):
         return None
 
 
+class _Compiler(MetaPathFinder):
+    """Has modules of a checkout that are not compiled yet compiled, and leaves the finding to others."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.startswith("fiberscope.") and any(_lacks(fullname, folder) for folder in path or ()):
+            _compile([fullname, *_importing()])
+        return None
+
+
+def _lacks(name: str, folder: str) -> bool:
+    """Whether a module in a folder is one that is compiled, and is not."""
+    source = Path(folder, f"{name.rpartition('.')[2]}.py")
+    if not source.is_file() or source.with_suffix(EXTENSION_SUFFIXES[0]).is_file():
+        return False
+    typed = source.with_suffix(".pxd")  # by hand, of those that are not marked
+    with source.open("rb") as file:
+        return file.readline().startswith(MARK) or (typed.is_file() and "cdef class" in typed.read_text())
+
+
+def _importing() -> list[str]:
+    """The modules of ours that are being imported, innermost first: what leads to the one asked for."""
+    frame: FrameType | None = sys._getframe()
+    names = []
+    while frame is not None:
+        if frame.f_code.co_name == "<module>":
+            names.append(str(frame.f_globals["__name__"]))
+        frame = frame.f_back
+    return [name for name in names if name.startswith("fiberscope.")]
+
+
+def _compile(names: Sequence[str]) -> None:
+    """Compile modules, and what they import; without a compiler they run as plain Python.
+
+    Raises:
+        OSError: that failed, as the file that it names tells.
+    """
+    if None in map(importlib.util.find_spec, ("Cython", "setuptools")):
+        return
+    print(f"fiberscope: {names[-1]} is used for the first time", file=sys.stderr, flush=True)
+    log = CHECKOUT / "build" / "needed.log"
+    log.parent.mkdir(exist_ok=True)
+    command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+    environment = os.environ | {NEEDED: " ".join(names)}
+    with log.open("w") as errors:
+        done = subprocess.run(command, cwd=CHECKOUT, env=environment, stdout=2, stderr=errors, check=False)
+    if done.returncode:
+        raise OSError(errno.ENOEXEC, "compiling failed, as is told there", str(log))
+    importlib.invalidate_caches()
+
+
 def uncompiled_requested() -> bool:
     """Whether the environment asks for the uncompiled engine."""
     return os.environ.get(VARIABLE, "") not in ("", "0")
@@ -38,8 +98,10 @@ def uncompiled_requested() -> bool:
 
 def install() -> None:
     """Honour ``FIBERSCOPE_UNCOMPILED``; called once, before any module of the engine is imported."""
-    if uncompiled_requested() and not any(isinstance(finder, _SourceFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _SourceFinder())
+    finder = _SourceFinder() if uncompiled_requested() else _Compiler()
+    needed = uncompiled_requested() or (CHECKOUT / "setup.py").is_file()
+    if needed and not any(isinstance(one, type(finder)) for one in sys.meta_path):
+        sys.meta_path.insert(0, finder)
 
 
 def compiled() -> bool:

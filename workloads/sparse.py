@@ -9,10 +9,10 @@ import numpy as np
 
 __all__ = ["sparse"]
 
-_listed, _named = np.__all__, np.__dir__
-np.__all__ = [name for name in _listed if name in vars(np)]
-np.__dir__ = lambda: list(vars(np))
+_there = list(vars(np))
+_before = {name: vars(np)[name] for name in ("__all__", "__dir__")}
+vars(np).update(__all__=[name for name in np.__all__ if name in _there], __dir__=lambda: _there)
 try:
     from scipy import sparse
 finally:
-    np.__all__, np.__dir__ = _listed, _named
+    vars(np).update(_before)

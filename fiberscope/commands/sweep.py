@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fiberscope.sweeps.api import Swept
-    from fiberscope.sweeps.clusters import Where
     from fiberscope.sweeps.study import Study
+    from fiberscope.sweeps.where import Where
 
 __all__ = ["Placed", "sweep"]
 
@@ -74,7 +74,7 @@ class Placed(Options):
 
     def where(self) -> Where:
         """Where the points run."""
-        from fiberscope.sweeps.clusters import Where
+        from fiberscope.sweeps.where import Where
 
         return Where(self.scheduler, self.slurm, self.pbs, self.workers)
 

@@ -8,24 +8,3 @@ of an attribute perhaps ``public``, ``readonly`` or ``hidden``; where the statem
 ``open`` to attributes that nobody declares; at a method what ``fiberscope.pxd.methods`` tells. A ``.pxd``
 that stands beside a module already is left as it is: what it puts in place of calls nothing else tells.
 """
-
-from __future__ import annotations
-
-from fiberscope.pxd.compiler import DIMENSIONS, DIRECTIVES, FLAGS, HELPERS, lacking
-from fiberscope.pxd.declared import declarations
-from fiberscope.pxd.files import compiled_modules, write
-from fiberscope.pxd.modules import MARK, Modules, UnsupportedError
-
-__all__ = [
-    "DIMENSIONS",
-    "DIRECTIVES",
-    "FLAGS",
-    "HELPERS",
-    "MARK",
-    "Modules",
-    "UnsupportedError",
-    "compiled_modules",
-    "declarations",
-    "lacking",
-    "write",
-]

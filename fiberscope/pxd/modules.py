@@ -89,11 +89,12 @@ class Module:
         found: dict[str, tuple[str, str]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
-                module = self._absolute(node)
+                module = self.absolute(node)
                 found |= {alias.asname or alias.name: (module, alias.name) for alias in node.names}
         return found
 
-    def _absolute(self, node: ast.ImportFrom) -> str:
+    def absolute(self, node: ast.ImportFrom) -> str:
+        """The module that a statement imports from, by its full name."""
         above = self.name.split(".")[: -node.level] if node.level else []
         return ".".join([*above, *filter(None, [node.module])])
 

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from fiberscope.store import Store
 from fiberscope.sweeps.batches import batches
-from fiberscope.sweeps.clusters import Where, connected
 from fiberscope.sweeps.ending import DONE, ended
-from fiberscope.sweeps.engine import execute
 from fiberscope.sweeps.plan import Task, planned
 from fiberscope.sweeps.progress import Progress, shown
 from fiberscope.sweeps.runner import Limits
 from fiberscope.sweeps.statuses import REFUSED
 from fiberscope.sweeps.study import Study, read_study, study_of
+from fiberscope.sweeps.where import Where
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,6 +183,9 @@ def run(tasks: Sequence[Task], store: Store, where: Where, limits: Limits, progr
     """Run tasks; what comes of them is in the parts of the store then, even if interrupted."""
     if not tasks:
         return
+    from fiberscope.sweeps.clusters import connected  # noqa: PLC0415  (Dask takes seconds, and here is what it is for)
+    from fiberscope.sweeps.engine import execute  # noqa: PLC0415  (as above)
+
     try:
         with connected(where) as client:
             execute(client, batches(tasks, progress), store, limits, progress)

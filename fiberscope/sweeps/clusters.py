@@ -1,4 +1,4 @@
-"""Where a sweep runs: on this computer, at a Dask scheduler that is there, or in jobs of a batch system."""
+"""What runs a sweep: workers here, at a Dask scheduler that is there, or in jobs of a batch system."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,8 +18,9 @@ from distributed import Client, LocalCluster
 
 from fiberscope.accelerators.yaml_layer import read_document
 from fiberscope.errors import InputError
+from fiberscope.sweeps.where import Where
 
-__all__ = ["Where", "connected"]
+__all__ = ["connected"]
 
 PATIENCE = "30s"
 START_PATIENCE = "120s"  # of workers on this computer, which may be busy
@@ -46,22 +46,6 @@ CONFIGURATION = {  # of Dask; what it looks after many times a second costs more
     "distributed.scheduler.work-stealing-interval": "1s",
     "distributed.worker.profile.enabled": False,
 }
-
-
-@dataclass(frozen=True)
-class Where:
-    """One of these, or else this computer.
-
-    Args:
-        scheduler: the address of one.
-        slurm, pbs: a YAML file of what ``dask_jobqueue``'s cluster of that name takes; ``jobs`` is how many.
-        workers: on this computer; a core each by default.
-    """
-
-    scheduler: str | None = None
-    slurm: Path | None = None
-    pbs: Path | None = None
-    workers: int | None = None
 
 
 @contextmanager

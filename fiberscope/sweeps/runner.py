@@ -16,8 +16,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from distributed import get_worker
-
 from fiberscope.sweeps.statuses import REFUSED, STALE
 
 if TYPE_CHECKING:
@@ -46,6 +44,8 @@ def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) ->
         limits: what each may take.
         topic: of the events, whose action is ``ENDED``; each has a digest and the fields of an ``Outcome``.
     """
+    from distributed import get_worker  # noqa: PLC0415  (who gives the points has no need of it)
+
     worker = get_worker()
     for task in batch:
         outcome = _run(task, limits)

@@ -26,7 +26,7 @@ from fiberscope.errors import InputError
 from fiberscope.store import Store
 from fiberscope.store.columns import decoded, tabulated
 from fiberscope.sweeps.batches import single
-from fiberscope.sweeps.clusters import Where, connected
+from fiberscope.sweeps.clusters import connected
 from fiberscope.sweeps.ending import DONE, Outcome
 from fiberscope.sweeps.engine import execute
 from fiberscope.sweeps.plan import Task, planned
@@ -34,6 +34,7 @@ from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.progress import Progress, shown
 from fiberscope.sweeps.runner import Limits
 from fiberscope.sweeps.space import Range, Span
+from fiberscope.sweeps.where import Where
 
 __all__ = ["Goal", "Search", "read_space"]
 

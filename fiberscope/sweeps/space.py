@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
-from scipy.stats import qmc
 
 from fiberscope.accelerators.quantities import SIZE
 
@@ -100,6 +99,8 @@ class Sample(_Part):
         if self.method == "random":
             shares = generator.random((self.count, len(self.over)))
         else:
+            from scipy.stats import qmc  # noqa: PLC0415  (grids need none of it)
+
             shares = qmc.LatinHypercube(d=len(self.over), rng=generator).random(self.count)
         for row in shares:
             yield {

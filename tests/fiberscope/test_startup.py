@@ -6,6 +6,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -50,6 +51,17 @@ _GRAPH = ["graph", "compile", "x(i) = B(i,j) * c(j)", "--format", "x:s,B:ss,c:s"
 _RUN = ["sim", "gamma", "uniform:rows=2,cols=2,nonzeros=2", "--quiet"]
 
 
+def loaded_by(arguments: list[str]) -> tuple[int, set[str]]:
+    """The exit code of a command, and the modules that its process has then."""
+    code = "import json, sys; from fiberscope.cli import run; "
+    code += "print(json.dumps([run(sys.argv[1:]), *sys.modules]), file=sys.stderr)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *arguments], check=False, capture_output=True, text=True
+    )
+    exit_code, *modules = json.loads(ended.stderr.splitlines()[-1])
+    return exit_code, set(modules)
+
+
 @pytest.mark.parametrize(
     ("arguments", "absent"),
     [
@@ -65,14 +77,18 @@ _RUN = ["sim", "gamma", "uniform:rows=2,cols=2,nonzeros=2", "--quiet"]
 def test_a_command_imports_nothing_heavy_that_it_does_not_need(
     arguments: list[str], absent: set[str]
 ) -> None:
-    code = "import json, sys; from fiberscope.cli import run; "
-    code += "print(json.dumps([run(sys.argv[1:]), *sys.modules]), file=sys.stderr)"
-    ended = subprocess.run(
-        [sys.executable, "-c", code, *arguments], check=False, capture_output=True, text=True
-    )
-    exit_code, *modules = json.loads(ended.stderr)
+    exit_code, modules = loaded_by(arguments)
     assert exit_code == 0
-    assert absent.intersection(modules) == set()
+    assert absent & modules == set()
+
+
+def test_a_sweep_that_has_nothing_to_run_starts_no_dask(tmp_path: Path) -> None:
+    sweep = ["sweep", "gamma", _RUN[2], "--set", "memory.format.A=bsr2", "--store", str(tmp_path), "--quiet"]
+    for _ in range(2):  # a row that is refused, and one that the store has
+        exit_code, modules = loaded_by(sweep)
+        assert "fiberscope.sweeps.api" in modules
+        assert {"dask", "distributed", "scipy.stats"} & modules == set()
+    assert exit_code == 0
 
 
 @pytest.mark.parametrize("name", accelerators.names())

@@ -10,7 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fiberscope.sweeps.clusters import Where, connected
+from fiberscope.sweeps.clusters import connected
+from fiberscope.sweeps.where import Where
 
 
 def test_workers_come_back_when_the_process_that_started_them_is_killed() -> None:

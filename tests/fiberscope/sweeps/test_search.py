@@ -7,10 +7,10 @@ import pytest
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.errors import InputError
 from fiberscope.store import Store
-from fiberscope.sweeps.clusters import Where
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.runner import Limits
 from fiberscope.sweeps.search import Goal, Search, read_space
+from fiberscope.sweeps.where import Where
 
 SPACE = "pe.count: {from: 1, to: 3}\nfibercache.ways: [8, 16]\n"
 GOALS = [Goal("cycles"), Goal("pe_count * fibercache_ways")]
