@@ -145,9 +145,10 @@ def _drop_parts(extensions: list[Extension]) -> None:
 
 
 def _laid_out_otherwise(extensions: list[Extension]) -> bool:
-    """Whether C is older than this file, which says how objects lie in memory: modules must agree on that."""
+    """Whether C is older than what says how objects lie in memory: modules must agree on that."""
+    said = Path(compiler.__file__).stat().st_mtime
     written = (Path(ext.sources[0]).with_suffix(".c") for ext in extensions)
-    return any(c.exists() and c.stat().st_mtime < Path(__file__).stat().st_mtime for c in written)
+    return any(c.exists() and c.stat().st_mtime < said for c in written)
 
 
 def _translated() -> list[Extension]:
