@@ -44,6 +44,7 @@ ROWS = {
 }
 SETUP = "setup"
 MADE = ["make", "sim", "ACC=gamma", "MTX=wiki-Vote"]
+KEPT = {"PYTHONDONTWRITEBYTECODE": ""}  # bytecode, as a user has it
 MAKER = {"CCACHE_DISABLE": "1", "MAKEFLAGS": "", "CC": "gcc"}
 
 SIMULATED = "simulation_seconds"
@@ -64,7 +65,7 @@ def timed(command: list[str], folder: Path, environment: dict[str, str], report:
     """Run a command in a folder; what it says is shown if it fails."""
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
-            command, cwd=folder, env=os.environ | environment, stdout=said, stderr=subprocess.STDOUT
+            command, cwd=folder, env=os.environ | KEPT | environment, stdout=said, stderr=subprocess.STDOUT
         )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

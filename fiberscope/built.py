@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import json
 import re
@@ -17,6 +18,7 @@ from fiberscope.pxd.compiler import lacking
 from fiberscope.pxd.declared import declarations as declared
 from fiberscope.pxd.files import compiled_modules
 from fiberscope.pxd.modules import Module, Modules, UnsupportedError
+from fiberscope.pxd.needed import needed
 from fiberscope.version import __version__
 
 __all__ = ["build", "declarations"]
@@ -97,9 +99,9 @@ def build(path: Path) -> list[Path]:
 
 
 def _lacking() -> str | None:
-    for needed in ("Cython", "setuptools"):
-        if importlib.util.find_spec(needed) is None:
-            return f"build needs {needed}: pip install {needed}"
+    for compiler in ("Cython", "setuptools"):
+        if importlib.util.find_spec(compiler) is None:
+            return f"build needs {compiler}: pip install {compiler}"
     return lacking()
 
 
@@ -118,8 +120,17 @@ def _place(made: Path, root: Path, file: Path) -> Path:
     return made / file.relative_to(root).with_suffix(SUFFIX)
 
 
+def _use_needed(root: Path, typed: dict[Path, str]) -> None:
+    """Import what these need of Fiberscope: a checkout compiles it then, and has its C types."""
+    names = (".".join(file.relative_to(root).with_suffix("").parts) for file in typed)
+    for module in needed(Modules([root, _LIBRARY], typed), names):
+        if module.name.startswith("fiberscope."):
+            importlib.import_module(module.name)
+
+
 def _compile(made: Path, root: Path, typed: dict[Path, str]) -> None:
     """Compile copies of the sources, and have the folder under its name only when it is whole."""
+    _use_needed(root, typed)
     making = made.with_suffix(".partial")
     shutil.rmtree(making, ignore_errors=True)
     for file, text in typed.items():

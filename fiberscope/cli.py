@@ -89,12 +89,13 @@ def main() -> NoReturn:
 
 
 def _settle() -> None:
-    """Spare the process of one command some percent of its time; before numpy is imported."""
+    """Spare the process of one command some percent of its time; before libraries are imported."""
     gc.set_threshold(YOUNG_OBJECTS)
     for stream in filter(None, (sys.stdout, sys.stderr)):
         cast(TextIOWrapper, stream).reconfigure(errors=SPELT)
     atexit.register(_leave)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would spin without work
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # it would look into every library for them
 
 
 def _leave() -> None:

@@ -14,6 +14,8 @@ import tarfile
 import zlib
 from pathlib import Path
 
+import platformdirs
+
 from fiberscope.workloads.download import DownloadError, Progress, download, file_digest
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.readers import SUFFIXES
@@ -42,8 +44,6 @@ def data_folders() -> list[Path]:
 
 def cache_folder() -> Path:
     """``FIBERSCOPE_CACHE``, or ``fiberscope`` in the user's cache folder; it need not exist."""
-    import platformdirs  # noqa: PLC0415  (most runs read no cache)
-
     return Path(os.environ.get("FIBERSCOPE_CACHE") or platformdirs.user_cache_dir("fiberscope"))
 
 
@@ -87,7 +87,7 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
     Raises:
         DownloadError: no address, offline, or for what ``fiberscope.workloads.download.download`` raises it.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415  (as above)
+    from filelock import FileLock, Timeout  # noqa: PLC0415  (few runs download)
 
     if entry.address is None:
         raise DownloadError("no download address is known", where=entry.name)
