@@ -52,7 +52,7 @@ def streams_of(drawn):
     }
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([VECTOR, MATRIX]), st.booleans())
 def test_an_accumulator_does_as_its_plain_model_in_every_cycle(seed, pair, val_stkn):
     generator = generator_of(seed)

@@ -91,7 +91,7 @@ def test_a_chunker_does_as_its_plain_model_in_every_cycle(seed, width, size):
     check_bounded(CHUNKER, streams, generator, (), parameters)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(seeds, st.booleans())
 def test_the_intersection_of_words_does_as_its_plain_model_in_every_cycle(seed, emit_zeros):
     generator = generator_of(seed)
@@ -202,7 +202,7 @@ def outer_and_inner(generator, depth):
     return outer, inner
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(seeds)
 def test_a_word_dropper_does_as_its_plain_model_in_every_cycle(seed):
     generator = generator_of(seed)

@@ -37,7 +37,7 @@ def outer_and_inner(generator, leaf=fiber):
     return depth, outer, inner
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([(DROPPER, fiber), (VALUES, numbers)]))
 def test_a_coordinate_dropper_does_as_its_plain_model_in_every_cycle(seed, pair_and_leaf):
     pair, leaf = pair_and_leaf
@@ -48,7 +48,7 @@ def test_a_coordinate_dropper_does_as_its_plain_model_in_every_cycle(seed, pair_
     check_bounded(pair, streams, generator, generator.choice([(), (19,)]))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(seeds)
 def test_the_plain_dropper_drops_empty_fibers_from_nested_lists(seed):
     generator = generator_of(seed)

@@ -57,7 +57,7 @@ def spoiled(generator, token, empties, wrong):
     return "N" if isinstance(token, int) and generator.random() < empties else token
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([intersect, union]), st.sampled_from([2, 2, 3, 5]))
 def test_a_joiner_does_as_its_plain_model_in_every_cycle(seed, make, ways):
     generator = generator_of(seed)

@@ -13,7 +13,7 @@ from stream_checks import (
     references,
     seeds,
 )
-from stream_model import PlainRepeater
+from streams.plain_repeat import Repeater as PlainRepeater
 
 from fiberscope.hw.streams.quirks import PUBLIC, Q12
 from fiberscope.hw.streams.repeater import Repeater
@@ -48,7 +48,7 @@ def repeats(draw):
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(streams=repeats(), gap=gaps, other=gaps, late=st.integers(0, 9), quirks=quirk_masks)
 def test_every_cycle(streams, gap, other, late, quirks):
     tokens, signals, _repeated = streams

@@ -2,7 +2,6 @@
 
 import pytest
 from hypothesis import given, settings
-from scanner_model import PlainBitVector, PlainCompressed, PlainDense
 from stream_checks import (
     capacities,
     check_as_hardware,
@@ -12,7 +11,11 @@ from stream_checks import (
     reference_streams,
     seeds,
 )
-from stream_model import PlainArray, PlainGenerator
+from streams.plain_levels import ArrayLoad as PlainArray
+from streams.plain_levels import BitVectorScanner as PlainBitVectors
+from streams.plain_levels import CompressedScanner as PlainCompressed
+from streams.plain_levels import DenseScanner as PlainDense
+from streams.plain_repeat import RepeatSignalGenerator as PlainGenerator
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.arrays import ArrayLoad
@@ -28,6 +31,11 @@ SEGMENTS, COORDINATES = [0, 3, 3, 4, 6, 13], [1, 4, 9, 6, 0, 2, 0, 1, 2, 5, 7, 8
 WORDS = [6, 9, 0, (1 << 64) - 1, 1 << 63]
 VALUES = [10.0, 20.5, 30.0, 0.0, -4.0]
 
+
+class PlainBitVector(PlainBitVectors):
+    outputs = ("bv", "ref")
+
+
 # How each block and its model are made, with quirks; the input that is drawn, and the outputs.
 BLOCKS = {
     "compressed": (
@@ -36,9 +44,9 @@ BLOCKS = {
     ),
     "dense": (
         lambda quirks: DenseScanner("block", 3, quirks & ~Q6),
-        lambda quirks: PlainDense(3, quirks & ~Q6),
+        lambda quirks: PlainDense(3, frozenset(quirks) - {6}),
     ),
-    "dense of none": (lambda quirks: DenseScanner("block", 0), lambda quirks: PlainDense(0)),
+    "dense of none": (lambda quirks: DenseScanner("block", 0), lambda quirks: PlainDense(0, ())),
     "bit vector": (
         lambda quirks: BitVectorScanner("block", WORDS, quirks),
         lambda quirks: PlainBitVector(WORDS, quirks),
@@ -57,8 +65,8 @@ BLOCKS = {
 @given(tokens=reference_streams(), gap=gaps, quirks=quirk_masks)
 def test_every_cycle(kind, tokens, gap, quirks):
     make, model = BLOCKS[kind]
-    port = model(0).INPUTS[0]
-    check_every_cycle(make, model, {port: with_gaps(tokens, gap)}, quirks)
+    port = model(()).inputs[0]
+    check_every_cycle(make, model, {f"in_{port}": with_gaps(tokens, gap)}, quirks)
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
@@ -66,9 +74,9 @@ def test_every_cycle(kind, tokens, gap, quirks):
 @given(tokens=reference_streams(), gap=gaps, seed=seeds, capacity=capacities)
 def test_as_hardware(kind, tokens, gap, seed, capacity):
     make, model = BLOCKS[kind]
-    plain = model(0)
-    inputs = {plain.INPUTS[0]: with_gaps(tokens, gap)}
-    check_as_hardware(make, inputs, plain.OUTPUTS, seed=seed, capacity=capacity)
+    plain = model(())
+    inputs = {f"in_{plain.inputs[0]}": with_gaps(tokens, gap)}
+    check_as_hardware(make, inputs, [f"out_{port}" for port in plain.outputs], seed=seed, capacity=capacity)
 
 
 class TestQuirks:

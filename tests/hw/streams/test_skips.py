@@ -2,8 +2,8 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scanner_model import PlainSkipping
 from stream_checks import capacities, check_every_cycle, gaps, quirk_masks, reference_streams, seeds
+from streams.plain_levels import SkippingScanner as PlainSkipping
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.quirks import CLEAN, PUBLIC, Q7

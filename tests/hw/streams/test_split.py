@@ -52,7 +52,7 @@ def chunks(crds, factor):
     return [[crd % factor for crd in crds if crd // factor == number] for number in numbers]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([1, 2, 4, 7]), st.booleans())
 def test_split_does_as_its_plain_model_in_every_cycle(seed, factor, original):
     generator = generator_of(seed)
@@ -64,7 +64,7 @@ def test_split_does_as_its_plain_model_in_every_cycle(seed, factor, original):
     check_bounded(SPLIT, streams, generator, (), parameters)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([1, 3, 4]))
 def test_flatten_does_as_its_plain_model_in_every_cycle(seed, factor):
     generator = generator_of(seed)
@@ -90,7 +90,7 @@ def test_the_plain_models_split_and_flatten_nested_lists(seed, factor):
     assert tokens_of(drive(PlainFlatten((), factor), streams)["crd"]) == flatten(tree, depth)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(seeds)
 def test_hold_does_as_its_plain_model_in_every_cycle(seed):
     generator = generator_of(seed)

@@ -78,7 +78,7 @@ def test_a_unary_alu_does_as_its_plain_model_in_every_cycle(seed, operation):
     check_bounded(UNARY, {"val": tokens}, generator, (), parameters)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from(["sum", "max", "min"]), st.booleans())
 def test_a_reducer_does_as_its_plain_model_in_every_cycle(seed, operation, drop):
     generator = generator_of(seed)

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nested_lists import flatten, nested_lists, nested_streams
 from stream_checks import check_every_cycle, gaps, quirk_masks
-from stream_model import PlainCompressedWriter, PlainValuesWriter
+from streams.plain_levels import CompressedWriter as PlainCompressedWriter
+from streams.plain_levels import ValuesWriter as PlainValuesWriter
 
 from fiberscope.hw.streams.bit_words import BitVector
 from fiberscope.hw.streams.quirks import PUBLIC, Q16

@@ -44,10 +44,6 @@ def _values(generator, ports):
     return {port: flatten(tree, 2) for port in ports}
 
 
-def _pair_of_values(generator):
-    return _values(generator, ("in_val[0]", "in_val[1]"))
-
-
 def _through(generator):
     return _coordinates(generator, "in_stream")
 
@@ -72,10 +68,6 @@ def _sorted_points(generator):
 
 def _words(_generator):
     return {"in_outer": [11, "S0", "D"], "in_inner": [1, "S0", "S0", 2, "S1", "D"]}
-
-
-def _long_words(_generator):
-    return {"in_bv": [2310, "S0", 7, "S1", "D"]}
 
 
 def _streams_of_words():

@@ -18,6 +18,10 @@ def level_of(token):
     return int(token[1:])
 
 
+def raised(stop):
+    return f"S{level_of(stop) + 1}"
+
+
 def is_data(token):
     return not isinstance(token, str)
 
@@ -26,11 +30,16 @@ class PlainBlock:
     """A block of the page: what an update makes is a dict from port to token, idle ports left out."""
 
     inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
 
     def __init__(self, quirks=EVERY_QUIRK):
         self.quirks = frozenset(quirks)
         self.queues = {port: deque() for port in self.inputs}
         self.done = False
+        self.done_cycle = None  # of ``drive``
+
+    def arrive(self, port, token):
+        self.queues[port].append(token)
 
     def head(self, port):
         """The oldest token of a queue, or None."""
@@ -54,9 +63,11 @@ def drive(block, inputs):
     while quiet < patience:
         for port, feed in feeds.items():
             while feed and feed[0][0] == cycle:
-                block.queues[port].append(feed.popleft()[1])
+                block.arrive(port, feed.popleft()[1])
         seen = sum(map(len, block.queues.values()))
         emitted = block.update()
+        if block.done and block.done_cycle is None:
+            block.done_cycle = cycle
         for port, token in emitted.items():
             outputs.setdefault(port, []).append((cycle, token))
         waits = not any(feeds.values()) and seen == sum(map(len, block.queues.values()))

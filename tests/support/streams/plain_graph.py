@@ -20,9 +20,9 @@ from streams.plain_joiners import Intersect, Union
 from streams.plain_levels import (
     ArrayLoad,
     BitVectorScanner,
-    CompressedScanner,
     CompressedWriter,
     DenseScanner,
+    SkippingScanner,
     ValuesWriter,
 )
 from streams.plain_repeat import CoordinateHold, Repeater, RepeatSignalGenerator
@@ -83,11 +83,7 @@ class PlainGraph:
         token = self.made_at(edge)
         if token is None:
             return
-        block = self.blocks[edge.target]
-        if edge.input == "skip":
-            block.queue_skip(token)
-        else:
-            block.queues[_input(self.nodes[edge.target], edge.input)].append(token)
+        self.blocks[edge.target].arrive(_input(self.nodes[edge.target], edge.input), token)
 
     def put_pairs(self, node):
         """A pair is queued when both of its tokens were made in the same cycle."""
@@ -177,4 +173,4 @@ def _scanner(node, tensor):
     level = tensor.level(dimension)
     if node["format"] == "bitvector":
         return BitVectorScanner(level.words.ravel().tolist())
-    return CompressedScanner(level.segments.tolist(), level.coordinates.tolist())
+    return SkippingScanner(level.segments.tolist(), level.coordinates.tolist())

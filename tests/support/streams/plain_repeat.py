@@ -1,10 +1,11 @@
 """Plain models of what repeats references, and of what holds coordinates: see ``streams.plain``."""
 
-from streams.plain import EVERY_QUIRK, PlainBlock, is_stop, level_of
+from streams.plain import EVERY_QUIRK, PlainBlock, is_stop, raised
 
 
 class RepeatSignalGenerator(PlainBlock):
     inputs = ("crd",)
+    outputs = ("repsig",)
 
     def step(self):
         if not self.queues["crd"]:
@@ -18,6 +19,7 @@ class RepeatSignalGenerator(PlainBlock):
 
 class Repeater(PlainBlock):
     inputs = ("ref", "repsig")
+    outputs = ("ref",)
 
     def __init__(self, quirks=EVERY_QUIRK):
         super().__init__(quirks)
@@ -50,7 +52,7 @@ class Repeater(PlainBlock):
         if self.held is None:
             return {}
         if is_stop(self.held):
-            return {"ref": f"S{level_of(self.held) + 1}"}
+            return {"ref": raised(self.held)}
         if self.queues["ref"] and (0 in self.quirks or not fresh):
             return self.stop()
         self.owes = True
@@ -59,7 +61,7 @@ class Repeater(PlainBlock):
     def stop(self):
         self.owes = False
         if is_stop(self.head("ref")):
-            return {"ref": f"S{level_of(self.pop('ref')) + 1}"}
+            return {"ref": raised(self.pop("ref"))}
         return {"ref": "S0"}
 
 
