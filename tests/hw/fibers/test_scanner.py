@@ -172,7 +172,7 @@ class TestSkips:
         inputs = {"references": references(scan_of[1]), "skips": skips}
         check_laws(scanner(scan_of[0], window), inputs, ["elements"], seeds=[seed], **size)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(scan_of=scans(), skips=skip_tokens, seed=stall_seeds, window=st.integers(1, 4))
     def test_each_token_leaves_in_the_first_cycle_that_it_can(self, scan_of, skips, seed, window):
         check_timing(scanner(scan_of[0], window), scan, *scan_of, skips, seed, window)

@@ -10,7 +10,6 @@ from fibers import EMPTY_TOKEN, check_accounting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import by_lane
-from staged import Staged, check_same_cycles, taken
 
 from fiberscope.hw.lanes.adder_network import AdderNetwork, depth, level, neurons, output_lanes, sums
 from fiberscope.hw.stream import DATA, EMPTY
@@ -149,28 +148,6 @@ def test_a_vector_a_cycle_after_as_many_levels_and_the_output_register(leaves):
     for port in outputs_of(leaves):
         assert [cycle for cycle, _ in outcome.received[port]] == list(range(first, first + 10))
     check_accounting_of(outcome, "network", busy=10 + depth(leaves), idle=2, input_stall={}, output_stall={})
-
-
-@settings(max_examples=60, deadline=None)
-@given(batch=vectors(), size=sizes, seed=st.integers(0, 1000))
-def test_it_is_a_pipeline_of_real_stages(batch, size, seed):
-    leaves, rows = batch
-    inputs = by_lane("leaves", leaves, [tokens_of(vector) for vector in rows])
-    model = run_block(StagedVectors("network", depth(leaves)), inputs, outputs_of(leaves), seed=seed, **size)
-    check_same_cycles(run(leaves, rows, seed=seed, **size), model)
-
-
-class StagedVectors(Staged):
-    PORTS = AdderNetwork.PORTS
-
-    def elaborate(self):
-        self.sources, self.sinks = self.channels("leaves"), self.channels("sums")
-
-    def enters(self):
-        return all(source.can_pop() for source in self.sources)
-
-    def take(self):
-        return [taken(source) for source in self.sources]
 
 
 def test_planted_a_network_that_sums_from_left_to_right_rounds_otherwise():

@@ -62,7 +62,7 @@ def check_bank(test, lanes, arrays, *, left_out="", **bench):
     return outcome
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     data=st.data(),
     test=st.sampled_from(TESTS),

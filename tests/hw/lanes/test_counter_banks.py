@@ -86,7 +86,7 @@ def programs(draw):
     return (lanes, sweep_lanes), inputs, expected, plain
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(program=programs(), size=sizes, seed=stall_seeds)
 def test_any_commands(program, size, seed):
     lanes, inputs, expected, plain = program

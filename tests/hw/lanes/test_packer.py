@@ -52,7 +52,7 @@ def check_packs(inputs, outputs, arrays, **bench):
     return outcome
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data(), inputs=st.integers(1, 6), outputs=st.integers(1, 6), size=sizes, seed=stall_seeds)
 def test_packs_any_arrays(data, inputs, outputs, size, seed):
     check_packs(inputs, outputs, data.draw(gapped_arrays(inputs)), seed=seed, **size)

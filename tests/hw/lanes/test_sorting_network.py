@@ -8,8 +8,6 @@ from array_bench import arrays_of, check_block, lanes_of, ports, sizes, stall_se
 from fibers import check_accounting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rows import by_lane, rows_of
-from staged import Staged, check_same_cycles, taken
 
 from fiberscope.hw.lanes.sorting_network import SortingNetwork, depth, network
 from fiberscope.hw.stream import DATA
@@ -99,16 +97,6 @@ class TestRows:
         busy = 9 + depth(lanes)
         check_accounting_of(outcome, "sorter", busy=busy, input_stall={}, output_stall={})
 
-    @settings(max_examples=60, deadline=None)
-    @given(data=st.data(), lanes=st.sampled_from([4, 8]), size=sizes, seed=st.integers(0, 1000))
-    def test_it_is_a_pipeline_of_real_stages(self, data, lanes, size, seed):
-        arrays = data.draw(arrays_of(lanes, st.integers(0, 9)))
-        inputs, outputs = by_lane("lanes", lanes, rows_of(lanes, arrays)), ports("sorted", lanes)
-        model = run_block(StagedRows("sorter", depth(lanes) - 1), inputs, outputs, seed=seed, **size)
-        check_same_cycles(
-            run_block(SortingNetwork("sorter", lanes), inputs, outputs, seed=seed, **size), model
-        )
-
     def test_planted_a_sorter_that_sorts_another_width_of_chunks(self):
         arrays = [[(lane, 0, 0.0) for lane in reversed(range(8))]]
         check_sorts(lambda: SortingNetwork("sorter", 4), 4, arrays)
@@ -118,19 +106,6 @@ class TestRows:
                 lanes_of("lanes", 4, arrays),
                 lanes_of("sorted", 4, chunks_sorted(8, arrays)),
             )
-
-
-class StagedRows(Staged):
-    PORTS = SortingNetwork.PORTS
-
-    def elaborate(self):
-        self.sources, self.sinks = self.channels("lanes"), self.channels("sorted")
-
-    def enters(self):
-        return all(source.can_pop() for source in self.sources)
-
-    def take(self):
-        return [taken(source) for source in self.sources]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The atomic update unit: the worked example by the cycle, numpy's folds, a plain recurrence in time."""
+"""The atomic update unit: the worked example by the cycle, and numpy's folds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from array import array
 
 import numpy as np
 import pytest
-from fibers import ROOM, STOP_TOKEN, pushed_at
+from fibers import ROOM, STOP_TOKEN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,54 +65,6 @@ def test_the_worked_example(mode, expected):
             FORWARD: {"accepted": 4, "stalls": 0, "forwarded": 2},
         }[mode]
     )
-
-
-def timed(given_updates, mode, window, reduce_latency, seen):
-    """When each update is accepted, the stalls and what is forwarded, by a recurrence."""
-    last, now, cycles, stalls, forwarded = {}, -1, [], 0, 0
-    for (place, _value), shown in zip(given_updates, seen, strict=True):
-        free = max(shown, now + 1)
-        before = last.get(place, -window)
-        now = max(free, before + (window if mode == STALL else reduce_latency))
-        forwarded += mode == FORWARD and now < before + window
-        stalls += now - free
-        last[place] = now
-        cycles.append(now)
-    return cycles, stalls, forwarded
-
-
-def firsts(given_updates, cycles, operation, neutral):
-    """The updates that find their property neutral, with the cycles in which they are accepted."""
-    properties = {}
-    found = []
-    for (place, value), cycle in zip(given_updates, cycles, strict=True):
-        before = properties.get(place, neutral)
-        if before == neutral:
-            found.append((cycle, (DATA, place, 0, 0.0)))
-        properties[place] = min(before, value) if operation == MIN else before + value
-    return found
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    given_updates=updates | hot, mode=st.sampled_from(MODES), operation=st.sampled_from([MIN, ADD]),
-    window=latencies, latency=st.integers(1, 3), seed=st.none() | st.integers(0, 99),
-)  # fmt: skip
-def test_every_cycle_of_it(given_updates, mode, operation, window, latency, seed):
-    neutral = INFINITE if operation == MIN else 0.0
-    block = unit(operation, mode, neutral=neutral, **window)
-    inputs = {"updates": tokens_of(given_updates)}
-    outcome = run_block(block, inputs, ["touched"], capacity=ROOM, latency=latency, seed=seed)
-    seen = [cycle + latency for cycle in pushed_at(len(given_updates) + 1, seed, 0)]
-    depth = sum(window.values())
-    cycles, stalls, forwarded = timed(given_updates, mode, depth, window["reduce_latency"], seen[:-1])
-    assert block.counters() == {"accepted": len(cycles), "stalls": stalls, "forwarded": forwarded}
-    expected = firsts(given_updates, cycles, operation, neutral)
-    expected.append((max(seen[-1], cycles[-1] + 1 if cycles else 0), STOP_TOKEN))
-    left = [(cycle + depth + latency, token) for cycle, token in expected]
-    if seed is None:
-        assert outcome.received["touched"] == left
-    assert outcome.tokens("touched") == [token for _, token in left]
 
 
 @settings(max_examples=15, deadline=None)

@@ -133,7 +133,7 @@ class TestMissTable:
         table.close(0)
         assert table.next_target(table.open(11, 0)) == -1
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 1 << 32))
     def test_targets_come_back_in_order_by_register(self, registers, targets, seed):
         generator = random.Random(seed)

@@ -127,7 +127,7 @@ def check_dirty_lines(outcome, requests):
         assert 1 <= ended[line] + outcome.held.get(line, False) <= count
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     specification=specifications,
     requests=request_lists,
@@ -137,7 +137,7 @@ def test_one_at_a_time_it_holds_and_sends_what_the_model_does(specification, req
     check_contents(FiberCacheBank, specification, requests, latencies)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(specification=specifications, requests=request_lists, given=surroundings)
 def test_nothing_is_lost_however_requests_overlap(specification, requests, given):
     check_conservation(Watched, specification, requests, **given)

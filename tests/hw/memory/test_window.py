@@ -10,7 +10,7 @@ from fiberscope.hw.memory.window import ReorderWindow
 from fiberscope.sim import SimulationError
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(size=st.integers(1, 9), choices=st.lists(st.integers(0, 20), max_size=120))
 def test_counts_answers_in_any_order_without_a_gap(size, choices):
     """A choice sends a request, or answers the one of those waiting that it names."""

@@ -9,7 +9,6 @@ from fibers import EMPTY_TOKEN, check_accounting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import by_lane
-from staged import Staged, check_same_cycles, taken
 
 from fiberscope.hw.networks.benes import (
     DOUBLE,
@@ -211,52 +210,6 @@ def test_settings_a_cycle_before_the_first_vector_and_no_gap_between_tasks(stage
     for port in outputs_of(8):
         assert [cycle for cycle, _ in outcome.received[port]] == list(range(first, first + 8))
     check_accounting_of(outcome, "network", busy=10 + stages, idle=2, input_stall={}, output_stall={})
-
-
-class StagedVectors(Staged):
-    """Settings in a register, vectors in a list of stages."""
-
-    PORTS = BenesNetwork.PORTS
-
-    def elaborate(self):
-        self.tasks, self.rows = self.channel("tasks"), self.channels("settings")
-        self.sources, self.sinks = self.channels("inputs"), self.channels("outputs")
-        self.left = 0
-
-    def enters(self):
-        return self.left > 0 and all(source.can_pop() for source in self.sources)
-
-    def take(self):
-        self.left -= 1
-        return [taken(source) for source in self.sources]
-
-    def tick(self, now):
-        stands = self.stages[-1] and not all(sink.can_push() for sink in self.sinks)
-        wake = super().tick(now)
-        if not stands and self.left == 0 and all(s.can_pop() for s in (self.tasks, *self.rows)):
-            self.left = taken(self.tasks)[1]
-            for row in self.rows:
-                row.pop()
-            return self.busy(now + 1)
-        return wake
-
-
-@settings(max_examples=60, deadline=None)
-@given(batch=batches(), size=sizes, seed=st.integers(0, 1000))
-def test_it_is_a_register_and_a_pipeline_of_real_stages(batch, size, seed):
-    form, lanes, stages, tasks = batch
-    inputs = inputs_of(form, lanes, tasks)
-    model = run_block(StagedVectors("network", stages + 1), inputs, outputs_of(lanes), seed=seed, **size)
-    found = run_block(network(form, lanes, stages)(), inputs, outputs_of(lanes), seed=seed, **size)
-    check_same_cycles(found, model)
-
-
-def test_planted_a_network_of_another_depth():
-    tasks = [(route_permutation([1, 0]), [[1, 2]])]
-    model = run_block(StagedVectors("network", 1), inputs_of(MINIMAL, 2, tasks), outputs_of(2))
-    found = run_block(network(MINIMAL, 2, 1)(), inputs_of(MINIMAL, 2, tasks), outputs_of(2))
-    with pytest.raises(AssertionError):
-        check_same_cycles(found, model)
 
 
 @pytest.mark.parametrize("without", ["tasks", "settings[1]", "inputs[3]"])

@@ -191,7 +191,7 @@ def test_an_interleaving_below_a_byte_is_refused(interleave):
         AddressRoute(interleave)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(case=traffic(), seed=st.none() | st.integers(0, 1000), latency=st.integers(1, 3))
 def test_arbitrates_any_traffic_as_the_reference_does(case, seed, latency):
     inputs, outputs = case
@@ -199,7 +199,7 @@ def test_arbitrates_any_traffic_as_the_reference_does(case, seed, latency):
     check_fair(crossbar, inputs, outputs, latency)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     case=traffic(),
     seed=st.none() | st.integers(0, 1000),
