@@ -11,7 +11,6 @@ from pairs import check_pair
 from rows_scenario import by_lane
 from scenarios import SCENARIOS
 
-from fiberscope.hw.lanes import adder_network_rtl as adder_network
 from fiberscope.hw.lanes.adder_network import depth
 from fiberscope.hw.lanes.adder_network_rtl import BLOCK, LEAVES, AdderNetworkParameters
 
@@ -53,30 +52,3 @@ def test_it_has_an_adder_between_any_two_leaves_and_a_stage_a_level(leaves):
     assert sum(net.op == "+" for net in block.logic) == leaves - 1
     names = {wire.name for wire in block.wirevector_subset(pyrtl.Register)}
     assert sum(name.startswith("full_") for name in names) == depth(leaves)
-
-
-@pytest.mark.parametrize(
-    ("name", "broken"),
-    [
-        ("_is_lane", lambda flags, lane: ~flags[lane]),
-        ("_operand", lambda row, leaf, adders: row[leaf]["value"]),
-    ],
-)
-def test_planted_lanes_and_operands_that_are_wrong_are_found(name, broken, monkeypatch):
-    given = AdderNetworkParameters(8)
-    check_pair(SCENARIO.pair(3, given))
-    monkeypatch.setattr(adder_network, name, broken)
-    with pytest.raises(AssertionError, match=r"adder_network, seed 3: .* differs"):
-        check_pair(SCENARIO.pair(3, given))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"leaves": 12}, "adder_network: leaves must be 2, 4, 8, 16, 32, 64 or 128, not 12"),
-        ({"operand_bits": 33}, "adder_network: operand_bits must be from 1 to 32, not 33"),
-    ],
-)
-def test_what_cannot_be_built_is_refused(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        AdderNetworkParameters(**parameters)

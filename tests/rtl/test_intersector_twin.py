@@ -9,7 +9,6 @@ from fiber_streams import STOP_TOKEN
 from intersector_scenario import SKIP_AHEAD, TWO_FINGER, intersector_inputs
 from pairs import check_pair
 
-from fiberscope.hw.fibers import intersect_rtl as intersector
 from fiberscope.hw.fibers import windows_rtl as windows
 from fiberscope.hw.fibers.intersect_rtl import SkipAheadParameters
 from fiberscope.hw.rtl.catalogue import BLOCKS
@@ -51,16 +50,6 @@ def check_found(scenario, seed, message):
         check_pair(scenario.pair(seed))
 
 
-@pytest.mark.parametrize("scenario", [TWO_FINGER, SKIP_AHEAD], ids=["two_finger", "skip_ahead"])
-def test_planted_a_stop_that_is_not_behind_all_coordinates_is_found(scenario, monkeypatch):
-    def wrong(fields):
-        return pyrtl.concat(fields["coordinate"], fields["control"])
-
-    monkeypatch.setattr(intersector, "order_of", wrong)
-    monkeypatch.setattr(windows, "order_of", wrong)
-    check_found(scenario, 3, f"{scenario.block}, seed 3: ")
-
-
 def test_planted_a_window_that_drops_one_at_a_time_is_found(monkeypatch):
     below = windows.Comparisons.below
 
@@ -81,16 +70,6 @@ def test_planted_a_window_that_skips_past_a_stop_is_found(monkeypatch):
     check_found(SKIP_AHEAD, 3, "skip_ahead, seed 3: ")
 
 
-def test_planted_a_source_that_is_told_again_and_again_is_found(monkeypatch):
-    tell = intersector._tell
-
-    def forgets(between, sides, finished):
-        tell(between, [replace(side, skipping=pyrtl.Const(0, 1)) for side in sides], finished)
-
-    monkeypatch.setattr(intersector, "_tell", forgets)
-    check_found(SKIP_AHEAD, 3, r"skip_ahead, seed 3: block differs: .*'skips': ")
-
-
 def test_without_status_outputs_what_they_count_is_not_told():
     block, parameters = BLOCKS["skip_ahead"], SkipAheadParameters(window=2)
     twin = block.twin(parameters, status=False)
@@ -105,29 +84,3 @@ def test_without_status_outputs_what_they_count_is_not_told():
         kernel.connect(stand_in, f"matches_{side}", kernel.add(StreamSink(f"m{side}")), "in", capacity=2)
     kernel.run()
     assert stand_in.counters() == {"matches": 3, "fibers": 1, "skips": 0}
-
-
-def test_planted_a_step_counted_wrongly_is_found(monkeypatch):
-    observe = intersector.SkipAheadStandIn.observe
-
-    def counts_what_goes_on(self, moved):
-        observe(self, moved)
-        self._sums["intersect"] += self.status["continued"]
-
-    monkeypatch.setattr(intersector.SkipAheadStandIn, "observe", counts_what_goes_on)
-    check_found(SKIP_AHEAD, 3, r"skip_ahead, seed 3: block differs: ")
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"window": 0}, "skip_ahead: window must be from 1 to 32, not 0"),
-        ({"window": 33}, "skip_ahead: window must be from 1 to 32, not 33"),
-        ({"coordinate_bits": 56}, "skip_ahead: coordinate_bits must be from 1 to 55, not 56"),
-        ({"reference_bits": 0}, "skip_ahead: reference_bits must be from 1 to 64, not 0"),
-        ({"value_bits": 16}, "skip_ahead: value_bits must be 32 or 64, not 16"),
-    ],
-)
-def test_what_cannot_be_built_is_refused(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        SkipAheadParameters(**parameters)

@@ -11,7 +11,6 @@ TRIAL = f"tests/rtl/support/{NAME}_scenario.py"
 LISTS = (  # where it is listed
     "tests/rtl/support/coverage.py",
     "tests/rtl/support/mutants.py",
-    "tests/cosim/test_lint.py",
 )
 MOST = 85
 

@@ -12,8 +12,6 @@ from scenarios import SCENARIOS
 from fiberscope.hw.lanes import prefix_sum_rtl as prefix_sum
 from fiberscope.hw.lanes.prefix_sum import FORMS, SERIAL, adders, depth
 from fiberscope.hw.lanes.prefix_sum_rtl import BLOCK, PrefixSumParameters
-from fiberscope.hw.rtl.kit import rows
-from fiberscope.hw.rtl.kit.twin import named
 
 SCENARIO = SCENARIOS["prefix_sum"]
 ONE_FORM = PrefixSumParameters(form=SERIAL, lanes=4, width=16)
@@ -55,29 +53,6 @@ def test_planted_a_twin_without_its_last_adder_is_found(monkeypatch):
         check()
 
 
-def test_planted_a_twin_with_a_stage_too_many_is_found(monkeypatch):
-    network = prefix_sum.network
-    monkeypatch.setattr(prefix_sum, "depth", lambda form, lanes: depth(form, lanes) + 1)
-    monkeypatch.setattr(prefix_sum, "network", lambda form, lanes: ((), *network(form, lanes)))
-    with pytest.raises(AssertionError, match=r"prefix_sum, seed 3: .* differs"):
-        check()
-
-
-def test_planted_a_twin_that_keeps_the_offset_of_the_last_array_is_found(monkeypatch):
-    monkeypatch.setattr(prefix_sum, "unless", lambda _stop, wire: wire)
-    with pytest.raises(AssertionError, match=r"prefix_sum, seed 3: tokens at sink_sums_\d differs"):
-        check()
-
-
-def test_planted_a_twin_that_moves_while_its_last_row_cannot_leave_is_found(monkeypatch):
-    def always(name, wire):
-        return named(name, pyrtl.Const(1, 1) if name == "move" else wire)
-
-    monkeypatch.setattr(rows, "named", always)
-    with pytest.raises(AssertionError, match=r"prefix_sum, seed 3: .* differs"):
-        check()
-
-
 def test_planted_a_stand_in_that_waits_for_space_while_rows_move_is_found(monkeypatch):
     class Waits(BLOCK.stand_in):
         def account(self, now, moved, blocked):
@@ -88,21 +63,6 @@ def test_planted_a_stand_in_that_waits_for_space_while_rows_move_is_found(monkey
     monkeypatch.setattr("scenario.BLOCKS", {"prefix_sum": broken})
     with pytest.raises(AssertionError, match=r"prefix_sum, seed 3: block differs"):
         check()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"form": "seriel"}, "prefix_sum: form must be one of serial, work-efficient, parallel, not seriel"),
-        ({"lanes": 65}, "prefix_sum: lanes must be from 1 to 64, not 65"),
-        ({"width": 63}, "prefix_sum: width must be from 1 to 62, not 63"),
-        ({"reference_bits": 65}, "prefix_sum: reference_bits must be from 0 to 64, not 65"),
-        ({"value_bits": 16}, "prefix_sum: value_bits must be 0, 32 or 64, not 16"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_built_is_refused(parameters, message):
-    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
-        PrefixSumParameters(**parameters)
 
 
 def test_parameters_that_suit_a_component_have_all_that_a_token_has():

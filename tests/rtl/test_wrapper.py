@@ -207,16 +207,6 @@ def test_the_channels_between_are_those_of_the_links():
     assert wrapper.hierarchical(compose(SMALL), "other").startswith("module other(")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"capacity": 0}, "channel: capacity must be from 1 to 1024, not 0"),
-        ({"latency": 65}, "channel: latency must be from 1 to 64, not 65"),
-        ({"value_bits": 8}, "channel: value_bits must be 0, 32 or 64, not 8"),
-        ({"control_bits": 0, "coordinate_bits": 0, "reference_bits": 0, "value_bits": 0},
-         "channel: a token needs a field, so not all widths can be 0"),
-    ],
-)  # fmt: skip
-def test_a_channel_that_cannot_be_built_is_refused(given, message):
-    with pytest.raises(ValueError, match=message):
-        ChannelParameters(**given)
+def test_a_channel_of_empty_tokens_is_refused():
+    with pytest.raises(ValueError, match="channel: a token needs a field, so not all widths can be 0"):
+        ChannelParameters(control_bits=0, coordinate_bits=0, reference_bits=0, value_bits=0)

@@ -7,6 +7,7 @@ time in a module that is small otherwise. Streams are the short ones of large dr
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
@@ -115,3 +116,13 @@ def _with(given: Any, name: str, value: int | str) -> Any:
         except ValueError:
             continue
     return None
+
+
+def smallest(block: str) -> Any:
+    """The parameters of a block, each number the least that goes with those before it."""
+    given = BLOCKS[block].parameters()
+    for known in fields(given):
+        least = min(known.metadata.get(BOUNDS) or known.metadata.get(NUMBERS) or [getattr(given, known.name)])
+        with suppress(ValueError):
+            given = replace(given, **{known.name: least})
+    return given

@@ -262,7 +262,7 @@ MUTANTS = {
             ("loops-not-through-and", 'elif net.op != "r":', 'elif net.op not in "r&":'),
         ),
         *faults_of(
-            "rtl/kit/parameters.py", "test_divider_twin.py",
+            "rtl/kit/parameters.py", "test_bounds.py",
             ("parameters-out-of-bounds", "if BOUNDS in known.metadata:", "if 0:"),
             ("parameters-of-any-number", "if given not in numbers:", "if 0:"),
         ),

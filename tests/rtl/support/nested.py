@@ -11,7 +11,6 @@ from fiberscope.sim.testing import Token
 
 DONE_TOKEN: Token = (DONE, 0, 0, 0.0)
 EMPTY_TOKEN: Token = (EMPTY, 0, 0, 0.0)
-Leaf = Callable[[Any], Token]
 
 
 def nested(generator: random.Random, depth: int, leaves: int, longest: int) -> list[Any]:
