@@ -1,7 +1,15 @@
-# By hand: casts, which Python has none of.
+# By hand: casts and what the host is told, which Python has none of.
+from cpython.list cimport PyList_GET_ITEM
+
 from fiberscope.sim.channel cimport Channel
 from fiberscope.sim.clock cimport Clock
 from fiberscope.sim.component cimport Component
+
+cdef extern from *:
+    """
+    #define fiberscope_fetch(number) __builtin_prefetch(&(number))
+    """
+    void fetch "fiberscope_fetch"(...) noexcept
 
 cdef inline Component component(object listed) noexcept:
     return <Component>listed
@@ -11,3 +19,9 @@ cdef inline Clock clock(object listed) noexcept:
 
 cdef inline Channel channel(object listed) noexcept:
     return <Channel>listed
+
+cdef inline bint shows(list channels, long place) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, place)).can_pop()
+
+cdef inline bint takes(list channels, long place) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, place)).can_push()

@@ -1,7 +1,7 @@
-"""Casts that the C compiler puts in place of their calls: their compiled form stands in the ``.pxd``.
+"""What the C compiler puts in place of calls: casts, looks, and what the host is to fetch, see the ``.pxd``.
 
-What comes out of a list has its type looked up, for a component among all ancestors of its class. That shows
-in what happens at every tick.
+What comes out of a list has its type looked up, for a component among all ancestors of its class, and is
+counted as held. That shows in what happens at every tick.
 """
 
 from __future__ import annotations
@@ -24,3 +24,17 @@ def clock(listed: Clock) -> Clock:
 def channel(listed: Channel) -> Channel:
     """What comes out of a list that holds only channels; not looked at when compiled."""
     return listed
+
+
+def shows(channels: list[Channel], place: int) -> bool:
+    """Whether the reader of a list of channels sees a token in one."""
+    return channels[place].can_pop()
+
+
+def takes(channels: list[Channel], place: int) -> bool:
+    """Whether the writer of a list of channels may push into one."""
+    return channels[place].can_push()
+
+
+def fetch(number: float) -> None:
+    """Have the host fetch an element of an array that is needed soon."""

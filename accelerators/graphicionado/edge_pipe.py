@@ -9,6 +9,7 @@ from fiberscope.accelerators.graphicionado.protocols import EDGE, SOURCES
 from fiberscope.accelerators.graphicionado.store import Edges, Vertices
 from fiberscope.hw.memory.prefetch_protocol import STREAM_ELEMENT, STREAM_STOP
 from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
@@ -81,12 +82,12 @@ class EdgePipe(Component):
         if self.through == self.readers:
             return self._tell(now)
         progress, blocked, sent = False, False, False
-        reader = self.turn
+        reader, elements = self.turn, self.elements
         for _ in range(self.readers):
             if self.states[reader] == FREE and self._begin(reader):
                 progress = True
-            source = self.elements[reader]
-            if self.states[reader] != FREE and source.can_pop():
+            if self.states[reader] != FREE and inline.shows(elements, reader):
+                source = elements[reader]
                 if self._wants_sending(reader, source):
                     if not sent and self.sent.can_push():
                         self._send(reader, source)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fiberscope.accelerators.graphicionado.protocols import EDGE
 from fiberscope.hw.memory.atomic_update import UPDATE
 from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
@@ -28,6 +29,7 @@ class EdgeProcessor(Component):
         function: one of ``WAYS``, or a function of property and weight.
         weights: of all edges; empty where they are not used.
         streams: those that edges come from.
+        temporary: what the updates go to, of which the host fetches the places ahead of them.
     """
 
     PORTS = (Input("source", EDGE), Output("updates", UPDATE))
@@ -43,6 +45,7 @@ class EdgeProcessor(Component):
         function: str | Callable[[float, float], float],
         weights: memoryview[float],
         streams: int,
+        temporary: memoryview[float],
     ) -> None:
         super().__init__(name)
         self.function = function
@@ -50,6 +53,7 @@ class EdgeProcessor(Component):
         self.weights = weights  # C: double[::1]
         self.weighted = len(weights) > 0
         self.streams = streams
+        self.temporary = temporary  # C: double[::1]
         self.through = 0  # streams that have ended
         self.edges = 0
 
@@ -64,7 +68,9 @@ class EdgeProcessor(Component):
         if stops:
             self._end(last)
         else:
-            self.updates.push(DATA, self.source.coordinate() // self.streams, 0, self._message())
+            place = self.source.coordinate() // self.streams
+            inline.fetch(self.temporary[place])
+            self.updates.push(DATA, place, 0, self._message())
             self.edges += 1
         self.source.pop()
         return self.busy(now + 1)

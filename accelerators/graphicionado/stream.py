@@ -159,6 +159,7 @@ class Stream:
             program.process_edge,
             self.common.weights,
             parameters.streams,
+            self.vertices.temporary,
         )
         self.atomic_update = self.machine.add(
             "atomic_update",

@@ -14,6 +14,7 @@ from fiberscope.hw.fibers.product import ProductRows
 from fiberscope.hw.fibers.sorted_head import SortedHeads
 from fiberscope.hw.memory.protocol import READ, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_BURST
 from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
@@ -241,6 +242,8 @@ class MergingElement(Component):
         if node != NO_NODE:
             self.phase = WALK
             self._load(self.lists.addresses[node], self.header_bytes, self.by_block)
+            inline.fetch(self.lists.following[node])
+            inline.fetch(self.lists.first[node])
             return self._send_load(now)
         if self.count == 0:
             return self._end_row(now)
@@ -293,6 +296,8 @@ class MergingElement(Component):
         offset = self.header_bytes + (self.positions[index] - self.lists.first[node]) * ELEMENT_BYTES
         self._load(self.lists.addresses[node] + offset, ELEMENT_BYTES, self.by_block)
         self.elements += 1
+        inline.fetch(self.lists.columns[self.positions[index]])
+        inline.fetch(self.lists.values[self.positions[index]])
 
     def _push(self, index: int) -> int:
         """Put the head of a list in its place; returns the cycles."""

@@ -30,6 +30,7 @@ class ReorderWindow:  # C: final
         self.size = size
         self.sent = 0
         self.arrived = 0
+        self._next = self._oldest = 0  # slots: of the next request, and of the oldest in flight
         self._here = array("b", bytes(size))
 
     def in_flight(self) -> int:  # C: noexcept
@@ -48,9 +49,14 @@ class ReorderWindow:  # C: final
         """
         if not self.has_room():
             raise SimulationError(f"a window of {self.size} has no room for another request")
-        slot = self.sent % self.size
+        slot = self._next
+        self._next = self._behind(slot)
         self.sent += 1
         return slot
+
+    def _behind(self, slot: int) -> int:  # C: noexcept, inline
+        """The slot of the request that follows; a division would take as long as all else."""
+        return slot + 1 if slot + 1 < self.size else 0
 
     def receive(self, slot: int) -> int:
         """Take the answer to the request in a slot; returns by how many ``arrived`` grows.
@@ -58,12 +64,13 @@ class ReorderWindow:  # C: final
         Raises:
             SimulationError: if no request in this slot waits for an answer.
         """
-        place = (slot + self.size - self.arrived % self.size) % self.size  # behind the oldest in flight
+        place = slot - self._oldest if slot >= self._oldest else slot - self._oldest + self.size
         if slot < 0 or slot >= self.size or place >= self.in_flight() or self._here[slot]:
             raise SimulationError(f"an answer for slot {slot} of a window, in which no request waits")
         self._here[slot] = 1
         before = self.arrived
-        while self._here[self.arrived % self.size]:
-            self._here[self.arrived % self.size] = 0
+        while self._here[self._oldest]:
+            self._here[self._oldest] = 0
+            self._oldest = self._behind(self._oldest)
             self.arrived += 1
         return self.arrived - before

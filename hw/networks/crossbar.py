@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from fiberscope.hw.memory.protocol import PORT_SHIFT, REPLY, REQUEST, TAG_MASK
 from fiberscope.hw.networks.routes import Route
+from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
@@ -86,12 +87,12 @@ class Crossbar(Component):
     def _arbitrate(self) -> int:
         """Find the winner of each output that a head wants; returns how many outputs are wanted."""
         count = 0
+        inputs = self.inputs
         for index in range(self.input_count):
-            source = self.inputs[index]
-            if not source.can_pop():
+            if not inline.shows(inputs, index):
                 continue
             if self.goals[index] == UNKNOWN:
-                self.goals[index] = self._goal(source)
+                self.goals[index] = self._goal(inputs[index])
             output = self.goals[index]
             if self.winners[output] < 0:
                 self.wanted[count] = output
@@ -189,10 +190,10 @@ class QueuedCrossbar(Crossbar):
     def _take_in(self) -> int:
         """Take a token from every input whose queues have room; returns how many."""
         taken = 0
+        inputs = self.inputs
         for index in range(self.input_count):
-            source = self.inputs[index]
-            if self.counts[index] < self.room and source.can_pop():
-                self._store(index, source)
+            if self.counts[index] < self.room and inline.shows(inputs, index):
+                self._store(index, inputs[index])
                 taken += 1
         return taken
 
@@ -329,11 +330,11 @@ class Concentrator(Component):
     def _head(self) -> int:
         """The requester whose turn it is, of those that have something to send; -1 if none has."""
         index = self.turn
+        inputs = self.inputs
         for _ in range(self.input_count):
             if index >= self.input_count:
                 index = 0
-            source = self.inputs[index]
-            if source.can_pop():
+            if inline.shows(inputs, index):
                 return index
             index += 1
         return -1

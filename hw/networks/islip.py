@@ -7,7 +7,7 @@ from array import array
 
 from fiberscope.hw.networks.crossbar import Crossbar
 from fiberscope.hw.networks.routes import Route
-from fiberscope.sim import words
+from fiberscope.sim import inline, words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Signal
 
@@ -93,9 +93,10 @@ class IslipCrossbar(Crossbar):
     def _take_in(self) -> bool:
         """Take a token from every input where its FIFO has room; whether there was one."""
         taken = False
+        inputs = self.inputs
         for index in range(self.input_count):
-            source = self.inputs[index]
-            if source.can_pop():
+            if inline.shows(inputs, index):
+                source = inputs[index]
                 if self.goals[index] < 0:
                     self.goals[index] = self._goal(source)
                 if self.counts[index * self.output_count + self.goals[index]] < self.depth:
