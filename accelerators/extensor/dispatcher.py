@@ -9,8 +9,50 @@ from fiberscope.accelerators.extensor.layout import HALVES, PAIR, PRODUCT, ROW, 
 from fiberscope.accelerators.extensor.operand import TiledOperand
 from fiberscope.accelerators.extensor.output import OutputRow
 from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.sim import inline, words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
+
+SHIFT = 5  # from an element's number to that of its word, of which a bit is each element's
+BITS = 1 << SHIFT
+ONE = 1  # a C long when compiled, as in ``fiberscope.sim.clock``
+
+
+class Elements:  # C: final
+    """Some of the processing elements, found in turn.
+
+    Args:
+        count: of all; at first none is among these.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.words = array("q", bytes(8 * ((count + BITS - 1) >> SHIFT)))
+
+    def add(self, element: int) -> None:  # C: noexcept
+        """Have an element be among these."""
+        self.words[element >> SHIFT] |= ONE << (element & (BITS - 1))
+
+    def remove(self, element: int) -> None:  # C: noexcept
+        """Have an element not be among these."""
+        self.words[element >> SHIFT] &= ~(ONE << (element & (BITS - 1)))
+
+    def remove_all(self) -> None:  # C: noexcept
+        """Have no element be among these."""
+        for word in range(len(self.words)):
+            self.words[word] = 0
+
+    def behind(self, first: int) -> int:  # C: noexcept
+        """The first of these from an element on, round behind the last; -1 if there is none."""
+        word = first >> SHIFT
+        bits = self.words[word] >> (first & (BITS - 1))
+        if bits:
+            return first + words.lowest_bit(bits)
+        for _ in range(len(self.words)):
+            word = word + 1 if word + 1 < len(self.words) else 0
+            if self.words[word]:
+                return (word << SHIFT) + words.lowest_bit(self.words[word])
+        return -1
 
 
 class Dispatcher(Component):
@@ -102,16 +144,18 @@ class Dispatcher(Component):
         self.working = 0  # intersectors that are
         self.row_left = array("q", bytes(8 * self.height))  # by row: N1 that are not through
         self.row_products = array("q", bytes(8 * self.height))
-        self.all_full = False  # no processing element has space in this cycle
+        self.meets = array("b", bytes(intersectors))  # by intersector: it waits at heads that are equal
+        self.asked = self.all_full = False  # whether any element has space in this cycle, and none has
         self.elements = 0
-        self.served = array("q")  # by processing element: the cycle in which it was given a product
+        self.roomy = Elements(0)  # those that have space in this cycle and got no product, of which
+        self.late = Elements(0)  # these have a long one
         self.long_until = array("q")  # by processing element: the cycle in which its long products should end
 
     def elaborate(self) -> None:
         """Fetch the channels, and count the processing elements."""
         super().elaborate()
         self.elements = len(self.tasks)
-        self.served = array("q", [-1] * self.elements)
+        self.roomy, self.late = Elements(self.elements), Elements(self.elements)
         self.long_until = array("q", bytes(8 * self.elements))
         self.marks = array("q", bytes(8 * HALVES * self.elements))
 
@@ -124,9 +168,9 @@ class Dispatcher(Component):
             progress = True
         if not self.open:
             return self.busy(now + 1) if progress else self._between_pairs(now)
-        self.all_full = False
+        self.asked = self.all_full = False
         for lane in range(self.intersectors):
-            if self._step(lane, now):
+            if not (self.all_full and self.meets[lane]) and self._step(lane, now):
                 progress = True
         if self.working == 0 and self.row == self.last_row:
             self._close_pair()
@@ -227,17 +271,18 @@ class Dispatcher(Component):
 
     def _deliver(self, lane: int, now: int) -> bool:
         """Give the product at the heads to a processing element, if one has space."""
-        if self.all_full:
-            return False
         both = self.lanes[lane]  # C: FiberIntersection
         a, b = both.a, both.b
-        element = self._element_for(a, now)
+        if not self.asked:
+            self._ask_for_space(now)
+            self.asked = True
+        element = self._element_for(a)
+        self.meets[lane] = element < 0
         if element < 0:
             self.all_full = True
             return False
         tasks = self.tasks[element]
         tasks.push(self.half, a, b)
-        self.served[element] = now
         self.products += 1
         self._note_work(element, self._work(a, b), now)
         self.row_products[self.lane_row[lane]] += 1
@@ -256,23 +301,32 @@ class Dispatcher(Component):
             self.rows.push(self.half, row, self.row_products[row])
             self.row_products[row] = 0
 
-    def _element_for(self, microtile: int, now: int) -> int:
+    def _element_for(self, microtile: int) -> int:
         """The processing element of a microtile of A, or the next one with space; -1 if there is none.
 
-        One that has a long product comes last.
+        One that has a long product comes last. It is not given another in this cycle.
         """
-        last = -1
-        element = microtile % self.elements
-        for _ in range(self.elements):
-            tasks = self.tasks[element]
-            if self.served[element] != now and tasks.can_push():
+        home = microtile % self.elements
+        element = self.roomy.behind(home)
+        if element >= 0:
+            self.roomy.remove(element)
+            return element
+        element = self.late.behind(home)
+        if element >= 0:
+            self.late.remove(element)
+        return element
+
+    def _ask_for_space(self, now: int) -> None:
+        """Find the elements that have space in this cycle."""
+        tasks = self.tasks
+        self.roomy.remove_all()
+        self.late.remove_all()
+        for element in range(self.elements):
+            if inline.takes(tasks, element):
                 if self.long_until[element] <= now:
-                    return element
-                last = element if last < 0 else last
-            element += 1
-            if element == self.elements:
-                element = 0
-        return last
+                    self.roomy.add(element)
+                else:
+                    self.late.add(element)
 
     def _note_work(self, element: int, work: int, now: int) -> None:
         """A product was given out: whether it is long, more than an element's share of a mean pair so far."""
@@ -282,11 +336,9 @@ class Dispatcher(Component):
 
     def _work(self, a: int, b: int) -> int:  # C: noexcept
         """Steps that the product of two microtiles is expected to take; at least 1."""
-        first_a, last_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
-        first_b, last_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
-        elements_a = self.a.fiber_elements[last_a] - self.a.fiber_elements[first_a]
-        elements_b = self.b.fiber_elements[last_b] - self.b.fiber_elements[first_b]
-        fibers_a, fibers_b = last_a - first_a, last_b - first_b
+        elements_a, elements_b = self.a.microtile_elements[a], self.b.microtile_elements[b]
+        fibers_a = self.a.microtile_fibers[a + 1] - self.a.microtile_fibers[a]
+        fibers_b = self.b.microtile_fibers[b + 1] - self.b.microtile_fibers[b]
         pairs = fibers_a * fibers_b
         mean = 2 * elements_a * elements_b * pairs // (elements_a * fibers_b + elements_b * fibers_a)
         return max(1, mean)

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Takes complete rows of output tiles out of the last-level buffer and merges them with memory."""
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ class Drain(Component):
         if not self.read_jobs.can_push():
             return False
         if self.waiting and not self._must_wait(self.waiting[0][0]):
-            self._read(*self.waiting.popleft())
+            half, row = self.waiting.popleft()
+            self._read(half, row)
             return True
         if not self.finished.can_pop():
             return False

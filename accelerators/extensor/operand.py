@@ -49,7 +49,7 @@ class TiledOperand:  # C: final
     ``row_microtiles[r]`` and on, whose K1 coordinates are ``microtile_k``; microtile i the fibers
     ``microtile_fibers[i]`` and on with the coordinates ``fiber_coordinates`` (M0, N0); fiber f the elements
     ``fiber_elements[f]`` and on, with ``element_k`` (K0) and ``values``. All coordinates are the matrix's
-    own.
+    own. ``microtile_elements`` and ``microtile_bytes`` say how much a microtile is.
 
     Args:
         tree: from ``tiled_a`` or ``tiled_b``.
@@ -66,6 +66,7 @@ class TiledOperand:  # C: final
         self.fiber_elements = integers_of(tree.segments[ELEMENTS])  # C: long[::1]
         self.element_k = integers_of(tree.coordinates[ELEMENTS])  # C: long[::1]
         self.values = values_of(tree.values)  # C: double[::1]
+        self.microtile_elements = _elements(tree)  # C: long[::1]
         own = formats["K1"].coordinate + formats["K1"].payload
         self.microtile_bytes = integers_of((subtree_bits(tree, "K1", formats) + own) // 8)  # C: long[::1]
         self.tile_bytes = _tile_bytes(tree, formats)  # of each whole tile
@@ -76,6 +77,11 @@ class TiledOperand:  # C: final
         first, last = segments[MICROTILES][segments[ROWS][tile : tile + 2]]
         coordinates = self.tree.coordinates[MICROTILES][first:last]
         return coordinates, np.asarray(self.microtile_bytes)[first:last]
+
+
+def _elements(tree: FiberTree) -> memoryview[int]:
+    """Elements of each microtile."""
+    return integers_of(np.diff(tree.segments[ELEMENTS][tree.segments[FIBERS]]))
 
 
 def _tile_bytes(tree: FiberTree, formats: Mapping[str, RankFormat]) -> Integers:

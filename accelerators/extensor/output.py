@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, TILE
+from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
@@ -43,6 +44,7 @@ class OutputRow:  # C: final
 
     def _allocate(self, slots: int) -> None:
         self.mask = slots - 1
+        self.used = array("q", bytes(8 * (slots // 2)))  # the first ``count``: places of elements
         self.keys = array("q", [EMPTY]) * slots
         self.values = array("d", bytes(8 * slots))
 
@@ -57,11 +59,15 @@ class OutputRow:  # C: final
             self.values[place] += value
             self.additions += 1
         else:
-            self.keys[place] = key
-            self.values[place] = value
-            self.count += 1
+            self._put(place, key, value)
             if 2 * self.count > self.mask:
                 self._grow()
+
+    def _put(self, place: int, key: int, value: float) -> None:  # C: noexcept, inline
+        self.keys[place] = key
+        self.values[place] = value
+        self.used[self.count] = place
+        self.count += 1
 
     def _place(self, key: int) -> int:  # C: noexcept
         """Where an element is, or would be. Neighbours are far apart: dense parts of a row made clusters."""
@@ -74,18 +80,17 @@ class OutputRow:  # C: final
     def _grow(self) -> None:
         keys, values, slots = self.keys, self.values, self.mask + 1
         self._allocate(2 * slots)
+        self.count = 0
         for i in range(slots):
             if keys[i] != EMPTY:
-                place = self._place(keys[i])
-                self.keys[place] = keys[i]
-                self.values[place] = values[i]
+                self._put(self._place(keys[i]), keys[i], values[i])
 
     def take(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:  # C: def
         """Empty the row: the keys of its elements, sorted, their values, and the microtiles visited."""
-        keys, values, visited = np.asarray(self.keys), np.asarray(self.values), np.asarray(self.visited)
-        used = np.flatnonzero(keys != EMPTY)
+        keys, visited = np.asarray(self.keys), np.asarray(self.visited)
+        used = np.asarray(self.used)[: self.count]
         order = used[np.argsort(keys[used])]
-        taken = keys[order], values[order], np.flatnonzero(visited)
+        taken = keys[order], np.asarray(self.values)[order], np.flatnonzero(visited)
         keys[order] = EMPTY
         visited[:] = 0
         self.count = 0
@@ -163,9 +168,10 @@ class OutputBuffer(Component):
         progress = self.rows.can_pop()
         if progress:
             self._announce()
-        for way in self.partials:
-            if way.can_pop():
-                self._take(way)
+        partials = self.partials
+        for way in range(len(partials)):
+            if inline.shows(partials, way):
+                self._take(partials[way])
                 progress = True
         return self.busy(now + 1) if progress else self.idle()
 

@@ -49,6 +49,7 @@ class MicrotileBuffer(Component):
         self.port_bytes = port_bytes
         self.size = size
         self.microtile_a = self.microtile_b = NO_MICROTILE  # those that come, or came last
+        self.bytes_a = self.bytes_b = 0  # of these
         self.filling = False
         self.until = 0  # cycle in which the last byte is there
         self.bytes = 0
@@ -78,10 +79,10 @@ class MicrotileBuffer(Component):
         """Whether the next product does not fit beside the last one."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
         needed = self.a.microtile_bytes[a] + self.b.microtile_bytes[b]
-        if self.microtile_a >= 0 and self.microtile_a != a:
-            needed += self.a.microtile_bytes[self.microtile_a]
-        if self.microtile_b >= 0 and self.microtile_b != b:
-            needed += self.b.microtile_bytes[self.microtile_b]
+        if self.microtile_a != a:
+            needed += self.bytes_a
+        if self.microtile_b != b:
+            needed += self.bytes_b
         return needed > self.size
 
     def _hand_on(self) -> None:
@@ -92,14 +93,14 @@ class MicrotileBuffer(Component):
     def _begin(self, now: int) -> int:
         """Take a product; returns when to go on."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
+        self.reuses += a == self.microtile_a
         moved = 0
-        if a == self.microtile_a:
-            self.reuses += 1
-        else:
-            moved += self.a.microtile_bytes[a]
+        if a != self.microtile_a:
+            self.microtile_a, self.bytes_a = a, self.a.microtile_bytes[a]
+            moved += self.bytes_a
         if b != self.microtile_b:
-            moved += self.b.microtile_bytes[b]
-        self.microtile_a, self.microtile_b = a, b
+            self.microtile_b, self.bytes_b = b, self.b.microtile_bytes[b]
+            moved += self.bytes_b
         self.bytes += moved
         self.filling = True
         self.until = now + max(1, (moved + self.port_bytes - 1) // self.port_bytes)
@@ -219,23 +220,21 @@ class IntersectingCore(Component):
         row, column = self.a.fiber_coordinates[first_a] // side, self.b.fiber_coordinates[first_b] // side
         self.row = row % self.rows
         first_key = (column % self.columns * side - row * side) * side - column * side
-        steps = 0
+        before = self.intersection.steps
         for fiber_a in range(first_a, last_a):
             key = first_key + self.a.fiber_coordinates[fiber_a] * side  # of B's coordinate 0
             for fiber_b in range(first_b, last_b):
-                steps += self._dot(fiber_a, fiber_b, key + self.b.fiber_coordinates[fiber_b])
+                self._dot(fiber_a, fiber_b, key)
         self.fiber_pairs += (last_a - first_a) * (last_b - first_b)
-        return steps
+        return self.intersection.steps - before
 
-    def _dot(self, fiber_a: int, fiber_b: int, key: int) -> int:
-        """Intersect two fibers, multiply and add; returns the steps."""
+    def _dot(self, fiber_a: int, fiber_b: int, key: int) -> None:
+        """Intersect two fibers, multiply and add; ``key`` is that of B's coordinate 0."""
         both = self.intersection
-        first_a, first_b = self.a.fiber_elements[fiber_a], self.b.fiber_elements[fiber_b]
-        both.begin(first_a, self.a.fiber_elements[fiber_a + 1], first_b, self.b.fiber_elements[fiber_b + 1])
-        before = both.steps
-        total = both.dot()
+        first_a, end_a = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
+        first_b, end_b = self.b.fiber_elements[fiber_b], self.b.fiber_elements[fiber_b + 1]
+        total = both.dot(first_a, end_a, first_b, end_b)
         if both.matches > 0:
-            self.partial.append(key, total)
+            self.partial.append(key + self.b.fiber_coordinates[fiber_b], total)
             self.multiply += both.matches
             self.add += both.matches - 1
-        return both.steps - before

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from fiberscope.accelerators.extensor.merging import held_within, merged
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 
 ShortIntegers: TypeAlias = npt.NDArray[np.uint16]
@@ -47,14 +48,14 @@ class StoredProduct:
         Returns:
             Elements that memory held in the visited microtiles, and those that it did not hold.
         """
-        keys = keys.astype(self.key_type)
-        held, old = self.rows.get(place, (keys[:0], values[:0]))
-        merged, sums = _sum(held, old, keys, values) if len(held) else (keys, values)
-        self.rows[place] = merged, sums
-        new = len(merged) - len(held)
+        found = self.rows.get(place)
+        held, old = (keys[:0], values[:0]) if found is None else (found[0].astype(np.int64), found[1])
+        both, sums = merged(held, old, keys, values) if len(held) else (keys, values)
+        self.rows[place] = both.astype(self.key_type), sums
+        new = len(both) - len(held)
         self.nonzeros += new
         self.additions += len(keys) - new
-        return int(np.isin(held // self.microtile**2, visited).sum()), new
+        return held_within(held, visited, self.microtile**2), new
 
     def gather(self) -> CsrArray:
         """The matrix; its entries are those written, be they zero. Each row is let go as it is moved."""
@@ -95,20 +96,3 @@ class StoredProduct:
             points.append((rows, (place[1] * self.columns + column) * side + inside % side, values))
         rows, columns, values = (np.concatenate(part) for part in zip(*points, strict=True))
         return rows, columns, values
-
-
-def _sum(held: Integers, old: Values, keys: Integers, values: Values) -> tuple[Integers, Values]:
-    """Two lists of elements as one, equal keys added up; all are sorted by key."""
-    merged = np.concatenate([held, keys[~_among(keys, held)]])
-    merged.sort(kind="stable")  # merges the two
-    sums = np.zeros(len(merged))
-    sums[np.searchsorted(merged, held)] = old
-    sums[np.searchsorted(merged, keys)] += values
-    return merged, sums
-
-
-def _among(keys: Integers, others: Integers) -> npt.NDArray[np.bool_]:
-    """Which keys are among others, of which there are some; both are sorted."""
-    places = np.searchsorted(others, keys)
-    found: npt.NDArray[np.bool_] = others.take(places, mode="clip") == keys
-    return found

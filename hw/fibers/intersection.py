@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 NO_VALUES = memoryview(bytearray()).cast("d")
-TO_THE_MATCH = 1 << 62  # steps: as many as it takes
 
 
 class FiberIntersection:  # C: final
@@ -12,7 +11,7 @@ class FiberIntersection:  # C: final
 
     A step finds the heads equal, or moves the one behind: to the first coordinate not below the other's where
     it skips (ExTensor), else by one (two fingers). The intersection ends with the shorter list. Where a
-    component may take a step a cycle, it asks for one; one that works a fiber out at once, for all.
+    component may take a step a cycle, it asks for one; one that works fibers out at once, for their ``dot``.
 
     ``a`` and ``b`` are the heads' positions, ``met`` says whether they were found equal, ``steps`` is all
     those made.
@@ -60,35 +59,55 @@ class FiberIntersection:  # C: final
         """Make up to so many steps, from behind heads that met; ends where they meet again and says so."""
         if self.met:
             self.take()
-        a, b = self.a, self.b
         steps = 0
-        met = False
-        while not met and steps < most and a < self.end_a and b < self.end_b:
+        while not self.met and steps < most and self.a < self.end_a and self.b < self.end_b:
+            steps += 1
+            head_a, head_b = self.coordinates_a[self.a], self.coordinates_b[self.b]
+            if head_a == head_b:
+                self.met = True
+            elif head_a < head_b:
+                self.a = self._next_a(self.a, self.end_a, head_b)
+            else:
+                self.b = self._next_b(self.b, self.end_b, head_a)
+        self.steps += steps
+        return self.met
+
+    def dot(self, a: int, end_a: int, b: int, end_b: int) -> float:  # C: noexcept
+        """Work two fibers out: the sum of the products where they meet, ``matches`` of them, in all steps.
+
+        As ``begin`` and ``run`` until the end, without what a component needs that looks in between.
+        """
+        total = 0.0
+        matches = steps = 0
+        while a < end_a and b < end_b:
             steps += 1
             head_a, head_b = self.coordinates_a[a], self.coordinates_b[b]
             if head_a == head_b:
-                met = True
-            elif head_a < head_b:
+                total += self.values_a[a] * self.values_b[b]
+                matches += 1
                 a += 1
-                while self.skip and a < self.end_a and self.coordinates_a[a] < head_b:
-                    a += 1
-            else:
                 b += 1
-                while self.skip and b < self.end_b and self.coordinates_b[b] < head_a:
-                    b += 1
-        self.a, self.b = a, b
-        self.met = met
+            elif head_a < head_b:
+                a = self._next_a(a, end_a, head_b)
+            else:
+                b = self._next_b(b, end_b, head_a)
+        self.matches = matches
         self.steps += steps
-        return met
-
-    def dot(self) -> float:  # C: noexcept
-        """Work the fibers out: the sum of the products where they meet, ``matches`` of them."""
-        total = 0.0
-        self.matches = 0
-        while self.run(TO_THE_MATCH):
-            total += self.values_a[self.a] * self.values_b[self.b]
-            self.matches += 1
         return total
+
+    def _next_a(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
+        """Where A's head moves, which is behind the other."""
+        head += 1
+        while self.skip and head < end and self.coordinates_a[head] < other:
+            head += 1
+        return head
+
+    def _next_b(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
+        """Where B's head moves, which is behind the other."""
+        head += 1
+        while self.skip and head < end and self.coordinates_b[head] < other:
+            head += 1
+        return head
 
     def take(self) -> None:  # C: noexcept
         """Go on behind two heads that met, without a step."""

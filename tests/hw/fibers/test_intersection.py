@@ -67,9 +67,8 @@ def test_makes_the_steps_of_the_blocks(pairs, skip, most):
 def test_adds_up_the_products_of_values_that_meet(a, b, skip):
     coordinates, values = (integers_of(a), integers_of(b)), (values_of(a), values_of([2 * c for c in b]))
     both = FiberIntersection(*coordinates, *values, skip=skip)
-    both.begin(0, len(a), 0, len(b))
     common = set(a) & set(b)
-    assert both.dot() == sum(2.0 * c * c for c in common)
+    assert both.dot(0, len(a), 0, len(b)) == sum(2.0 * c * c for c in common)
     assert both.matches == len(common)
     assert both.steps == by_arrays([(a, b)], skip=skip, most=TO_THE_MATCH)[0]
 

@@ -1,0 +1,73 @@
+# cython: infer_types=True
+"""Two sorted lists of elements, by key, as one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fiberscope.workloads.canonical import Integers, Values
+
+__all__ = ["held_within", "merged"]
+
+
+def merged(held: Integers, old: Values, keys: Integers, values: Values) -> tuple[Integers, Values]:
+    """The keys of both lists, each once, and the values, those of equal keys added up.
+
+    Args:
+        held, keys: increasing, 64 bits wide.
+        old, values: theirs.
+    """
+    count = len(held) + len(keys) - _common(held, keys)
+    both, sums = np.empty(count, np.int64), np.empty(count)
+    _merge(held, old, keys, values, both, sums)
+    return both, sums
+
+
+def _common(held: Integers, keys: Integers) -> int:  # C: held=long[::1], keys=long[::1], cdef, noexcept
+    """Keys that are in both lists."""
+    common = i = 0
+    for j in range(len(keys)):
+        while i < len(held) and held[i] < keys[j]:
+            i += 1
+        common += i < len(held) and held[i] == keys[j]
+    return common
+
+
+def _merge(  # C: cdef, noexcept
+    held: Integers,  # C: held=long[::1]
+    old: Values,  # C: old=double[::1]
+    keys: Integers,  # C: keys=long[::1]
+    values: Values,  # C: values=double[::1]
+    both: Integers,  # C: both=long[::1]
+    sums: Values,  # C: sums=double[::1]
+) -> None:
+    i = j = 0
+    for place in range(len(both)):
+        from_held = j == len(keys) or (i < len(held) and held[i] <= keys[j])
+        if from_held and j < len(keys) and held[i] == keys[j]:
+            both[place], sums[place] = keys[j], old[i] + values[j]
+            i += 1
+            j += 1
+        elif from_held:
+            both[place], sums[place] = held[i], old[i]
+            i += 1
+        else:
+            both[place], sums[place] = keys[j], values[j]
+            j += 1
+
+
+def held_within(  # C: cpdef
+    held: Integers,  # C: held=long[::1]
+    blocks: Integers,  # C: blocks=long[::1]
+    size: int,
+) -> int:
+    """How many of the keys lie within some blocks of so many keys; all are increasing."""
+    count = place = 0
+    for block in range(len(blocks)):
+        first = blocks[block] * size
+        while place < len(held) and held[place] < first:
+            place += 1
+        while place < len(held) and held[place] < first + size:
+            place += 1
+            count += 1
+    return count
