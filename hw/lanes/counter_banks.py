@@ -33,7 +33,7 @@ class CounterBanks(Component):
       as the first: exclusive sums.
     - ``READ``: the same counters leave on ``stored``, and are 0 then.
 
-    Timing: a counter is in the bank of its index modulo ``lanes``. A row takes as many cycles as a bank has
+    Timing: a counter is in the bank of its index modulo ``banks``. A row takes as many cycles as a bank has
     clusters in it at the most, at least one. What a row adds is written, and its slots can be seen, two
     cycles behind its last one, where the channels at ``slots`` have a latency of 1; sums in flight are
     forwarded to the rows behind. The next command begins when all is written. ``SCAN`` and ``READ`` read
@@ -50,9 +50,10 @@ class CounterBanks(Component):
     Args:
         name: instance name.
         counters: how many.
-        lanes: items of a row, and banks, 1 to 256.
+        lanes: items of a row, 1 to 256.
         sweep_lanes: counters that are read and written in a cycle, 1 to 256.
         fetch_lanes: items of a row on ``fetches``, 0 to 256.
+        banks: 0 to 256; 0 for as many as lanes.
 
     Raises:
         ValueError: for a number out of its range.
@@ -86,13 +87,20 @@ class CounterBanks(Component):
     stored: list[Channel]
 
     def __init__(
-        self, name: str, counters: int, lanes: int = 16, sweep_lanes: int = 32, fetch_lanes: int = 0
+        self,
+        name: str,
+        counters: int,
+        lanes: int = 16,
+        sweep_lanes: int = 32,
+        fetch_lanes: int = 0,
+        banks: int = 0,
     ) -> None:
         super().__init__(name)
         for what, count, least in (
             ("lanes", lanes, 1),
             ("sweep_lanes", sweep_lanes, 1),
             ("fetch_lanes", fetch_lanes, 0),
+            ("banks", banks, 0),
         ):
             if not least <= count <= MAXIMUM_LANES:
                 raise ValueError(f"{name}: {what} must be from {least} to {MAXIMUM_LANES}, not {count}")
@@ -103,6 +111,7 @@ class CounterBanks(Component):
         self.lanes = lanes
         self.sweep_lanes = sweep_lanes
         self.fetch_lanes = fetch_lanes or lanes
+        self.banks = banks or lanes
         self.command = WAITING
         self.free = 0  # the cycle from which on a row, or a command, may be taken
         self.ends = -1  # the last cycle of the row that shows; -1 before its first
@@ -113,7 +122,7 @@ class CounterBanks(Component):
         self.indices = array("q", bytes(8 * most))
         self.before = array("q", bytes(8 * most))  # the slots
         self.values = array("d", bytes(8 * most))
-        self.clusters = array("q", bytes(8 * lanes))  # of the row, by bank
+        self.clusters = array("q", bytes(8 * self.banks))  # of the row
         self.swept = self.length = 0  # counters of the command that have left, and all of them
         self.sent = False  # its last row has left
         self.summed = 0  # counters that have been written
@@ -194,7 +203,7 @@ class CounterBanks(Component):
         cycles = 1  # C: long
         previous = -1  # C: long; index of the item before
         rank = 0  # C: long; that an item of the same index has next
-        for bank in range(self.lanes):  # C: long
+        for bank in range(self.banks):  # C: long
             self.clusters[bank] = 0
         for lane in range(len(sources)):
             source = sources[lane]  # C: Channel
@@ -203,7 +212,7 @@ class CounterBanks(Component):
                 previous = source.coordinate()
                 rank = source.reference() + 1
                 if rank == 1:
-                    bank = previous % self.lanes
+                    bank = previous % self.banks
                     self.clusters[bank] += 1
                     cycles = max(cycles, self.clusters[bank])
                     self.reads += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -13,14 +12,23 @@ import pyrtl
 
 from fiberscope.hw.lanes.counter_banks import CounterBanks
 from fiberscope.hw.lanes.counter_memory_rtl import CounterMemory, Shape
-from fiberscope.hw.lanes.counter_rows_rtl import UpdateRows
+from fiberscope.hw.lanes.counter_rows_rtl import Joined, UpdateRows
 from fiberscope.hw.lanes.items_rtl import WORD_BITS
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Field, Interface, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import (
+    DataRegister,
+    InputStream,
+    Signal,
+    Streams,
+    blank_if_stop,
+    index_bits,
+    named,
+    unless,
+)
 from fiberscope.hw.rtl.kit.unit import Carried, Fields, Lanes, unit
 from fiberscope.hw.stream import DATA
 from fiberscope.sim.channel import Channel
@@ -28,17 +36,20 @@ from fiberscope.sim.channel import Channel
 LANES = (1, 2, 4, 8, 16, 32)
 SWEEP_LANES = (1, 2, 4, 8, 16, 32, 64)
 COUNTERS = (1, 2048)
-AWAITS = "awaits"  # status output: the low bit for a row of updates, the high one for one of starts
+AWAITS = "awaits"  # status output: a bit each for a row of updates, of fetches, of starts
+CONFLICT = "conflict"  # status output: a row waits for one of its banks
 
 
 @dataclass(frozen=True)
 class CounterBanksParameters(Parameters):
-    """What counters in banks are made for; ``FETCH`` takes its rows from ``updates``.
+    """What counters in banks are made for.
 
     Args:
         counters: how many, 1 to 2,048.
-        lanes: items of a row, and banks, a power of two to 32.
-        sweep_lanes: counters of a row of a sweep, a power of two to 64, at least ``lanes``.
+        lanes: items of a row, a power of two to 32.
+        sweep_lanes: counters of a row of a sweep, a power of two to 64, at least as many as banks.
+        fetch_lanes: items of a row of ``fetches``, to 32; 0 where ``FETCH`` takes its rows from ``updates``.
+        banks: a power of two to 32; 0 for as many as lanes.
         counter_bits: of a counter, 16 to 62.
         word_bits: of a value, a whole number in two's complement, 0 to 53; 0 leaves values out.
 
@@ -49,34 +60,39 @@ class CounterBanksParameters(Parameters):
     counters: int = number(256, *COUNTERS)
     lanes: int = one_of(16, *LANES)
     sweep_lanes: int = one_of(32, *SWEEP_LANES)
+    fetch_lanes: int = number(0, 0, 32)
+    banks: int = one_of(0, 0, *LANES)
     counter_bits: int = number(32, 16, 62)
     word_bits: int = number(33, *WORD_BITS)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         super().__post_init__()
-        if self.sweep_lanes < self.lanes:
+        banks = self.shape.banks
+        if self.sweep_lanes < banks:
             raise ValueError(
-                f"counter_banks: sweep_lanes must be at least lanes, {self.lanes}, not {self.sweep_lanes}"
+                f"counter_banks: sweep_lanes must be at least banks, {banks}, not {self.sweep_lanes}"
             )
 
     @property
     def shape(self) -> Shape:
         """Where a counter lies."""
-        return Shape(self.counters, self.lanes, self.sweep_lanes, self.counter_bits)
+        return Shape(self.counters, self.banks or self.lanes, self.sweep_lanes, self.counter_bits)
 
 
 def carried(parameters: CounterBanksParameters) -> Carried:
-    """Rows with a mask on ``updates`` and ``slots``, without on the others."""
-    lanes, sweep_lanes = parameters.lanes, parameters.sweep_lanes
+    """Rows with a mask on ``updates``, ``fetches`` and ``slots``, without on the others."""
+    lanes, sweep_lanes, fetch_lanes = parameters.lanes, parameters.sweep_lanes, parameters.fetch_lanes
     index = index_bits(parameters.counters)
     value: Fields = {"value": Field("value", parameters.word_bits, "whole")} if parameters.word_bits else {}
-    update: Fields = {"control": 1, "coordinate": index, "reference": index_bits(lanes) + 1, **value}
+    rank = index_bits(max(lanes, fetch_lanes)) + 1
+    update: Fields = {"control": 1, "coordinate": index, "reference": rank, **value}
     count: Fields = {"control": 1, "coordinate": parameters.counter_bits, "reference": index + 1}
     return {
         "commands": {"control": 2, "coordinate": index_bits(parameters.counters + 1)},
         "updates": Lanes(update, lanes, mask=True),
-        "slots": Lanes({**count, **value}, lanes, mask=True),
+        **({"fetches": Lanes(update, fetch_lanes, mask=True)} if fetch_lanes else {}),
+        "slots": Lanes({**count, **value}, fetch_lanes or lanes, mask=True),
         "counts": Lanes(count, sweep_lanes),
         "starts": Lanes({"control": 1, "coordinate": parameters.counter_bits}, sweep_lanes),
         "stored": Lanes(count, sweep_lanes),
@@ -109,16 +125,28 @@ def design(parameters: CounterBanksParameters, between: Streams) -> None:
     stall = named("stall", slots_full & ~slots.ready)
     command = _command(between, active, ~drains & ~stall)
     memory = CounterMemory(parameters.shape)
-    rows = UpdateRows(parameters.shape, between.inputs["updates"], command.updates, ~stall)
+    rows = UpdateRows(parameters.shape, _rows(between, command), command.updates, ~stall)
     swept = _sweep(parameters, between, command, memory, rows)
     rows.connect(memory)
     ended = named("ended", rows.ends | swept)
     active.next <<= (active | command.begins) & ~ended
     drains.next <<= rows.ends
     slots_full.next <<= stall | (rows.completes & command.fetches)
-    slots.send_lanes(slots_full, rows.slots())
-    between.show(PENDING, drains | (rows.shows & ~rows.completes))
-    between.show(AWAITS, pyrtl.concat(active & command.scans, active & command.updates))
+    slots.send_lanes(slots_full, rows.slots(parameters.fetch_lanes or parameters.lanes))
+    conflict = named("waits_for_bank", rows.shows & ~rows.completes)
+    between.show(CONFLICT, conflict)
+    between.show(PENDING, drains | conflict)
+    own = command.fetches if parameters.fetch_lanes else pyrtl.Const(0, 1)
+    awaits = command.scans, command.updates & own, command.updates & ~own
+    between.show(AWAITS, pyrtl.concat(*(active & kind for kind in awaits)))
+
+
+def _rows(between: Streams, command: _Command) -> InputStream | Joined:
+    """The rows of the command: those of fetches, if they have a port of their own, or of updates."""
+    updates = between.inputs["updates"]
+    if "fetches" not in between.inputs:
+        return updates
+    return Joined((updates, between.inputs["fetches"]), command.fetches)
 
 
 def _command(between: Streams, active: Signal, free: Signal) -> _Command:
@@ -156,28 +184,29 @@ def _sweep(
     shape = parameters.shape
     counts, stored, starts = between.outputs["counts"], between.outputs["stored"], between.inputs["starts"]
     sent: Signal = pyrtl.Register(1, "sent")
-    entry: Signal = DataRegister(shape.entry_bits, "sweep_entry")
-    entry_now = command.fresh(entry)
+    row: Signal = DataRegister(index_bits(shape.entries + 1), "sweep_row")  # behind the last entry stops
+    row_now = command.fresh(row)
+    entry_now = row_now[: shape.entry_bits]
     sends = named("sends", (command.scans | command.reads) & ~command.fresh(sent))
     fires = named("fires", sends & pyrtl.select(command.scans, counts.ready, stored.ready))
-    here = [command.length > shape.number(entry_now, lane) for lane in range(shape.sweep_lanes)]
+    here = [command.length > shape.number(row_now, lane) for lane in range(shape.sweep_lanes)]
     last = ~here[-1]
     sent.next <<= (command.fresh(sent) & command.runs) | (sent & ~command.runs) | (fires & last)
-    entry.next <<= pyrtl.select(fires, (entry_now + 1)[: len(entry)], entry_now)
+    row.next <<= pyrtl.select(fires, (row_now + 1)[: len(row)], row_now)
     memory.look_at([pyrtl.select(command.updates, asked, entry_now) for asked in rows.entries()])
     index = index_bits(parameters.counters) + 1
-    row = [
+    counters = [
         blank_if_stop(
             {
                 "control": ~flag,
                 "coordinate": memory.shown(lane),
-                "reference": _resized(shape.number(entry_now, lane), index),
+                "reference": _resized(shape.number(row_now, lane), index),
             }
         )
         for lane, flag in enumerate(here)
     ]
-    counts.send_lanes(sends & command.scans, row)
-    stored.send_lanes(sends & command.reads, row)
+    counts.send_lanes(sends & command.scans, counters)
+    stored.send_lanes(sends & command.reads, counters)
     takes = named("takes", command.scans & starts.valid)
     starts.accept(command.scans)
     _store(shape, command, memory, starts.lanes, takes)
@@ -205,26 +234,27 @@ def _resized(wire: Signal, bits: int) -> Signal:
 class CounterBanksStandIn(Adapter):
     """Stands in for ``CounterBanks``; its ports are those of ``fiberscope.hw.lanes.counter_banks_rtl``."""
 
-    OBSERVED = ("updates",)
+    OBSERVED = ("updates", "fetches")
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._clusters = self._conflicts = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Count the clusters of a row, by bank."""
-        row = tokens_of(moved["updates"])
-        begun = [token.coordinate for token in row if token.control == DATA and token.reference == 0]
-        banks = Counter(index % len(row) for index in begun)
-        self._clusters += len(begun)
-        self._conflicts += max(banks.values(), default=1) - 1
+        """Count the clusters of rows."""
+        tokens = (token for row in moved.values() for token in tokens_of(row))
+        self._clusters += sum(token.control == DATA and token.reference == 0 for token in tokens)
+
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+        """Count the cycles in which a row waits for a bank."""
+        self._conflicts += self.status[CONFLICT]
+        return super().account(now, moved, blocked)
 
     def awaited(self) -> Channel | None:
         """The first lane without a token of the row that the command takes."""
         awaits = self.status[AWAITS]
-        if not awaits:
-            return None
-        return self.end("updates" if awaits == 1 else "starts").waits_at()
+        ports = {1: "updates", 2: "fetches", 4: "starts"}
+        return self.end(ports[awaits]).waits_at() if awaits else None
 
     def counters(self) -> dict[str, int]:
         """Counters read and written, and cycles in which a row waited for a bank."""
@@ -236,22 +266,14 @@ class CounterBanksStandIn(Adapter):
         }
 
 
-def _matching(
-    counters: int, lanes: int = 16, sweep_lanes: int = 32, fetch_lanes: int = 0
-) -> CounterBanksParameters:
-    if fetch_lanes:
-        raise ValueError(f"counter_banks: fetch_lanes must be 0, not {fetch_lanes}; rows come on updates")
-    return CounterBanksParameters(counters, lanes, sweep_lanes, counter_bits=62, word_bits=53)
-
-
 BLOCK = unit(
     "counter_banks",
     CounterBanks,
     CounterBanksParameters,
     carried,
     design,
-    arguments=("counters", "lanes", "sweep_lanes"),
-    status={AWAITS: 2, PENDING: 1},  # for which row a command waits; whether a row or its sums are under way
+    arguments=("counters", "lanes", "sweep_lanes", "fetch_lanes", "banks"),
+    as_made={"counter_bits": 62, "word_bits": WORD_BITS[1]},
+    status={AWAITS: 3, CONFLICT: 1, PENDING: 1},
     base=CounterBanksStandIn,
-    matching=_matching,
 )

@@ -18,7 +18,7 @@ class Shape:
     """Where a counter lies: an entry has as many as a sweep takes, bank by bank, then part by part."""
 
     counters: int
-    lanes: int
+    banks: int
     sweep_lanes: int
     bits: int
 
@@ -35,14 +35,14 @@ class Shape:
     @property
     def parts(self) -> int:
         """Counters of an entry in a bank."""
-        return self.sweep_lanes // self.lanes
+        return self.sweep_lanes // self.banks
 
     def place(self, index: Signal) -> tuple[Signal, Signal, Signal]:
         """Entry, flags of the part, and flags of the bank of a counter."""
-        low, middle = self.lanes.bit_length() - 1, self.sweep_lanes.bit_length() - 1
+        low, middle = self.banks.bit_length() - 1, self.sweep_lanes.bit_length() - 1
         wide = index.zero_extended(max(len(index), middle + self.entry_bits))
         part = decoded(wide[low:middle], self.parts) if self.parts > 1 else pyrtl.Const(1, 1)
-        bank = decoded(wide[:low], self.lanes) if self.lanes > 1 else pyrtl.Const(1, 1)
+        bank = decoded(wide[:low], self.banks) if self.banks > 1 else pyrtl.Const(1, 1)
         return wide[middle : middle + self.entry_bits], part, bank
 
     def number(self, entry: Signal, lane: int) -> Signal:
@@ -61,10 +61,10 @@ class CounterMemory:
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
         self._banks = [
-            Sram(f"bank_{b:02}", shape.entries, shape.bits, shape.parts) for b in range(shape.lanes)
+            Sram(f"bank_{b:02}", shape.entries, shape.bits, shape.parts) for b in range(shape.banks)
         ]
         self._known: list[Signal] = [
-            pyrtl.Register(shape.entries, f"known_{b:02}") for b in range(shape.lanes)
+            pyrtl.Register(shape.entries, f"known_{b:02}") for b in range(shape.banks)
         ]
         self._writes: list[list[tuple[Signal, list[Signal], list[Signal]]]] = [[] for _ in self._banks]
 
@@ -77,7 +77,7 @@ class CounterMemory:
 
     def shown(self, lane: int) -> Signal:
         """The counter of a lane of a sweep, of the entry that shows."""
-        return self._shown[lane % self.shape.lanes][lane // self.shape.lanes]
+        return self._shown[lane % self.shape.banks][lane // self.shape.banks]
 
     def parts(self, bank: int) -> list[Signal]:
         """The counters of a bank, of the entry that shows."""
@@ -89,8 +89,8 @@ class CounterMemory:
 
     def store(self, entry: Signal, enables: list[Signal], counts: list[Signal]) -> None:
         """Write lanes of a sweep."""
-        for bank in range(self.shape.lanes):
-            mine = slice(bank, None, self.shape.lanes)
+        for bank in range(self.shape.banks):
+            mine = slice(bank, None, self.shape.banks)
             self.write(bank, entry, enables[mine], counts[mine])
 
     def clear(self, entry: Signal, enables: list[Signal]) -> None:
@@ -99,7 +99,7 @@ class CounterMemory:
 
     def finish(self) -> None:
         """Join all that is written, once all has been said."""
-        for bank in range(self.shape.lanes):
+        for bank in range(self.shape.banks):
             self._join(bank)
 
     def _join(self, bank: int) -> None:

@@ -17,6 +17,38 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, blank_
 Row: TypeAlias = list[Mapping[str, Signal]]
 
 
+class Joined:
+    """Rows of two streams as if of one: of the second while one of its is wanted.
+
+    Lanes that a stream has not are empty.
+    """
+
+    def __init__(self, streams: tuple[InputStream, InputStream], second: Signal) -> None:
+        self._streams, self._second = streams, second
+        first, other = streams
+        self.valid: Signal = pyrtl.select(second, other.valid, first.valid)
+        wider = max(first.lanes, other.lanes, key=len)
+        self.lanes: Row = [
+            {name: self._field(i, name, len(wire)) for name, wire in lane.items()}
+            for i, lane in enumerate(wider)
+        ]
+
+    def _field(self, lane: int, name: str, bits: int) -> Signal:
+        first, other = (
+            stream.lanes[lane][name].zero_extended(max(bits, len(stream.lanes[lane][name])))
+            if lane < len(stream.lanes)
+            else pyrtl.Const(0, bits)
+            for stream in self._streams
+        )
+        return pyrtl.select(self._second, other, first)
+
+    def accept(self, ready: Signal) -> None:
+        """Say when a row that is valid is taken."""
+        first, other = self._streams
+        first.accept(ready & ~self._second)
+        other.accept(ready & self._second)
+
+
 class UpdateRows:
     """The row of updates that shows: in each cycle the first cluster of every bank that waits is read.
 
@@ -29,7 +61,7 @@ class UpdateRows:
         moves: whether the slots of the row before leave, if there are any.
     """
 
-    def __init__(self, shape: Shape, source: InputStream, updates: Signal, moves: Signal) -> None:
+    def __init__(self, shape: Shape, source: InputStream | Joined, updates: Signal, moves: Signal) -> None:
         self.shape = shape
         self.moves = moves
         self.row: Row = list(source.lanes)
@@ -40,15 +72,15 @@ class UpdateRows:
         ]
         self.shows = named("shows", source.valid & updates)
         self.places = [shape.place(lane["coordinate"]) for lane in self.row]
-        served: list[Signal] = [pyrtl.Register(1, f"served_{i:02}") for i in range(shape.lanes)]
+        served: list[Signal] = [pyrtl.Register(1, f"served_{i:02}") for i in range(len(self.row))]
         waits = [self.shows & head & ~done for head, done in zip(self.heads, served, strict=True)]
         self.grants = [
             lowest([wait & place[2][bank] for wait, place in zip(waits, self.places, strict=True)])
-            for bank in range(shape.lanes)
+            for bank in range(shape.banks)
         ]
         self.granted = [
             named(f"granted_{i:02}", reduce(or_, [grants[i] for grants in self.grants]))
-            for i in range(shape.lanes)
+            for i in range(len(self.row))
         ]
         left = reduce(or_, [wait & ~flag for wait, flag in zip(waits, self.granted, strict=True)])
         self.completes = named("completes", self.shows & ~left)
@@ -66,7 +98,7 @@ class UpdateRows:
     def connect(self, memory: CounterMemory) -> None:
         """Read, and a cycle later add and write; what is written in the same cycle is read instead."""
         amounts = self._amounts()
-        self.old = [self._bank(memory, bank, amounts) for bank in range(self.shape.lanes)]
+        self.old = [self._bank(memory, bank, amounts) for bank in range(self.shape.banks)]
         memory.finish()
 
     def _held(self, name: str, wire: Signal) -> Signal:
@@ -105,11 +137,11 @@ class UpdateRows:
             goes_on, length = pyrtl.select(item, ~head, goes_on), pyrtl.select(item, own, length)
         return amounts[::-1]
 
-    def slots(self) -> Row:
-        """The row that was taken last, with what its counters were."""
+    def slots(self, lanes: int) -> Row:
+        """So many lanes of the row that was taken last, with what their counters were."""
         before: Signal = pyrtl.Const(0, self.shape.bits)
         sent: Row = []
-        for i, lane in enumerate(self.row):
+        for i, lane in enumerate(self.row[:lanes]):
             now: Signal = pyrtl.Register(1, f"granted_before_{i:02}")
             now.next <<= pyrtl.select(self.moves, self.granted[i], now)
             bank = self._held(f"bank_of_{i:02}", self.places[i][2])

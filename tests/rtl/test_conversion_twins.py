@@ -70,7 +70,7 @@ def test_a_packer_holds_what_may_be_left():
         (
             CounterBanksParameters,
             {"lanes": 8, "sweep_lanes": 4},
-            "sweep_lanes must be at least lanes, 8, not 4",
+            "sweep_lanes must be at least banks, 8, not 4",
         ),
     ],
 )
@@ -85,9 +85,4 @@ def test_parameters_that_suit_a_component_have_all_that_a_token_has():
     assert position_multiplier.BLOCK.matching(2, 9) == PositionMultiplierParameters(9, 0, 53, 2)
     assert comparator_bank.BLOCK.matching(2, "changed").test == "changed"
     assert cluster_counter.BLOCK.matching(2, 7).width == 7
-
-
-def test_counters_with_rows_of_their_own_to_fetch_have_no_twin():
-    assert counter_banks.BLOCK.matching(100, 4, 8) == CounterBanksParameters(100, 4, 8, 62, 53)
-    with pytest.raises(ValueError, match="counter_banks: fetch_lanes must be 0, not 1; rows come on updates"):
-        counter_banks.BLOCK.matching(100, 4, 8, 1)
+    assert counter_banks.BLOCK.matching(100, 4, 8, 1, 2) == CounterBanksParameters(100, 4, 8, 1, 2, 62, 53)

@@ -38,22 +38,22 @@ def rows_with_ranks(lanes, indices):
 class Plain:
     """Counters as a list: the reference."""
 
-    def __init__(self, lanes):
-        self.lanes = lanes
+    def __init__(self, banks):
+        self.banks = banks
         self.contents = [0] * COUNTERS
         self.expected = {"slots": [], "stored": []}
         self.counts = Counter(reads=0, writes=0, conflicts=0)
 
-    def update(self, elements, fetches):
+    def update(self, elements, lanes, fetches):
         slots = []
         for index, _, value in elements:
             slots.append((self.contents[index], index, value))
             self.contents[index] += 1
         if fetches:
             self.expected["slots"].append(slots)
-        for first in range(0, len(elements), self.lanes):
-            begun = [index for index, rank, _ in elements[first : first + self.lanes] if rank == 0]
-            fullest = max(Counter(index % self.lanes for index in begun).values())
+        for first in range(0, len(elements), lanes):
+            begun = [index for index, rank, _ in elements[first : first + lanes] if rank == 0]
+            fullest = max(Counter(index % self.banks for index in begun).values())
             self.counts += Counter(reads=len(begun), writes=len(begun), conflicts=fullest - 1)
 
     def read(self, count):
@@ -68,22 +68,26 @@ class Plain:
 def programs(draw):
     """Lanes, commands, the arrays that they take, and what a plain model makes of them."""
     lanes, sweep_lanes = draw(st.sampled_from([1, 2, 4, 5])), draw(st.sampled_from([1, 3, 8]))
-    plain = Plain(lanes)
-    commands, arrays = [], []
+    fetch_lanes, banks = draw(st.sampled_from([0, 1, 6])), draw(st.sampled_from([0, 1, 3, 8]))
+    plain = Plain(banks or lanes)
+    commands, arrays = [], {"updates": [], "fetches": []}
     for kind in draw(st.lists(st.sampled_from([COUNT, FETCH, READ]), max_size=5)):
         count = draw(st.integers(0, COUNTERS))
         commands.append(command(kind, count))
         if kind == READ:
             plain.read(count)
         else:
-            indices = draw(st.lists(st.integers(0, COUNTERS - 1), max_size=3 * lanes))
-            elements = rows_with_ranks(lanes, sorted(indices) if draw(st.booleans()) else indices)
-            plain.update(elements, kind == FETCH)
-            arrays.append(elements)
-    inputs = {"commands": commands} | lanes_of("updates", lanes, arrays)
-    expected = lanes_of("slots", lanes, plain.expected["slots"])
+            port = "fetches" if kind == FETCH and fetch_lanes else "updates"
+            width = fetch_lanes if port == "fetches" else lanes
+            indices = draw(st.lists(st.integers(0, COUNTERS - 1), max_size=3 * width))
+            elements = rows_with_ranks(width, sorted(indices) if draw(st.booleans()) else indices)
+            plain.update(elements, width, kind == FETCH)
+            arrays[port].append(elements)
+    inputs = {"commands": commands} | lanes_of("updates", lanes, arrays["updates"])
+    inputs |= lanes_of("fetches", fetch_lanes, arrays["fetches"])
+    expected = lanes_of("slots", fetch_lanes or lanes, plain.expected["slots"])
     expected |= lanes_of("stored", sweep_lanes, plain.expected["stored"])
-    return (lanes, sweep_lanes), inputs, expected, plain
+    return (lanes, sweep_lanes, fetch_lanes, banks), inputs, expected, plain
 
 
 @settings(max_examples=100, deadline=None)

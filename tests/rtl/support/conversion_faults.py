@@ -81,8 +81,11 @@ CONVERSION_FAULTS = (
         ("counters-command-before-the-last-write", "active, ~drains & ~stall)", "active, ~stall)"),
         ("counters-sum-of-the-scan-before", "sums = [command.fresh(total), *", "sums = [total, *"),
         ("counters-read-and-kept", "[fires & command.reads & flag for", "[fires & command.scans & flag for"),
-        ("counters-conflicts-of-all-items", "token.control == DATA and token.reference == 0]",
-         "token.control == DATA]"),
+        ("counters-clusters-of-all-items", "token.control == DATA and token.reference == 0 for",
+         "token.control == DATA for"),
+        ("counters-sweep-without-its-stops", "index_bits(shape.entries + 1)", "index_bits(shape.entries)"),
+        ("counters-fetch-from-updates", 'Joined((updates, between.inputs["fetches"]), command.fetches)',
+         'Joined((updates, between.inputs["fetches"]), command.scans)'),
     ),
     *faults_of(
         "rtl/kit/rows.py", "sorting_network cluster_counter",

@@ -192,7 +192,10 @@ BINS: dict[str, Bins] = {
         "several entries of several parts": lambda run: (
             run.given.counters > 2 * run.given.sweep_lanes > 2 * run.given.lanes
         ),
+        "all counters, in full rows": lambda run: run.given.counters % run.given.sweep_lanes == 0,
+        "more items to fetch than banks": lambda run: run.given.fetch_lanes > run.given.shape.banks,
         "no row of updates": _stalls("updates"),
+        "no row of fetches": _stalls("fetches"),
         "no row of sums": _stalls("starts"),
         "no space for slots": _stalls("slots"),
         "no space for counts": _stalls("counts"),
