@@ -66,10 +66,9 @@ class Source:
     def stream(self, name: str, *, twice: bool = False) -> ItemStream:
         """One of the streams of this source, which is read twice for each range, or once."""
         times = (2 if twice else 1) * self.ranges
-        gated = (2 if twice else 1) if twice or name == "keys" else 0
         if name == "keys":
-            return self._of([self._field(self._keys())], None, self.chunk, times, gated, 0)
-        return self._of(*self._arrays(name), self.lanes, times, gated, 1)
+            return self._of([self._field(self._keys())], None, self.chunk, times, 0)
+        return self._of(*self._arrays(name), self.lanes, times, 1)
 
     def _of(
         self,
@@ -77,11 +76,10 @@ class Source:
         values: StreamField | None,
         lanes: int,
         times: int,
-        gated: int,
         turn: int,
     ) -> ItemStream:
         count = fields[0].count if values is None else values.count
-        return ItemStream(fields, values, lanes, count, times, gated, turn)
+        return ItemStream(fields, values, lanes, count, times, turn)
 
     def _keys(self) -> str:
         return "row_ids" if self.encoded.format.name == "csc" else "col_ids"
@@ -177,9 +175,10 @@ class Target:
             return [self._route(["mask"])]
         if port == "columns":
             return [self._route(["col_ids"])]
-        if port == "pointers":
-            names = [span.name for span in self.layout if span.name.startswith(("row_ptr", "col_ptr", "pos"))]
-            return [self._route([name]) for name in names]
+        if port.startswith("pointers"):
+            level = port.rpartition("_")[2]
+            names = ("row_ptr", "col_ptr", f"pos_{level}")
+            return [self._route([span.name]) for span in self.layout if span.name in names]
         if port == COPIED:
             self.arrays[COPIED] = TargetArray(WORD_BITS, self.regions[0])
         return [self._route([port])]

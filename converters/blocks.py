@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from fiberscope.converters import encoding, gathering, sorting, stages
+from fiberscope.converters import counting, encoding, gathering, stages
 from fiberscope.converters.arrays import MASK_BITS
 from fiberscope.converters.configuration import WORD_BITS, MintParameters
 from fiberscope.converters.job import Job, run_of
 from fiberscope.converters.recipes import kind_of
-from fiberscope.converters.sorting import Scratchpad
 from fiberscope.hw.lanes import divider, prefix_sum
 from fiberscope.sim import Component
 from fiberscope.workloads.formats import Bsr, index_bits
@@ -18,23 +17,23 @@ from fiberscope.workloads.formats import Bsr, index_bits
 __all__ = ["BLOCKS", "latency"]
 
 
-Maker = Callable[[str, Job, Scratchpad | None], Component]
+Maker = Callable[[str, Job], Component]
 
 
-def _blocks(name: str, job: Job, _pad: Scratchpad | None) -> Component:
+def _blocks(name: str, job: Job) -> Component:
     assert isinstance(job.target, Bsr)
     first_seen = job.parameters.bsr_order == "first_seen"
     grid, places = job.target.grid(job.shape), job.target.block**2
     return gathering.Blocks(name, job.parameters.lanes.words, grid, places, first_seen)
 
 
-def _divide_blocks(name: str, job: Job, _pad: Scratchpad | None) -> Component:
+def _divide_blocks(name: str, job: Job) -> Component:
     assert isinstance(job.target, Bsr)
     across = job.target.grid(job.shape)[1]
     return stages.BlockDivide(name, job.parameters.lanes.divide, job.target.block, across, job.shifts[0])
 
 
-def _expand(name: str, job: Job, _pad: Scratchpad | None) -> Component:
+def _expand(name: str, job: Job) -> Component:
     return encoding.Expand(name, _words(job), 0 if job.source.name == "csc" else job.shifts[0])
 
 
@@ -42,34 +41,18 @@ def _words(job: Job) -> int:
     return job.parameters.lanes.words
 
 
-def _pad(pad: Scratchpad | None) -> Scratchpad:
-    assert pad is not None
-    return pad
-
-
 BLOCKS: Mapping[str, Maker] = {
     "divide_blocks": _divide_blocks,
     "expand": _expand,
-    "tally": lambda name, job, _: encoding.Tally(
+    "tally": lambda name, job: encoding.Tally(
         name, _words(job), job.parameters.lanes.scan, job.shape[0], job.shifts[0]
     ),
-    "scan_counts": lambda name, job, _: encoding.ScanCounts(
-        name, job.parameters.lanes.scan, max(1, len(job.shape) - 1), job.adders
-    ),
-    "fill": lambda name, job, _: encoding.Fill(name, _words(job), job.size),
-    "mask": lambda name, job, _: encoding.Mask(name, _words(job), job.size, MASK_BITS),
-    "difference": lambda name, job, _: encoding.Difference(name, _words(job), *run_of(job.target)),
+    "fill": lambda name, job: encoding.Fill(name, _words(job), job.size),
+    "mask": lambda name, job: encoding.Mask(name, _words(job), job.size, MASK_BITS),
+    "difference": lambda name, job: encoding.Difference(name, _words(job), *run_of(job.target)),
     "blocks": _blocks,
-    "tree": lambda name, job, _: encoding.Tree(name, _words(job), job.shifts),
-    "sort": lambda name, job, _: sorting.Sort(name, job.parameters.lanes.chunk),
-    "cluster": lambda name, job, _: sorting.Cluster(name, job.parameters.lanes.chunk),
-    "count": lambda name, job, pad: sorting.Count(name, job.parameters.lanes.chunk, _pad(pad)),
-    "offsets": lambda name, job, pad: sorting.Offsets(name, job.parameters.lanes.scan, _pad(pad), job.adders),
-    "scatter": lambda name, job, pad: sorting.Scatter(
-        name, job.parameters.lanes.scatter, _pad(pad), *job.key
-    ),
-    "drain": lambda name, job, pad: sorting.Drain(name, _words(job), _pad(pad)),
-    "turn": lambda name, job, _: sorting.Turn(name, _words(job), *job.key),
+    "tree": lambda name, job: encoding.Tree(name, _words(job), job.shifts),
+    "turn": lambda name, job: counting.Turn(name, _words(job), *job.key),
 }
 
 
@@ -88,14 +71,13 @@ def latency(block: str, output: str, parameters: MintParameters, shape: Sequence
     levels = (lanes.chunk - 1).bit_length()
     known = {
         "scan": scan + 1,  # with the channel behind
-        "scan_counts": scan,
-        "offsets": 1 + scan + 1,  # with the counters' read and write
+        "scan_counts": scan + 1,
+        "offsets": 1 + scan + 1 + 1,  # with the counters' read and write
         "divide": divider.depth(bits, parameters.division_bits) + 1,
         "divide_blocks": lanes.divide_latency,
         "multiply": lanes.multiply_latency,
         "sort": max(1, levels * (levels + 1) // 2),
         "count": 2,  # read-modify-write of the counters
-        "scatter": 2,
         "tally": 2 if output == "counts" else 1,
     }
     return known.get(name, 1)

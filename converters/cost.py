@@ -21,8 +21,9 @@ from fiberscope.workloads.formats.format import Layout
 __all__ = ["CONFIGURATION", "ConversionCost", "conversion_cost", "shipped_parameters"]
 
 CONFIGURATION = Path(__file__).parent / "config.yaml"
-READ, WRITE, COUNTERS, SCATTER = "read", "write", "offsets", "scatter"
-KEYS = ("sort", "cluster", "count", COUNTERS)  # what counts keys, up to the sum over the counters
+READ, WRITE, DRAIN = "read", "write", "drain"
+KEYS = ("keys", "sort", "cluster", "count")  # what counts keys
+SLOTS = ("control", "offsets", "scatter")  # what gives items their slots, by the counts
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,6 @@ class _Cost:
         self.target = _spans(target, shape, nonzeros, bits, counts)
         self.rounds = max(1, len(shape) - 1)
         self.keys = shape[1] if target.name == "csc" else shape[0]
-        self.sums = {edge.block: self._behind(edge.block) for edge in way.edges}
 
     def total(self) -> ConversionCost:
         """Cycles and operations."""
@@ -111,38 +111,40 @@ class _Cost:
             return ConversionCost(*self._two_passes(), self._operations())
         front = [block for block in self.way.blocks if block != WRITE]
         beats = max(self._input_beats(self.source), self._output_beats(), *map(self._beats, front))
-        return ConversionCost(beats - 1 + self.sums[READ], 0, self._operations())
+        return ConversionCost(beats - 1 + self._behind(READ), 0, self._operations())
 
     def _two_passes(self) -> tuple[int, int]:
         """Counting the keys; and summing the counters up, scattering, storing."""
         lanes = self.parameters.lanes
-        ranges = max(1, -(-self.keys // self.parameters.counters))
+        window = min(self.keys, self.parameters.counters)
+        ranges = math.ceil(self.keys / window)
         front = [block for block in self.way.blocks if self._is_front(block)] if self._is_turned() else []
         reading = self._input_beats(self.source) if front else 0
         decoded = max([reading, *map(self._beats, front)])
-        counting = [block for block in KEYS[:-1] if block in self.way.blocks]
-        counted = sum(self._latency(block, "results") for block in counting)
-        begun = sum(self._latency(block, "results") for block in [READ, *front])
-        first = max(decoded, _beats(self.nonzeros, lanes.chunk)) - 1 + begun + counted
-        keys = -(-self.keys // ranges)
-        summed = _beats(keys, lanes.scan) - 1 + self._latency(COUNTERS, "results")
+        counted = self._latencies(*(block for block in KEYS if block in self.way.blocks))
+        first = max(decoded, _rows(self.nonzeros, lanes.chunk)) - 1 + self._latencies(READ, *front) + counted
+        swept = _rows(window, lanes.scan)
+        summed = swept - 1 + self._latencies("offsets")
         again = decoded - counted - summed  # what is left of the second decoding when scattering begins
-        scattered = max(_beats(self.nonzeros, lanes.scatter), again) + self._latency(SCATTER, "results")
+        scattered = max(_rows(self.nonzeros, lanes.scatter), again) - 1 + self._latencies("count", DRAIN)
         behind = [block for block in self.way.blocks if self._is_behind(block)]
-        stored = max(self._output_beats(), *map(self._beats, behind)) + self.sums["drain"] - 2
-        return first, (ranges - 1) * (first + summed + scattered) + summed + scattered + stored
+        stored = max(self._output_beats(), *map(self._beats, behind)) + self._behind(DRAIN) - 1
+        return first, (ranges - 1) * (first + summed + scattered + swept) + summed + scattered + stored
+
+    def _latencies(self, *blocks: str) -> int:
+        return sum(self._latency(block, "results") for block in blocks)
 
     def _is_turned(self) -> bool:
         return "turn" in self.way.blocks
 
     def _is_front(self, block: str) -> bool:
         """Whether a block decodes the source, before keys are counted."""
-        return block not in (READ, WRITE, SCATTER, *KEYS) and not self._is_behind(block)
+        return block not in (READ, WRITE, *KEYS, *SLOTS) and not self._is_behind(block)
 
     def _is_behind(self, block: str) -> bool:
         """Whether a block works on items in their new order."""
         order = self.way.blocks
-        return block != WRITE and order.index(block) >= order.index("drain")
+        return block != WRITE and order.index(block) >= order.index(DRAIN)
 
     def _behind(self, block: str) -> int:
         """The most cycles from an item's coming to a block to its being written, with that of writing."""
@@ -169,8 +171,9 @@ class _Cost:
     def _count(self, spans: Layout, name: str) -> float:
         return sum(span.length for span in spans if span.name == name)
 
-    def _pointers(self, spans: Layout) -> float:
-        names = ("row_ptr", "col_ptr", "pos")
+    def _pointers(self, spans: Layout, level: str = "") -> float:
+        """Those of a level, or all."""
+        names = ("row_ptr", "col_ptr", f"pos_{level}")
         return sum(span.length for span in spans if span.name.startswith(names))
 
     def _items(self, block: str) -> float:
@@ -182,8 +185,8 @@ class _Cost:
             return self._count(self.source, "runs") or self.size
         if name == "difference":
             return self._count(self.target, "runs")
-        if name == "scan_counts":
-            return self._pointers(self.target)
+        if name in ("gather", "scan_counts", "collect_counts"):
+            return self._pointers(self.target, block.rpartition("_")[2])
         if name == "expand":
             return max(self.nonzeros, self._pointers(self.source))
         if name == "blocks":
@@ -198,9 +201,8 @@ class _Cost:
         name, lanes = kind_of(block), self.parameters.lanes
         known = {
             **dict.fromkeys(("steps", "increment"), min(lanes.scan, lanes.words)),
-            **dict.fromkeys(("bits", "scan", "compare"), lanes.scan),
-            "scan_counts": lanes.scan,
-            "offsets": lanes.scan,
+            **dict.fromkeys(("bits", "scan", "compare", "offsets"), lanes.scan),
+            **dict.fromkeys(("gather", "scan_counts", "collect_counts"), lanes.scan),
             **dict.fromkeys(("divide", "peel"), max(1, lanes.divide // self.rounds)),
             "divide_blocks": lanes.divide,
             **dict.fromkeys(("split", "multiply", "join"), max(1, lanes.multiply // self.rounds)),
@@ -241,6 +243,11 @@ class _Cost:
 
 def _beats(items: float, lanes: int) -> int:
     return math.ceil(items / lanes)
+
+
+def _rows(items: float, lanes: int) -> int:
+    """Rows of an array, the last of which has a stop."""
+    return int(items // lanes) + 1
 
 
 def _spans(

@@ -132,34 +132,6 @@ class Tally(LaneStage):
         return True
 
 
-class ScanCounts(LaneStage):
-    """The prefix sum of counts, which makes pointers of them; each array's has a sum of its own.
-
-    Args:
-        name, lanes: as of a ``LaneStage``.
-        arrays: of pointers, told apart by the reference.
-        network: adders that work for each beat.
-    """
-
-    COUNTERS = ("taken", "beats", "adds")
-
-    def __init__(self, name: str, lanes: int, arrays: int, network: int) -> None:
-        super().__init__(name, lanes)
-        self.totals = array("q", bytes(8 * max(1, arrays)))
-        self.network = network
-
-    @property
-    def adds(self) -> int:
-        """Additions: all adders work for every beat."""
-        return self.beats * self.network
-
-    def _take(self) -> bool:
-        which = self.items.reference()
-        self.totals[which] += self.items.coordinate()
-        self.results.push(DATA, self.totals[which], which)
-        return True
-
-
 class Fill(LaneStage):
     """Gives a value for every position, zeros where none came; each takes a lane.
 
@@ -270,17 +242,17 @@ class Tree(LaneStage):
     """Builds a tree of fibers: a coordinate that differs from the item before opens a node, and all below it.
 
     Nodes leave with their level as reference; when a node opens, the number of children of the one before it
-    on its level is told, and at the end that of the last.
+    on its level is told, and at the end that of the last, to each level's own of ``counts``.
 
     Args:
         name, lanes: as of a ``LaneStage``.
         shifts: where each rank's coordinate lies in a word.
     """
 
-    PORTS = (Input("items", ITEM), Output("results", ITEM), Output("counts", ITEM))
+    PORTS = (Input("items", ITEM), Output("results", ITEM), Output("counts", ITEM, array=True, optional=True))
     COUNTERS = ("taken", "beats", "nodes")
 
-    counts: Channel
+    counts: list[Channel]
 
     def __init__(self, name: str, lanes: int, shifts: list[int]) -> None:
         super().__init__(name, lanes, 0, len(shifts))
@@ -312,11 +284,11 @@ class Tree(LaneStage):
 
     def _tell(self, rank: int) -> None:
         """Tell how many children the last node of a level got."""
-        self.counts.push(DATA, self.children[rank + 1], rank)
+        counts = self.counts[rank]
+        counts.push(DATA, self.children[rank + 1])
         self.children[rank + 1] = 0
 
     def _close(self) -> None:
         for rank in range(self.ranks - 1):
             self._tell(rank)
-        self.results.push(STOP)
-        self.counts.push(STOP)
+        LaneStage._close(self)

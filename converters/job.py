@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from fiberscope.converters.arrays import shifts_of
 from fiberscope.converters.configuration import WORD_BITS, MintParameters
-from fiberscope.converters.sorting import Scratchpad
 from fiberscope.hw.lanes import prefix_sum
 from fiberscope.workloads.formats import Format, Rlc, index_bits
 
@@ -76,10 +75,15 @@ class Job:
         """Divisions, or multiplications, one behind the other that an item needs."""
         return max(1, len(self.shape) - 1)
 
-    def scratchpad(self) -> Scratchpad:
-        """The scratchpad for this many keys."""
-        window = self.parameters.counters
-        return Scratchpad(self.keys, self.nonzeros, self.parameters.scratchpad.banks, window)
+    @property
+    def window(self) -> int:
+        """Keys that there are counters for; more take turns."""
+        return min(self.keys, self.parameters.counters)
+
+    @property
+    def ranges(self) -> int:
+        """Turns that keys take."""
+        return -(-self.keys // self.window)
 
     def lanes_of(self, units: int) -> int:
         """Items a cycle of units of which each item needs one a round."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from fiberscope.converters.arrays import MASK_BITS
+from fiberscope.converters.counting import Control, Drain, Ends, Selector
 from fiberscope.converters.job import Job, run_of
 from fiberscope.converters.moves import PACK, PASS, PIPE
 from fiberscope.converters.recipes import DEFAULT_INPUT, DEFAULT_OUTPUT, Edge, Recipe, kind_of
@@ -14,22 +15,28 @@ from fiberscope.converters.rests import Join, Peel
 from fiberscope.converters.rows import Bits, Collector, Former, Increment, Steps
 from fiberscope.converters.together import Together
 from fiberscope.hw.lanes import divider, position_multiplier, prefix_sum
+from fiberscope.hw.lanes.cluster_counter import ClusterCounter
 from fiberscope.hw.lanes.comparator_bank import NONZERO, ComparatorBank
+from fiberscope.hw.lanes.counter_banks import CounterBanks
 from fiberscope.hw.lanes.divider import Divider
 from fiberscope.hw.lanes.packer import Packer
 from fiberscope.hw.lanes.position_multiplier import PositionMultiplier
 from fiberscope.hw.lanes.prefix_sum import PrefixSum
+from fiberscope.hw.lanes.sorting_network import SortingNetwork
 from fiberscope.sim import Component
 
-__all__ = ["PARTS", "ROWS", "UNITS", "Line", "Unit", "is_row", "lines"]
+__all__ = ["PARTS", "ROWS", "SUMS", "UNITS", "Line", "Unit", "is_row", "lines", "ports_of"]
 
 ROWS = 2  # that a lane has room for: one that leaves while the next comes
 PARTS: Mapping[str, Callable[..., Component]] = {  # each has a twin of this name
+    "cluster_counter": ClusterCounter,
     "comparator_bank": ComparatorBank,
+    "counter_banks": CounterBanks,
     "divider": Divider,
     "packer": Packer,
     "position_multiplier": PositionMultiplier,
     "prefix_sum": PrefixSum,
+    "sorting_network": SortingNetwork,
 }
 
 
@@ -41,12 +48,14 @@ class Unit:
         part: what it is: a name among ``PARTS``, or a class.
         inputs, outputs: its ports for rows; "" where it has none.
         constants: its port for a constant an array, if it has one.
+        more: ports for rows that recipes name.
     """
 
     part: str | type[Component]
     inputs: str = "lanes"
     outputs: str = ""
     constants: str = ""
+    more: tuple[str, ...] = ()
 
 
 UNITS: Mapping[str, Unit] = {  # by the kind of block
@@ -62,15 +71,39 @@ UNITS: Mapping[str, Unit] = {  # by the kind of block
     "multiply": Unit("position_multiplier", outputs="products", constants="factors"),
     "join": Unit(Join, outputs="joined"),
     "collect": Unit(Collector),
+    "gather": Unit(Former, "", "lanes"),
+    "scan_counts": Unit("prefix_sum", outputs="sums"),
+    "collect_counts": Unit(Collector),
+    "keys": Unit(Selector, "", "lanes"),
+    "sort": Unit("sorting_network", outputs="sorted"),
+    "cluster": Unit("cluster_counter", "sorted", "clusters"),
+    "count": Unit("counter_banks", "updates", more=("fetches", "slots", "counts", "starts", "stored")),
+    "offsets": Unit("prefix_sum", outputs="sums"),
+    "control": Unit(Control, ""),
+    "scatter": Unit(Selector, "", "lanes"),
+    "drain": Unit(Drain, "slots"),
+    "ends": Unit(Ends, "stored"),
 }
-FORMERS = tuple(kind for kind, unit in UNITS.items() if not unit.inputs)
+SUMS = {"scan", "scan_counts", "offsets"}
+FORMERS = ("steps", "increment", "bits", "split", "gather")
+
+
+def ports_of(edge: Edge) -> tuple[str, str]:
+    """The ports at both ends of an edge between units, as they are called there."""
+    giver, taker = UNITS[kind_of(edge.block)], UNITS[kind_of(edge.to)]
+    return (
+        giver.outputs if edge.output == DEFAULT_OUTPUT else edge.output,
+        taker.inputs if edge.input == DEFAULT_INPUT else edge.input,
+    )
 
 
 def is_row(edge: Edge) -> bool:
     """Whether rows go along an edge, and not items."""
-    return (edge.output, edge.input) == (DEFAULT_OUTPUT, DEFAULT_INPUT) and (
-        kind_of(edge.block) in UNITS and kind_of(edge.to) in UNITS
-    )
+    if not UNITS.keys() >= {kind_of(edge.block), kind_of(edge.to)}:
+        return False
+    giver, taker = UNITS[kind_of(edge.block)], UNITS[kind_of(edge.to)]
+    output, port = ports_of(edge)
+    return output != "" and output in (giver.outputs, *giver.more) and port in (taker.inputs, *taker.more)
 
 
 @dataclass(frozen=True)
@@ -85,7 +118,7 @@ class Line:
     job: Job
     blocks: tuple[str, ...]
 
-    def lanes(self, block: str) -> int:
+    def lanes(self, block: str, output: str = DEFAULT_OUTPUT) -> int:
         """Lanes of the rows that leave a block, or of those that come to the last."""
         given, kind = self.job.parameters.lanes, kind_of(block)
         if kind in ("divide", "peel"):
@@ -93,12 +126,16 @@ class Line:
         if kind in ("split", "multiply", "join"):
             return self.job.lanes_of(given.multiply)
         place = self.blocks.index(block)
-        if kind == "collect":
+        if place == len(self.blocks) - 1:
             return self.lanes(self.blocks[place - 1])
         if kind == "pack":
             behind = self.blocks[place + 1]
             return self.lanes(behind) if kind_of(behind) == "divide" else given.words
         return given.scan
+
+    def room(self, block: str) -> int:
+        """Tokens that a block may push into a channel of items in a cycle."""
+        return 1 + self.lanes(block)
 
     @property
     def constants(self) -> list[tuple[str, int]]:
@@ -116,14 +153,15 @@ class Line:
         constants = [constant for _block, constant in self.constants]
         if kind == "divide":
             return (lanes, job.position_bits, job.division_bits)
-        if kind == "collect":
+        if block == self.blocks[-1]:
             return (lanes, self._collected())
         own: Mapping[str, tuple[object, ...]] = {
             "increment": (lanes, *run_of(job.source), constants) if kind == "increment" else (),
             "steps": (lanes, (0,), constants),
+            "gather": (lanes,),
             "bits": (lanes, MASK_BITS, constants),
             "split": (lanes, job.shifts, constants),
-            "scan": (job.parameters.scan_form, lanes, job.position_bits),
+            **dict.fromkeys(SUMS, (job.parameters.scan_form, lanes, job.position_bits)),
             "compare": (lanes, NONZERO),
             "pack": (job.parameters.lanes.scan, lanes),
             "multiply": (lanes, job.position_bits),
@@ -132,7 +170,12 @@ class Line:
         }
         return own[kind]
 
-    def together(self, name: str) -> Together | None:
+    @property
+    def merged(self) -> tuple[str, ...]:
+        """The blocks that can be together."""
+        return self.blocks
+
+    def together(self, name: str) -> Component | None:
         """What takes the place of all of them; None where items have more than two coordinates."""
         job, kinds = self.job, [kind_of(block) for block in self.blocks]
         if "peel" in kinds or "join" in kinds:
@@ -151,14 +194,14 @@ class Line:
             divisor=constant if "divide" in kinds else 0,
             factor=constant if "multiply" in kinds else 0,
             drops="compare" in kinds,
-            sums="scan" in kinds,
+            sums=not SUMS.isdisjoint(kinds),
         )
 
     def _moves(self, block: str) -> tuple[int, int]:
         """What a unit does to rows, and its stages, or the lanes of the rows that it packs."""
         job, kind, lanes = self.job, kind_of(block), self.lanes(block)
         known = {
-            "scan": (PIPE, prefix_sum.depth(job.parameters.scan_form, lanes)),
+            **dict.fromkeys(SUMS, (PIPE, prefix_sum.depth(job.parameters.scan_form, lanes))),
             "compare": (PASS, 0),
             "pack": (PACK, lanes),
             "divide": (PIPE, divider.depth(job.position_bits, job.division_bits)),

@@ -13,8 +13,9 @@ from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.converters.arrays import Source, Target
 from fiberscope.converters.blocks import BLOCKS, latency
 from fiberscope.converters.configuration import MintParameters
+from fiberscope.converters.counters import Counters
 from fiberscope.converters.job import Job
-from fiberscope.converters.lanes import PARTS, ROWS, UNITS, Line, is_row, lines
+from fiberscope.converters.lanes import PARTS, ROWS, SUMS, UNITS, Line, is_row, lines, ports_of
 from fiberscope.converters.lines import LINE_BITS, LINE_BYTES
 from fiberscope.converters.reader import Reader
 from fiberscope.converters.recipes import Edge, kind_of, recipe
@@ -27,7 +28,7 @@ from fiberscope.workloads.formats.format import Layout
 __all__ = ["Mint"]
 
 WORD_BITS = 62  # of a word that holds all coordinates
-READ, WRITE = "read", "write"
+READ, WRITE, KEYS = "read", "write", "keys"
 ARRAYS = 4  # whose constants may be there
 
 
@@ -89,13 +90,12 @@ class Mint(Composition[MintParameters]):
     def _add_ends(self) -> None:
         """The reader of the source and the writer of the target."""
         parameters, lanes = self.parameters, self.parameters.lanes
-        ranges = -(-self.job.keys // parameters.counters) if self.recipe.is_two_pass else 1
         self.arrays = source = Source(
             self.source,
             lanes=lanes.words,
             chunk=lanes.chunk,
             lines=parameters.port.lines,
-            ranges=max(1, ranges),
+            ranges=self.job.ranges if self.recipe.is_two_pass else 1,
         )
         twice = "turn" in self.recipe.blocks
         self.inputs, self.outputs = self._ports(READ), self._ports(WRITE)
@@ -112,34 +112,34 @@ class Mint(Composition[MintParameters]):
         )
 
     def _add_stages(self) -> None:
-        self.pad = self.job.scratchpad() if self.recipe.is_two_pass else None
         self.lines = list(lines(self.recipe, self.job))
+        if self.recipe.is_two_pass:
+            self.lines.append(Counters.of(self.recipe, self.job))
         for block in self.recipe.blocks:
             if kind_of(block) in BLOCKS:
-                self.stages[block] = self.add(BLOCKS[kind_of(block)], block, self.job, self.pad)
+                self.stages[block] = self.add(BLOCKS[kind_of(block)], block, self.job)
         self.merged: dict[str, str] = {}  # blocks that are together, with what they are together
         for line in self.lines:
-            if self.parameters.units == "together" and self._add_together(line):
-                continue
+            if self.parameters.units == "together":
+                self._add_together(line)
             for block in line.blocks:
-                self.stages[block] = self.add(UNITS[kind_of(block)].part, block, *line.arguments(block))
+                if block not in self.merged:
+                    self.stages[block] = self.add(UNITS[kind_of(block)].part, block, *line.arguments(block))
 
-    def _add_together(self, line: Line) -> bool:
+    def _add_together(self, line: Line) -> None:
         """The quick way of a line, if there is one."""
-        name = f"{line.blocks[0]}_to_{line.blocks[-1]}"
+        name = f"{line.merged[0]}_to_{line.merged[-1]}"
         quick = line.together(f"{self.NAME}.{name}")
-        if quick is None:
-            return False
-        self.stages[name] = self.kernel.add(quick)
-        self.merged.update(dict.fromkeys(line.blocks, name))
-        return True
+        if quick is not None:
+            self.stages[name] = self.kernel.add(quick)
+            self.merged.update(dict.fromkeys(line.merged, name))
 
     def _connect(self) -> None:
         line_of = {block: line for line in self.lines for block in line.blocks}
         for edge in self.recipe.edges:
+            if self._is_within(edge):
+                continue
             if is_row(edge):
-                if edge.block in self.merged:
-                    continue
                 self._connect_rows(edge, line_of[edge.block])
             else:
                 self._connect_items(edge)
@@ -151,12 +151,17 @@ class Mint(Composition[MintParameters]):
                 port = UNITS[kind_of(block)].constants
                 self.kernel.connect(former, f"{port}[{place}]", unit, port, capacity=ARRAYS)
 
+    def _is_within(self, edge: Edge) -> bool:
+        """Whether what goes along an edge does so in a component that is several blocks together."""
+        name = self.merged.get(edge.block)
+        return name is not None and (self.merged.get(edge.to) == name or kind_of(edge.output) == "rests")
+
     def _connect_rows(self, edge: Edge, line: Line) -> None:
         """A channel a lane."""
-        giver, taker = self.stages[edge.block], self.stages[edge.to]
-        output, port = UNITS[kind_of(edge.block)].outputs, UNITS[kind_of(edge.to)].inputs
+        giver, taker = self._stage(edge.block), self._stage(edge.to)
+        output, port = ports_of(edge)
         wire = self.parameters.wire(kind_of(edge.block))
-        for lane in range(line.lanes(edge.block)):
+        for lane in range(line.lanes(edge.block, edge.output)):
             self.kernel.connect(
                 giver, f"{output}[{lane}]", taker, f"{port}[{lane}]", capacity=ROWS + wire, latency=wire
             )
@@ -192,16 +197,17 @@ class Mint(Composition[MintParameters]):
             )
         stage = self._stage(edge.block)
         if isinstance(stage, LaneStage):
-            return stage, edge.output, stage.room
+            return stage, _numbered(edge.output), stage.room
         line = next(line for line in self.lines if edge.block in line.blocks)
-        return stage, _numbered(edge.output, kind_of(edge.block) == "peel"), 1 + line.lanes(edge.block)
+        return stage, _numbered(edge.output), line.room(edge.block)
 
     def _consumer(self, edge: Edge) -> tuple[Component, str]:
         if edge.to == WRITE:
             return self.writer, f"items[{self.outputs.index(edge.input)}]"
         if edge.to == READ:
             return self.reader, edge.input
-        return self._stage(edge.to), _numbered(edge.input, kind_of(edge.to) == "join")
+        port = edge.to if edge.to == KEYS and KEYS in self.merged else _numbered(edge.input)
+        return self._stage(edge.to), port
 
     def result(self) -> Encoded:
         """The target, as it has been written."""
@@ -214,9 +220,11 @@ class Mint(Composition[MintParameters]):
             parts = [stage for stage in self.stages.values() if counter in stage.counters()]
             if parts:
                 found[name] = found.get(name, 0) + count(counter, *parts)
-        sums = [self._stage("scan") for line in self.lines if "scan" in line.blocks]
+        sums = [self._stage(block) for block in self.recipe.blocks if kind_of(block) in SUMS]
         if sums:
-            found["add"] = found.get("add", 0) + self.job.adders * count("rows", *sums)
+            found["add"] = self.job.adders * count("rows", *sums)
+        if self.recipe.is_two_pass:
+            found["count"] = found.get("cluster", found["scatter"])
         return found
 
     def layouts(self) -> Sequence[Place]:
@@ -256,7 +264,6 @@ class Mint(Composition[MintParameters]):
 
 
 OPERATIONS = {  # by counter, what a report calls it
-    "adds": "add",
     "divide": "divide",
     "divisions": "divide",
     "multiply": "multiply",
@@ -277,8 +284,7 @@ def _check_words(source: Encoded) -> None:
         )
 
 
-def _numbered(port: str, alone: bool) -> str:
-    """The port of a component that a recipe means: of rests, those of the second item on are numbered."""
-    if kind_of(port) != "rests" or alone:
-        return kind_of(port) if kind_of(port) == "rests" else port
-    return f"rests[{int(port.rpartition('_')[2]) - 2}]"
+def _numbered(port: str) -> str:
+    """The port of a component that a recipe means: those of levels, or ranks, count from the second on."""
+    name, _, level = port.partition("_")
+    return f"{name}[{int(level) - 2}]" if level else name

@@ -92,7 +92,6 @@ class ItemStream:  # C: final
         lanes: items a cycle.
         count: items.
         times: how often it is read, one time after the other.
-        gated: every how many times one has to be let in; 0: never.
         turn: streams of a lower turn have their lines first.
     """
 
@@ -103,20 +102,18 @@ class ItemStream:  # C: final
         lanes: int,
         count: int,
         times: int = 1,
-        gated: int = 0,
         turn: int = 0,
     ) -> None:
         self.fields = list(fields)
         self.values = values
         self.all = [*self.fields, *([values] if values is not None else [])]
-        self.lanes, self.count, self.times, self.gated, self.turn = lanes, count, times, gated, turn
+        self.lanes, self.count, self.times, self.turn = lanes, count, times, turn
         self.time = 0
         self.sent = 0
-        self.shut = False  # C: public
 
     def active(self) -> bool:  # C: cdef, noexcept
         """Whether it is to be read now."""
-        return self.time < self.times and not self.shut
+        return self.time < self.times
 
     def word(self, item: int) -> int:  # C: cdef
         """The word of an item's token."""
@@ -133,9 +130,8 @@ class ItemStream:  # C: final
         return least
 
     def finish(self) -> None:  # C: cdef
-        """It has been read; begin again, if that is due, or when the gate opens."""
+        """It has been read; begin again, if that is due."""
         self.time += 1
-        self.shut = self.gated > 0 and self.time % self.gated == 0
         self.sent = 0
         for field in self.all:  # C: StreamField
             field.begin()
@@ -145,8 +141,7 @@ class Reader(Component):
     """Reads the streams of a source, and sends their items a lane each.
 
     Interface: ``streams[i]`` gets the items of stream i and a stop behind the last; ``requests`` and
-    ``replies`` go to memory. Without them lines are there when they are asked for. A token on ``gate`` lets
-    a gated stream be read once more.
+    ``replies`` go to memory. Without them lines are there when they are asked for.
 
     Timing: a cycle takes one line, of 512 bits, and asks for one; of each stream as many items leave as it
     has lanes, if they have come whole. Of the arrays of a turn, that of which the
@@ -162,7 +157,6 @@ class Reader(Component):
         Output("streams", ITEM, array=True),
         Output("requests", REQUEST, optional=True),
         Input("replies", REPLY, optional=True),
-        Input("gate", ITEM, optional=True),
     )
     COUNTERS = ("lines", "sent")
     SIGNALS = (Signal("lines", 48), Signal("sent", 48))
@@ -170,7 +164,6 @@ class Reader(Component):
     streams: list[Channel]
     requests: Channel | None
     replies: Channel | None
-    gate: Channel | None
 
     def __init__(self, name: str, streams: Sequence[ItemStream], port: int = 0) -> None:
         super().__init__(name)
@@ -184,8 +177,6 @@ class Reader(Component):
     def tick(self, now: int) -> int:
         """Take a line, ask for one, and send the items that are there."""
         moved = self._receive()
-        if self._open():
-            moved = True
         if self._ask():
             moved = True
         self.blocked = -1
@@ -273,12 +264,3 @@ class Reader(Component):
             output.push(DATA, word, 0, value)
         self.sent += last - stream.sent
         stream.sent = last
-
-    def _open(self) -> bool:
-        """Let the gated streams in once more."""
-        if self.gate is None or not self.gate.can_pop():
-            return False
-        self.gate.pop()
-        for stream in self.sources:  # C: ItemStream
-            stream.shut = False
-        return True

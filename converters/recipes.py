@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -100,8 +101,14 @@ def kind_of(block: str) -> str:
 def _table() -> dict[tuple[str, str], tuple[str, ...]]:
     """The lines of every recipe."""
     text = resources.files("fiberscope.converters").joinpath("recipes.yaml").read_text(encoding="utf-8")
-    pairs = {tuple(names.split()): tuple(lines) for names, lines in yaml.safe_load(text).items()}
+    pairs = {tuple(names.split()): tuple(_flat(lines)) for names, lines in yaml.safe_load(text).items()}
     return {(source, target): lines for (source, target), lines in pairs.items()}
+
+
+def _flat(lines: Iterable[str | list[str]]) -> Iterator[str]:
+    """Lines, and those of lists among them."""
+    for line in lines:
+        yield from [line] if isinstance(line, str) else line
 
 
 def sources() -> list[str]:

@@ -97,19 +97,17 @@ class Former(Component):
         return self.busy(now + 1)
 
     def gather(self) -> bool:  # C: cdef
-        """Take items up to a row or a stop; whether there were any."""
-        items, before = self.items, self.held
-        while self.held < self.width and items.can_pop():
-            if self.ended or items.control() == STOP:
-                break
-            self._form(items.coordinate(), items.value())
+        """Take items up to a row or a stop, no more than there are lanes; whether there were any."""
+        items, before, ended = self.items, self.taken, self.ended
+        most = before + self.width - self.held
+        while self.taken < most and not self.ended and items.can_pop():
+            if items.control() == STOP:
+                self.ended = True
+            else:
+                self._form(items.coordinate(), items.value())
+                self.taken += 1
             items.pop()
-        self.taken += self.held - before
-        if self.held == self.width or self.ended or not items.can_pop():
-            return self.held > before
-        self.ended = True
-        items.pop()
-        return True
+        return self.taken > before or self.ended != ended
 
     def is_ready(self) -> bool:  # C: cdef, noexcept
         """Whether there is a row."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import ClassVar
 
-from fiberscope.converters.moves import PACK, PIPE
+from fiberscope.converters.moves import ENDED, PACK, PIPE
 from fiberscope.converters.rows import Bits, Former
 from fiberscope.converters.stages import ITEM
 from fiberscope.hw.lanes.pipeline import Pipeline
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component, Input, Output, Signal
-
-ENDED = 1 << 32  # of a row: an array ends with it; below, how many items it has
+from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
 
 class Together(Component):
@@ -40,7 +39,11 @@ class Together(Component):
         sums: whether coordinates are summed up.
     """
 
-    PORTS = (Input("items", ITEM), Input("values", ITEM, optional=True), Output("results", ITEM))
+    PORTS: ClassVar[tuple[Port, ...]] = (
+        Input("items", ITEM),
+        Input("values", ITEM, optional=True),
+        Output("results", ITEM),
+    )
     SIGNALS = (Signal("rows", 48), Signal("kept", 48))
 
     items: Channel
@@ -138,7 +141,7 @@ class Together(Component):
     def _due(self, now: int) -> int:
         """The next cycle in which a row comes to an end of a unit or a channel; 0 if none does."""
         found = 0
-        for unit in range(self.units + 1):
+        for unit in range(len(self.wires)):
             if unit < self.units and self._pipeline(unit).filled > 0:
                 due = self._pipeline(unit).due()
                 if due > now and (found == 0 or due < found):
@@ -233,10 +236,21 @@ class Together(Component):
 
     def _enter(self, now: int) -> bool:
         """Form a row, and let it in; whether anything of it came."""
-        former = self.former
+        return self._form_into(0, self.former, now)
+
+    def _form_into(self, channel: int, former: Former, now: int) -> bool:
         moved = former.gather()
-        if not former.is_ready() or self._is_full(0, now):
+        if not former.is_ready() or self._is_full(channel, now):
             return moved
+        row = self._formed(former)
+        if former.release():
+            row |= ENDED
+            self.total = 0
+        self._push(channel, row, now)
+        return True
+
+    def _formed(self, former: Former) -> int:
+        """A row has been formed; what of it goes on."""
         before = self.count
         if self.bits is None:
             for place in range(former.held):
@@ -245,12 +259,7 @@ class Together(Component):
             self._compute_ones(self.bits)
         self.numbers += former.held
         self.rows += 1
-        row = self.count - before  # C: long
-        if former.release():
-            row |= ENDED
-            self.total = 0
-        self._push(0, row, now)
-        return True
+        return self.count - before
 
     def _compute_ones(self, bits: Bits) -> None:
         """The same of bits, all of which count and of which the ones go on."""

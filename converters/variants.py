@@ -33,24 +33,24 @@ KINDS = {  # of hardware, by the blocks of recipes that it serves
     "cluster": "cluster counter",
     "count": "counters",
     "tally": "counters",
-    "scatter": "counters",
-    "drain": "counters",
     "increment": "adders",
     "difference": "adders",
     "multiply": "multipliers",
     "read": "memory controller",
     "write": "memory controller",
 }
-WIRES = ("turn", "steps", "bits", "split", "collect")  # with registers at the ends of units: count as none
-ONE_AFTER_THE_OTHER = ("count", "offsets", "scatter", "drain")  # of these, one works at a time
+# With registers at the ends of units, which count as none; behind the last is the scratchpad, as memory.
+WIRES = (
+    *("turn", "steps", "bits", "split", "collect", "gather", "collect_counts"),
+    *("keys", "control", "scatter", "drain", "ends"),
+)
 BORROWED = ("prefix sum", "dividers", "adders")  # of the host, by MINT_mr
 
 
 def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -> Mapping[str, int]:
     """The instances of each kind of hardware that a converter for these conversions has.
 
-    A conversion has as many of a kind as work at the same time: the passes of one that counts and scatters
-    share theirs.
+    A conversion has as many of a kind as work at the same time: counts are summed up while positions are not.
 
     Args:
         variant: ``mint_b``, ``mint_m`` or ``mint_mr``.
@@ -70,10 +70,9 @@ def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -
 def _needed(source: str, target: str) -> Counter[str]:
     """What one conversion takes."""
     names = {kind_of(block) for block in recipe(source, target).blocks}
-    needed = Counter(KINDS[name] for name in names - {*WIRES, *ONE_AFTER_THE_OTHER, "write"})
-    for name in names.intersection(ONE_AFTER_THE_OTHER):
-        needed[KINDS[name]] = max(1, needed[KINDS[name]])
-    return needed
+    if "scan" in names:
+        names.discard("offsets")
+    return Counter(KINDS[name] for name in names - {*WIRES, "write"})
 
 
 def waits_for_host(variant: str, overlap: str = "none") -> tuple[str, ...]:

@@ -29,8 +29,6 @@ SUPPORT = (TESTS / "converters" / "support", *TESTS.glob("accelerators/**/suppor
 EQUIPMENT = {"fiberscope.hw.dram.trace", "fiberscope.hw.streams.checker", "fiberscope.hw.streams.testing"}
 # What nothing is made of yet, or any more. A class that comes into use has to go from here.
 UNUSED = {
-    # Where MINT's conversions count keys they have stages of their own.
-    *("ClusterCounter", "CounterBanks", "SortingNetwork"),
     # SIGMA's controller counts what these do.
     *("PrefixPopcount", "Regor"),
     "BitmapIntersector",

@@ -89,7 +89,13 @@ def _twins(given: MintParameters) -> dict[str, tuple[str, Parameters]]:
         "packer": ("packer", {"inputs": lanes.scan, "outputs": lanes.divide}),
         "counters": (
             "counter_banks",
-            {"counters": COUNTERS, "lanes": given.scratchpad.banks, "sweep_lanes": lanes.scan},
+            {
+                "counters": COUNTERS,
+                "lanes": lanes.chunk,
+                "sweep_lanes": lanes.scan,
+                "fetch_lanes": lanes.scatter,
+                "banks": given.scratchpad.banks,
+            },
         ),
     }
     return {kind: (block, BLOCKS[block].parameters(**numbers)) for kind, (block, numbers) in settings.items()}

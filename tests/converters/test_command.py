@@ -65,6 +65,8 @@ def test_bad_input_costs_one_line_and_exit_code_2(
         ("rlc", "coo", "divider,prefix_sum,comparator_bank,packer"),
         ("zvc", "csf", "divider,comparator_bank"),
         ("csc", "rlc", "position_multiplier"),
+        ("csr", "csc", "sorting_network,cluster_counter,counter_banks,prefix_sum"),
+        ("dense", "csc", "counter_banks"),
     ],
 )
 def test_twins_in_a_conversion_do_what_the_units_do(
@@ -72,6 +74,7 @@ def test_twins_in_a_conversion_do_what_the_units_do(
 ) -> None:
     pytest.importorskip("pyrtl")
     narrow = ["--set=lanes.scan=8", "--set=lanes.divide=2", "--set=lanes.words=3", "--set=port.backlog=1"]
+    narrow += ["--set=lanes.chunk=4", "--set=scratchpad.banks=4"]
     assert run(["convert", source, target, MATRIX, "--rtl", blocks, "--sim", "pyrtl", *narrow]) == 0
     said = capsys.readouterr().out
     assert "identical in all" in said
@@ -95,7 +98,10 @@ def test_planted_a_twin_that_keeps_zeros_is_found_in_a_conversion(
     ("blocks", "message"),
     [
         ("mergr", "no block mergr exists as RTL; did you mean merger"),
-        ("merger", "mint has no part merger to replace; known: comparator_bank, divider, packer"),
+        (
+            "merger",
+            "mint has no part merger to replace; known: cluster_counter, comparator_bank, counter_banks",
+        ),
         ("divider", "mint has no divider in this run"),
     ],
 )

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from itertools import pairwise, zip_longest
 from pathlib import Path
 
 import pytest
 from conversions import EXAMPLE, PAIRS, convert, machine, parameters, random_matrix
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from modes import other_mode
 from modes_of_conversions import told
 from scipy import sparse
@@ -18,17 +15,11 @@ from whole_machines import KERNELS, cycles
 import fiberscope
 from fiberscope.accelerators.request_check import checking
 from fiberscope.converters.recipes import sources
-from fiberscope.converters.sorting import Cluster, Sort
-from fiberscope.converters.stages import ITEM
 from fiberscope.converters.variants import FIGURE_8, KINDS, VARIANTS, WIRES, instances, waits_for_host
-from fiberscope.hw.lanes.cluster_counter import ClusterCounter
-from fiberscope.hw.lanes.sorting_network import SortingNetwork, depth
-from fiberscope.hw.stream import DATA, STOP
 from fiberscope.report.difference import compare
-from fiberscope.sim import Component, Kernel, Output
-from fiberscope.sim.testing import GIGAHERTZ, StreamSink, check_accounting, data_tokens, run_block
+from fiberscope.sim import Kernel
+from fiberscope.sim.testing import check_accounting
 
-END = (STOP, 0, 0, 0.0)
 TENSOR = random_matrix(5, (40, 30), 0.1)
 WITH_MEMORY = parameters(("port.ideal", False))
 SIMPLE = parameters(("port.ideal", False), ("memory.model", "simple"))
@@ -126,68 +117,6 @@ def test_every_block_of_a_recipe_is_of_some_kind_of_hardware():
     blocks = {block for pair in PAIRS for block in recipe(*pair).blocks}
     assert {kind_of(block) for block in blocks} == KINDS.keys() | set(WIRES)
     assert set(sources()) == {"dense", "zvc", "rlc", "coo", "csr", "csc", "csf"}
-
-
-class Beats(Component):
-    """Pushes a whole chunk of keys a cycle, and a stop with the last."""
-
-    PORTS = (Output("out", ITEM),)
-
-    def __init__(self, keys: list[int], lanes: int) -> None:
-        super().__init__("beats")
-        self.chunks = [keys[first : first + lanes] for first in range(0, len(keys), lanes)]
-
-    def tick(self, now: int) -> int:
-        if not self.chunks:
-            return self.idle()
-        for key in self.chunks.pop(0):
-            self.out.push(DATA, key)
-        if not self.chunks:
-            self.out.push(STOP)
-        return self.busy(now + 1)
-
-
-def chunks_of_stages(keys: list[int], lanes: int) -> list[list[tuple[int, int]]]:
-    """Clusters (key, length) of each chunk that leaves the stages of a converter."""
-    kernel = Kernel()
-    kernel.clock("core", GIGAHERTZ)
-    chain = [Beats(keys, lanes), Sort("sort", lanes), Cluster("cluster", lanes), StreamSink("sink")]
-    for component in chain:
-        kernel.add(component)
-    between = [("out", "items", 1), ("results", "items", depth(lanes)), ("results", "in", 1)]
-    for (giver, taker), (output, port, latency) in zip(pairwise(chain), between, strict=True):
-        capacity = (lanes + 1) * (latency + 2) + len(keys)
-        kernel.connect(giver, output, taker, port, capacity=capacity, latency=latency)
-    assert kernel.run(cycle_limit=10_000).complete
-    clusters = [token for _, token in chain[-1].received if token[0] == DATA]
-    chunks: list[list[tuple[int, int]]] = [[]]
-    for _kind, key, word, _value in clusters:
-        chunks[-1].append((key, word >> 1))
-        if word & 1:
-            chunks.append([])
-    return chunks[:-1]
-
-
-def chunks_of_blocks(keys: list[int], lanes: int) -> list[list[tuple[int, int]]]:
-    """The same of the blocks that have twins in RTL."""
-    items = [*data_tokens(keys), *[END] * (lanes - len(keys) % lanes)]
-    tokens = {f"lanes[{lane}]": items[lane::lanes] for lane in range(lanes)}
-    in_order = run_block(SortingNetwork("sorter", lanes), tokens, [f"sorted[{n}]" for n in range(lanes)])
-    tokens = {f"sorted[{n}]": in_order.tokens(f"sorted[{n}]") for n in range(lanes)}
-    ranked = run_block(ClusterCounter("counter", lanes), tokens, [f"clusters[{n}]" for n in range(lanes)])
-    columns = [[t for t in ranked.tokens(f"clusters[{n}]") if t[0] == DATA] for n in range(lanes)]
-    chunks = []
-    for row in zip_longest(*columns):
-        ranks = {key: rank for _kind, key, rank, _value in filter(None, row)}
-        chunks.append([(key, rank + 1) for key, rank in ranks.items()])
-    return chunks
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.sampled_from([2, 4, 16]))
-def test_stages_sort_and_cluster_as_the_blocks_do(keys, lanes):
-    """Chunk by chunk; in which cycles is not compared, since a block's channels are a lane each."""
-    assert chunks_of_stages(keys, lanes) == chunks_of_blocks(keys, lanes)
 
 
 def test_a_converter_in_front_of_a_machine_is_told_beside_the_run_without():

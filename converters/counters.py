@@ -1,0 +1,114 @@
+"""The units that count keys, sum the counts up and give items their slots: with what each is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from fiberscope.converters.counting import Places, Selector
+from fiberscope.converters.counting_together import CountingTogether
+from fiberscope.converters.job import Job
+from fiberscope.converters.lanes import ROWS, Line
+from fiberscope.converters.moves import PASS, PIPE
+from fiberscope.converters.recipes import DEFAULT_OUTPUT, Recipe
+from fiberscope.hw.lanes import prefix_sum, sorting_network
+from fiberscope.hw.lanes.counter_protocol import COUNT, FETCH, READ, SCAN
+from fiberscope.workloads.formats import index_bits
+
+__all__ = ["Counters"]
+
+CHANNELS = 2  # to the prefix sum, and back
+BLOCKS = ("keys", "sort", "cluster", "control", "count", "offsets", "scatter", "drain", "ends")
+
+
+@dataclass(frozen=True)
+class Counters(Line):
+    """The units around counters in banks, of a recipe that takes two passes.
+
+    Args:
+        points: whether the target has pointers of where the items of each key end.
+        places: where items lie in their new order.
+    """
+
+    points: bool
+    places: Places
+
+    @classmethod
+    def of(cls, recipe: Recipe, job: Job) -> Counters:
+        """Those of a recipe."""
+        blocks = tuple(block for block in BLOCKS if block in recipe.blocks)
+        points = any(edge.block == "ends" for edge in recipe.edges)
+        return cls(job, blocks, points, Places(job.nonzeros))
+
+    def lanes(self, block: str, output: str = DEFAULT_OUTPUT) -> int:
+        """Lanes of the rows that leave a block by a port."""
+        given = self.job.parameters.lanes
+        if block == "scatter" or output == "slots":
+            return given.scatter
+        return given.scan if block in ("count", "offsets") else given.chunk
+
+    def room(self, block: str) -> int:
+        """Tokens that a block may push into a channel of items in a cycle."""
+        lanes = self.job.parameters.lanes
+        return {"drain": lanes.words + 1, "ends": lanes.scan + 2}.get(block, lanes.scatter)
+
+    @property
+    def constants(self) -> list[tuple[str, int]]:
+        """None."""
+        return []
+
+    def arguments(self, block: str) -> tuple[object, ...]:
+        """What a block is made with, behind its name."""
+        job, lanes = self.job, self.job.parameters.lanes
+        window, ranges = job.window, job.ranges
+        own: Mapping[str, tuple[object, ...]] = {
+            "keys": (lanes.chunk, window),
+            "sort": (lanes.chunk, index_bits(window)),
+            "cluster": (lanes.chunk, index_bits(window)),
+            "control": (self.program,),
+            "count": (window, lanes.chunk, lanes.scan, lanes.scatter, job.parameters.scratchpad.banks),
+            "offsets": (job.parameters.scan_form, lanes.scan, job.position_bits),
+            "scatter": (lanes.scatter, window, *job.key),
+            "drain": (lanes.scatter, lanes.words, ranges, self.places),
+            "ends": (lanes.scan, ranges),
+        }
+        return own[block]
+
+    @property
+    def merged(self) -> tuple[str, ...]:
+        """The blocks that can be together: all before ``drain`` and ``ends``."""
+        return self.blocks[:-2]
+
+    def together(self, name: str) -> CountingTogether:
+        """What takes their place."""
+        job, lanes = self.job, self.job.parameters.lanes
+        selector = cast("Callable[..., Selector]", Selector)
+        keys, items = (selector(f"{name}.{block}", *self.arguments(block)) for block in ("keys", "scatter"))
+        sorts = "sort" in self.blocks
+        columns = sorting_network.depth(lanes.chunk) - 1 if sorts else 0
+        return CountingTogether(
+            name,
+            keys,
+            items,
+            [(PIPE, columns) if columns else (PASS, 0), (PASS, 0)] if sorts else [],
+            ROWS,
+            summed=prefix_sum.depth(job.parameters.scan_form, lanes.scan) + CHANNELS,
+            sweep_lanes=lanes.scan,
+            counters=job.keys,
+            banks=job.parameters.scratchpad.banks,
+            places=self.places,
+            points=self.points,
+            comparators=sum(map(len, sorting_network.network(lanes.chunk))) if sorts else 0,
+        )
+
+    @property
+    def program(self) -> list[tuple[int, int]]:
+        """The commands; counters are read back for the pointers, and to be 0 for the next range."""
+        job, told = self.job, []
+        for first in range(0, job.keys, job.window):
+            count = min(job.window, job.keys - first)
+            last = first + count == job.keys
+            told += [(COUNT, 0), (SCAN, count), (FETCH, 0)]
+            told += [(READ, count)] if self.points or not last else []
+        return told

@@ -1,0 +1,268 @@
+# cython: infer_types=True
+"""What stands around counters in banks: who gives them keys, items and commands, and takes what they tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fiberscope.converters.rows import Former
+from fiberscope.converters.stages import ITEM, LaneStage
+from fiberscope.hw.lanes import channels as rows
+from fiberscope.hw.lanes.channels import check_connected
+from fiberscope.hw.lanes.counter_protocol import COMMAND
+from fiberscope.hw.stream import DATA, STOP, STREAM
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+
+
+class Selector(Former):
+    """Makes rows of the keys that there are counters for; of more keys ranges take turns, an array each.
+
+    Interface: as of a ``Former``; a lane has the number of its key in the range. What goes past the counters,
+    all of an item's word, goes to ``rests``.
+
+    Args:
+        name, width: as of a ``Former``.
+        window: keys of a range.
+        shift, bits: where in an item's word its key lies.
+    """
+
+    def __init__(self, name: str, width: int, window: int, shift: int = 0, bits: int = 62) -> None:
+        super().__init__(name, width)
+        self.window = window
+        self.shift, self.mask = shift, (1 << bits) - 1
+        self.base = 0  # C: public; key of the range
+
+    def _form(self, word: int, value: float) -> None:
+        key = (word >> self.shift & self.mask) - self.base
+        if 0 <= key < self.window:
+            self.more[self.held] = word
+            self._put(key, 0, value)
+
+    def _restart(self) -> None:
+        self.base += self.window
+
+
+class Control(Component):
+    """Tells counters what to do, a command a cycle.
+
+    Args:
+        name: instance name.
+        program: the commands, each with how many counters it is for.
+    """
+
+    PORTS = (Output("commands", COMMAND),)
+    COUNTERS = ("told",)
+
+    commands: Channel
+
+    def __init__(self, name: str, program: Sequence[tuple[int, int]]) -> None:
+        super().__init__(name)
+        self.program = list(program)
+        self.told = 0
+
+    def tick(self, now: int) -> int:
+        """Tell the next."""
+        if self.told == len(self.program):
+            return self.idle()
+        if not self.commands.can_push():
+            return self.wait_output(self.commands)
+        command, counters = self.program[self.told]
+        self.commands.push(command, counters)
+        self.told += 1
+        return self.busy(now + 1)
+
+
+class Places:  # C: final
+    """The part of the scratchpad where items lie in their new order.
+
+    Args:
+        items: places.
+    """
+
+    def __init__(self, items: int) -> None:
+        self.items = items
+        self.words = memoryview(bytearray(8 * max(1, items))).cast("q")
+        self.values = memoryview(bytearray(8 * max(1, items))).cast("d")
+        self.base = 0  # C: public; the first place of the range of keys
+        self.filled = 0  # C: public
+
+    def put(self, slot: int, word: int, value: float) -> None:  # C: cdef
+        """Write an item to a slot of the range of keys."""
+        self.words[self.base + slot] = word
+        self.values[self.base + slot] = value
+        self.filled += 1
+
+
+class Drain(Component):
+    """Writes each item to its slot, and reads all back in their order once the last has come.
+
+    Interface: ``slots`` get rows, an array for each range of keys; ``rests`` the word of each item in them.
+    The quick way of the counters has put items in their places already, and gives nothing but the stops.
+
+    Timing: a row a cycle, and as many items back as a cycle has words.
+
+    Args:
+        name: instance name.
+        width: lanes of slots.
+        words: items a cycle.
+        ranges: of keys.
+        places: where items lie.
+    """
+
+    PORTS = (Input("slots", STREAM, array=True), Input("rests", ITEM, optional=True), Output("results", ITEM))
+    COUNTERS = ("scattered", "drained")
+    SIGNALS = (Signal("scattered", 48), Signal("drained", 48))
+
+    slots: list[Channel]
+    rests: Channel | None
+    results: Channel
+
+    def __init__(self, name: str, width: int, words: int, ranges: int, places: Places) -> None:
+        super().__init__(name)
+        self.width, self.words, self.ranges, self.places = width, words, ranges, places
+        self.drained = 0
+        self.ended = False
+
+    def elaborate(self) -> None:
+        """Fetch the channels, and count them."""
+        super().elaborate()
+        check_connected(self, "slots", self.width)
+
+    @property
+    def scattered(self) -> int:
+        """Items written."""
+        return self.places.filled
+
+    def tick(self, now: int) -> int:
+        """Take a row, or give some items."""
+        if self.ended or (self.ranges > 0 and rows.first_missing(self.slots) >= 0):
+            return self.idle()
+        if self.ranges > 0:
+            self._scatter()
+        elif self.results.space() <= self.words:
+            self.results.want(self.words + 1)
+            return self.wait_output(self.results)
+        else:
+            self._give()
+        return self.busy(now + 1)
+
+    def _scatter(self) -> None:
+        last = False
+        for lane in range(self.width):
+            slot = self.slots[lane]
+            if slot.control() == DATA and self.rests is not None:
+                self.places.put(slot.coordinate(), self.rests.coordinate(), slot.value())
+                self.rests.pop()
+            last = slot.control() == STOP
+            slot.pop()
+        if last:
+            self.places.base = self.places.filled
+            self.ranges -= 1
+
+    def _give(self) -> None:
+        places, end = self.places, min(self.places.items, self.drained + self.words)
+        for item in range(self.drained, end):
+            self.results.push(DATA, places.words[item], 0, places.values[item])
+        self.drained = end
+        if end == places.items:
+            self.results.push(STOP)
+            self.ended = True
+
+
+class Ends(Component):
+    """Makes pointers of the counters that are read back: where the items of each key end, behind a 0.
+
+    Timing: a row a cycle.
+
+    Args:
+        name: instance name.
+        width: lanes of counters.
+        ranges: of keys, of which each is an array.
+    """
+
+    PORTS = (Input("stored", STREAM, array=True), Output("results", ITEM, optional=True))
+    COUNTERS = ("pointed",)
+    SIGNALS = (Signal("pointed", 48),)
+
+    stored: list[Channel]
+    results: Channel | None
+
+    def __init__(self, name: str, width: int, ranges: int) -> None:
+        super().__init__(name)
+        self.width, self.ranges = width, ranges
+        self.pointed = 0
+        self.base = self.last = 0  # items before the range; the pointer before
+
+    def elaborate(self) -> None:
+        """Fetch the channels, and count them."""
+        super().elaborate()
+        check_connected(self, "stored", self.width)
+
+    def tick(self, now: int) -> int:
+        """Take a row."""
+        if rows.first_missing(self.stored) >= 0:
+            return self.idle()
+        if self.results is not None and self.results.space() < self.width + 2:
+            self.results.want(self.width + 2)
+            return self.wait_output(self.results)
+        last = False
+        for lane in range(self.width):
+            source = self.stored[lane]
+            last = source.control() == STOP
+            if not last:
+                self._point(self.base + source.coordinate())
+            source.pop()
+        if last:
+            self._turn()
+        return self.busy(now + 1)
+
+    def _point(self, end: int) -> None:
+        if self.results is None:
+            return
+        if self.pointed == 0:
+            self.results.push(DATA, 0)
+            self.pointed = 1
+        self.results.push(DATA, end)
+        self.pointed += 1
+        self.last = end
+
+    def _turn(self) -> None:
+        """Another range follows, or none."""
+        self.base = self.last
+        self.ranges -= 1
+        if self.ranges == 0 and self.results is not None:
+            self.results.push(STOP)
+
+
+class Turn(LaneStage):
+    """Sends what comes for the first time to be counted, for the second to be scattered, and so on.
+
+    Args:
+        name, lanes: as of a ``LaneStage``.
+        shift, bits: where in an item's word the key lies.
+    """
+
+    PORTS = (Input("items", ITEM), Output("keys", ITEM), Output("results", ITEM))
+
+    keys: Channel
+
+    def __init__(self, name: str, lanes: int, shift: int, bits: int) -> None:
+        super().__init__(name, lanes)
+        self.shift, self.mask = shift, (1 << bits) - 1
+        self.scatters = False
+
+    def _take(self) -> bool:
+        word = self.items.coordinate()
+        if self.scatters:
+            self.results.push(DATA, word, 0, self.items.value())
+        else:
+            self.keys.push(DATA, word >> self.shift & self.mask)
+        return True
+
+    def _close(self) -> None:
+        if self.scatters:
+            self.results.push(STOP)
+        else:
+            self.keys.push(STOP)
+        self.scatters = not self.scatters
