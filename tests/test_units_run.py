@@ -31,7 +31,6 @@ EQUIPMENT = {"fiberscope.hw.dram.trace", "fiberscope.hw.streams.checker", "fiber
 UNUSED = {
     # SIGMA's controller counts what these do.
     *("PrefixPopcount", "Regor"),
-    "BitmapIntersector",
 }
 EXPRESSIONS = (
     ("x(i) = 2 * b(i)", "x:s,b:s", {}),

@@ -10,7 +10,6 @@ from drawn_block import drawn_block
 
 from fiberscope.hw.fibers.allocator import BumpAllocator, NodeWriter
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier, PairMultiplier
-from fiberscope.hw.fibers.bitmap_intersect import BitmapIntersector
 from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
 from fiberscope.hw.fibers.list_writer import ListWriter
 from fiberscope.hw.fibers.merge import HighRadixMerger
@@ -40,7 +39,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 LETTERS = re.compile(r"[\u2502-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
 BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
-    *(SkipAheadIntersector, BitmapIntersector, PrefixSum, Divider),
+    *(SkipAheadIntersector, PrefixSum, Divider),
     *(SortingNetwork, ClusterCounter, ComparatorBank, PositionMultiplier, Packer, CounterBanks),
     AdderNetwork,
     *(BenesNetwork, Regor, PrefixPopcount, SortedHeadUnit, BumpAllocator, NodeWriter, AtomicUpdate),

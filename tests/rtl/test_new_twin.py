@@ -5,14 +5,14 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-NAME = "bitmap_intersector"
-TWIN = "hw/fibers/bitmap_intersect_rtl.py"
+NAME = "adder_network"
+TWIN = "hw/lanes/adder_network_rtl.py"
 TRIAL = f"tests/rtl/support/{NAME}_scenario.py"
 LISTS = (  # where it is listed
     "tests/rtl/support/coverage.py",
     "tests/rtl/support/mutants.py",
 )
-MOST = 85
+MOST = 100
 
 
 def said(file):
@@ -44,7 +44,7 @@ def costs():
     return {TWIN: len(beside_its_logic(TWIN)), TRIAL: len(said(TRIAL)), "lists": lists}
 
 
-def test_it_costs_under_85_lines():
+def test_it_costs_under_100_lines():
     assert sum(costs().values()) < MOST
 
 
@@ -57,7 +57,7 @@ def test_the_page_says_how_many():
 
 def test_planted_lines_beside_the_logic_are_counted(tmp_path, monkeypatch):
     text = (ROOT / TWIN).read_text(encoding="utf-8")
-    more = re.sub(r"(    fibers=True,\n)", r"\1" * 60, text)
+    more = re.sub(r"(    events=.*\n)", r"\1" * 60, text)
     (tmp_path / TWIN).parent.mkdir(parents=True)
     (tmp_path / TWIN).write_text(more, encoding="utf-8")
     before = len(beside_its_logic(TWIN))

@@ -7,7 +7,6 @@ import pytest
 from joined import skipping, skipping_pair
 from pairs import _build, check_pair
 
-from fiberscope.hw.fibers import bitmap_intersect_rtl as bitmap_intersector
 from fiberscope.hw.fibers import intersect_rtl as intersector
 from fiberscope.hw.fibers import merge_rtl as merger
 from fiberscope.hw.lanes import prefix_sum_rtl as prefix_sum
@@ -92,11 +91,10 @@ def test_a_status_that_is_not_there_or_has_the_name_of_a_port_is_refused():
 def test_paths_are_those_of_the_logic():
     found = paths(FINGERS.block, FINGERS.parameters)
     assert {"matches_a_ready", "matches_b_ready", "a_valid", "b_valid"} <= found["matches_a_valid"]
+    assert "matches_b_ready" in found["a_ready"]
     rows = paths(prefix_sum.BLOCK, prefix_sum.PrefixSumParameters(lanes=2, width=4))
     assert rows["sums_valid"] == frozenset()
     assert rows["lanes_ready"] == {"sums_ready"}
-    matches = paths(bitmap_intersector.BLOCK, bitmap_intersector.BitmapIntersectorParameters(2, 6, 7))
-    assert "matches_b_ready" in matches["a_ready"]
 
 
 def test_a_loop_is_found_wherever_it_begins():

@@ -326,9 +326,4 @@ BINS: dict[str, Bins] = {
         "skips beyond a window": lambda run: run.counted("continued") > 0,
         "no space behind": _stalls("matches_a"),
     },
-    "bitmap_intersector": {
-        "32 lanes, a match": lambda run: run.given.width == 32 and run.counted("matches") > 0,
-        "no space behind": _stalls("matches_a"),
-        "a side missing": _stalls("b"),
-    },
 }

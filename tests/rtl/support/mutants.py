@@ -198,12 +198,6 @@ MUTANTS = {
              "kept = side.skipping & 0"),
         ),
         *faults_of(
-            "fibers/bitmap_intersect_rtl.py", "bitmap_intersector",
-            ("bitmap-matches-of-one-side", "both[lane],", "words[lane],"),
-            ("bitmap-position-with-itself", "[pyrtl.Const(0, 1), *counts[:-1]]", "counts"),
-            ("bitmap-fibers-go-on", "unless(clear, _sum(count, more))", "_sum(count, more)"),
-        ),
-        *faults_of(
             "rtl/kit/codec.py", "merger channel two_finger",
             ("values-without-minus-zero", "magnitude | self.sign if number < 0 else",
              "magnitude | self.sign if number < 0 < magnitude else"),
@@ -222,7 +216,7 @@ MUTANTS = {
             ("ends-stops-are-elements", "self.elements += is_element", "self.elements += 1"),
         ),
         *faults_of(
-            "rtl/kit/ends.py", "bitmap_intersector",
+            "rtl/kit/ends.py", "benes comparator_bank",
             ("ends-empty-lanes-count", "if not lane.is_empty():\n", "if True:\n"),
             ("ends-empty-lanes-carry", "        if self.is_empty():\n            self.channel",
              "        if 0:\n            self.channel"),
