@@ -16,3 +16,7 @@ EMPTY = 2  # of a lane that has nothing, in a row of lanes that move together
 # that a skip that comes late is known as such.
 SKIP = Protocol("skip", control="kind", coordinate="coordinate", reference="fiber")
 FIBER_NUMBERS = 1 << 15
+
+BITMAP = Protocol("words of bitmaps", control="operand", coordinate="word", reference="row")
+ROW = 0  # operands: of the stationary one,
+COLUMN = 1  # and of the streaming one

@@ -27,11 +27,6 @@ SUPPORT = (TESTS / "converters" / "support", *TESTS.glob("accelerators/**/suppor
 
 # Ends of benches: of a memory's trace that is replayed, and of tests of blocks.
 EQUIPMENT = {"fiberscope.hw.dram.trace", "fiberscope.hw.streams.checker", "fiberscope.hw.streams.testing"}
-# What nothing is made of yet, or any more. A class that comes into use has to go from here.
-UNUSED = {
-    # SIGMA's controller counts what these do.
-    *("PrefixPopcount", "Regor"),
-}
 EXPRESSIONS = (
     ("x(i) = 2 * b(i)", "x:s,b:s", {}),
     ("x(i) = b(i) * c(i) + d(i)", "x:b,b:b,c:d,d:b", {}),
@@ -105,7 +100,7 @@ def components() -> set[type[Component]]:
 
 
 def test_every_component_is_built(built: set[type[Component]]) -> None:
-    assert {part.__name__ for part in components() - built} == UNUSED
+    assert {part.__name__ for part in components() - built} == set()
 
 
 def test_planted_a_component_that_nothing_builds_is_found(
@@ -118,4 +113,4 @@ def test_planted_a_component_that_nothing_builds_is_found(
         type("Idle", (Component,), {"__module__": "fiberscope.hw.fibers.merge"}),
         raising=False,
     )
-    assert {part.__name__ for part in components() - built} == UNUSED | {"Idle"}
+    assert {part.__name__ for part in components() - built} == {"Idle"}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 
-from fiberscope.accelerators.sigma.packing import Chunk
 from fiberscope.accelerators.sigma.plan import Pass, Plan
-from fiberscope.accelerators.sigma.protocols import PASS
+from fiberscope.accelerators.sigma.protocols import CHUNK, PASS
+from fiberscope.accelerators.sigma.vectors import Vector, vectors
 from fiberscope.hw.fibers.memory_stream import DONE, JOB
-from fiberscope.hw.lanes.bitmap import scan_cycles
-from fiberscope.hw.networks.benes import ROUTE_TASK, SETTING
+from fiberscope.hw.stream import BITMAP, DATA, ROW, STOP, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
@@ -23,8 +22,10 @@ class Controller(Component):
 
     Interface: the bytes of a pass are asked for on ``<what>_jobs`` and reported on ``<what>_done``, of each
     of ``FETCHES``; a pass that is there and whose tables are made goes out on ``ready``. A token on
-    ``written`` says that the oldest pass under way is done with. Where the distribution networks are units,
-    their tasks and settings go out with the first pass of a chunk. Without memory and units only ``ready`` is
+    ``written`` says that the oldest pass under way is done with. Where units make the tables or follow them,
+    see ``fiberscope.accelerators.sigma.tables``, a chunk goes out on ``chunks`` with its first pass. Where
+    they scan, so do before it the vectors of its bitmaps on ``bitmaps``, and the stationary operand's words
+    on ``words``, behind the last of which is a row of stops. Without memory and units only ``ready`` is
     connected.
 
     Timing: the bitmaps of a chunk are scanned ``bits_per_cycle`` bits a cycle; the settings of one Flex-DPE
@@ -43,16 +44,18 @@ class Controller(Component):
         *(Input(f"{what}_done", DONE, optional=True) for what in FETCHES),
         Input("written", DONE, optional=True),
         Output("ready", PASS),
-        Output("tasks", ROUTE_TASK, array=True, optional=True),
-        Output("settings", SETTING, array=True, optional=True),
+        Output("chunks", CHUNK, optional=True),
+        Output("bitmaps", BITMAP, array=True, optional=True),
+        Output("words", STREAM, array=True, optional=True),
     )
     COUNTERS = ("passes", "bits")
     SIGNALS = (Signal("passes", 32), Signal("bits", 48), Signal("under_way", 16))
 
     ready: Channel
     written: Channel | None
-    tasks: list[Channel]
-    settings: list[Channel]
+    chunks: Channel | None
+    bitmaps: list[Channel]
+    words: list[Channel]
 
     def __init__(self, name: str, plan: Plan, *, most: int, bits_per_cycle: int, counted: bool) -> None:
         super().__init__(name)
@@ -65,6 +68,8 @@ class Controller(Component):
         self.until = 0  # the cycle at which the scan under way ends
         self.passes = self.bits = 0
         self.retired = 0
+        self.unscanned: list[Vector] = []  # by units, the next one last
+        self.rows = 0  # of vectors that they have had
 
     def elaborate(self) -> None:
         """Fetch the channels of memory, if there is any."""
@@ -86,6 +91,7 @@ class Controller(Component):
         progress = self._hand_on(now) or progress
         progress = self._begin(now) or progress
         progress = self._hand_on(now) or progress  # one without a scan of its own
+        progress = self._scan() or progress
         if progress:
             return self.busy(now + 1)
         if self.scanning is not None and now < self.until:
@@ -135,24 +141,34 @@ class Controller(Component):
         self.scanning = one = self.fetching.popleft()
         bits = one.table.bits if one.begins else 0
         hidden = one.number == 0 and not self.counted
-        self.until = now + (0 if hidden else scan_cycles(bits, self.bits_per_cycle))
+        self.until = now + (0 if hidden else -(-bits // self.bits_per_cycle))
         self.bits += bits
+        if self.bitmaps and one.begins:
+            self.unscanned = list(vectors(one.table.chunk, self.plan))[::-1]
         return True
 
     def _hand_on(self, now: int) -> bool:
         if self.scanning is None or now < self.until or not self.ready.can_push():
             return False
         self.ready.push(0, self.scanning.number)
-        if self.tasks and self.scanning.begins:
-            self._set_networks(self.scanning.table.chunk)
+        if self.chunks is not None and self.scanning.begins:
+            self.chunks.push(0, self.scanning.number, self.rows)
+        if self.scanning.final:
+            for lane in self.words:
+                lane.push(STOP)
         self.scanning = None
         return True
 
-    def _set_networks(self, chunk: Chunk) -> None:
-        """Send the settings for a chunk, of all of its columns."""
-        for line in chunk.lines:
-            dpe = line % len(self.tasks)
-            settings = self.plan.share(chunk, dpe).settings
-            self.tasks[dpe].push(0, self.plan.columns)
-            for row, bits in enumerate(settings, dpe * len(settings)):
-                self.settings[row].push(0, bits)
+    def _scan(self) -> bool:
+        """Send units a row of vectors, the last one filled up."""
+        if not self.unscanned:
+            return False
+        split = max(0, len(self.unscanned) - len(self.bitmaps) // self.plan.words)
+        row, self.unscanned = self.unscanned[split:], self.unscanned[:split]
+        tokens = [(kind, at, word) for kind, at, words in reversed(row) for word in words]
+        for place, (bitmap, held) in enumerate(zip(self.bitmaps, self.words, strict=True)):
+            kind, at, word = tokens[place] if place < len(tokens) else (ROW, 0, 0)
+            bitmap.push(kind, word, at)
+            held.push(DATA, word if kind == ROW else 0)
+        self.rows += 1
+        return True

@@ -19,9 +19,13 @@ from fiberscope.accelerators.sigma.controller import FETCHES, Controller
 from fiberscope.accelerators.sigma.distributor import Distributor
 from fiberscope.accelerators.sigma.flex_dpe import FlexDpe, PartialSums
 from fiberscope.accelerators.sigma.plan import Plan
+from fiberscope.accelerators.sigma.tables import Tables
 from fiberscope.accelerators.sigma.units import CHANNELS, Collector, Multipliers
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.lanes.adder_network import AdderNetwork
+from fiberscope.hw.lanes.bitmap import Regor
+from fiberscope.hw.lanes.prefix_sum import PARALLEL, PrefixPopcount
+from fiberscope.hw.lanes.rows import MAXIMUM_LANES
 from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT, WRITE
 from fiberscope.hw.networks.benes import DOUBLE, BenesNetwork
 from fiberscope.sim import Component, Kernel
@@ -33,7 +37,10 @@ __all__ = ["Sigma"]
 
 A, B, Z = range(3)
 HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of addresses
-UNITS = ("adder_network", "benes")  # which the Flex-DPEs consist of where step is unit, or one is replaced
+# Units, which are run where step is unit or one of them is replaced: what Flex-DPEs consist of, and scanners.
+NETWORKS = ("adder_network", "benes")
+SCANNERS = ("regor", "prefix_popcount")
+COUNT_BITS = 32  # of the stationary operand's nonzeros
 TASKS = 8  # for a distribution network: of two chunks before the distributor, two at it, and those behind it
 FEW_COLUMNS = 1 << 12  # at the Flex-DPEs, in all, up to which they are simulated one by one
 
@@ -57,6 +64,8 @@ class Sigma(Composition[SigmaConfiguration]):
         "controller": Controller,
         "distributor": Distributor,
         "dpe": FlexDpe,
+        "regor": Regor,
+        "prefix_popcount": PrefixPopcount,
         "benes": BenesNetwork,
         "adder_network": AdderNetwork,
         "accumulators": Accumulators,
@@ -79,10 +88,19 @@ class Sigma(Composition[SigmaConfiguration]):
         held, streamed = (_Turned(self.b), _Turned(self.a)) if turned else (self.a, self.b)
         self.plan = Plan(held, streamed, parameters)
         self.product = np.zeros((self.plan.rows, self.plan.columns), self.plan.kind)
-        self.of_units = parameters.step == "unit" or any(part in UNITS for part in parts or ())
+        of_units, scanned = (
+            parameters.step == "unit" or not known.isdisjoint(parts or ())
+            for known in map(frozenset, (NETWORKS, SCANNERS))
+        )
+        self.by_units = of_units or scanned
         self._add_parts()
         self._connect_parts()
-        (self._add_units if self.of_units else self._connect_sums)()
+        if self.by_units:
+            self.tables = self.add(Tables, "tables", self.plan)
+            self.kernel.connect(self.controller, "chunks", self.tables, "chunks", capacity=2)
+        if scanned:
+            self._add_scanners()
+        (self._add_units if of_units else self._connect_sums)()
         self.streams: list[tuple[int, int, int, Component]] = []  # operation, tensor, and where it begins
         if not self.plan.without_memory:
             self._add_streams()
@@ -90,7 +108,7 @@ class Sigma(Composition[SigmaConfiguration]):
 
     def at_once(self) -> bool:
         """Whether the columns of a pass are simulated in one step; not where a waveform shows them."""
-        if self.of_units:
+        if self.by_units:
             return False
         if self.parameters.step != "auto":
             return self.parameters.step == "chunk"
@@ -146,6 +164,36 @@ class Sigma(Composition[SigmaConfiguration]):
                 dpe, "sums", self.accumulators, f"sums[{i}]", capacity=latency + 2, latency=latency
             )
 
+    def _add_scanners(self) -> None:
+        """The units that scan the bitmaps: every scan takes as long as its bits do, or less."""
+        plan, vectors = self.plan, self._vectors()
+        connect, lanes = self.kernel.connect, vectors * plan.words
+        regor = self.add("regor", "regor", vectors, plan.words, plan.word_bits)
+        counts = self.add(
+            "prefix_popcount", "prefix_popcount", PARALLEL, lanes, plan.word_bits, COUNT_BITS, 0
+        )
+        for lane in range(lanes):
+            connect(self.controller, f"bitmaps[{lane}]", regor, f"bitmaps[{lane}]", capacity=2)
+            connect(self.controller, f"words[{lane}]", counts, f"words[{lane}]", capacity=2)
+            connect(regor, f"kept[{lane}]", self.tables, f"kept[{lane}]", capacity=2)
+            connect(counts, f"counts[{lane}]", self.tables, f"counts[{lane}]", capacity=2)
+
+    def _vectors(self) -> int:
+        """Slices that a cycle's bits may be."""
+        plan, given = self.plan, self.parameters.controller
+        if given.first_fold != "counted":
+            raise ConfigurationError(
+                "controller.first_fold is hidden; with units that scan the bitmaps it should be counted, for "
+                "these scan within the run"
+            )
+        vectors, most = -(-given.bits_per_cycle // plan.narrowest), MAXIMUM_LANES // plan.words
+        if vectors > most:
+            raise ConfigurationError(
+                f"controller.bits_per_cycle is {given.bits_per_cycle}; with units that scan the bitmaps it "
+                f"should be at most {most * plan.narrowest}: {most} slices of {plan.narrowest} bits"
+            )
+        return vectors
+
     def _add_units(self) -> None:
         """The same by units: networks, multipliers and adders as components."""
         outside = self.parameters.reduce.levels_outside_dpe
@@ -184,10 +232,10 @@ class Sigma(Composition[SigmaConfiguration]):
                 connect(*ends, capacity=latency + 2, latency=latency)
             return
         network = self.add("benes", f"{name}.benes", DOUBLE, lanes, stages)
-        connect(self.controller, f"tasks[{number}]", network, "tasks", capacity=TASKS)
+        connect(self.tables, f"tasks[{number}]", network, "tasks", capacity=TASKS)
         for lane in range(lanes):
             setting = f"settings[{number * lanes + lane}]"
-            connect(self.controller, setting, network, f"settings[{lane}]", capacity=TASKS)
+            connect(self.tables, setting, network, f"settings[{lane}]", capacity=TASKS)
             connect(dpe, f"words[{lane}]", network, f"inputs[{lane}]", capacity=2)
             connect(network, f"outputs[{lane}]", multipliers, f"operands[{lane}]", capacity=2)
 

@@ -34,8 +34,8 @@ class Slice:
     """Some coordinates of K, with what both operands have there.
 
     ``rows``, ``inner`` and ``values`` are of the stationary nonzeros that are left by the filter, or of all
-    elements if zeros are kept; ``inner`` counts from the slice's first coordinate. ``streamed`` is the other
-    operand's (width x columns).
+    elements if zeros are kept; ``inner`` counts from the slice's first coordinate. ``held`` is all of the
+    stationary operand's part (rows x width), ``streamed`` the other operand's (width x columns).
     """
 
     number: int
@@ -44,6 +44,7 @@ class Slice:
     rows: Integers
     inner: Integers
     values: npt.NDArray[np.float64]
+    held: CsrArray
     streamed: CsrArray
 
     @cached_property
@@ -192,7 +193,7 @@ def slices(stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration)
     for number, first in enumerate(range(0, inner, width)):
         last = min(first + width, inner)
         held, passing = stationary.slice(first, last), streamed.slice(first, last)
-        yield Slice(number, last == inner, last - first, *_entries(held, passing, parameters), passing)
+        yield Slice(number, last == inner, last - first, *_entries(held, passing, parameters), held, passing)
 
 
 def _entries(

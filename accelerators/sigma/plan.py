@@ -17,6 +17,8 @@ from fiberscope.workloads.gemm import Sliced
 
 __all__ = ["Pass", "Plan", "Table"]
 
+MOST_BITS = 32  # of a word of a bitmap
+
 
 @dataclass(frozen=True)
 class Table:
@@ -75,8 +77,10 @@ class Plan:
         parameters: the machine's.
 
     Attributes: ``passes`` has those that were taken and not dropped, by number; ``resident`` is how many
-    columns of the product stay in the accumulators; ``exact`` whether its sums are the same in any order, in
-    the precision ``kind``.
+    columns of the product stay in the accumulators; ``width`` the coordinates of a slice, in ``words`` of
+    ``word_bits`` bits as units scan them, ``narrowest`` those of the last one; ``exact`` whether the
+    product's sums are the same in any order, in the precision ``kind``; ``router`` sets the distribution
+    networks, None where the input is unlimited.
 
     Raises:
         ConfigurationError: a fold cannot be packed, for a slice's bitmaps or values do not fit.
@@ -89,10 +93,14 @@ class Plan:
         self.passes: dict[int, Pass] = {}
         exact = exact_kind(stationary, streamed)
         self.exact, self.kind = exact is not None, exact or np.float64
-        self._router = None if parameters.unlimited else MulticastRouter(parameters.dpe.multipliers)
+        self.router = None if parameters.unlimited else MulticastRouter(parameters.dpe.multipliers)
+        self.keeps_zeros = parameters.pack.zeros == "keep"
         self.without_memory = parameters.memory.model == "none"
-        width = min(parameters.slice.k, stationary.shape[1])
-        self.resident = self.columns if self.without_memory else self._resident(width)
+        self.width = min(parameters.slice.k, stationary.shape[1])
+        self.words = -(-self.width // MOST_BITS)
+        self.word_bits = -(-self.width // self.words)
+        self.narrowest = stationary.shape[1] - (self.slices - 1) * parameters.slice.k
+        self.resident = self.columns if self.without_memory else self._resident(self.width)
         self._block = self.columns if self.without_memory else parameters.stream.columns
         self._seen = np.zeros(self.rows, dtype=bool)  # rows of the product that have sums
         self._done = 0  # of them, whose last sums the last slice has
@@ -141,7 +149,7 @@ class Plan:
         """What the Flex-DPE of this number has of a chunk."""
         line = chunk.lines.start + (dpe - chunk.lines.start) % self.parameters.dpe.count
         if line not in chunk.shares:
-            chunk.shares[line] = Share(chunk, line, self._router)
+            chunk.shares[line] = Share(chunk, line, self.router)
         return chunk.shares[line]
 
     def _passes(self, coming: Iterator[Chunk]) -> Iterator[Pass]:
@@ -191,6 +199,11 @@ class Plan:
         width = part.slice.width
         begin, end = (self._place(part, at) for at in (part.first, part.last))
         return end - begin + (width * self.columns if part.first == 0 else 0)
+
+    def rows_scanned(self, part: Part) -> range:
+        """Rows of the slice's stationary bitmap that no chunk before this part's has had scanned."""
+        begin, end = (-(-self._place(part, at) // part.slice.width) for at in (part.first, part.last))
+        return range(begin, end)
 
     def _place(self, part: Part, at: int) -> int:
         """The bit of the slice's stationary bitmap up to which the first ``at`` nonzeros lie."""

@@ -140,9 +140,10 @@ class PrefixPopcount(ArrayPipeline):
     """Running counts of the ones in the words of a bitmap, ``lanes`` words a cycle.
 
     Interface and timing are those of ``PrefixSum``, with one stage more, in which the ones of each word are
-    counted. The coordinate is a word of ``width`` bits; in its place leaves the number of ones in it and all
-    words before it in the array, modulo 2**``sum_width``, and as reference the word. So bit b of a word,
-    where it is one, stands for packed nonzero number (count - ones of the word + ones below b).
+    counted; without ``registers`` a row leaves in the cycle in which it is taken. The coordinate is a word of
+    ``width`` bits; in its place leaves the number of ones in it and all words before it in the array, modulo
+    2**``sum_width``, and as reference the word. So bit b of a word, where it is one, stands for packed
+    nonzero number (count - ones of the word + ones below b).
 
     Source: SIGMA (HPCA 2020) packs nonzeros in the order of their bits. The networks are those of MINT.
 
@@ -152,6 +153,7 @@ class PrefixPopcount(ArrayPipeline):
         lanes: words a cycle, 1 to 256.
         width: bits of a word, 1 to 62.
         sum_width: bits of a count, 1 to 62.
+        registers: 1 for one behind each stage, or 0.
 
     Raises:
         ValueError, SimulationError: as ``PrefixSum``.
@@ -159,11 +161,13 @@ class PrefixPopcount(ArrayPipeline):
 
     PORTS = (Input("words", STREAM, array=True), Output("counts", STREAM, array=True))
 
-    def __init__(self, name: str, form: str, lanes: int, width: int = 32, sum_width: int = 32) -> None:
+    def __init__(
+        self, name: str, form: str, lanes: int, width: int = 32, sum_width: int = 32, registers: int = 1
+    ) -> None:
         _check_form(name, form)
         check_size(name, lanes, width)
         check_size(name, lanes, sum_width)
-        super().__init__(name, ("words", "counts"), lanes, width, 1 + depth(form, lanes))
+        super().__init__(name, ("words", "counts"), lanes, width, (1 + depth(form, lanes)) * registers)
         self.form = form  # C: str
         self.most = (1 << sum_width) - 1
         self.total = 0  # of the array so far

@@ -8,7 +8,10 @@ from fiberscope import cli
 
 SIGMA = (
     "gemm:m=20,n=6,k=40,a=0.4,b=0.6",
-    ["dpe.count=2", "dpe.multipliers=8", "slice.k=8", "benes.stages=1"],
+    [
+        *("dpe.count=2", "dpe.multipliers=8", "slice.k=8", "benes.stages=1"),
+        *("controller.bits_per_cycle=24", "controller.first_fold=counted"),
+    ],
 )
 OUTERSPACE = (
     "uniform:rows=30,cols=30,nonzeros=150",
@@ -18,7 +21,7 @@ PRODUCT = str(Path(__file__).parents[2] / "examples" / "inner_product" / "machin
 LANE = ("uniform:rows=20,cols=20,nonzeros=80", ["lane.count=1", "lane.window=4"])
 MACHINES = {"sigma": SIGMA, "outerspace": OUTERSPACE, PRODUCT: LANE}
 UNITS = [
-    *(("sigma", unit) for unit in ("adder_network", "benes")),
+    *(("sigma", unit) for unit in ("adder_network", "benes", "regor", "prefix_popcount")),
     (PRODUCT, "skip_ahead"),
     *(("outerspace", unit) for unit in ("sorted_head", "bump_allocator", "node_writer")),
 ]

@@ -34,6 +34,7 @@ from fiberscope.hw.networks.benes import DOUBLE, BenesNetwork
 from fiberscope.hw.networks.crossbar import Concentrator, Crossbar, QueuedCrossbar
 from fiberscope.hw.networks.islip import IslipCrossbar
 from fiberscope.hw.networks.routes import PortRoute
+from fiberscope.hw.stream import COLUMN, ROW
 from fiberscope.sim import Kernel
 from fiberscope.sim.testing import StreamSink, StreamSource
 
@@ -149,10 +150,10 @@ CASES = {
         (0, 2, 2),
     ),
     "regor": (
-        lambda: Regor("block", 1, 4),
-        {"streaming[0]": ELEMENTS, "stationary[0]": [(0, 7, 0, 0.0)]},
+        lambda: Regor("block", 1, 1, 4),
+        {"bitmaps[0]": [(COLUMN, 6, 0, 0.0), (ROW, 7, 0, 0.0)]},
         ["kept[0]"],
-        (1, 2, 1),
+        (2, 3, 2),
     ),
     "sorted_head": (
         lambda: SortedHeadUnit("block", 4),

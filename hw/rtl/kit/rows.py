@@ -48,12 +48,12 @@ class Rows:
         for stage, entering in zip(full, before, strict=False):
             stage.next <<= pyrtl.select(self.move, entering, stage)
         shown = source.valid if loaded is None else source.valid & loaded
-        self._before_last, self._last = before[-1], [shown, *full][-1]
+        self._before_last, self._last = before[-1] if full else shown, [shown, *full][-1]
         if full:
             between.show(PENDING, reduce(or_, full) | self.taken)
 
     def arriving(self) -> Signal:
-        """Whether a row comes into the last stage."""
+        """Whether a row comes into the last stage, or without stages passes."""
         return self._before_last & self.move
 
     def register(self, name: str, wire: Signal) -> Signal:

@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fiber_streams import STOP_TOKEN
 from rows_scenario import (
     LANES,
     MANY_LANES,
@@ -19,23 +18,25 @@ from rows_scenario import (
 
 from fiberscope.hw.lanes.bitmap_rtl import PrefixPopcountParameters, RegorParameters
 from fiberscope.hw.lanes.prefix_sum import FORMS
+from fiberscope.hw.stream import COLUMN, ROW
 from fiberscope.sim.testing import Token
 
-SLICES = 14
+SLICES = 18
 ROWS = 60
 
 
 def _regor(generator: random.Random) -> RegorParameters:
     return RegorParameters(
-        lanes=generator.choice(LANES),
+        vectors=generator.randint(1, 4),
+        words=generator.randint(1, 3),
         width=generator.choice([1, 8, 32, 62]),
         reference_bits=generator.choice([0, 16, 64]),
-        value_bits=generator.choice([0, 32, 64]),
     )
 
 
 def _large_regor(generator: random.Random) -> RegorParameters:
-    return RegorParameters(lanes=generator.choice(MANY_LANES))
+    lanes, words = generator.choice(MANY_LANES), generator.choice([1, 4])
+    return RegorParameters(lanes // words, words)
 
 
 def _words(generator: random.Random, width: int) -> Iterator[int]:
@@ -49,18 +50,19 @@ def _words(generator: random.Random, width: int) -> Iterator[int]:
 
 
 def _slices(generator: random.Random, given: RegorParameters, slices: int = SLICES) -> dict[str, list[Token]]:
+    """Columns, then rows, slice by slice; the last row of vectors is filled up."""
     limit = (1 << given.reference_bits) // 2
-    bitmaps: dict[str, list[list[Token]]] = {"streaming": [], "stationary": []}
+    vectors: list[list[Token]] = []
     for _ in range(slices):
-        for rows in bitmaps.values():
+        for kind in (COLUMN, ROW):
             words = _words(generator, given.width)
             for _ in range(generator.choice([0, 1, 4, 9])):
-                reference = generator.randrange(-limit, limit) if limit else 0
-                value = random_value(generator, given.value_bits)
-                rows.append([(0, next(words), reference, value) for _ in range(given.lanes)])
-            rows.append([STOP_TOKEN] * given.lanes)
-    plain = [[(control, word, 0, 0.0) for control, word, *_ in row] for row in bitmaps["streaming"]]
-    return by_lane("streaming", [plain]) | by_lane("stationary", [bitmaps["stationary"]])
+                reference = generator.randrange(-limit, limit) if limit and kind == ROW else 0
+                vectors.append([(kind, next(words), reference, 0.0) for _ in range(given.words)])
+    vectors += [[(ROW, 0, 0, 0.0)] * given.words] * (-len(vectors) % given.vectors)
+    tokens = [word for vector in vectors for word in vector]
+    rows = [tokens[first : first + given.lanes] for first in range(0, len(tokens), given.lanes)]
+    return by_lane("bitmaps", [rows])
 
 
 def _popcount(generator: random.Random) -> PrefixPopcountParameters:
@@ -70,6 +72,7 @@ def _popcount(generator: random.Random) -> PrefixPopcountParameters:
         width=generator.choice([1, 8, 32, 62]),
         sum_width=generator.choice([1, 6, 32, 62]),
         value_bits=generator.choice([0, 32, 64]),
+        registers=generator.randint(0, 1),
     )
 
 
@@ -89,7 +92,9 @@ def _arrays(
 
 
 REGOR = LanedScenario("regor", _regor, _slices, ("kept",))
-LARGE_REGOR = replace(REGOR, draw=_large_regor, inputs=lambda generator, given: _slices(generator, given, 7))
+LARGE_REGOR = replace(
+    REGOR, draw=_large_regor, inputs=lambda generator, given: _slices(generator, given, 8 * given.vectors)
+)
 PREFIX_POPCOUNT = LanedScenario("prefix_popcount", _popcount, _arrays, ("counts",))
 LARGE_PREFIX_POPCOUNT = replace(
     PREFIX_POPCOUNT,

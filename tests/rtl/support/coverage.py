@@ -226,20 +226,21 @@ BINS: dict[str, Bins] = {
         "no space behind": _stalls("outputs"),
     },
     "regor": {
-        f"{lanes} lanes": lambda run, lanes=lanes: run.given.lanes == lanes and run.counted("bits") > 0
-        for lanes in (16, 33, 64)
+        f"{vectors} vectors": lambda run, vectors=vectors: (
+            run.given.vectors == vectors and 0 < run.counted("kept") < run.counted("ones")
+        )
+        for vectors in (4, 16, 33, 64)
     }
-    | {
-        "ones dropped": lambda run: run.counted("dropped") > 0,
-        "a column missing": _stalls("streaming"),
-        "a row missing": _stalls("stationary"),
-        "no space behind": _stalls("kept"),
-    },
+    | {"a word missing": _stalls("bitmaps"), "no space behind": _stalls("kept")},
     "prefix_popcount": {
         f"{lanes} lanes": lambda run, lanes=lanes: run.given.lanes == lanes and run.counted("words") > lanes
         for lanes in (16, 33, 64)
     }
-    | {"no space behind": _stalls("counts"), "a lane missing": _stalls("words")},
+    | {
+        "no registers": lambda run: not run.given.registers,
+        "no space behind": _stalls("counts"),
+        "a lane missing": _stalls("words"),
+    },
     "sorted_head": {
         f"{form}, {entries} entries, all filled": lambda run, form=form, entries=entries: (
             (run.given.form, run.given.entries) == (form, entries) and run.most["awaited"] == entries

@@ -3,6 +3,12 @@
 from machine_case import MachineCase, random_operands
 from sigma_bench import TINY
 
+OF_UNITS = TINY | {
+    "step": "unit",
+    "reduce.levels_outside_dpe": 5,
+    "controller.first_fold": "counted",
+}
+
 CASE = MachineCase(
     accelerator="sigma",
     variants={
@@ -13,9 +19,8 @@ CASE = MachineCase(
         "double buffer": TINY | {"load.double_buffer": True, "pack.slices": "one"},
         "without memory, B stationary": TINY | {"memory.model": "none", "stationary": "B"},
         "unlimited input": TINY | {"input.words_per_cycle": 0},
-        "of units": TINY | {"step": "unit", "reduce.levels_outside_dpe": 5, "benes.stages": 1},
-        "of units, unlimited input": TINY
-        | {"step": "unit", "reduce.levels_outside_dpe": 5, "input.words_per_cycle": 0},
+        "of units": OF_UNITS | {"benes.stages": 1},
+        "of units, unlimited input": OF_UNITS | {"input.words_per_cycle": 0},
         "shipped": {},
     },
     operands=lambda: random_operands(14, 18, 11, 60),

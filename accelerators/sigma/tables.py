@@ -1,0 +1,167 @@
+"""Tables of a chunk, where units make or follow them: the nonzeros that it has, and settings of networks."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fiberscope.accelerators.sigma.packing import Chunk, Part, Slice
+from fiberscope.accelerators.sigma.plan import Plan
+from fiberscope.accelerators.sigma.protocols import CHUNK
+from fiberscope.accelerators.sigma.share import Share
+from fiberscope.accelerators.sigma.vectors import packed_values
+from fiberscope.hw.networks.benes import ROUTE_TASK, SETTING
+from fiberscope.hw.stream import BITMAP, COLUMN, STOP, STREAM
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output
+from fiberscope.sim.errors import SimulationError
+
+__all__ = ["Tables"]
+
+
+@dataclass
+class Found:
+    """What units found of a slice: of each nonzero that is left row, coordinate and place of its value.
+
+    ``before`` is how many nonzeros of other slices lie before it.
+    """
+
+    before: int
+    rows: list[int] = field(default_factory=list)
+    inner: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+
+
+class Tables(Component):
+    """Makes a chunk's tables of what the units found in its bitmaps, and sets the distribution networks.
+
+    Interface: a chunk comes in on ``chunks``. Where its bitmaps are scanned by units, the words that a
+    ``Regor`` keeps are on ``kept``, and the running counts of the stationary operand's ones, of a
+    ``PrefixPopcount``, on ``counts``; what they say is then what Flex-DPEs hold of the chunk. Where the
+    networks are units, a task and settings for all of its columns go out on ``tasks`` and ``settings``.
+
+    Timing: a row of vectors a cycle; a chunk's tables are there in the cycle in which its last row is seen.
+
+    Args:
+        name: instance name.
+        plan: what is to be done.
+
+    Raises:
+        SimulationError: in the run, if a chunk comes before its bitmaps have, or cannot be what was found.
+    """
+
+    PORTS = (
+        Input("chunks", CHUNK),
+        Input("kept", BITMAP, array=True, optional=True),
+        Input("counts", STREAM, array=True, optional=True),
+        Output("tasks", ROUTE_TASK, array=True, optional=True),
+        Output("settings", SETTING, array=True, optional=True),
+    )
+    COUNTERS = ("rows",)
+
+    chunks: Channel
+    kept: list[Channel]
+    counts: list[Channel]
+    tasks: list[Channel]
+    settings: list[Channel]
+
+    def __init__(self, name: str, plan: Plan) -> None:
+        super().__init__(name)
+        self.plan = plan
+        self.rows = 0
+        self.within = False  # a slice's columns
+        self.latest = Found(0)
+        self.coming: deque[Found] = deque()  # slices that no chunk has had yet
+        self.found: dict[int, Found] = {}  # by slice, those of the chunk before
+
+    def tick(self, now: int) -> int:
+        """Take a row of vectors, and a chunk whose last row it may be."""
+        progress = bool(self.counts) and self._take_row()
+        if self.chunks.can_pop():
+            self._take_chunk()
+            progress = True
+        return self.busy(now + 1) if progress else self.idle()
+
+    def _take_row(self) -> bool:
+        if not self.counts[0].can_pop():
+            return False
+        if self.counts[0].control() == STOP:
+            _drop(self.counts)
+            return True
+        if not self.kept[0].can_pop():
+            return False
+        for first in range(0, len(self.kept), self.plan.words):
+            self._take_vector(first)
+        _drop(self.kept)
+        _drop(self.counts)
+        self.rows += 1
+        return True
+
+    def _take_vector(self, first: int) -> None:
+        """A column may begin a slice; of a row the nonzeros that are left are its next ones."""
+        column = self.kept[first].control() == COLUMN
+        if column and not self.within:
+            self.latest = Found(self.counts[first].coordinate())
+            self.coming.append(self.latest)
+        self.within = column
+        for word in range(0 if column else self.plan.words):
+            self._take_word(word, self.kept[first + word], self.counts[first + word])
+
+    def _take_word(self, word: int, kept: Channel, count: Channel) -> None:
+        found, left, whole = self.latest, kept.coordinate(), count.reference()
+        before = count.coordinate() - whole.bit_count() - found.before
+        for bit in range(left.bit_length()):
+            if left >> bit & 1:
+                found.rows.append(kept.reference())
+                found.inner.append(word * self.plan.word_bits + bit)
+                found.places.append(before + (whole & (1 << bit) - 1).bit_count())
+
+    def _take_chunk(self) -> None:
+        chunk = self.plan.passes[self.chunks.coordinate()].table.chunk
+        if self.counts:
+            self._make_tables(chunk, self.chunks.reference())
+        if self.tasks:
+            self._set_networks(chunk)
+        self.chunks.pop()
+
+    def _make_tables(self, chunk: Chunk, rows: int) -> None:
+        """What Flex-DPEs hold of a chunk, by what was found; ``rows`` of vectors should have come."""
+        if rows != self.rows:
+            raise SimulationError(f"{self.name}: a chunk needs {rows} rows of vectors, and {self.rows} came")
+        parts = tuple(map(self._part, chunk.parts))
+        self.found = {part.slice.number: self.found[part.slice.number] for part in chunk.parts}
+        made = replace(chunk, parts=parts)
+        chunk.shares.update((line, Share(made, line, self.plan.router)) for line in chunk.lines)
+
+    def _part(self, part: Part) -> Part:
+        """The same part of the slice as it was found."""
+        if part.first == 0:
+            self.found[part.slice.number] = self.coming.popleft()
+        found = self.found[part.slice.number]
+        return replace(part, slice=self._slice(part.slice, found, part.last))
+
+    def _slice(self, one: Slice, found: Found, last: int) -> Slice:
+        values = packed_values(one, self.plan)
+        if len(found.rows) < last or not 0 <= min(found.places) <= max(found.places) < len(values):
+            raise SimulationError(
+                f"{self.name}: in the bitmaps of slice {one.number} were found {len(found.rows)} nonzeros, "
+                f"up to place {max(found.places, default=0)}; {last} are needed, of {len(values)} values"
+            )
+        rows, inner = np.array(found.rows), np.array(found.inner)
+        return replace(one, rows=rows, inner=inner, values=values[found.places])
+
+    def _set_networks(self, chunk: Chunk) -> None:
+        """Send the settings for a chunk, of all of its columns."""
+        for line in chunk.lines:
+            dpe = line % len(self.tasks)
+            settings = self.plan.share(chunk, dpe).settings
+            self.tasks[dpe].push(0, self.plan.columns)
+            for row, bits in enumerate(settings, dpe * len(settings)):
+                self.settings[row].push(0, bits)
+
+
+def _drop(lanes: list[Channel]) -> None:
+    for lane in lanes:
+        lane.pop()

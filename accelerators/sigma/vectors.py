@@ -1,0 +1,46 @@
+"""The bitmaps of both operands as the vectors that units scan: columns of a slice, then rows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.accelerators.sigma.packing import Chunk, Slice
+from fiberscope.accelerators.sigma.plan import Plan
+from fiberscope.hw.stream import COLUMN, ROW
+from fiberscope.workloads.canonical import CsrArray
+
+__all__ = ["Vector", "packed_values", "vectors"]
+
+Vector: TypeAlias = tuple[int, int, list[int]]  # operand, row of the stationary one, and words
+
+
+def vectors(chunk: Chunk, plan: Plan) -> Iterator[Vector]:
+    """Those that no chunk before this one has had scanned; all ones are columns where nothing is filtered."""
+    for part in chunk.parts:
+        one, filtered = part.slice, plan.parameters.filtered and not plan.keeps_zeros
+        if part.first == 0:
+            columns = _pattern(one.streamed).T if filtered else np.ones((plan.columns, one.width), bool)
+            yield from ((COLUMN, 0, _words(bits, plan)) for bits in columns)
+        held = np.ones((plan.rows, one.width), bool) if plan.keeps_zeros else _pattern(one.held)
+        yield from ((ROW, row, _words(held[row], plan)) for row in plan.rows_scanned(part))
+
+
+def packed_values(one: Slice, plan: Plan) -> npt.NDArray[Any]:
+    """The stationary operand's values as they lie in the SRAM: in the order of the bits of its bitmap."""
+    return one.held.toarray().ravel() if plan.keeps_zeros else one.held.data
+
+
+def _pattern(matrix: CsrArray) -> npt.NDArray[np.bool_]:
+    bits = np.zeros(matrix.shape, bool)
+    bits[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices] = True
+    return bits
+
+
+def _words(bits: npt.NDArray[np.bool_], plan: Plan) -> list[int]:
+    """The words of a vector, the first coordinate in the lowest bit of the first one."""
+    whole = int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+    return [whole >> word * plan.word_bits & (1 << plan.word_bits) - 1 for word in range(plan.words)]
