@@ -61,7 +61,7 @@ def _is_wanted(item: pytest.Item, block: str) -> bool:
     given = callspec.params if callspec else {}
     if ASKED and given.get("simulator", ASKED) != ASKED:
         return False
-    return not block or given.get("block") == block
+    return not block or block in (given.get("block"), *given.get("blocks", ()))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -20,6 +20,7 @@ SMALL = {
     "values_writer": ValuesWriterParameters(entries=100, value_bits=8),
     "compressed_writer": CompressedWriterParameters(fibers=300, elements=100, coordinate_bits=9),
 }
+ENOUGH = 8
 # By block, the registers whose half no run of seconds comes to, or none at all.
 FAR = {
     "skip_ahead": {"fiber_number"},  # fibers since the reset, modulo 2 to the 15th
@@ -60,10 +61,13 @@ def counters(twin):
 def unpassed(block, twins):
     """Families of the counters of these twins that have not shown both halves.
 
-    Twins are given by scenario, seed and parameters; one is run while a family that is not far is left.
+    Twins are given by scenario, seed and parameters; one is run while a family that is not far is left, and
+    behind ``ENOUGH`` of them none is made where none is left.
     """
     wanted, seen = set(), set()
-    for scenario, seed, given in twins:
+    for number, (scenario, seed, given) in enumerate(twins):
+        if number >= ENOUGH and {name for name, _half in wanted - seen} <= FAR.get(block, set()):
+            break
         twin = BLOCKS[block].twin(given)
         wanted |= {(family(one.name), half) for one in counters(twin) for half in (0, 1)}
         if {name for name, _half in wanted - seen} <= FAR.get(block, set()):
@@ -74,7 +78,7 @@ def unpassed(block, twins):
 
 @pytest.mark.parametrize("block", SCENARIOS)
 def test_every_counter_passes_its_half(block):
-    by_size = ((SCENARIOS[block], SEEDS), (LARGE[block], SOME_LARGE_SEEDS))
+    by_size = ((LARGE[block], SOME_LARGE_SEEDS), (SCENARIOS[block], SEEDS))
     drawn = [(scenario, seed, scenario.drawn(seed)) for scenario, seeds in by_size for seed in seeds]
     small = [(SCENARIOS[block], 1, SMALL[block])] if block in SMALL else []
     assert unpassed(block, small + drawn) == FAR.get(block, set())

@@ -71,22 +71,14 @@ def test_planted_a_bin_that_no_seed_fills_is_named():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 1200))
+@pytest.mark.parametrize("first", range(1000, 1200, 20))
 @pytest.mark.parametrize("block", SCENARIOS)
-def test_the_twin_is_the_component_for_many_seeds(block, seed):
-    assert check_pair(SCENARIOS[block].pair(seed)) > 60
-
-
-@pytest.mark.parametrize("block", SCENARIOS)
-def test_the_seeds_reach_thousands_of_cycles_and_many_parameters(block):
-    pairs = [SCENARIOS[block].pair(seed) for seed in SEEDS]
-    assert sum(len(tokens) for pair in pairs for tokens in pair.inputs.values()) > 5000
-    assert len({SCENARIOS[block].drawn(seed) for seed in SEEDS}) > len(SEEDS) // 2
+def test_the_twin_is_the_component_for_many_seeds(block, first):
+    for seed in range(first, first + 20):
+        assert check_pair(SCENARIOS[block].pair(seed)) > 60
 
 
 @pytest.mark.parametrize("block", UNMOVED)
 def test_neither_sleep_nor_order_changes_anything(block):
     scenario = SCENARIOS[block]
-    cycles = check_pair(scenario.pair(3))
-    assert check_pair(scenario.pair(3, sleep=False)) == cycles
-    assert check_pair(scenario.pair(3, order_seed=1)) == cycles
+    assert check_pair(scenario.pair(3, sleep=False, order_seed=1)) == check_pair(scenario.pair(3))
