@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
-from fiberscope.accelerators.machine import Machine
+from fiberscope.accelerators.configuration import load
+from fiberscope.accelerators.machine import Accelerator, Machine
 
 CYCLE_LIMIT = 2_000_000
 # Ways to run a kernel that must not change anything.
@@ -36,6 +37,38 @@ def run_to_end(machine: AnyMachine) -> AnyMachine:
     run = machine.kernel.run(cycle_limit=CYCLE_LIMIT)
     assert run.complete, f"not done after {run.cycles} cycles"
     return machine
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Makes and runs machines of an accelerator.
+
+    Args:
+        accelerator: which one.
+        machine: its class.
+        shortages: settings of ``tiny``.
+    """
+
+    accelerator: Accelerator[Any]
+    machine: type[Any]
+    shortages: Mapping[str, Any]
+
+    def configured(self, **settings: Any) -> Any:
+        """The shipped configuration with settings, whose dots are double underscores: ``pe__count=3``."""
+        kind = self.accelerator
+        return load(kind.configuration, kind.shipped, name=kind.name, settings=dotted(settings))
+
+    def tiny(self, **settings: Any) -> Any:
+        """A machine short of everything, with settings."""
+        return self.configured(**(self.shortages | dotted(settings)))
+
+    def run(self, parameters: Any, a: Any, b: Any, **options: Any) -> Any:
+        """A machine that has run to its end, in a kernel or with parts of one's own if they are given.
+
+        Raises:
+            AssertionError: if it comes to the cycle limit.
+        """
+        return run_to_end(self.machine(parameters, a, b, **options))
 
 
 def cycles(machine: Machine) -> int:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from extensor_bench import configured
 from whole_machines import cycles
 
 from fiberscope.accelerators.extensor import ExTensor
 from fiberscope.sim import mode
-from fiberscope.workloads import load
-
-GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")
 
 # Bytes that TeAAL's baseline (the original authors' simulator) and its model report.
 PUBLISHED = {
@@ -42,21 +37,16 @@ SIMPLE_CYCLES = {"wiki-Vote": 685_188, "p2p-Gnutella31": 1_113_892}
 @pytest.mark.slow
 @pytest.mark.skipif(not mode.compiled(), reason="whole matrices take hours uncompiled")
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_counts_and_traffic_of_the_published_runs(name, monkeypatch):
-    monkeypatch.setenv("FIBERSCOPE_DATA", GIVEN_DATA)
-    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
-    workload = load(name)
-    if workload.source != "real":
-        pytest.skip(f"{name} is not on FIBERSCOPE_DATA")
-    machine = ExTensor(configured(memory__model="simple"), workload.matrix, workload.matrix)
+def test_counts_and_traffic_of_the_published_runs(name, published):
+    machine = ExTensor(configured(memory__model="simple"), published, published)
     assert machine.kernel.run().complete
-    published, operations = PUBLISHED[name], machine.operations()
+    bars, operations = PUBLISHED[name], machine.operations()
     moved = {stream.name.removeprefix("extensor.stream."): stream.bytes for stream in machine.streams}
-    assert moved["a"] == published["A"]
+    assert moved["a"] == bars["A"]
     assert moved["b"] == OUR_B[name]
-    assert moved["po_read"] + moved["po_write"] == published["PO"]
-    assert moved["z"] == published["Z"]
-    assert operations["intersect_k0"] == published["intersect_k0"]
+    assert moved["po_read"] + moved["po_write"] == bars["PO"]
+    assert moved["z"] == bars["Z"]
+    assert operations["intersect_k0"] == bars["intersect_k0"]
     products = operations["microtile_products"], operations["intersect_k1"], operations["intersect_k2"]
     assert products == PRODUCTS[name]
     assert (operations["multiply"], machine.result().nnz) == MULTIPLIES[name]

@@ -52,14 +52,13 @@ def run(graph, **changed):
 
 
 @pytest.mark.skipif(not mode.compiled(), reason="a whole graph takes minutes uncompiled")
-@pytest.mark.parametrize("model", ["simple", "dram"])
-@pytest.mark.parametrize("reorder", ["none", "affinity"])
+@pytest.mark.parametrize(("model", "reorder"), [("simple", "affinity"), ("dram", "none")])
 @pytest.mark.parametrize(
     ("key", "values", "fixed"),
     [
-        ("pe.count", [1, 2, 4, 8], {"fibercache.size": "384 KiB"}),
-        ("memory.bandwidth", ["1 GiB/s", "2 GiB/s", "4 GiB/s", "8 GiB/s", "16 GiB/s"], {}),
-        ("fibercache.size", ["12 KiB", "24 KiB", "48 KiB", "96 KiB", "384 KiB"], {}),
+        ("pe.count", [1, 4, 8], {"fibercache.size": "384 KiB"}),
+        ("memory.bandwidth", ["1 GiB/s", "4 GiB/s", "16 GiB/s"], {}),
+        ("fibercache.size", ["12 KiB", "48 KiB", "384 KiB"], {}),
     ],
 )
 def test_more_of_a_resource_is_never_slower(graph, key, values, fixed, model, reorder):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from outerspace_bench import configured
 from whole_machines import cycles
 
 from fiberscope.accelerators.outerspace import ACCELERATOR, OuterSpace
 from fiberscope.sim import mode
-from fiberscope.study.compare import published
-from fiberscope.workloads import load
+from fiberscope.study.compare import published as reported_runs
 
-GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")
 NAMES = ("multiply", "add", "swap", "pairs", "nodes", "node_blocks", "rows_merged")
 COUNTS = {
     "wiki-Vote": (4_542_805, 2_711_693, 91_922_233, 1_376, 72_741, 888_315, 5_205),
@@ -29,13 +25,8 @@ CYCLES = {"wiki-Vote": 10_933_614, "p2p-Gnutella31": 2_133_018}
 @pytest.mark.slow
 @pytest.mark.skipif(not mode.compiled(), reason="whole matrices take hours uncompiled")
 @pytest.mark.parametrize("name", COUNTS)
-def test_counts_and_traffic_of_the_published_matrices(name, monkeypatch):
-    monkeypatch.setenv("FIBERSCOPE_DATA", GIVEN_DATA)
-    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
-    workload = load(name)
-    if workload.source != "real":
-        pytest.skip(f"{name} is not on FIBERSCOPE_DATA")
-    machine = OuterSpace(configured(), workload.matrix, workload.matrix)
+def test_counts_and_traffic_of_the_published_matrices(name, published):
+    machine = OuterSpace(configured(), published, published)
     assert machine.kernel.run().complete
     operations = machine.operations()
     assert tuple(operations[name] for name in NAMES) == COUNTS[name]
@@ -47,7 +38,7 @@ def test_counts_and_traffic_of_the_published_matrices(name, monkeypatch):
         for tensor, part in machine.traffic().items()
     }
     assert useful["T"] == (t, t)
-    reported = published(ACCELERATOR).find(name, "reported").traffic
+    reported = reported_runs(ACCELERATOR).find(name, "reported").traffic
     for tensor in ("A", "B", "Z"):
         assert sum(useful[tensor]) / MINIMUM[name] == pytest.approx(reported[tensor], abs=0.03)
     assert sum(useful["T"]) / MINIMUM[name] == pytest.approx(reported["T"], rel=0.02)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
-from whole_machines import dotted, run_to_end
+from whole_machines import Bench
 
-from fiberscope.accelerators.configuration import load
 from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor, ExTensorConfiguration
 from fiberscope.sim import mode
 
@@ -33,24 +32,8 @@ TINY: dict[str, Any] = {
     "memory.channels": 2,
 }
 
-
-def configured(**settings: Any) -> ExTensorConfiguration:
-    """The shipped configuration with settings, whose dots are double underscores: ``pe__count=3``."""
-    return load(ExTensorConfiguration, ACCELERATOR.shipped, name="extensor", settings=dotted(settings))
-
-
-def tiny(**settings: Any) -> ExTensorConfiguration:
-    """``TINY`` with settings."""
-    return configured(**(TINY | dotted(settings)))
-
-
-def run_extensor(parameters: ExTensorConfiguration, a: Any, b: Any, **options: Any) -> ExTensor:
-    """An ExTensor that has run to its end, in a kernel of one's own if one is given.
-
-    Raises:
-        AssertionError: if it comes to the cycle limit.
-    """
-    return run_to_end(ExTensor(parameters, a, b, **options))
+BENCH = Bench(ACCELERATOR, ExTensor, TINY)
+configured, tiny, run_extensor = BENCH.configured, BENCH.tiny, BENCH.run
 
 
 def csr(points: dict[tuple[int, int], float], rows: int, columns: int) -> sparse.csr_array:

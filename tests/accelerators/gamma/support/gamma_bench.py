@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
-from whole_machines import dotted, run_to_end
+from whole_machines import Bench
 
-from fiberscope.accelerators.configuration import load
 from fiberscope.accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.sim import mode
@@ -47,24 +46,8 @@ SETTINGS: dict[str, Any] = {
     "scheduler.stream_lines": 8,
 }
 
-
-def configured(**settings: Any) -> GammaConfiguration:
-    """The shipped configuration with settings, whose dots are double underscores: ``pe__count=3``."""
-    return load(GammaConfiguration, ACCELERATOR.shipped, name="gamma", settings=dotted(settings))
-
-
-def tiny(**settings: Any) -> GammaConfiguration:
-    """``TINY`` with settings."""
-    return configured(**(TINY | dotted(settings)))
-
-
-def run_gamma(parameters: GammaConfiguration, a: Any, b: Any, **options: Any) -> Gamma:
-    """A Gamma that has run to its end, in a kernel or with parts of one's own if they are given.
-
-    Raises:
-        AssertionError: if it comes to the cycle limit.
-    """
-    return run_to_end(Gamma(parameters, a, b, **options))
+BENCH = Bench(ACCELERATOR, Gamma, TINY)
+configured, tiny, run_gamma = BENCH.configured, BENCH.tiny, BENCH.run
 
 
 def counted(machine: Gamma, family: str) -> dict[str, int]:

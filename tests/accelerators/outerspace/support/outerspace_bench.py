@@ -8,9 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from machine_case import Operands
 from scipy import sparse
-from whole_machines import dotted, run_to_end
+from whole_machines import Bench
 
-from fiberscope.accelerators.configuration import load
 from fiberscope.accelerators.outerspace import ACCELERATOR, OuterSpace, OuterSpaceConfiguration
 from fiberscope.sim import mode
 
@@ -45,24 +44,8 @@ TINY: dict[str, Any] = {
     "memory.channels": 2,
 }
 
-
-def configured(**settings: Any) -> OuterSpaceConfiguration:
-    """The shipped configuration with settings, whose dots are double underscores: ``tile__count=3``."""
-    return load(OuterSpaceConfiguration, ACCELERATOR.shipped, name="outerspace", settings=dotted(settings))
-
-
-def tiny(**settings: Any) -> OuterSpaceConfiguration:
-    """``TINY`` with settings."""
-    return configured(**(TINY | dotted(settings)))
-
-
-def run_outerspace(parameters: OuterSpaceConfiguration, a: Any, b: Any, **options: Any) -> OuterSpace:
-    """An OuterSPACE that has run to its end.
-
-    Raises:
-        AssertionError: if it comes to the cycle limit.
-    """
-    return run_to_end(OuterSpace(parameters, a, b, **options))
+BENCH = Bench(ACCELERATOR, OuterSpace, TINY)
+configured, tiny, run_outerspace = BENCH.configured, BENCH.tiny, BENCH.run
 
 
 def random_matrix(rows: int, columns: int, nonzeros: int, seed: int = 0) -> sparse.csr_array:
