@@ -143,13 +143,13 @@ unwatched:
 	    echo 'make: a waveform is of a machine with the block in it, as in make cosim ACC=gamma BLOCK=merger MTX=uniform:rows=60,cols=60,nonzeros=300 VCD=1' >&2; exit 2; }
 
 test: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests, without the slow ones.
-	@$(PY) -m pytest -q -n auto -m 'not slow'
+	@$(PY) -m pytest -q -n auto --dist worksteal -m 'not slow'
 
 test-all: $(READY) $(VENV)/dev $(VENV)/rtl ## Run all tests.
-	@$(PY) -m pytest -q -n auto
+	@$(PY) -m pytest -q -n auto --dist worksteal
 
 mutants: $(READY) $(VENV)/dev $(VENV)/rtl ## Plant faults in the RTL, one at a time: the default tests must find each.
-	@$(PY) -m pytest -q -n auto tests/rtl/test_mutants.py
+	@$(PY) -m pytest -q -n auto --dist worksteal tests/rtl/test_mutants.py
 
 # AREA: of the lists in tests/faults, or a part of a file's path.
 AREA ?=
@@ -164,7 +164,7 @@ test-checked: $(READY) $(VENV)/dev ## Run the tests of engine, blocks and machin
 	@echo 'Compiling with every check on, some minutes ...'
 	@cd $(CHECKED) && FIBERSCOPE_CHECKED_BUILD=1 $(CURDIR)/$(PY) setup.py --quiet build_ext --inplace > build.log 2>&1 \
 	    || { tail -n 30 build.log >&2; echo 'make: compiling failed; all of it is in $(CHECKED)/build.log' >&2; exit 1; }
-	@cd $(CHECKED) && $(CURDIR)/$(PY) -m pytest -q -n auto -m 'not slow' tests/sim tests/hw tests/accelerators tests/fiberscope/models/trace
+	@cd $(CHECKED) && $(CURDIR)/$(PY) -m pytest -q -n auto --dist worksteal -m 'not slow' tests/sim tests/hw tests/accelerators tests/fiberscope/models/trace
 
 check: lint types test ## Lint, check types and run the tests: the gate, here and in CI.
 
