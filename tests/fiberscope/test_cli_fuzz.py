@@ -13,7 +13,7 @@ from fiberscope import accelerators, cli
 from fiberscope.accelerators.configuration import leaf_keys
 from fiberscope.sim import mode
 
-EXAMPLES = 75 if mode.compiled() else 10
+EXAMPLES = 25 if mode.compiled() else 10
 KEYS = list(leaf_keys(accelerators.find("gamma").configuration))
 MATRIX = "uniform:rows=4,cols=4,nonzeros=6"
 SMALL = ["--set", "pe.count=2", "--set", "pe.radix=4", "--cycle-limit", "2000", "-q"]

@@ -120,8 +120,10 @@ SIMULATIONS = {
 
 
 @pytest.mark.usefixtures("heeding")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("command", SIMULATIONS)
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [*((command, signal.SIGINT) for command in SIMULATIONS), ("sim gamma", signal.SIGTERM)],
+)
 def test_every_machine_stops_within_a_second_and_leaves_its_report(
     command: str, number: signal.Signals, tmp_path: Path, monkeypatch, capsys
 ) -> None:

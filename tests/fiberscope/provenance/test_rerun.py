@@ -69,13 +69,6 @@ def test_a_configuration_file_need_not_be_there_any_more() -> None:
     assert apart(Report.read("again.json")) == apart(Report.read("out.json"))
 
 
-def edited(**changes: object) -> None:
-    """The report, but for parts of its key ``source``."""
-    document = json.loads(Path("out.json").read_text())
-    document["source"] |= changes
-    Path("out.json").write_text(json.dumps(document))
-
-
 def test_other_sources_are_refused_and_named(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("config.yaml").write_text((Path(toy).parent / "config.yaml").read_text())
     Path("mine.py").write_text(Path(toy).read_text())

@@ -104,8 +104,8 @@ def check(seed, path, capsys):
 
 
 def test_whatever_is_wrong_is_said_in_one_line(tmp_path, capsys):
-    codes = [check(seed, tmp_path / "case.yaml", capsys) for seed in range(40)]
-    assert codes.count(2) > 15
+    codes = [check(seed, tmp_path / "case.yaml", capsys) for seed in range(20)]
+    assert codes.count(2) > 7
     assert codes.count(0) > 1
 
 

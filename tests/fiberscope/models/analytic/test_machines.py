@@ -37,7 +37,7 @@ def files(folder: Path, a: sparse.coo_array, b: sparse.coo_array) -> Files:
     return found
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_multiplies_are_those_of_the_trace(tmp_path: Path, seed: int) -> None:
     operands = files(tmp_path, *matrices(seed))
     found = fiberscope.analyze("extensor-energy", *operands, settings=TILES)

@@ -83,7 +83,7 @@ def test_a_vector_with_itself(tmp_path):
 
 def test_every_count_of_a_walk_over_matrices_that_are_there(tmp_path):
     rng, walks = np.random.default_rng(3), 0
-    for _draw in range(20):
+    for _draw in range(8):
         m, k, n = (int(one) for one in rng.integers(2, 9, 3))
         a, b = (rng.random(shape) < 0.4 for shape in ((m, k), (n, k)))
         if not (a.any() and b.any()):
@@ -98,4 +98,4 @@ def test_every_count_of_a_walk_over_matrices_that_are_there(tmp_path):
         assert report.levels["BackingStore"].tensors["A"].reads.actual == products
         assert buffer["B"].fills.actual == b.sum()
         assert buffer["B"].format_reads.actual[0][0] == products
-    assert walks > 10
+    assert walks > 4

@@ -35,7 +35,6 @@ ERT = """ERT:
 """
 
 
-NEGATIVE = "ERT: {tables: [{name: x, actions: [{name: read, energy: -1}]}]}"
 CSV = "component,event,picojoules\n"
 
 
