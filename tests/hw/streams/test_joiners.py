@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nested_lists import flatten
-from stream_pairs import Pair, check_bounded, check_pair, some_quirks
+from stream_pairs import Pair, check_pair, some_quirks
 from stream_trees import change, fiber, generator_of, grow
 from streams.plain import drive
 from streams.plain_joiners import Intersect as PlainIntersect
@@ -64,15 +64,6 @@ def test_a_joiner_does_as_its_plain_model_in_every_cycle(seed, make, ways):
     spoil = generator.choice([(0.0, 0.0), (0.1, 0.0), (0.0, 0.2), (0.1, 0.2)])
     streams = operands(generator, ways, generator.randint(0, 2), *spoil)
     check_pair(make(ways), streams, generator, some_quirks(generator, CONCERNED))
-
-
-@settings(deadline=None, max_examples=80)
-@given(seeds, st.sampled_from([intersect, union]), st.sampled_from([2, 3, 5]))
-def test_backpressure_loses_nothing(seed, make, ways):
-    generator = generator_of(seed)
-    streams = operands(generator, ways, generator.randint(0, 2))
-    quirks = generator.choice([(), (), (2,)])
-    check_bounded(make(ways), streams, generator, quirks, lossy=[f"skip{i + 1}" for i in range(ways)])
 
 
 def named(crd):
