@@ -24,6 +24,6 @@ def other_mode(script: Path) -> Any:
     environment = {**os.environ, mode.VARIABLE: "0" if mode.uncompiled_requested() else "1"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(SUPPORT)])
     command = [sys.executable, str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
