@@ -11,9 +11,8 @@ SHIPPED = [ROOT.parent / "sim" / "testing.py", ROOT.parent / "hw" / "streams" / 
 EXCEPTIONS = {
     "cosim/test_lint.py": {  # Verilator, through a fixture
         "test_the_verilog_is_clean",
-        "test_so_it_is_by_default",
         "test_so_is_the_smallest",
-        "test_so_it_is_with_registered_ports",
+        "test_so_it_is_by_default_with_registered_ports",
     },
     "docs/test_snippets.py": {"test_the_blocks_of_the_page_run"},  # the page's own blocks
 }
