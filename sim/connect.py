@@ -32,18 +32,18 @@ class Stall(NamedTuple):
     direction: Direction
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class End:
-    """One end of a channel: a port of a component, with its index if the port is an array."""
+    """One end of a channel: a port of a component, with its index if the port is an array.
+
+    ``place`` is the port's among those declared, ``label`` says which it is, as in ``ways[3]``.
+    """
 
     component: Component
     port: Port
+    place: int
     index: int | None
-
-    @property
-    def label(self) -> str:
-        """The port, as in ``ways[3]``."""
-        return self.port.name if self.index is None else f"{self.port.name}[{self.index}]"
+    label: str
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class End:
         return f"{self.component.name}.{self.label}"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class Link:
     """A channel and the ports at its ends."""
 
@@ -126,8 +126,8 @@ class Wiring:
             if count > 1:
                 yield f"{count} ports are named {name}"
         taken = self._taken.get(id(component), {}).values()
-        for port in component.declared_ports():
-            labels = {end.label for end in taken if end.port == port}
+        for place, port in enumerate(component.declared_ports()):
+            labels = {end.label for end in taken if end.place == place}
             if not labels and not port.optional:
                 yield f"port {port.name} ({port.carries}) is not connected"
             if port.array:
@@ -138,13 +138,16 @@ class Wiring:
                     yield f"the array {port.name} has gaps: {', '.join(missing)} not connected"
 
     def attach(self) -> None:
-        """Give every channel its clocks and every component its channels and accounting states."""
+        """Give every channel its clocks and every component its channels and accounting states.
+
+        States are in the order of the ports as declared, then by index.
+        """
         for link in self.connections:
             writer, reader = link.producer.component, link.consumer.component
             if writer._clock is None or reader._clock is None:
                 raise SimulationError(f"{link.channel.name}: both ends must be in a clock domain")
             link.channel.attach(writer._clock, writer._index, reader._clock, reader._index)
-        for end, channel in sorted(self._ends(), key=lambda item: _position(item[0])):
+        for end, channel in sorted(self._ends(), key=lambda item: (item[0].place, item[0].index or 0)):
             end.component._connected.setdefault(end.port.name, []).append(channel)
             self._register_one(end, channel)
         for component in {id(end.component): end.component for end, _channel in self._ends()}.values():
@@ -193,15 +196,20 @@ class Wiring:
 
 def _end(component: Component, label: str, kind: type[Port]) -> End:
     match = _PORT.fullmatch(label)
-    ports = {port.name: port for port in component.declared_ports() if isinstance(port, kind)}
-    port = ports.get(match["name"]) if match else None
-    if match is None or port is None:
-        advice = nearest(label, ports)
+    name, index = match.group("name", "index") if match else (None, None)
+    ports = component.declared_ports()
+    named = (place for place, port in enumerate(ports) if port.name == name and isinstance(port, kind))
+    place = next(named, None)
+    if place is None:
+        advice = nearest(label, [port.name for port in ports if isinstance(port, kind)])
         raise SimulationError(f"{component.name} has no {kind.__name__.lower()} port {label}; {advice}")
-    if port.array != (match["index"] is not None):
+    port = ports[place]
+    if port.array != (index is not None):
         form = f"{port.name}[i]" if port.array else port.name
         raise SimulationError(f"{component.name}: port {label} must be written {form}")
-    return End(component, port, None if match["index"] is None else int(match["index"]))
+    if index is None:
+        return End(component, port, place, None, port.name)
+    return End(component, port, place, int(index), f"{port.name}[{int(index)}]")
 
 
 def _common_protocol(start: End, finish: End) -> Protocol:
@@ -212,8 +220,3 @@ def _common_protocol(start: End, finish: End) -> Protocol:
         found, wanted = (protocol.describe() if full else protocol.name for protocol in (carried, expected))
         raise SimulationError(f"{start.name} carries {found}, but {finish.name} expects {wanted}")
     return expected if carried == ANY else carried
-
-
-def _position(end: End) -> tuple[int, int]:
-    """Order of an end's accounting state within its component: ports as declared, then by index."""
-    return end.component.declared_ports().index(end.port), end.index or 0
