@@ -156,7 +156,9 @@ class IntersectingCore(Component):
         super().__init__(name)
         self.a = a
         self.b = b
-        self.intersection = FiberIntersection(a.element_k, b.element_k, a.values, b.values, skip=skip)
+        self.intersection = FiberIntersection(
+            a.element_k, b.element_k, a.values, b.values, b.fiber_elements, skip=skip
+        )
         self.slots = slots
         self.slot_count = len(slots)
         self.first_slot = first_slot
@@ -223,18 +225,17 @@ class IntersectingCore(Component):
         before = self.intersection.steps
         for fiber_a in range(first_a, last_a):
             key = first_key + self.a.fiber_coordinates[fiber_a] * side  # of B's coordinate 0
-            for fiber_b in range(first_b, last_b):
-                self._dot(fiber_a, fiber_b, key)
+            self._dot(fiber_a, first_b, last_b, key)
         self.fiber_pairs += (last_a - first_a) * (last_b - first_b)
         return self.intersection.steps - before
 
-    def _dot(self, fiber_a: int, fiber_b: int, key: int) -> None:
-        """Intersect two fibers, multiply and add; ``key`` is that of B's coordinate 0."""
+    def _dot(self, fiber_a: int, fiber_b: int, last_b: int, key: int) -> None:
+        """Intersect a fiber with those of B, multiply and add; ``key`` is that of B's coordinate 0."""
         both = self.intersection
-        first_a, end_a = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
-        first_b, end_b = self.b.fiber_elements[fiber_b], self.b.fiber_elements[fiber_b + 1]
-        total = both.dot(first_a, end_a, first_b, end_b)
-        if both.matches > 0:
-            self.partial.append(key + self.b.fiber_coordinates[fiber_b], total)
+        first, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
+        fiber_b = both.meet(first, end, fiber_b, last_b)
+        while fiber_b < last_b:
+            self.partial.append(key + self.b.fiber_coordinates[fiber_b], both.total)
             self.multiply += both.matches
             self.add += both.matches - 1
+            fiber_b = both.meet(first, end, fiber_b + 1, last_b)

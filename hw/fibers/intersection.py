@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 NO_VALUES = memoryview(bytearray()).cast("d")
+NO_FIBERS = memoryview(bytearray()).cast("q")
 
 
 class FiberIntersection:  # C: final
@@ -11,7 +12,8 @@ class FiberIntersection:  # C: final
 
     A step finds the heads equal, or moves the one behind: to the first coordinate not below the other's where
     it skips (ExTensor), else by one (two fingers). The intersection ends with the shorter list. Where a
-    component may take a step a cycle, it asks for one; one that works fibers out at once, for their ``dot``.
+    component may take a step a cycle, it asks for one; one that works fibers out at once, where they
+    ``meet``.
 
     ``a`` and ``b`` are the heads' positions, ``met`` says whether they were found equal, ``steps`` is all
     those made.
@@ -21,7 +23,8 @@ class FiberIntersection:  # C: final
 
     Args:
         coordinates_a, coordinates_b: all coordinates of the operands, fiber behind fiber.
-        values_a, values_b: of these coordinates; only ``dot`` needs them.
+        values_a, values_b: of these coordinates; only ``meet`` needs them.
+        fibers_b: where each fiber of B begins, and the last one ends; the same.
         skip: whether the head behind skips.
     """
 
@@ -31,6 +34,7 @@ class FiberIntersection:  # C: final
         coordinates_b: memoryview[int],
         values_a: memoryview[float] = NO_VALUES,
         values_b: memoryview[float] = NO_VALUES,
+        fibers_b: memoryview[int] = NO_FIBERS,
         *,
         skip: bool = True,
     ) -> None:
@@ -38,12 +42,14 @@ class FiberIntersection:  # C: final
         self.coordinates_b = coordinates_b  # C: long[::1]
         self.values_a = values_a  # C: double[::1]
         self.values_b = values_b  # C: double[::1]
+        self.fibers_b = fibers_b  # C: long[::1]
         self.skip = skip
         self.a = self.end_a = 0
         self.b = self.end_b = 0
         self.met = False
         self.steps = 0
-        self.matches = 0  # of the two fibers worked out last
+        self.matches = 0  # of the two fibers worked out last, and the sum of their products
+        self.total = 0.0
 
     def begin(self, a: int, end_a: int, b: int, end_b: int) -> None:  # C: noexcept
         """Turn to the fibers that lie from ``a`` to ``end_a`` and from ``b`` to ``end_b``."""
@@ -72,28 +78,40 @@ class FiberIntersection:  # C: final
         self.steps += steps
         return self.met
 
-    def dot(self, a: int, end_a: int, b: int, end_b: int) -> float:  # C: noexcept
-        """Work two fibers out: the sum of the products where they meet, ``matches`` of them, in all steps.
+    def meet(self, a: int, end_a: int, fiber: int, last: int) -> int:  # C: noexcept
+        """Work a fiber of A out with fibers of B in turn, up to the first that meets it, in all steps.
 
         As ``begin`` and ``run`` until the end, without what a component needs that looks in between.
+
+        Args:
+            a, end_a: where the fiber of A lies.
+            fiber, last: numbers of the first fiber of B, and of the one behind the last.
+
+        Returns:
+            The fiber that meets A's, in ``matches`` of products that add up to ``total``; ``last`` if none.
         """
         total = 0.0
         matches = steps = 0
-        while a < end_a and b < end_b:
-            steps += 1
-            head_a, head_b = self.coordinates_a[a], self.coordinates_b[b]
-            if head_a == head_b:
-                total += self.values_a[a] * self.values_b[b]
-                matches += 1
-                a += 1
-                b += 1
-            elif head_a < head_b:
-                a = self._next_a(a, end_a, head_b)
-            else:
-                b = self._next_b(b, end_b, head_a)
-        self.matches = matches
+        while fiber < last:
+            head, b, end_b = a, self.fibers_b[fiber], self.fibers_b[fiber + 1]
+            while head < end_a and b < end_b:
+                steps += 1
+                head_a, head_b = self.coordinates_a[head], self.coordinates_b[b]
+                if head_a == head_b:
+                    total += self.values_a[head] * self.values_b[b]
+                    matches += 1
+                    head += 1
+                    b += 1
+                elif head_a < head_b:
+                    head = self._next_a(head, end_a, head_b)
+                else:
+                    b = self._next_b(b, end_b, head_a)
+            if matches > 0:
+                break
+            fiber += 1
+        self.total, self.matches = total, matches
         self.steps += steps
-        return total
+        return fiber
 
     def _next_a(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
         """Where A's head moves, which is behind the other."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,14 +64,19 @@ def test_makes_the_steps_of_the_blocks(pairs, skip, most):
 
 
 @settings(max_examples=80, deadline=None)
-@given(a=fibers, b=fibers, skip=st.booleans())
-def test_adds_up_the_products_of_values_that_meet(a, b, skip):
+@given(a=fibers, of_b=st.lists(fibers, max_size=5), skip=st.booleans())
+def test_adds_up_the_products_of_values_that_meet(a, of_b, skip):
+    b = [c for fiber in of_b for c in fiber]
     coordinates, values = (integers_of(a), integers_of(b)), (values_of(a), values_of([2 * c for c in b]))
-    both = FiberIntersection(*coordinates, *values, skip=skip)
-    common = set(a) & set(b)
-    assert both.dot(0, len(a), 0, len(b)) == sum(2.0 * c * c for c in common)
-    assert both.matches == len(common)
-    assert both.steps == by_arrays([(a, b)], skip=skip, most=TO_THE_MATCH)[0]
+    begins = np.cumsum([0, *map(len, of_b)])
+    both = FiberIntersection(*coordinates, *values, integers_of(begins), skip=skip)
+    found, fiber = {}, both.meet(0, len(a), 0, len(of_b))
+    while fiber < len(of_b):
+        found[fiber] = both.matches, both.total
+        fiber = both.meet(0, len(a), fiber + 1, len(of_b))
+    common = [set(a) & set(fiber) for fiber in of_b]
+    assert found == {n: (len(met), sum(2.0 * c * c for c in met)) for n, met in enumerate(common) if met}
+    assert both.steps == sum(by_arrays([(a, fiber)], skip=skip, most=TO_THE_MATCH)[0] for fiber in of_b)
 
 
 def test_stops_at_the_match_and_at_the_last_step():
