@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fiberscope.workloads.canonical import Integers
-from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.fibertree import FiberTree, Rank
 
-__all__ = ["NONZEROS_A_BLOCK", "blocks", "put_together", "swizzled"]
+__all__ = ["NONZEROS_A_BLOCK", "Reordered", "blocks", "put_together", "swizzled"]
 
 NONZEROS_A_BLOCK = 1 << 19  # arrays of 4 MB: most of what is done to a block happens in the host's cache
 
@@ -107,3 +109,46 @@ def swizzled(tree: FiberTree, names: Sequence[str], most: int = NONZEROS_A_BLOCK
     if tuple(names) == tree.names or tree.nonzeros <= most or names[0] != tree.names[0]:
         return tree.swizzle(names)
     return put_together((block.swizzle(names) for block in blocks(tree, most)), tree.nonzeros)
+
+
+@dataclass(frozen=True)
+class Reordered:
+    """A tree with its ranks in another order, which is made when it is asked for: whole, or block by block.
+
+    Args:
+        tree: as it is.
+        names: of its ranks, from the root.
+        most: nonzeros of a block.
+    """
+
+    tree: FiberTree
+    names: tuple[str, ...]
+    most: int = NONZEROS_A_BLOCK
+
+    @property
+    def ranks(self) -> tuple[Rank, ...]:
+        """The ranks in their new order."""
+        return tuple(self.tree.ranks[self.tree.level(name)] for name in self.names)
+
+    @property
+    def comes_in_blocks(self) -> bool:
+        """Whether blocks of neighbouring elements of the root can be had without the whole."""
+        moves = self.names != self.tree.names and self.names[:1] == self.tree.names[:1]
+        return moves and self.tree.nonzeros > self.most
+
+    @cached_property
+    def whole(self) -> FiberTree:
+        """All of it."""
+        return swizzled(self.tree, self.names, self.most)
+
+    @property
+    def root(self) -> FiberTree:
+        """The root alone, where it stays: below it there is nothing."""
+        count = len(self.names) - 1
+        segments = (self.tree.segments[0], *(np.zeros(2, np.int64) for _ in range(count)))
+        coordinates = (self.tree.coordinates[0], *(np.zeros(0, np.int64) for _ in range(count)))
+        return FiberTree(self.ranks, segments, coordinates, self.tree.values[:0])
+
+    def blocks(self) -> Iterator[FiberTree]:
+        """Its blocks, each made when it is asked for."""
+        return (block.swizzle(self.names) for block in blocks(self.tree, self.most))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,13 @@ from fiberscope.models.trace.codes import ENDED, NO_WINDOW
 from fiberscope.models.trace.recorder import Recorder
 
 Array: TypeAlias = "npt.NDArray[Any]"
+
+
+class Blocks(Protocol):
+    """Has the ranks below a root hold one block of the tree after the other."""
+
+    def load(self) -> int:
+        """Go on to the next block; returns the root's elements up to its end."""
 
 
 class Cursor:  # C: final
@@ -56,6 +63,9 @@ class Cursor:  # C: final
         self.offset = 0
         self.end = 0
         self.at = ENDED
+        self.blocks: Blocks | None = None  # that the ranks below come in; none: they hold all of it
+        self.before = 0  # elements of this rank in blocks that are gone
+        self.origin, self.loaded = 0, ENDED  # the root's elements that the ranks below hold
         self.present = False  # C: public
         self.value = 0.0  # C: public
 
@@ -65,16 +75,34 @@ class Cursor:  # C: final
         self.records = bool(self.looked or self.used)
         self.last = self.segments[1] if len(self.segments) == 2 else 0
 
-    def enter(self, element: int) -> None:  # C: cdef, noexcept
+    def feed_by(self, blocks: Blocks) -> None:  # C: cpdef
+        """Let the ranks below this root come in blocks; its elements are then entered in their order."""
+        self.blocks, self.loaded = blocks, 0
+
+    def hold(self, segments: Array, coordinates: Array, values: Array) -> None:  # C: cpdef
+        """Hold another block of the rank."""
+        self.before += len(self.coordinates)
+        self.segments, self.coordinates, self.values = segments, coordinates, values
+
+    def _load(self, element: int) -> int:
+        while element >= self.loaded:
+            self.origin = self.loaded
+            self.loaded = self.blocks.load()
+        return 0
+
+    def enter(self, element: int) -> int:  # C: cdef
         """Go into an element: the rank below is at its fiber, or its value is the tensor's."""
         self.present = True
         below = self.below
         if below is None:
             self.value = self.values[element]
-        else:
-            below.fiber = element
-            below.first = below.segments[element]
-            below.last = below.segments[element + 1]
+            return 0
+        if element >= self.loaded:
+            self._load(element)
+        below.fiber = self.before + element
+        below.first = below.segments[element - self.origin]
+        below.last = below.segments[element - self.origin + 1]
+        return 0
 
     def leave(self) -> None:  # C: cdef, noexcept
         """There is no element where the body is: all below is empty."""
@@ -200,12 +228,12 @@ class Cursor:  # C: final
             reach += reach
         return self.find(coordinate, place, min(place + reach, self.high))
 
-    def take(self) -> None:  # C: cdef, noexcept
+    def take(self) -> int:  # C: cdef
         """Go into the element at the head, if there is one."""
         if self.whole and (self.head == self.high or self.coordinates[self.head] != self.at):
             self.leave()
-        else:
-            self.enter(self.head)
+            return 0
+        return self.enter(self.head)
 
     def look(self) -> int:  # C: cdef
         """Tell of the head's coordinate."""

@@ -19,6 +19,7 @@ from fiberscope.models.trace.verify import Verification, verify
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import Access, Alias, Equation, accesses
 from fiberscope.workloads.fibertree import FiberTree, Rank
+from fiberscope.workloads.tree_blocks import Reordered
 
 __all__ = ["Attachment", "EinsumRun", "IntersectionCounts", "Observer", "Outcome", "Prepared", "run"]
 
@@ -36,7 +37,7 @@ class Prepared:
     """
 
     einsum: Einsum
-    trees: Mapping[str, FiberTree]
+    trees: Mapping[str, Reordered]
     output: tuple[Rank, ...]
     levels: Mapping[str, int]
     serials: Integers

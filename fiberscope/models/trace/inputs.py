@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -43,10 +43,11 @@ class InputLevel:
 
 def levels_of(mapped: Mapped, operand: Operand) -> list[InputLevel]:
     """The ranks of a tensor that the nest knows coordinates of, from the root."""
-    tree = operand.tree
-    levels: list[InputLevel] = []
-    depths = [depth_of(mapped, operand, name) for name in tree.names]
+    depths = [depth_of(mapped, operand, name) for name in operand.ordered.names]
     known = [depth for depth in depths if depth < len(mapped.loops)]
+    fed = len(known) == len(depths) and known[:1] == [0] and _comes_in_blocks(operand)
+    tree = operand.ordered.root if fed else operand.ordered.whole
+    levels: list[InputLevel] = []
     for place, (name, depth) in enumerate(zip(tree.names, known, strict=False)):
         values = _values(tree, place) if place == len(known) - 1 else np.zeros(0)
         taken = any(level.loops and level.depth == depth for level in levels)
@@ -58,7 +59,36 @@ def levels_of(mapped: Mapped, operand: Operand) -> list[InputLevel]:
         levels.append(InputLevel(name, depth, loops, name in operand.followed, cursor))
     for upper, lower in itertools.pairwise(levels):
         upper.cursor.below = lower.cursor
+    if fed:
+        levels[0].cursor.feed_by(Feed(operand.ordered.blocks(), [level.cursor for level in levels[1:]]))
     return levels
+
+
+def _comes_in_blocks(operand: Operand) -> bool:
+    """Whether a loop goes through the root in its order, and what is below can follow it block by block."""
+    use = operand.use(operand.ordered.names[0])
+    return (use is None or use.plain) and operand.ordered.comes_in_blocks
+
+
+class Feed:
+    """The ranks below a root, of which the cursors hold the block that the loops are in.
+
+    Args:
+        blocks: of the tree.
+        cursors: of the ranks below the root.
+    """
+
+    def __init__(self, blocks: Iterator[FiberTree], cursors: Sequence[Cursor]) -> None:
+        self.blocks, self.cursors = blocks, cursors
+        self.roots = 0
+
+    def load(self) -> int:
+        """Go on to the next block; returns the root's elements up to its end."""
+        tree = next(self.blocks)
+        for place, cursor in enumerate(self.cursors, start=1):
+            cursor.hold(tree.segments[place], tree.coordinates[place], _values(tree, place))
+        self.roots += len(tree.coordinates[0])
+        return self.roots
 
 
 def _values(tree: FiberTree, place: int) -> Floats:

@@ -158,7 +158,7 @@ def _before(run: EinsumRun, merged: MergerBinding, outcome: Outcome) -> FiberTre
     for earlier in reversed(outcome.runs[: outcome.runs.index(run)]):
         if earlier.prepared.einsum.output == merged.tensor and earlier.stored.names == merged.init_ranks:
             return earlier.stored
-    return run.prepared.trees[merged.tensor].swizzle(merged.init_ranks)
+    return run.prepared.trees[merged.tensor].tree.swizzle(merged.init_ranks)
 
 
 def _memory_time(component: Component, bits: int) -> Counts:

@@ -19,32 +19,39 @@ from fiberscope.models.trace.specification import (
 )
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
-from fiberscope.workloads.tree_blocks import swizzled
+from fiberscope.workloads.tree_blocks import NONZEROS_A_BLOCK, Reordered
 
 __all__ = ["Operand", "prepare"]
+
+NONZEROS_AT_ONCE = NONZEROS_A_BLOCK  # of a tree whose ranks are put into the order of the loops
 
 
 @dataclass
 class Operand:
     """A tensor as one access of the equation reads it.
 
-    Attributes: ``uses`` are its ranks by the equation's names; ``tree`` is cut step by step; ``followed``
-    holds the ranks that are cut where another tensor is, while the loops run; ``formatted`` has the names
-    that formats and bindings have for pieces with halos, which the tree calls as the loops do.
+    Attributes: ``uses`` are its ranks by the equation's names; ``tree`` is cut step by step, ``ordered`` has
+    its ranks in the order of the loops; ``followed`` holds the ranks that are cut where another tensor is,
+    while the loops run; ``formatted`` has the names that formats and bindings have for pieces with halos,
+    which the tree calls as the loops do.
     """
 
     name: str
     uses: tuple[RankUse, ...]
     tree: FiberTree
+    ordered: Reordered = field(init=False)
     empty: float = 0.0
     uncompressed: tuple[str, ...] = ()
     followed: list[str] = field(default_factory=list)
     formatted: dict[str, str] = field(default_factory=dict)
 
     @property
-    def formatted_tree(self) -> FiberTree:
-        """The tree with the names that formats and bindings have for its ranks."""
-        return _renamed(self.tree, self.formatted)
+    def formatted_tree(self) -> Reordered:
+        """In the order of the loops, with the names that formats and bindings have for its ranks."""
+        if not self.formatted:
+            return self.ordered
+        names = tuple(self.formatted.get(name, name) for name in self.ordered.names)
+        return replace(self.ordered, tree=_renamed(self.tree, self.formatted), names=names)
 
     def use(self, rank: str) -> RankUse | None:
         """The use of a rank of the tree that was neither cut nor flattened, or None."""
@@ -61,7 +68,8 @@ def prepare(mapped: Mapped, operands: Sequence[Operand]) -> None:
         else:
             _follow(mapped, operands, part)
     for operand in operands:
-        operand.tree = swizzled(operand.tree, _in_loop_order(mapped, operand, operand.tree.names))
+        names = _in_loop_order(mapped, operand, operand.tree.names)
+        operand.ordered = Reordered(operand.tree, tuple(names), NONZEROS_AT_ONCE)
 
 
 def _from_the_outside_in(mapped: Mapped) -> Iterator[Partition]:

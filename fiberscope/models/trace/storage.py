@@ -152,7 +152,7 @@ class Storage:
         if binding.root is None or binding.tensor == self.prepared.einsum.output:
             return Buffet(elements, self._shape(binding), level, room)
         tree = self.prepared.trees[binding.tensor]
-        return EagerBuffet(lines_below(tree, binding.root, binding.rank, elements), level, room)
+        return EagerBuffet(lines_below(tree.whole, binding.root, binding.rank, elements), level, room)
 
     def _rank_format(self, binding: StorageBinding) -> RankFormat:
         return self.tensors[binding.tensor].formats[binding.format].ranks[binding.rank]
@@ -161,7 +161,7 @@ class Storage:
         if binding.tensor == self.prepared.einsum.output:
             return next(rank.shape for rank in self.prepared.output if rank.name == binding.rank)
         tree = self.prepared.trees[binding.tensor]
-        return tree.ranks[tree.level(binding.rank)].shape
+        return next(rank.shape for rank in tree.ranks if rank.name == binding.rank)
 
 
 def _charge(charged: dict[str, dict[str, Traffic]], component: str, tensor: str, traffic: Traffic) -> None:

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace import prepare
+from fiberscope.models.trace.api import specified
+from fiberscope.models.trace.evaluate import Attachment, run
 from fiberscope.models.trace.projection import can_project, projections
+from fiberscope.models.trace.recorder import Recorder
 from fiberscope.models.trace.specification import (
     Bindings,
     Einsum,
@@ -214,6 +217,58 @@ def test_an_einsum_with_any_mapping_gives_what_every_point_gives(program):
 @given(programs())
 def test_ten_thousand_einsums(program):
     check(program)
+
+
+KINDS = ("coord", "payload")
+
+
+class Heard(Recorder):
+    """Keeps all that it is told."""
+
+    def __init__(self, level):
+        super().__init__(1, 1, level)
+        self.told = []
+
+    def touch(self, fiber, position, write, group):
+        self.told.append((fiber, position, write, group))
+        return 0
+
+
+def heard(program):
+    """What is told of each rank of each input, Einsum by Einsum, and what the output holds."""
+    told = []
+
+    def observe(prepared):
+        ranks = [(tensor, rank) for tensor, tree in prepared.trees.items() for rank in tree.names]
+        recorders = {(*rank, kind): Heard(len(prepared.levels) - 1) for rank in ranks for kind in KINDS}
+        told.append({what: recorder.told for what, recorder in recorders.items()})
+        return [Attachment(*what, recorder) for what, recorder in recorders.items()]
+
+    found, values = run(*program, observe).tensors["Z"].to_coo()
+    return told, {rank: list(column) for rank, column in found.items()}, list(values)
+
+
+def heard_in_blocks(program):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepare, "NONZEROS_AT_ONCE", 3)
+        return heard(program)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_trees_that_come_in_blocks_are_read_as_whole_ones(program):
+    assert heard_in_blocks(program) == heard(program)
+
+
+def test_a_tree_of_three_ranks_that_comes_in_blocks_is_read_as_a_whole_one():
+    """Gamma's T, made in the order M, K, N and read in the order M, N, K."""
+    a = (np.random.default_rng(1).random((9, 9)) < 0.4).nonzero()
+    trees = {
+        name: FiberTree.from_coo(dict.fromkeys(ranks, 9), a, np.ones(len(a[0])))
+        for name, ranks in (("A", "KM"), ("B", "KN"))
+    }
+    program = (specified("gamma", {}), trees)
+    assert heard_in_blocks(program) == heard(program)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
