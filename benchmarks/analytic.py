@@ -25,9 +25,9 @@ import numpy as np
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.evaluate import Design, evaluate_many
 from fiberscope.models.analytic.inputs import read_case
-from fiberscope.models.analytic.loops import Mappings
 from fiberscope.models.analytic.mapper.constraints import Constraints
 from fiberscope.models.analytic.mapper.space import Space
+from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.uniform import Uniform
 
 Layer = tuple[int, int, int]  # M, N, K

@@ -23,13 +23,12 @@ from fiberscope.api import simulate
 from fiberscope.store import Store
 from fiberscope.store.columns import decoded, tabulated
 from fiberscope.store.store import PART_ROWS
-from fiberscope.sweeps.batches import batches
 from fiberscope.sweeps.clusters import connected
 from fiberscope.sweeps.engine import execute
 from fiberscope.sweeps.outcome import outcome
 from fiberscope.sweeps.plan import Task, planned
 from fiberscope.sweeps.point import Point
-from fiberscope.sweeps.progress import Progress
+from fiberscope.sweeps.progress import Progress, batches
 from fiberscope.sweeps.runner import Limits
 from fiberscope.sweeps.where import Where
 

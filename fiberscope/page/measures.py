@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Measure", "measures", "with_rates"]
+__all__ = ["Measure", "carried", "measures", "with_rates"]
 
 Better = Literal["less", "more"]
 
@@ -85,3 +88,40 @@ def _work(frame: pd.DataFrame) -> pd.Series[float]:
     operations = [name for name in frame.columns if str(name).startswith("operations_")]
     most = frame[operations].max(axis="columns").astype("float64")
     return frame["operations_multiply"].fillna(most) if "operations_multiply" in operations else most
+
+
+FAILED_PART = 10  # at most one in so many of those carried
+FRONT_PART = 2
+
+
+def carried(frame: pd.DataFrame, most: int) -> pd.DataFrame:
+    """At most so many rows, in their order: all, or the best, some failed, an even sample of the rest.
+
+    The best are those that no other of their accelerator and workload beats in both cycles and traffic.
+    """
+    if len(frame) <= most:
+        return frame
+    best = _even(np.flatnonzero(_front(frame)), most // FRONT_PART)
+    failed = _even(np.flatnonzero(frame["status"] != "done"), most // FAILED_PART)
+    kept = np.union1d(best, failed)
+    others = np.setdiff1d(np.flatnonzero(frame["status"] == "done"), kept)
+    return frame.iloc[np.union1d(kept, _even(others, most - len(kept)))]
+
+
+def _even(positions: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """At most so many of them, evenly spread."""
+    if len(positions) <= most:
+        return positions
+    spread: NDArray[np.int64] = positions[np.linspace(0, len(positions) - 1, most).astype(int)]
+    return spread
+
+
+def _front(frame: pd.DataFrame) -> NDArray[np.bool_]:
+    """Which rows are on the front of their accelerator and workload."""
+    done = frame[(frame["status"] == "done") & frame["cycles"].notna() & frame["traffic_bytes"].notna()]
+    ordered = done.sort_values(["cycles", "traffic_bytes"], kind="stable")
+    groups = [ordered["accelerator"], ordered["workload"]]
+    least = ordered["traffic_bytes"].groupby(groups).cummin()
+    before = least.groupby(groups).shift()
+    best = ordered.index[(before.isna() | (ordered["traffic_bytes"] < before)).to_numpy()]
+    return np.asarray(frame.index.isin(best))

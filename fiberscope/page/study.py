@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from fiberscope import __version__
 from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
 from fiberscope.errors import InputError
-from fiberscope.page.chosen import carried
-from fiberscope.page.measures import measures, with_rates
+from fiberscope.page.measures import carried, measures, with_rates
 
 if TYPE_CHECKING:
     import pandas as pd

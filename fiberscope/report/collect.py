@@ -9,8 +9,8 @@ from typing import Any, cast
 from fiberscope.accelerators.machine import Accelerator, MemoryUse, Model
 from fiberscope.parts import origin
 from fiberscope.report import parts
-from fiberscope.report.bottleneck import bottleneck
 from fiberscope.report.document import Report
+from fiberscope.report.families import bottleneck
 from fiberscope.report.frame import framed, verification, workload
 from fiberscope.report.host import Timing
 from fiberscope.report.timeline import Watch

@@ -10,8 +10,7 @@ from fiberscope import __version__
 from fiberscope.accelerators import configuration
 from fiberscope.report import host, parts
 from fiberscope.report.document import Report
-from fiberscope.report.environment import environment
-from fiberscope.report.host import Timing
+from fiberscope.report.host import Timing, environment
 from fiberscope.workloads.verification import TOLERANCE, Comparison
 
 __all__ = ["framed", "verification", "workload"]

@@ -1,17 +1,25 @@
-"""What the computer that runs the simulation tells of itself."""
+"""What the computer that runs a simulation tells of itself, and what a run was made with besides sources."""
 
 from __future__ import annotations
 
+import hashlib
+import platform
 import re
 import resource
 import sys
 from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
+import numpy as np
+import scipy
+
 from fiberscope.report import parts
+from fiberscope.report.parts import Environment
 from fiberscope.sim import mode
 
-__all__ = ["Timing", "hertz", "measured", "peak_memory_bytes"]
+__all__ = ["Timing", "environment", "hertz", "measured", "peak_memory_bytes"]
 
 
 @dataclass(frozen=True)
@@ -54,3 +62,22 @@ def measured(timing: Timing, cycles: int, multiplies: int | None, ticks: int | N
         peak_memory_bytes=peak_memory_bytes(),
         compiled=mode.compiled(),
     )
+
+
+@cache
+def environment() -> Environment:
+    """That of this process."""
+    compiled = mode.compiled()
+    return Environment(
+        python=f"{platform.python_version()} ({platform.python_implementation()})",
+        numpy=np.__version__,
+        scipy=scipy.__version__,
+        compiled=compiled,
+        build=_build(Path(str(sys.modules["fiberscope.sim.kernel"].__file__)).parent) if compiled else None,
+    )
+
+
+def _build(folder: Path) -> str:
+    """The digest of the engine's compiled modules."""
+    modules = sorted(folder.glob(f"*{EXTENSION_SUFFIXES[0]}"))
+    return hashlib.sha256(b"".join(module.read_bytes() for module in modules)).hexdigest()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.report.schema import Document
 
-__all__ = ["ComponentStates", "Domain", "QueueFill", "StateTimeline"]
+__all__ = ["ComponentStates", "Domain", "QueueFill", "Slice", "StateTimeline", "slices_of"]
 
 SCHEMA: Final = "fiberscope-timeline-1"
 
@@ -67,3 +68,37 @@ class StateTimeline(_Part, Document):
     def intervals(self) -> int:
         """How many there are."""
         return -(-(self.end - self.start) // self.interval)
+
+
+class Slice(NamedTuple):
+    """A component in a state, in cycles of its own clock from the start of the timeline.
+
+    ``within`` is the length of the interval that it lies somewhere in; 0 where its place is known.
+    """
+
+    state: str
+    begin: int
+    end: int
+    within: int
+
+
+def slices_of(component: ComponentStates) -> Iterator[Slice]:
+    """A component's states one after the other, each as long as it lasted.
+
+    An interval with several states tells how long each was, and not in which order: the one that the interval
+    before ended in comes first.
+    """
+    last = Slice("", 0, 0, 0)
+    for spent in zip(*component.states.values(), strict=True):
+        taken = [(state, cycles) for state, cycles in zip(component.states, spent, strict=True) if cycles]
+        taken.sort(key=lambda one: one[0] != last.state)
+        within = sum(spent) if len(taken) > 1 else 0
+        for state, cycles in taken:
+            if state == last.state and within == last.within == 0:
+                last = last._replace(end=last.end + cycles)
+            else:
+                if last.state:
+                    yield last
+                last = Slice(state, last.end, last.end + cycles, within)
+    if last.state:
+        yield last

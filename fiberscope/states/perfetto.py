@@ -17,8 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from fiberscope.errors import InputError
-from fiberscope.states.document import ComponentStates, StateTimeline
-from fiberscope.states.slices import slices_of
+from fiberscope.states.document import ComponentStates, StateTimeline, slices_of
 
 __all__ = ["require_perfetto", "trace_of"]
 

@@ -13,8 +13,7 @@ from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.arguments import check_types
 from fiberscope.errors import InputError
-from fiberscope.study.runs import run
-from fiberscope.study.tables import read_table
+from fiberscope.study.tables import read_table, run
 
 __all__ = ["Ablation", "Outcome", "ablate", "ablations"]
 

@@ -14,10 +14,8 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.arguments import check_types
 from fiberscope.errors import InputError
 from fiberscope.report.document import Report
-from fiberscope.study.runs import run
-from fiberscope.study.tables import read_table
-from fiberscope.workloads import Workload, WorkloadError, is_gemm
-from fiberscope.workloads import load as load_workload
+from fiberscope.study.tables import found_workload, read_table, run
+from fiberscope.workloads import is_gemm
 
 __all__ = ["Figures", "Published", "Run", "TensorTraffic", "compare", "published"]
 
@@ -169,27 +167,16 @@ def compare(
     runs = []
     for name in matrices or known.matrices:
         texts = known.draws[name].workloads if name in known.draws else [name]
-        found = [_workload(text, surrogates, bool(matrices), tell) for text in texts]
+        found = [
+            text if is_gemm(text) else found_workload(text, surrogates, bool(matrices), tell)
+            for text in texts
+        ]
         for model, chosen in known.runs(name).items() if all(found) else ():
             tell(f"{name}, {model} memory")
             options = {"settings": {**chosen, **(settings or {})}, "parts": parts}
             reports = [run(kind, workload, **options) for workload in found]
             runs.append(_beside(known, name, model, reports))
     return runs
-
-
-def _workload(
-    name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]
-) -> Workload | str | None:
-    if is_gemm(name):
-        return name
-    try:
-        return load_workload(name, exact=not surrogates)
-    except WorkloadError as error:
-        if demanded:
-            raise
-        tell(f"{name} is left out: {error}")
-        return None
 
 
 def _beside(known: Published, name: str, model: str, reports: Sequence[Report]) -> Run:

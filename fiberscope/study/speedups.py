@@ -12,9 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.report.document import Report
-from fiberscope.study.runs import run
-from fiberscope.study.tables import read_table
-from fiberscope.workloads import Workload, WorkloadError, load
+from fiberscope.study.tables import found_workload, read_table, run
 
 __all__ = ["Beside", "Designs", "Ratio", "designs", "has_designs", "speedups"]
 
@@ -109,7 +107,7 @@ def speedups(
     """
     table, found = designs(kind), []
     for name in workloads or table.workloads:
-        workload = _workload(name, surrogates, bool(workloads), tell)
+        workload = found_workload(name, surrogates, bool(workloads), tell)
         for problem in table.workloads.get(name, tuple(table.problems)) if workload else ():
             reports = {}
             for design, chosen in table.designs.items():
@@ -118,16 +116,6 @@ def speedups(
                 reports[design] = run(kind, workload, settings=given, parts=parts)
             found.append(_beside(name, problem, reports))
     return found
-
-
-def _workload(name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]) -> Workload | None:
-    try:
-        return load(name, exact=not surrogates)
-    except WorkloadError as error:
-        if demanded:
-            raise
-        tell(f"{name} is left out: {error}")
-        return None
 
 
 def _beside(name: str, problem: str, reports: Mapping[str, Report]) -> Beside:

@@ -1,17 +1,22 @@
-"""The tables in a machine's folder: what was published of it, its designs, what can be taken away from it."""
+"""What studies share: the tables in a machine's folder (published, designs, ablations), and their runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from fiberscope.accelerators.yaml_layer import read_text, refusing
+from fiberscope.api import simulate
 from fiberscope.errors import InputError
+from fiberscope.interrupts import finished
+from fiberscope.report.document import Report
+from fiberscope.workloads import Workload, WorkloadError, load
 
-__all__ = ["read_table"]
+__all__ = ["found_workload", "read_table", "run"]
 
 Schema = TypeVar("Schema")
 
@@ -39,3 +44,29 @@ def read_table(path: Path, schema: type[Schema], machine: str) -> Schema:
         fault = error.errors(include_url=False)[0]
         place = [name, ".".join(str(part) for part in fault["loc"])]
         raise InputError(": ".join([*filter(None, place), fault["msg"]])) from error
+
+
+def run(*operands: Any, **options: Any) -> Report:  # noqa: ANN401  (those of ``simulate``)
+    """Simulate, to the end.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted.
+    """
+    return finished(simulate(*operands, **options))
+
+
+def found_workload(
+    name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]
+) -> Workload | None:
+    """A workload of a study; None if it cannot be had, which is told.
+
+    Raises:
+        WorkloadError: it cannot be had, and is demanded.
+    """
+    try:
+        return load(name, exact=not surrogates)
+    except WorkloadError as error:
+        if demanded:
+            raise
+        tell(f"{name} is left out: {error}")
+        return None

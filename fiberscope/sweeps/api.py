@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.store import Store
-from fiberscope.sweeps.batches import batches
 from fiberscope.sweeps.ending import DONE, ended
 from fiberscope.sweeps.plan import Task, planned
-from fiberscope.sweeps.progress import Progress, shown
+from fiberscope.sweeps.progress import Progress, batches, shown
 from fiberscope.sweeps.runner import Limits
 from fiberscope.sweeps.statuses import REFUSED
 from fiberscope.sweeps.study import Study, read_study, study_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,7 +19,7 @@ from fiberscope.sweeps.plan import Task
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Progress", "repeated", "shown"]
+__all__ = ["Progress", "batches", "repeated", "shown", "single"]
 
 LINE_SECONDS, REFRESH_SECONDS = 60.0, 0.5
 KEPT = 0.9  # of what is known, as another point ends
@@ -160,3 +160,29 @@ def repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
     finally:
         over.set()
         caller.join()
+
+
+BATCH_SECONDS = 1.0
+SHARES = 2  # a batch is at most this part of what a worker's share of the rest is: all end together
+
+
+def batches(tasks: Iterable[Task], progress: Progress) -> Iterator[Sequence[Task]]:
+    """Tasks in their order, as many together as take a second; at the end ever fewer, at last one by one.
+
+    Args:
+        tasks: each once.
+        progress: knows better and better what they take; before anything has ended they go one by one.
+    """
+    left = deque(tasks)
+    while left:
+        most = len(left) // (SHARES * progress.workers)
+        batch = [left.popleft()]
+        seconds = progress.expected(batch[0])
+        while len(batch) < most and (seconds := seconds + progress.expected(left[0])) <= BATCH_SECONDS:
+            batch.append(left.popleft())
+        yield batch
+
+
+def single(tasks: Iterable[Task]) -> Iterator[Sequence[Task]]:
+    """Tasks one by one."""
+    return ([task] for task in tasks)

@@ -25,13 +25,12 @@ from fiberscope.accelerators.yaml_schema import checked
 from fiberscope.errors import InputError
 from fiberscope.store import Store
 from fiberscope.store.columns import decoded, tabulated
-from fiberscope.sweeps.batches import single
 from fiberscope.sweeps.clusters import connected
 from fiberscope.sweeps.ending import DONE, Outcome
 from fiberscope.sweeps.engine import execute
 from fiberscope.sweeps.plan import Task, planned
 from fiberscope.sweeps.point import Point
-from fiberscope.sweeps.progress import Progress, shown
+from fiberscope.sweeps.progress import Progress, shown, single
 from fiberscope.sweeps.runner import Limits
 from fiberscope.sweeps.space import Range, Span
 from fiberscope.sweeps.where import Where

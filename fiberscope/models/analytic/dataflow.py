@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fiberscope.models.analytic.loops import Mappings, Nest
+from fiberscope.models.analytic.mapping import Mappings, Nest
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 

@@ -6,13 +6,26 @@ Source: Sparseloop (MICRO 2022), Section 5.3.2, "statistical density models".
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Counts", "Density", "Numbers", "Tile", "distinct", "elements_of", "tiles_of", "whole"]
+__all__ = [
+    "Counts",
+    "Density",
+    "Numbers",
+    "Tile",
+    "ask",
+    "distinct",
+    "elements_of",
+    "empty",
+    "expected",
+    "tiles_of",
+    "whole",
+]
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -141,3 +154,36 @@ class Density(ABC):
         """The mean number of accesses of ``block`` words that take all nonzeros of a tile."""
         occupancies, probabilities = self.distribution(tile)
         return float(np.dot(-(-occupancies // block), probabilities))
+
+
+Whole = NDArray[np.int64]
+
+_FEW = 32  # tiles that are asked of as they are: finding out which are alike would take longer
+
+
+def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbers:
+    """The answers for tiles given by extents, in their shape.
+
+    Args:
+        question: takes the extents of one tile, or arrays of them.
+        extents: by rank.
+    """
+    shape = extents[0].shape if extents else ()
+    if extents and extents[0].size == 1:
+        answer = question([int(extent.flat[0]) for extent in extents])
+        return np.full(shape, np.asarray(answer, np.float64).reshape(-1)[0])
+    if extents[0].size <= _FEW:
+        return np.asarray(question(list(extents)), np.float64)
+    rows = np.stack([extent.reshape(-1) for extent in extents], axis=1)
+    keys, which = distinct(rows)
+    return np.asarray(np.asarray(question(list(keys.T)), np.float64)[which].reshape(shape))
+
+
+def empty(density: Density, extents: Sequence[Whole]) -> Numbers:
+    """The share of tiles without a nonzero."""
+    return ask(density.probability_empty, extents)
+
+
+def expected(density: Density, extents: Sequence[Whole]) -> Numbers:
+    """The mean occupancy."""
+    return ask(density.expected, extents)

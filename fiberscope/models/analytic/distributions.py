@@ -12,8 +12,7 @@ import numpy as np
 from fiberscope.errors import InputError
 from fiberscope.models.analytic.counted import Actual, Banded
 from fiberscope.models.analytic.density import Density
-from fiberscope.models.analytic.structured import FixedStructured
-from fiberscope.models.analytic.uniform import Uniform
+from fiberscope.models.analytic.uniform import FixedStructured, Uniform
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.named_tensor import load_tensor
 

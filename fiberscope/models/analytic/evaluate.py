@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.cost import Cost, cost
-from fiberscope.models.analytic.cut import loops_in_words
 from fiberscope.models.analytic.dataflow import Traffic, dataflow
 from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.energies import Energies
-from fiberscope.models.analytic.fits import Fault, first_faults, mesh_faults, room_faults
-from fiberscope.models.analytic.loops import Mappings
+from fiberscope.models.analytic.fits import Fault, first_faults, loops_in_words, mesh_faults, room_faults
+from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import SparseFeatures

@@ -14,8 +14,7 @@ from fiberscope.models.analytic.energies import Energies
 from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.mapping import Mapping
 from fiberscope.models.analytic.options import Options
-from fiberscope.models.analytic.read_architecture import read_architecture
-from fiberscope.models.analytic.read_features import Given, read_features
+from fiberscope.models.analytic.read_architecture import Given, read_architecture, read_features
 from fiberscope.models.analytic.read_mapping import read_mapping
 from fiberscope.models.analytic.read_problem import read_problem
 from fiberscope.models.analytic.schema import DirectiveSchema, OptimizationsSchema

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fiberscope.models.analytic.asking import empty
 from fiberscope.models.analytic.dataflow import Traffic
-from fiberscope.models.analytic.density import Numbers
+from fiberscope.models.analytic.density import Numbers, empty
+from fiberscope.models.analytic.joint import are_known, both_there
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Condition
-from fiberscope.models.analytic.together import are_known, both_there
 
 __all__ = ["Leaders", "Omission"]
 

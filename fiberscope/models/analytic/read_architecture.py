@@ -1,17 +1,27 @@
-"""The section ``architecture``: a tree of version 0.3, or the nodes of version 0.4."""
+"""The section ``architecture`` and, of its own or on its nodes, ``sparse_optimizations``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
-from fiberscope.models.analytic.schema import AttributesSchema, NodeSchema, OptimizationsSchema
+from fiberscope.models.analytic.problem import Problem
+from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
+from fiberscope.models.analytic.schema import (
+    AttributesSchema,
+    FeatureSchema,
+    FormatSchema,
+    NodeSchema,
+    OptimizationsSchema,
+    RankSchema,
+)
 from fiberscope.models.analytic.source import Place
+from fiberscope.workloads.errors import nearest
 
-__all__ = ["Machine", "read_architecture"]
+__all__ = ["Given", "Machine", "read_architecture", "read_features"]
 
 _RANGE = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _COMPUTE = ("compute", "intmac", "fpmac", "mac", "intmultiplier", "intadder", "lmac")
@@ -184,3 +194,116 @@ def _compute(unit: _Unit) -> Compute:
         word_bits=given.word_bits or given.datawidth or 16,
         energy_scale=node.energy_scale,
     )
+
+
+Given = tuple[str, OptimizationsSchema, Place]  # of which node, what, and where it stands
+
+
+def read_features(given: Sequence[Given], architecture: Architecture, problem: Problem) -> SparseFeatures:
+    """What a design does about zeros.
+
+    Raises:
+        ConfigurationError: it names a level or a tensor that there is not, or what cannot be done.
+    """
+    reader = _Reader(architecture, problem)
+    for name, one, place in given:
+        reader.read(name, one, place)
+    return SparseFeatures(
+        reader.formats,
+        {level: tuple(several) for level, several in reader.features.items()},
+        reader.gating,
+        reader.skipping,
+    )
+
+
+class _Reader:
+    def __init__(self, architecture: Architecture, problem: Problem) -> None:
+        self.architecture, self.problem = architecture, problem
+        self.levels = [level.name for level in architecture.levels]
+        self.tensors = [tensor.name for tensor in problem.tensors]
+        self.formats: dict[tuple[int, int], Format] = {}
+        self.features: dict[int, list[Feature]] = {}
+        self.gating = self.skipping = False
+
+    def read(self, name: str, given: OptimizationsSchema, place: Place) -> None:
+        bare = name.partition("[")[0]
+        if bare == self.architecture.compute.name:
+            self.compute(given, place)
+            return
+        if bare not in self.levels:
+            known = [*self.levels, self.architecture.compute.name]
+            raise place.error(f"there is no level {name}; {nearest(name, known)}")
+        level = self.levels.index(bare)
+        if given.compute_optimization:
+            raise (place / "compute_optimization").error(
+                f"{name} does not compute; move it to the compute unit"
+            )
+        at = place / "representation_format" / "data_spaces"
+        for number, one in enumerate(given.representation_format.data_spaces):
+            self.formats[level, self.tensor(one.name, at / number / "name")] = self.format(
+                level, one, at / number
+            )
+        for number, feature in enumerate(given.action_optimization):
+            where = place / "action_optimization" / number
+            self.features.setdefault(level, []).append(self.feature(feature, where))
+
+    def compute(self, given: OptimizationsSchema, place: Place) -> None:
+        if given.action_optimization or given.representation_format.data_spaces:
+            raise place.error("a compute unit stores nothing; it can have a compute_optimization")
+        kinds = [one.type for one in given.compute_optimization]
+        self.gating, self.skipping = "gating" in kinds, "skipping" in kinds
+
+    def tensor(self, name: str, place: Place) -> int:
+        if name not in self.tensors:
+            raise place.error(f"there is no data space {name}; {nearest(name, self.tensors)}")
+        return self.tensors.index(name)
+
+    def format(self, level: int, given: FormatSchema, place: Place) -> Format:
+        width = self.architecture.levels[level].metadata_width
+        ranks = [self.rank(one, place / "ranks" / at, width) for at, one in enumerate(given.ranks)]
+        below = False
+        for number, one in enumerate(ranks):
+            if below and one.kind in ("U", "UB"):
+                message = "an uncompressed rank inside a compressed one has no coordinates to go by"
+                raise (place / "ranks" / number).error(message)
+            below = below or one.compressed
+        inward = given.rank_application_order.startswith("inner")
+        return Format(tuple(reversed(ranks)), inward)
+
+    def rank(self, given: RankSchema, place: Place, width: int) -> RankFormat:
+        for key, bits in (
+            ("metadata_word_bits", given.metadata_word_bits),
+            ("payload_word_bits", given.payload_word_bits),
+        ):
+            if bits is not None and width and bits > width:
+                raise (place / key).error(f"a word of {bits} bits is wider than a row of {width} bits")
+        flattened = tuple(
+            tuple(self.dimension(one, place / "flattened_rankIDs" / at) for one in several)
+            for at, several in enumerate(given.flattened)
+        )
+        return RankFormat(given.format, given.metadata_word_bits, given.payload_word_bits, flattened)
+
+    def dimension(self, name: str, place: Place) -> int:
+        if name not in self.problem.dimensions:
+            raise place.error(f"there is no dimension {name}; {nearest(name, self.problem.dimensions)}")
+        return self.problem.dimensions.index(name)
+
+    def feature(self, given: FeatureSchema, place: Place) -> Feature:
+        options = [
+            (one.target, one.condition_on, place / "options" / at) for at, one in enumerate(given.options)
+        ]
+        if given.target is not None and given.condition_on:
+            options.append((given.target, given.condition_on, place))
+        if not options:
+            raise place.error(f"{given.type} needs options: a target and what it is conditioned on")
+        conditions = tuple(self.condition(*one) for one in options)
+        if given.type in ("skipping_spatial", "spatial_skipping"):
+            raise (place / "type").error(f"{given.type} is not modelled; it should be gating or skipping")
+        return Feature(given.type == "skipping", conditions)
+
+    def condition(self, target: str, leaders: list[str], place: Place) -> Condition:
+        follower = self.tensor(target, place / "target")
+        led = tuple(self.tensor(name, place / "condition_on" / at) for at, name in enumerate(leaders))
+        if follower in led:
+            raise (place / "condition_on").error(f"{target} cannot be conditioned on itself")
+        return Condition(follower, led)

@@ -13,7 +13,7 @@ from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.schema import DataSpaceSchema, ProblemSchema
 from fiberscope.models.analytic.source import Place
-from fiberscope.models.analytic.structured import FixedStructured
+from fiberscope.models.analytic.uniform import FixedStructured
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["read_problem"]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from fiberscope.errors import InputError
 from fiberscope.models.analytic.evaluate import evaluate_many
 from fiberscope.models.analytic.inputs import read_case
-from fiberscope.models.analytic.structured import FixedStructured
-from fiberscope.models.analytic.uniform import Uniform
+from fiberscope.models.analytic.uniform import FixedStructured, Uniform
 from fiberscope.report.table import Table
 from fiberscope.workloads.errors import nearest
 

@@ -1,9 +1,10 @@
-"""The base tiling: squares (or cubes) that fit even if they are dense, and tensors cut for a kernel."""
+"""The base tiling, squares (or cubes) that fit even if they are dense, and what a search from it comes to."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -15,7 +16,20 @@ from fiberscope.workloads.tiles.metrics import METRICS, WORD_BYTES, Metric
 from fiberscope.workloads.tiles.packed import Packed, pack
 from fiberscope.workloads.tiles.tiling import Tiled, tile
 
-__all__ = ["Base", "Shape", "base_shape", "capacity_of", "cut", "cut_one", "dense", "pack_all", "pack_one"]
+__all__ = [
+    "Base",
+    "Candidate",
+    "Prediction",
+    "Scheme",
+    "Shape",
+    "base_shape",
+    "capacity_of",
+    "cut",
+    "cut_one",
+    "dense",
+    "pack_all",
+    "pack_one",
+]
 
 Shape: TypeAlias = Mapping[str, int]  # the extent of a tile for each index, in the order of the loops
 Base: TypeAlias = Literal["largest", "values_only", "power_of_two"]
@@ -121,3 +135,80 @@ def _largest_edge(fits: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The traffic that a shape is expected to cause, in the metric of the statistics.
+
+    Args:
+        inputs: by operand.
+        repeats: by operand, how often each of its tiles is expected to pass, before others let it be skipped.
+        output: of partial results.
+        visits: writes of a partial result.
+        nonzeros: expected of each such write.
+    """
+
+    inputs: Mapping[str, float]
+    repeats: Mapping[str, float]
+    output: float
+    visits: float
+    nonzeros: float
+
+    @property
+    def total(self) -> float:
+        """Of all tensors."""
+        return sum(self.inputs.values()) + self.output
+
+    @property
+    def output_nonzeros(self) -> float:
+        """Over all visits."""
+        return self.visits * self.nonzeros
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A shape that was considered.
+
+    Args:
+        shape: of tiles, by index.
+        prediction: of its traffic.
+        iterations: of the outer loops, empty ones counted.
+        rf: the reorder factor, None on a grid.
+        fullest: what its fullest tile takes, where the search found that out.
+        fits: whether that fits, None where it was not found out.
+    """
+
+    shape: Shape
+    prediction: Prediction
+    iterations: int
+    rf: float | None = None
+    fullest: int | None = None
+    fits: bool | None = None
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Tiles of one shape.
+
+    Args:
+        name: of the method.
+        shape: of tiles, by index.
+        fullest: what the fullest tile of any input takes of a buffer.
+        verified: whether retiling showed that every tile fits.
+        rf: the reorder factor that was chosen.
+        tf: the tile factor that was left after verification; 1 where none was applied.
+        candidates: all that were compared.
+        packed: the shape of the base tiles that these are packed of; None where tensors are cut anew.
+        fallback: why this is not what the search chose at first; empty if it is.
+    """
+
+    name: str
+    shape: Shape
+    fullest: int
+    verified: bool
+    rf: float | None = None
+    tf: float = 1.0
+    candidates: tuple[Candidate, ...] = field(default=())
+    packed: Shape | None = None
+    fallback: str = ""

@@ -18,14 +18,12 @@ import numpy as np
 from scipy import sparse
 
 from fiberscope.errors import InputError
-from fiberscope.models.tiles.base import Shape, cut_one
+from fiberscope.models.tiles.base import Prediction, Shape, cut_one
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.output import kept_over
 from fiberscope.models.tiles.overlaps import Numbers, with_last
-from fiberscope.models.tiles.probability import Known
-from fiberscope.models.tiles.readings import corrs
-from fiberscope.models.tiles.scheme import Prediction
+from fiberscope.models.tiles.probability import Known, corrs
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import metric_called

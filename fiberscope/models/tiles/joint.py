@@ -13,14 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from fiberscope.errors import InputError
-from fiberscope.models.tiles.base import Shape, cut
+from fiberscope.models.tiles.base import Prediction, Shape, cut
 from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.measure import Points, join, level_counts
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.output import expected_size
-from fiberscope.models.tiles.partials import Points, join, level_counts
 from fiberscope.models.tiles.predict import predict
 from fiberscope.models.tiles.probability import Known
-from fiberscope.models.tiles.scheme import Prediction
 from fiberscope.models.tiles.statistics import LEAST_SAMPLED
 from fiberscope.models.tiles.walk import walk
 from fiberscope.workloads.canonical import Integers

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fiberscope.errors import InputError
-from fiberscope.models.tiles.base import Shape, base_shape
+from fiberscope.models.tiles.base import Candidate, Scheme, Shape, base_shape
 from fiberscope.models.tiles.counted import Counted
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.joint import Joint
@@ -20,7 +20,6 @@ from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import DEFAULTS, Options
 from fiberscope.models.tiles.predict import iterations_of, predict
 from fiberscope.models.tiles.reorder import grown, real_shape, reorderings
-from fiberscope.models.tiles.scheme import Candidate, Scheme
 from fiberscope.models.tiles.statistics import Statistics, collect_all
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric, metric_called

@@ -12,8 +12,7 @@ from fiberscope.models.tiles.base import Shape
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.overlaps import Numbers
-from fiberscope.models.tiles.probability import Known, nonzero, union
-from fiberscope.models.tiles.readings import corrs_sum
+from fiberscope.models.tiles.probability import Known, corrs_sum, nonzero, union
 from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 from fiberscope.workloads.tiles.metrics import METRICS
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fiberscope.models.tiles.base import cut_one
+from fiberscope.models.tiles.base import Scheme, cut_one
 from fiberscope.models.tiles.plan import Plan
-from fiberscope.models.tiles.scheme import Scheme
 from fiberscope.report.pictures import LEAST, LEGEND, READ, WORK, WRITTEN, blank
 
 if TYPE_CHECKING:

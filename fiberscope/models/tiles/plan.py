@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from fiberscope.errors import InputError
-from fiberscope.models.tiles.base import Shape, base_shape
+from fiberscope.models.tiles.base import Scheme, Shape, base_shape
 from fiberscope.models.tiles.baselines.drt import MICROTILE, PANEL, Dynamic, drt
-from fiberscope.models.tiles.baselines.squares import Square, Squares
-from fiberscope.models.tiles.baselines.swiftiles import swiftiles
+from fiberscope.models.tiles.baselines.squares import Square, Squares, swiftiles
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import Measured, measure
 from fiberscope.models.tiles.optimise import optimise
 from fiberscope.models.tiles.options import DEFAULTS, Options
-from fiberscope.models.tiles.scheme import Scheme
 from fiberscope.models.tiles.statistics import Statistics, collect_all
 from fiberscope.models.tiles.walk import Overflow
 from fiberscope.workloads.errors import nearest

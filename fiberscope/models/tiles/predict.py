@@ -11,13 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from fiberscope.models.tiles.base import Shape
+from fiberscope.models.tiles.base import Prediction, Shape
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import DEFAULTS, Options
 from fiberscope.models.tiles.output import expected_nonzeros, expected_size, kept_over
-from fiberscope.models.tiles.probability import Known, nonzero, rest
-from fiberscope.models.tiles.readings import partial_sum, tile_corrs
-from fiberscope.models.tiles.scheme import Prediction
+from fiberscope.models.tiles.probability import Known, nonzero, partial_sum, rest, tile_corrs
 
 __all__ = ["extents_of", "iterations_of", "predict"]
 

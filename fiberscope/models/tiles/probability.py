@@ -1,9 +1,4 @@
-"""The probability that an expression has something, from those of its tensors, taken as independent.
-
-Of a product all factors must have something, of a sum any summand.
-
-Source: D2T2 (MICRO 2025), Sections 4.2.1 and 4.2.2.
-"""
+"""The probability that an expression has something, and sums of Corrs and TileCorrs as they are read."""
 
 from __future__ import annotations
 
@@ -11,10 +6,55 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, TypeAlias
 
+import numpy as np
+
+from fiberscope.models.tiles.overlaps import Numbers
 from fiberscope.models.tiles.statistics import Statistics
 from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 
-__all__ = ["Known", "Union", "beginning", "nonzero", "rest", "union"]
+__all__ = [
+    "Known",
+    "Union",
+    "beginning",
+    "corrs",
+    "corrs_sum",
+    "nonzero",
+    "partial_sum",
+    "rest",
+    "tile_corrs",
+    "union",
+]
+
+
+def corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
+    """Corrs of a contracted index by distance inside of a base tile."""
+    found = statistics.corrs[index]
+    return _unparted(found["pooled"]) if reading == "unbiased" else found[reading]
+
+
+def tile_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
+    """TileCorrs of an index by distance in the grid."""
+    found = statistics.tile_corrs[index]
+    return _unparted(found["slice"]) if reading == "unbiased" else found[reading]
+
+
+def corrs_sum(statistics: Statistics, index: str, extent: int, reading: str) -> float:
+    """How many coordinates of an extent have what one of them has; no more beyond the base tile's."""
+    return float(corrs(statistics, index, reading)[:extent].sum())
+
+
+def partial_sum(terms: Numbers, number: float) -> float:
+    """Of the first ``number`` terms; of a part of a term, that part."""
+    whole = math.floor(number)
+    part = float(terms[whole]) if whole < len(terms) else 0.0
+    return float(terms[:whole].sum()) + (number - whole) * part
+
+
+def _unparted(terms: Numbers) -> Numbers:
+    """With each distance weighted by how many pairs the edge parts: of n places, n - s are s apart."""
+    number = len(terms)
+    return terms * number / (number - np.arange(number))
+
 
 Known: TypeAlias = Mapping[str, Statistics]
 Union: TypeAlias = Literal["sum", "exact"]

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from fiberscope.errors import InputError
+from fiberscope.models.tiles.base import Candidate, Prediction, Scheme
 from fiberscope.models.tiles.baselines.drt import Dynamic
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import Measured
 from fiberscope.models.tiles.plan import Plan
-from fiberscope.models.tiles.readings import corrs
-from fiberscope.models.tiles.scheme import Candidate, Prediction, Scheme
-from fiberscope.models.tiles.statistics import Statistics
-from fiberscope.models.tiles.statistics_file import from_json, to_document
+from fiberscope.models.tiles.probability import corrs
+from fiberscope.models.tiles.statistics import Statistics, from_json, to_document
 from fiberscope.report.files import read_text
 from fiberscope.report.table import Table
 

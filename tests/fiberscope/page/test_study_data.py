@@ -16,7 +16,7 @@ from studies import BYTES, CLOCK, EVIL, MULTIPLIES, cycles, study, traffic
 from fiberscope import cli
 from fiberscope.errors import InputError
 from fiberscope.page import page, study_data
-from fiberscope.page.chosen import carried
+from fiberscope.page.measures import carried
 from fiberscope.store import Store
 
 MOST_BYTES = 3_000_000  # of a page with 1,000 runs

@@ -226,8 +226,8 @@ def test_a_report_names_the_sources_of_machine_parts_and_of_what_stands_before_i
     assert not [name for name in gamma if name.startswith("fiberscope.accelerators.extensor")]
     assert "fiberscope.converters.mint" in modules("gamma", SMALL, settings={"memory.format.A": "coo"})
     assert "toy" in modules(toy, SMALL)
-    assert "fiberscope.models.tiles.microtiles" in modules("extensor", SMALL, settings={"tiling": "d2t2"})
-    assert "fiberscope.models.tiles.microtiles" not in modules("extensor", SMALL)
+    assert "fiberscope.models.tiles.machines" in modules("extensor", SMALL, settings={"tiling": "d2t2"})
+    assert "fiberscope.models.tiles.machines" not in modules("extensor", SMALL)
 
 
 def test_a_report_of_a_machine_in_a_repository_says_its_commit_and_whether_it_differs(

@@ -13,9 +13,8 @@ from fiberscope.models.graphs.execution import run as run_graph
 from fiberscope.report import timeline
 from fiberscope.sim import ANY, Component, Input, Kernel, Output
 from fiberscope.states import watch as watching
-from fiberscope.states.document import ComponentStates, StateTimeline
+from fiberscope.states.document import ComponentStates, StateTimeline, slices_of
 from fiberscope.states.files import StateFiles
-from fiberscope.states.slices import slices_of
 from fiberscope.states.watch import StateWatch
 from fiberscope.workloads import load
 

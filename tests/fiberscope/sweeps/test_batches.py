@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")
 
-from fiberscope.sweeps.batches import BATCH_SECONDS, batches
 from fiberscope.sweeps.ending import DONE, Outcome
 from fiberscope.sweeps.plan import Task
 from fiberscope.sweeps.point import Point
-from fiberscope.sweeps.progress import Progress
+from fiberscope.sweeps.progress import BATCH_SECONDS, Progress, batches
 
 
 def task(number: int, seconds: float) -> Task:

@@ -11,12 +11,10 @@ from typing import Final
 from fiberscope.errors import InputError
 from fiberscope.models.analytic.api import evaluated
 from fiberscope.models.analytic.inputs import Case, read_case
-from fiberscope.models.analytic.mapper.chunk import METRICS
 from fiberscope.models.analytic.mapper.constraints import Constraints, read_constraints
-from fiberscope.models.analytic.mapper.guided import guided
-from fiberscope.models.analytic.mapper.search import Found, Limits, judge, outcomes
+from fiberscope.models.analytic.mapper.search import METRICS, Found, Limits, judge, outcomes
 from fiberscope.models.analytic.mapper.space import Space
-from fiberscope.models.analytic.mapper.walks import WALKS
+from fiberscope.models.analytic.mapper.walks import WALKS, guided
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
 from fiberscope.models.analytic.report import report
 from fiberscope.report.document import Report

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fiberscope.models.analytic.architecture import Architecture
-from fiberscope.models.analytic.directives import Names
 from fiberscope.models.analytic.problem import Problem
+from fiberscope.models.analytic.read_mapping import Names
 from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Place
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
-from fiberscope.models.analytic.loops import Mappings
 from fiberscope.models.analytic.mapper.constraints import Constraints
+from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.problem import Problem
 
 __all__ = ["Space", "factorisations"]

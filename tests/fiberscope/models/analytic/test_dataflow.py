@@ -7,7 +7,7 @@ import pytest
 from walked_nest import WalkedNest
 
 from fiberscope.models.analytic.dataflow import dataflow
-from fiberscope.models.analytic.loops import Mappings
+from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 

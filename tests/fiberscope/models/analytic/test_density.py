@@ -18,8 +18,7 @@ from fiberscope.models.analytic.counted import Actual, Banded, Counted
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.joint import Operand, pairs_nonempty, probability_both
-from fiberscope.models.analytic.structured import FixedStructured
-from fiberscope.models.analytic.uniform import Uniform, hypergeometric, probability_none
+from fiberscope.models.analytic.uniform import FixedStructured, Uniform, hypergeometric, probability_none
 
 EXACT = 1e-9
 

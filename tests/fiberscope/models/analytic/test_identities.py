@@ -10,7 +10,7 @@ from drawn_designs import DRAWN, drawn_design
 
 from fiberscope.models.analytic.evaluate import evaluate_many
 from fiberscope.models.analytic.safs import Feature, SparseFeatures
-from fiberscope.models.analytic.structured import FixedStructured
+from fiberscope.models.analytic.uniform import FixedStructured
 
 SEEDS = range(DRAWN)
 

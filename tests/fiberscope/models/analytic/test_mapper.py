@@ -17,11 +17,11 @@ from fiberscope import cli
 from fiberscope.errors import InputError
 from fiberscope.models.analytic.evaluate import Design, evaluate_many
 from fiberscope.models.analytic.inputs import read_case
-from fiberscope.models.analytic.loops import Mappings
 from fiberscope.models.analytic.mapper.api import constraints_of, find
 from fiberscope.models.analytic.mapper.search import Limits, judge, outcomes
 from fiberscope.models.analytic.mapper.space import Space, factorisations
 from fiberscope.models.analytic.mapper.walks import WALKS
+from fiberscope.models.analytic.mapping import Mappings
 
 MACHINE = """
 architecture:

@@ -7,7 +7,8 @@ import pytest
 from tiling import examples, leaves
 
 from fiberscope.errors import InputError
-from fiberscope.models.tiles import partials, walk
+from fiberscope.models.tiles import measure as meter
+from fiberscope.models.tiles import walk
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import Measured, measure
 from fiberscope.workloads.tensor import SparseTensor
@@ -100,7 +101,7 @@ def test_the_meter_counts_what_an_enumeration_of_all_leaves_does(case, monkeypat
     generator = np.random.default_rng(case)
     monkeypatch.setattr(walk, "POINTS", int(generator.choice([3, walk.POINTS])))
     monkeypatch.setattr(walk, "TABLE", int(generator.choice([0, walk.TABLE])))
-    monkeypatch.setattr(partials, "PRODUCTS", int(generator.choice([3, partials.PRODUCTS])))
+    monkeypatch.setattr(meter, "PRODUCTS", int(generator.choice([3, meter.PRODUCTS])))
     text, order = ORDERS[case % len(ORDERS)]
     kernel = Kernel.read(text, order)
     extents = {index: int(generator.integers(1, 6)) for index in kernel.order}

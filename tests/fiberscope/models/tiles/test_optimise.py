@@ -7,14 +7,13 @@ import pytest
 from tiling import examples
 
 from fiberscope.errors import InputError
-from fiberscope.models.tiles.base import base_shape, capacity_of, cut, pack_one
+from fiberscope.models.tiles.base import Candidate, Prediction, base_shape, capacity_of, cut, pack_one
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
 from fiberscope.models.tiles.optimise import _least, optimise
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.reorder import reorderings
-from fiberscope.models.tiles.scheme import Candidate, Prediction
 from fiberscope.models.tiles.statistics import collect_all
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import METRICS

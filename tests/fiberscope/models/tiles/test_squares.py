@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from tiling import examples
 
-from fiberscope.models.tiles.baselines.squares import Squares
-from fiberscope.models.tiles.baselines.swiftiles import swiftiles
+from fiberscope.models.tiles.baselines.squares import Squares, swiftiles
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
 from fiberscope.workloads.tiles.metrics import METRICS

@@ -12,8 +12,14 @@ from tiling import examples
 from fiberscope.errors import InputError
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
-from fiberscope.models.tiles.statistics import LEAST_SAMPLED, collect, collect_all
-from fiberscope.models.tiles.statistics_file import from_json, to_document, to_json
+from fiberscope.models.tiles.statistics import (
+    LEAST_SAMPLED,
+    collect,
+    collect_all,
+    from_json,
+    to_document,
+    to_json,
+)
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.tiling import tile
 

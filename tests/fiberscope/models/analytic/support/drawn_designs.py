@@ -7,12 +7,11 @@ import numpy as np
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
 from fiberscope.models.analytic.energies import Energies
 from fiberscope.models.analytic.evaluate import Design
-from fiberscope.models.analytic.loops import Mappings
+from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
-from fiberscope.models.analytic.structured import FixedStructured
-from fiberscope.models.analytic.uniform import Uniform
+from fiberscope.models.analytic.uniform import FixedStructured, Uniform
 from fiberscope.models.energies import default_table
 
 DRAWN = 16
