@@ -12,7 +12,7 @@ from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gemm import SLICE, Sliced, sliced
 from fiberscope.workloads.problem import MatrixProduct
-from fiberscope.workloads.verification import Comparison
+from fiberscope.workloads.verification import Comparison, largest_error
 
 __all__ = ["MOST_ELEMENTS", "Gemm", "accumulate", "exact_kind"]
 
@@ -98,10 +98,6 @@ def _error(answer: Dense, expected: Dense, sizes: Dense | None) -> float:
     worst, step = 0.0, max(1, ELEMENTS_A_BLOCK // answer.shape[1])
     for row in range(0, len(answer), step):
         rows = slice(row, row + step)
-        wrong = np.abs(answer[rows].astype(np.float64) - expected[rows])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            error = wrong / (np.abs(expected[rows]) if sizes is None else sizes[rows])
-        error[wrong == 0.0] = 0.0
-        error[np.isnan(error)] = np.inf
-        worst = max(worst, float(error.max(initial=0.0)))
+        scale = np.abs(expected[rows]) if sizes is None else sizes[rows]
+        worst = max(worst, largest_error(expected[rows], scale, answer[rows].astype(np.float64)))
     return worst

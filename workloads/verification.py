@@ -19,7 +19,7 @@ from scipy import sparse
 
 from fiberscope.workloads.canonical import CsrArray
 
-__all__ = ["TOLERANCE", "Comparison", "compare", "overflow"]
+__all__ = ["TOLERANCE", "Comparison", "compare", "largest_error", "overflow"]
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
@@ -112,10 +112,15 @@ def _compare_entries(expected: CsrArray, reference: Numbers, scale: Numbers, pro
         _common, here, there = np.intersect1d(places, found, return_indices=True)
         reference, scale, values = reference[here], scale[here], values[there]
     missing, extra = len(places) - len(values), len(found) - len(values)
-    return Comparison(_largest_error(reference, scale, values), missing, extra)
+    return Comparison(largest_error(reference, scale, values), missing, extra)
 
 
-def _largest_error(reference: Numbers, scale: Numbers, values: Numbers) -> float:
+def largest_error(reference: Numbers, scale: Numbers, values: Numbers) -> float:
+    """The largest error of a value against the size of what was added up; infinite where that is no number.
+
+    Args:
+        reference, scale, values: arrays alike: what is expected, its size, and what was found.
+    """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         errors = np.abs(values - reference) / scale
     errors[values == reference] = 0.0

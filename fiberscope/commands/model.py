@@ -101,7 +101,7 @@ def _shown(what: str, specification: str, settings: Mapping[str, object]) -> boo
     """Show what a specification alone can tell; returns whether it can."""
     from fiberscope.models.trace import show
     from fiberscope.models.trace.api import specified
-    from fiberscope.models.trace.loop_nest import loop_nests
+    from fiberscope.models.trace.show import loop_nests
 
     if what not in show.OF_SPECIFICATIONS:
         return False
@@ -112,7 +112,7 @@ def _shown(what: str, specification: str, settings: Mapping[str, object]) -> boo
 
 def _draw(path: Path, run: Modelling) -> None:
     """Draw where and when the bodies of the loops run."""
-    from fiberscope.models.trace.spacetime_picture import drawing
+    from fiberscope.models.trace.spacetime import drawing
     from fiberscope.report.pictures import save_figure
 
     ready = run.prepared()

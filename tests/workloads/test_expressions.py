@@ -16,9 +16,7 @@ from fiberscope.workloads.expressions.expression import (
     Take,
 )
 from fiberscope.workloads.expressions.grammar import (
-    Arithmetic,
     Directive,
-    Parameter,
     UnreadableTextError,
     parse_arithmetic,
     parse_directive,
@@ -94,7 +92,9 @@ def test_functions_ranks_directives_and_references() -> None:
     assert parse_directive("uniform_occupancy(A.16)") == Directive("uniform_occupancy", "A", Fraction(16))
     assert parse_directive("uniform_shape(K1)") == Directive("uniform_shape", None, "K1")
     assert parse_directive("flatten()") == Directive("flatten", None, None)
-    product = Arithmetic("*", Parameter("pe.count"), Arithmetic("-", Fraction(3), Fraction(1, 2)))
+    product = Operation(
+        "*", (Scalar("pe.count"), Operation("-", (Number(Fraction(3)), Number(Fraction(1, 2)))))
+    )
     assert parse_arithmetic("pe.count * (3 - 0.5)") == product
 
 

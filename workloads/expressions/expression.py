@@ -1,12 +1,14 @@
-"""Einsums as trees: what an expression of a cascade says, apart from how it is written and how it is run.
+"""Einsums as trees: what an expression says, apart from how it is written and how it is run.
 
-An index variable is written small and names the rank that is written large: ``k`` runs over ``K``.
+In a cascade an index variable is written small and names the rank that is written large: ``k`` runs over
+``K``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TypeAlias
 
 __all__ = [
@@ -53,10 +55,15 @@ class Index:
 
 @dataclass(frozen=True)
 class Access:
-    """A tensor at a point: ``A[k, m]``, an index for each of its declared ranks; none for a scalar tensor."""
+    """A tensor at a point: ``A[k, m]``, an index for each of its declared ranks; none for a scalar tensor.
+
+    Args:
+        places: columns, from 0 on, of the tensor and of each index in a text of index notation.
+    """
 
     tensor: str
     indices: tuple[Index, ...]
+    places: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def ranks(self) -> tuple[str, ...]:
@@ -66,9 +73,9 @@ class Access:
 
 @dataclass(frozen=True)
 class Number:
-    """A number that is written out."""
+    """A number that is written out; in a reference it is exact."""
 
-    value: float
+    value: float | Fraction
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class Operation:
     """``*``, ``+`` or ``-`` between operands, from left to right; ``-`` of one operand is its negative.
 
     What they compute can be redefined (``Einsum.operators``). Where they compute is fixed: ``*`` where all
-    its operands are, ``+`` and ``-`` where any is.
+    its operands are, ``+`` and ``-`` where any is. References and index notation have ``/``, too.
     """
 
     operator: str

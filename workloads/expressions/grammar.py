@@ -1,4 +1,4 @@
-"""Reads the strings of a specification, by ``einsum.lark``: Einsums, partitions, references."""
+"""Reads by ``einsum.lark``: Einsums, partitions and references of a specification, and index notation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from lark import Lark, Transformer, UnexpectedInput, v_args
+from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 
 from fiberscope.workloads.expressions.expression import (
@@ -27,18 +27,17 @@ from fiberscope.workloads.expressions.expression import (
 from fiberscope.workloads.expressions.unreadable import UnreadableTextError, explained, refuse_the_huge
 
 __all__ = [
-    "Arithmetic",
     "Directive",
-    "Parameter",
     "UnreadableTextError",
     "parse_arithmetic",
+    "parse_assignment",
     "parse_directive",
     "parse_function",
     "parse_ranks",
     "parse_statement",
 ]
 
-_STARTS = ("statement", "sum", "signature", "ranks", "directive", "arithmetic")
+_STARTS = ("statement", "assignment", "sum", "signature", "ranks", "directive", "arithmetic")
 _TAKE = "take"
 
 
@@ -51,22 +50,6 @@ class Directive:
     size: str | Fraction | None
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A dotted name in a reference."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """An operation between two parts of a reference: ``+``, ``-``, ``*`` or ``/``."""
-
-    operator: str
-    left: Arithmetic | Parameter | Fraction
-    right: Arithmetic | Parameter | Fraction
-
-
 def parse_statement(text: str) -> Statement:
     """An Einsum or an alias.
 
@@ -75,6 +58,18 @@ def parse_statement(text: str) -> Statement:
     """
     statement: Statement = _parse("statement", text)
     return statement
+
+
+def parse_assignment(text: str) -> Equation:
+    """An Einsum in index notation; ``X += e`` is ``X = X + e``, and its names stay as they are written.
+
+    ``X(i,j) = B(i,k) * C(k,j)`` and ``X_{i,j} = B_{i,k} * C_{k,j}`` are the same; a name alone is a scalar.
+
+    Raises:
+        UnreadableTextError: it is none.
+    """
+    equation: Equation = _parse("assignment", text)
+    return equation
 
 
 def parse_function(signature: str, body: str) -> tuple[str, tuple[str, ...], Expression]:
@@ -99,9 +94,9 @@ def parse_directive(text: str) -> Directive:
     return directive
 
 
-def parse_arithmetic(text: str) -> Arithmetic | Parameter | Fraction:
-    """What stands in a reference: ``fibercache.size * 8 / 64``."""
-    arithmetic: Arithmetic | Parameter | Fraction = _parse("arithmetic", text)
+def parse_arithmetic(text: str) -> Expression:
+    """What stands in a reference: ``fibercache.size * 8 / 64``, of exact numbers and of parameters."""
+    arithmetic: Expression = _parse("arithmetic", text)
     return arithmetic
 
 
@@ -132,6 +127,13 @@ class _Tree(Transformer[Any, Any]):
 
     def alias(self, output: str, source: str) -> Alias:
         return Alias(str(output), str(source), "")
+
+    def assignment(self, output: Access, assign: str, expression: Expression) -> Equation:
+        return Equation(output, expression if assign == "=" else Operation("+", (output, expression)), "")
+
+    def point(self, tensor: Token, *variables: Token) -> Access:
+        places = tuple(name.start_pos or 0 for name in (tensor, *variables))
+        return Access(str(tensor), tuple(Index(((str(name), 1),)) for name in variables), places)
 
     def access(self, tensor: str, *indices: Index | None) -> Access:
         return Access(str(tensor), tuple(index for index in indices if index is not None))
@@ -168,6 +170,9 @@ class _Tree(Transformer[Any, Any]):
     def times(self, left: Expression, right: Expression) -> Operation:
         return _joined("*", left, right)
 
+    def divided(self, left: Expression, right: Expression) -> Operation:
+        return Operation("/", (left, right))
+
     def negative(self, operand: Expression) -> Expression:
         return Number(-operand.value) if isinstance(operand, Number) else Operation("-", (operand,))
 
@@ -197,23 +202,8 @@ class _Tree(Transformer[Any, Any]):
     def symbol(self, name: str) -> str:
         return str(name)
 
-    def amount(self, text: str) -> Fraction:
-        return Fraction(text)
-
-    def parameter(self, name: str) -> Parameter:
-        return Parameter(str(name))
-
-    def add(self, left: Any, right: Any) -> Arithmetic:  # noqa: ANN401
-        return Arithmetic("+", left, right)
-
-    def sub(self, left: Any, right: Any) -> Arithmetic:  # noqa: ANN401
-        return Arithmetic("-", left, right)
-
-    def mul(self, left: Any, right: Any) -> Arithmetic:  # noqa: ANN401
-        return Arithmetic("*", left, right)
-
-    def div(self, left: Any, right: Any) -> Arithmetic:  # noqa: ANN401
-        return Arithmetic("/", left, right)
+    def amount(self, text: str) -> Number:
+        return Number(Fraction(text))
 
 
 def _scaled(index: Index, factor: int) -> Index:

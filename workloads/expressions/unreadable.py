@@ -10,8 +10,10 @@ _LONGEST = 2000  # characters; the expressions of the literature stay far below
 _DEEPEST = 40  # parentheses within one another
 _WORDS = {
     "NAME": "a name",
+    "LETTERS": "a name",
     "PARAMETER": "a parameter",
     "NUMBER": "a number",
+    "DECIMAL": "a number",
     "ASSIGN": "= or +=",
     "LSQB": "[",
     "RSQB": "]",

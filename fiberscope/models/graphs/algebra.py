@@ -4,42 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.expression import Access, Constant, Expression, Operation, Split, Sum
 from fiberscope.workloads.canonical import Integers, Values
+from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Points", "evaluate"]
+__all__ = ["evaluate", "keys_of"]
 
 MOST_POINTS = 2**27  # of an intermediate
-
-
-@dataclass(frozen=True)
-class Points:
-    """Values by point.
-
-    Args:
-        columns: of each variable, one coordinate a point; no point stands there twice.
-        values: one a point.
-        sizes: of each what was added up, without signs: rounding is measured by it.
-    """
-
-    columns: dict[str, Integers]
-    values: Values
-    sizes: Values
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self.values)
-
-    def at(self, places: Integers) -> Points:
-        """Those at these places."""
-        columns = {variable: column[places] for variable, column in self.columns.items()}
-        return Points(columns, self.values[places], self.sizes[places])
 
 
 def evaluate(
@@ -58,7 +34,7 @@ def evaluate(
     if isinstance(expression, Access):
         return _accessed(expression.variables, tensors[expression.tensor])
     if isinstance(expression, Constant):
-        return Points({}, np.array([expression.value]), np.array([abs(expression.value)]))
+        return Points.of({}, np.array([expression.value]))
     if isinstance(expression, Split):
         return _split(expression, tensors)
     if isinstance(expression, Sum):
@@ -72,7 +48,7 @@ def _accessed(variables: Sequence[str], tensor: SparseTensor | Points) -> Points
     if isinstance(tensor, Points):
         return Points(dict(zip(variables, tensor.columns.values(), strict=True)), tensor.values, tensor.sizes)
     columns = dict(zip(variables, tensor.coordinates, strict=True))
-    return Points(columns, tensor.values, np.abs(tensor.values))
+    return Points.of(columns, tensor.values)
 
 
 def _split(expression: Split, tensors: Mapping[str, SparseTensor | Points]) -> Points:
@@ -105,32 +81,16 @@ def _quotients(one: Values, other: Values) -> Values:
 def _joined(
     left: Points, right: Points, sizes: Mapping[str, int], function: Callable[[Values, Values], Values]
 ) -> Points:
-    """All pairs that agree on the variables that both have."""
-    common = [variable for variable in left.columns if variable in right.columns]
-    keys, others = keys_of(left, common, sizes), keys_of(right, common, sizes)
-    order = np.argsort(others, kind="stable")
-    first, last = (np.searchsorted(others[order], keys, side=side) for side in ("left", "right"))
-    counts = last - first
-    _check_room(int(counts.sum()))
-    owners = np.repeat(np.arange(len(keys)), counts)
-    within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-    a, b = left.at(owners), right.at(order[np.repeat(first, counts) + within])
-    with np.errstate(all="ignore"):
-        values, joined = function(a.values, b.values), function(a.sizes, b.sizes)
-    return Points({**b.columns, **a.columns}, values, np.abs(joined))
+    """A function of the points that agree on the variables that both have; 0 where either has none."""
+    _check_numbers([variable for variable in left.columns if variable in right.columns], sizes)
+    return left.joined(right, sizes, function, _check_room)
 
 
 def _added(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
     """Points of either; one that lacks a variable is the same for all of its coordinates."""
     variables = list(dict.fromkeys([*left.columns, *right.columns]))
     both = [_broadcast(one, variables, sizes) for one in (left, right)]
-    columns = {v: np.concatenate([one.columns[v] for one in both]) for v in variables}
-    together = Points(
-        columns,
-        np.concatenate([one.values for one in both]),
-        np.concatenate([one.sizes for one in both]),
-    )
-    return _summed(together, variables, sizes)
+    return _summed(Points.together(both), variables, sizes)
 
 
 def _larger(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
@@ -154,15 +114,8 @@ def _broadcast(points: Points, variables: list[str], sizes: Mapping[str, int]) -
 
 def _summed(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Points:
     """Points brought together that agree on these variables, in their order."""
-    keys = keys_of(points, variables, sizes)
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0)[: len(keys)])
-    if not len(starts):
-        return Points({v: points.columns[v] for v in variables}, points.values, points.sizes)
-    values = np.add.reduceat(points.values[order], starts)
-    weights = np.add.reduceat(points.sizes[order], starts)
-    kept = order[starts]
-    return Points({v: points.columns[v][kept] for v in variables}, values, weights)
+    _check_numbers(variables, sizes)
+    return points.summed(variables, sizes)
 
 
 def keys_of(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Integers:
@@ -171,12 +124,13 @@ def keys_of(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) 
     Raises:
         InputError: 63 bits do not number them.
     """
+    _check_numbers(variables, sizes)
+    return points.keys(variables, sizes)
+
+
+def _check_numbers(variables: Sequence[str], sizes: Mapping[str, int]) -> None:
     if math.prod(sizes[variable] for variable in variables) >= 2**63:
         raise InputError(f"{' x '.join(variables)} has more points than 63 bits number")
-    keys = np.zeros(len(points), np.int64)
-    for variable in variables:
-        keys = keys * sizes[variable] + points.columns[variable]
-    return keys
 
 
 def _check_room(points: int) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from fiberscope.accelerators.configuration import layers, validated
 from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
 from fiberscope.memory_trace import tracing
-from fiberscope.models.graphs.algebra import Points
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.cut_tensors import joined_tensor
 from fiberscope.models.graphs.deadlock import advice
@@ -34,6 +33,7 @@ from fiberscope.sim import BuildError, DeadlockError, Run, SimulationError
 from fiberscope.states.files import StateFiles
 from fiberscope.telling import Progress, nobody
 from fiberscope.waveform import Waveform, recording
+from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.models.graphs.algebra import Points, evaluate, keys_of
+from fiberscope.models.graphs.algebra import evaluate, keys_of
 from fiberscope.models.graphs.cut_tensors import cut_columns
 from fiberscope.models.graphs.expression import Access, Assignment
 from fiberscope.models.graphs.formats import Format
@@ -25,8 +25,9 @@ from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.splits import Splits, cut_variables
 from fiberscope.models.graphs.storage import StoredTensor, fitted
 from fiberscope.workloads.canonical import Integers, Values
+from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import Comparison
+from fiberscope.workloads.verification import Comparison, largest_error
 
 __all__ = ["Written", "carried", "compare", "reference"]
 
@@ -116,21 +117,12 @@ def _compare_keyed(keys: Integers, values: Values, wanted: Integers, expected: P
     known = np.zeros(len(keys), bool)
     known[inside] = wanted[places[inside]] == keys[inside]
     extra = int(np.count_nonzero(values[~known]))
-    errors = np.abs(values[known] - expected.values[places[known]])
-    error = _largest(errors, expected.sizes[places[known]])
+    found = expected.at(places[known])
+    error = largest_error(found.values, found.sizes, values[known])
     there = np.zeros(len(wanted), bool)
     there[places[known]] = True
     missing = int(np.count_nonzero(expected.values[~there]))
     return Comparison(error, missing, extra)
-
-
-def _largest(errors: Values, sizes: Values) -> float:
-    """The largest error, each against the size of what was added up."""
-    if not len(errors):
-        return 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(errors == 0, 0.0, errors / sizes)
-    return float(np.max(np.where(np.isnan(relative), np.inf, relative)))
 
 
 def _compare_lists(
@@ -146,7 +138,7 @@ def _compare_lists(
     wanted = ordered.at(np.flatnonzero(ordered.values))
     if len(found) != len(wanted):
         return Comparison(np.inf, max(0, len(wanted) - len(found)), max(0, len(found) - len(wanted)))
-    error = _largest(np.abs(found - wanted.values), wanted.sizes)
+    error = largest_error(wanted.values, wanted.sizes, found)
     if by_level and not _listed(written.coordinates(), by_level[-1], ordered, wanted):
         return Comparison(np.inf, 0, 0)
     return Comparison(error, 0, 0)

@@ -12,13 +12,20 @@ from fiberscope.models.trace.body import Body
 from fiberscope.models.trace.codes import BOTH, OPCODES
 from fiberscope.models.trace.coiteration import Coiteration, Pieces
 from fiberscope.models.trace.cursor import Cursor, NestState
-from fiberscope.models.trace.inputs import InputLevel, everywhere, levels_of, set_index, window_of
+from fiberscope.models.trace.levels import (
+    InputLevel,
+    OutputLevel,
+    everywhere,
+    levels_of,
+    output_levels,
+    set_index,
+    window_of,
+)
 from fiberscope.models.trace.nest import Intersection, LeaderFollower, Loop, Place, Scan
 from fiberscope.models.trace.output import OutputRank
 from fiberscope.models.trace.plan import BEFORE, Mapped, uses_of
 from fiberscope.models.trace.prepare import Operand
 from fiberscope.models.trace.program import compiled, condition
-from fiberscope.models.trace.result import OutputLevel, output_levels
 from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.expressions.expression import Access, Index, Take, accesses
 

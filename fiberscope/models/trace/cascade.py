@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fiberscope.accelerators.yaml_document import Document, Path
-from fiberscope.models.trace.functions import BUILT_IN
+from fiberscope.models.trace.program import BUILT_IN
 from fiberscope.models.trace.schema import EinsumSchema
-from fiberscope.models.trace.specification import Function, Iteration
+from fiberscope.models.trace.specification import OPERATORS, Function, Iteration
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import (
     Access,
@@ -25,9 +25,8 @@ from fiberscope.workloads.expressions.expression import (
 )
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_function, parse_statement
 
-__all__ = ["DEFAULTS", "Cascade", "read_cascade"]
+__all__ = ["Cascade", "read_cascade"]
 
-DEFAULTS: Mapping[str, str] = {"*": "mul", "+": "add", "-": "sub"}
 _NEGATIVE = "neg"
 
 
@@ -231,12 +230,12 @@ class _Reader:
                 raise self.document.error(path, message, key=True)
             for operator, function in changes.items():
                 self._check_operator(operator, function, functions, (*path, operator))
-        return {name: {**DEFAULTS, **self.given.operators.get(name, {})} for name in statements}
+        return {name: {**OPERATORS, **self.given.operators.get(name, {})} for name in statements}
 
     def _check_operator(
         self, operator: str, function: str, functions: Mapping[str, Function], path: Path
     ) -> None:
-        if operator not in DEFAULTS:
+        if operator not in OPERATORS:
             raise self.document.error(path, f"{operator} is no operator; known: *, +, -", key=True)
         if _arity(function, functions) != 2:
             known = [name for name in (*BUILT_IN, *functions) if _arity(name, functions) == 2]
@@ -345,7 +344,7 @@ def _empty_of(statement: Statement, operators: Mapping[str, str], known: Mapping
     if isinstance(statement, Alias):
         return known[statement.source]
     redefined = BUILT_IN.get(operators["+"])
-    if redefined is not None and operators["+"] != DEFAULTS["+"] and _adds(statement):
+    if redefined is not None and operators["+"] != OPERATORS["+"] and _adds(statement):
         return 0.0 if redefined.neutral is None else redefined.neutral
     copied = statement.expression
     while isinstance(copied, Take):

@@ -14,20 +14,5 @@ UNCOUNTED = -1  # instead of a counter of operations
 
 # Operations of two values; of one, the second is not looked at.
 MUL, ADD, SUB, DIV, MIN, MAX, OR, AND, FIRST, SECOND, DIFFERS, LESS, ABS, NEG, SQRT = range(15)
-OPCODES = {
-    "mul": MUL,
-    "add": ADD,
-    "sub": SUB,
-    "div": DIV,
-    "min": MIN,
-    "max": MAX,
-    "or": OR,
-    "and": AND,
-    "first": FIRST,
-    "second": SECOND,
-    "differs": DIFFERS,
-    "less": LESS,
-    "abs": ABS,
-    "neg": NEG,
-    "sqrt": SQRT,
-}
+_NAMES = "mul add sub div min max or and first second differs less abs neg sqrt"
+OPCODES = {name: code for code, name in enumerate(_NAMES.split())}

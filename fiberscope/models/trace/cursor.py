@@ -85,6 +85,7 @@ class Cursor:  # C: final
         self.segments, self.coordinates, self.values = segments, coordinates, values
 
     def _load(self, element: int) -> int:
+        assert self.blocks is not None
         while element >= self.loaded:
             self.origin = self.loaded
             self.loaded = self.blocks.load()

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fiberscope.errors import InputError
-from fiberscope.models.trace.attach import Attachment, attach
 from fiberscope.models.trace.build import Nest
-from fiberscope.models.trace.plan import Mapped, uses_of
+from fiberscope.models.trace.levels import stored, tree_of
+from fiberscope.models.trace.output import OutputRank
+from fiberscope.models.trace.plan import Mapped, rank_shapes, uses_of
 from fiberscope.models.trace.prepare import Operand, prepare
-from fiberscope.models.trace.result import stored, tree_of
-from fiberscope.models.trace.shapes import rank_shapes
+from fiberscope.models.trace.recorder import Recorder
 from fiberscope.models.trace.specification import Einsum, Specification
 from fiberscope.models.trace.verify import Verification, verify
 from fiberscope.workloads.canonical import Integers
@@ -21,7 +21,73 @@ from fiberscope.workloads.expressions.expression import Access, Alias, Equation,
 from fiberscope.workloads.fibertree import FiberTree, Rank
 from fiberscope.workloads.tree_blocks import Reordered
 
-__all__ = ["Attachment", "EinsumRun", "IntersectionCounts", "Observer", "Outcome", "Prepared", "run"]
+__all__ = [
+    "Attachment",
+    "EinsumRun",
+    "IntersectionCounts",
+    "Observer",
+    "Outcome",
+    "Prepared",
+    "attach",
+    "run",
+]
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A recorder and what it is told of.
+
+    Args:
+        tensor, rank: as in ``Prepared``.
+        kind: ``coord`` and ``elem`` are told of all that is looked at, ``payload`` of that for which the body
+            runs.
+        recorder: that is told.
+        root: of an eager binding, the rank of the fibers that are moved with all that is below. Of an input,
+            the recorder is told of these fibers alone; of an output, of every element of ``rank`` in them.
+    """
+
+    tensor: str
+    rank: str
+    kind: str
+    recorder: Recorder
+    root: str | None = None
+
+
+def attach(nest: Nest, attachment: Attachment) -> None:
+    """Have a recorder told of what it asks for; of a rank that the nest does not have there is nothing."""
+    if attachment.tensor == nest.mapped.einsum.output:
+        _attach_to_output(nest, attachment)
+    for operand, levels in zip(nest.operands, nest.inputs, strict=True):
+        if operand.name != attachment.tensor:
+            continue
+        for level in levels:
+            if operand.formatted.get(level.name, level.name) == (attachment.root or attachment.rank):
+                if attachment.root is not None:
+                    level.cursor.reached.append(attachment.recorder)
+                elif attachment.kind == "payload":
+                    level.cursor.used.append(attachment.recorder)
+                else:
+                    level.cursor.looked.append(attachment.recorder)
+
+
+def _attach_to_output(nest: Nest, attachment: Attachment) -> None:
+    growing = {level.rank.name: level.growing for level in nest.output}
+    rank = growing.get(attachment.rank)
+    if rank is None:
+        return
+    if attachment.root is not None:
+        rank.moved.append(attachment.recorder)
+        _move_at(growing[attachment.root], attachment.recorder)
+        nest.mark_bodies()
+    elif attachment.kind == "payload":
+        rank.used.append(attachment.recorder)
+    else:
+        rank.looked.append(attachment.recorder)
+
+
+def _move_at(root: OutputRank, recorder: Recorder) -> None:
+    """Move subtrees as often as the innermost of their buffers wants them."""
+    root.root_of_moves = max(root.root_of_moves, recorder.evict_level)
 
 
 @dataclass(frozen=True)

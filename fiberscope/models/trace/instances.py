@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from fiberscope.models.trace.line_table import LineTable
-from fiberscope.models.trace.recorder import Buffet, Recorder
+from fiberscope.models.trace.recorder import Buffet, LineTable, Recorder
 from fiberscope.workloads.canonical import Integers
 
 

@@ -19,13 +19,12 @@ from fiberscope.accelerators.yaml_layer import Entry, construct, refusing
 from fiberscope.accelerators.yaml_schema import checked
 from fiberscope.models.trace.binding import BindingReader, read_format
 from fiberscope.models.trace.cascade import Cascade, read_cascade
-from fiberscope.models.trace.functions import BUILT_IN
 from fiberscope.models.trace.hardware import read_configuration
 from fiberscope.models.trace.mapping import MappingReader
 from fiberscope.models.trace.options import Options
-from fiberscope.models.trace.references import resolved
+from fiberscope.models.trace.program import BUILT_IN
 from fiberscope.models.trace.schema import SpecificationSchema
-from fiberscope.models.trace.source import Source, find
+from fiberscope.models.trace.source import Source, find, resolved
 from fiberscope.models.trace.specification import Configuration as Architecture
 from fiberscope.models.trace.specification import Einsum, Specification, Tensor
 from fiberscope.workloads.errors import nearest

@@ -8,16 +8,16 @@ Source: TeAAL, MICRO 2023, Section 4.3, and what the public tool counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
-from fiberscope.models.trace.attach import Attachment
-from fiberscope.models.trace.blocks import block_seconds, blocks
-from fiberscope.models.trace.evaluate import EinsumRun, Outcome, Prepared
-from fiberscope.models.trace.imbalance import Imbalance
+from fiberscope.models.trace.evaluate import Attachment, EinsumRun, Outcome, Prepared
 from fiberscope.models.trace.options import Effects
-from fiberscope.models.trace.program import COUNTED
+from fiberscope.models.trace.sorted_heads import merge_steps, sort_steps
+from fiberscope.models.trace.spacetime import Imbalance
 from fiberscope.models.trace.specification import (
+    OPERATORS,
     Component,
     Configuration,
     Einsum,
@@ -25,10 +25,88 @@ from fiberscope.models.trace.specification import (
     Specification,
 )
 from fiberscope.models.trace.storage import Storage
-from fiberscope.models.trace.swaps import swaps
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["Model"]
+__all__ = ["Model", "block_seconds", "blocks", "exchanges", "swaps"]
+
+
+def blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
+    """Einsums that run together, by name: as many in a row as can.
+
+    One joins those before it if it has their configuration and their loops up to the first in space, and
+    needs no functional unit of theirs. As in the public tool, units of a block's first Einsum do not count.
+    """
+    together: list[list[str]] = []
+    used: set[str] = set()
+    before: Einsum | None = None
+    for einsum in einsums:
+        if before is None or _outer(einsum) != _outer(before) or used & _units(einsum):
+            together.append([])
+            used = set()
+        else:
+            used |= _units(einsum)
+        together[-1].append(einsum.name)
+        before = einsum
+    return together
+
+
+def block_seconds(metrics: Sequence[Mapping[str, Any]]) -> float:
+    """Of the Einsums of a block: what the component takes that takes longest for all of them."""
+    components = dict.fromkeys(name for each in metrics for name in each)
+    totals = [sum(each[name]["time"] for each in metrics if name in each) for name in components]
+    return max(totals, default=0.0)
+
+
+def _outer(einsum: Einsum) -> tuple[str, tuple[str, ...]]:
+    return einsum.bindings.config, outside_of_space(einsum)
+
+
+def outside_of_space(einsum: Einsum) -> tuple[str, ...]:
+    """The loops up to the first in space."""
+    space = {each.rank for each in einsum.spacetime.space} if einsum.spacetime else set[str]()
+    return tuple(takewhile(lambda rank: rank not in space, einsum.loop_order))
+
+
+def _units(einsum: Einsum) -> set[str]:
+    bound = einsum.bindings
+    lists = (bound.compute, bound.intersectors, bound.sequencers)
+    return {each.component for bindings in lists for each in bindings}
+
+
+def swaps(tree: FiberTree, final: Sequence[str], radix: int | None, finite_inputs: bool) -> int:
+    """Steps of the mergers that bring a tree's ranks into another order.
+
+    When two ranks change places, for every fiber of the upper one the fibers below it are merged. Orders that
+    are more than one such exchange apart take one after the other, as few as there can be.
+
+    Args:
+        tree: in the order at first.
+        final: names of its ranks in the order that is wanted.
+        radix: lists merged at once; None for all.
+        finite_inputs: an element takes one step; otherwise heads are kept sorted by insertion.
+    """
+    steps = 0
+    for depth in exchanges(tree.names, final):
+        segments, starts = tree.segments[depth], tree.segments[depth + 1]
+        steps += (
+            merge_steps(segments, starts, radix)
+            if finite_inputs
+            else sort_steps(segments, starts, tree.coordinates[depth + 1], radix)
+        )
+        names = list(tree.names)
+        names[depth : depth + 2] = names[depth + 1], names[depth]
+        tree = tree.swizzle(names) if tuple(names) != tuple(final) else tree
+    return steps
+
+
+def exchanges(initial: Sequence[str], final: Sequence[str]) -> Iterator[int]:
+    """Depths at which a rank changes places with the one below it, in turn, from one order to the other."""
+    names = list(initial)
+    for depth, name in enumerate(final):
+        place = names.index(name)
+        yield from range(place - 1, depth - 1, -1)
+        names.insert(depth, names.pop(place))
+
 
 Counts = dict[str, Any]
 
@@ -149,8 +227,8 @@ class Model:
 
 def _counted_as(einsum: Einsum, function: str) -> set[str]:
     """The names that an Einsum counts a function by: those of the operators that compute it, and its own."""
-    names = {COUNTED[operator] for operator, computed in einsum.operators.items() if computed == function}
-    return names | ({function} - set(COUNTED.values()))
+    names = {OPERATORS[operator] for operator, computed in einsum.operators.items() if computed == function}
+    return names | ({function} - set(OPERATORS.values()))
 
 
 def _before(run: EinsumRun, merged: MergerBinding, outcome: Outcome) -> FiberTree:

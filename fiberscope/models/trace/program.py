@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fiberscope.models.trace.codes import ALL, ANY, BOTH, EITHER, FIRST, NEG, OPCODES, SECOND, UNCOUNTED
-from fiberscope.models.trace.specification import Function
+from fiberscope.models.trace.specification import OPERATORS, Function
 from fiberscope.workloads.expressions.expression import (
     Access,
     Call,
@@ -19,9 +20,41 @@ from fiberscope.workloads.expressions.expression import (
     accesses,
 )
 
-__all__ = ["COUNTED", "Program", "compiled", "condition"]
+__all__ = ["BUILT_IN", "BuiltIn", "Program", "compiled", "condition"]
 
-COUNTED = {"*": "mul", "+": "add", "-": "sub"}  # whatever they are redefined to compute
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """A function of numbers.
+
+    Args:
+        arguments: how many it takes.
+        neutral: the value that changes nothing when it reduces; None where it has none, and cannot reduce.
+        meaning: in a few words.
+    """
+
+    arguments: int
+    neutral: float | None
+    meaning: str
+
+
+BUILT_IN: Mapping[str, BuiltIn] = {
+    "mul": BuiltIn(2, 1.0, "x * y"),
+    "add": BuiltIn(2, 0.0, "x + y"),
+    "sub": BuiltIn(2, None, "x - y"),
+    "div": BuiltIn(2, None, "x / y"),
+    "min": BuiltIn(2, math.inf, "the smaller"),
+    "max": BuiltIn(2, -math.inf, "the larger"),
+    "or": BuiltIn(2, 0.0, "1 where either is not 0, else 0"),
+    "and": BuiltIn(2, 1.0, "1 where both are not 0, else 0"),
+    "first": BuiltIn(2, None, "x"),
+    "second": BuiltIn(2, None, "y"),
+    "differs": BuiltIn(2, None, "1 where x and y differ, else 0"),
+    "less": BuiltIn(2, None, "1 where x < y, else 0"),
+    "abs": BuiltIn(1, None, "x without its sign"),
+    "neg": BuiltIn(1, None, "-x"),
+    "sqrt": BuiltIn(1, None, "the square root of x"),
+}
 
 
 @dataclass
@@ -64,7 +97,7 @@ class _Compiler:
             self.tensors += 1
             return self.tensors - 1
         if isinstance(expression, Number):
-            return self._constant(expression.value)
+            return self._constant(float(expression.value))
         if isinstance(expression, Scalar):
             if arguments is not None and expression.name in arguments:
                 return arguments[expression.name]
@@ -103,8 +136,8 @@ class _Compiler:
         return result
 
     def _operate(self, operator: str, registers: Sequence[int], *, counted: bool) -> int:
-        name = self.operators[operator] if counted else COUNTED[operator]
-        counter = self._counter(COUNTED[operator]) if counted else UNCOUNTED
+        name = self.operators[operator] if counted else OPERATORS[operator]
+        counter = self._counter(OPERATORS[operator]) if counted else UNCOUNTED
         if len(registers) == 1:
             return self._add(NEG, registers[0], registers[0], ALL, counter)
         mode = ALL if operator == "*" and counted else ANY

@@ -6,13 +6,12 @@ Both know only the equation and the tensors' elements, none of the loops, trees 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.models.trace.specification import OPERATORS, Einsum, Specification
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import (
     Access,
@@ -26,9 +25,10 @@ from fiberscope.workloads.expressions.expression import (
     Take,
     accesses,
 )
+from fiberscope.workloads.expressions.points import keys_of
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["FUNCTIONS", "Arithmetic", "Floats", "Mask", "Points", "keys_of", "point_by_point", "reduced"]
+__all__ = ["FUNCTIONS", "Arithmetic", "Floats", "Mask", "point_by_point", "reduced"]
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
@@ -51,20 +51,6 @@ FUNCTIONS: Mapping[str, Binary] = {
     "neg": lambda x, y: -x,
     "sqrt": lambda x, y: np.sqrt(x),
 }
-PLAIN = {"*": "mul", "+": "add", "-": "sub"}
-
-
-@dataclass(frozen=True)
-class Points:
-    """Values by point.
-
-    Args:
-        coordinates: of each rank, one a point.
-        values: one a point.
-    """
-
-    coordinates: dict[str, Integers]
-    values: npt.NDArray[Any]
 
 
 class Arithmetic:
@@ -142,7 +128,7 @@ class Arithmetic:
             return -values[0]
         result = values[0]
         for other in values[1:]:
-            result = self.function(PLAIN[expression.operator], [result, other])
+            result = self.function(OPERATORS[expression.operator], [result, other])
         return result
 
 
@@ -162,8 +148,8 @@ def _any(masks: list[Mask]) -> Mask:
 
 def point_by_point(
     specification: Specification, einsum: Einsum, tensors: Mapping[str, FiberTree], shapes: Mapping[str, int]
-) -> Points:
-    """The output of an Einsum, from all points of its iteration space.
+) -> tuple[dict[str, Integers], Floats]:
+    """The output of an Einsum, from all points of its iteration space: coordinates by rank, and values.
 
     Args:
         tensors: inputs by name, with the ranks of their declarations.
@@ -185,7 +171,7 @@ def point_by_point(
         chosen &= (index >= 0) & (index < output_shape(specification, einsum, rank, shapes))
     declared = specification.tensors[einsum.output].ranks
     coordinates = {rank: index[chosen] for rank, index in zip(declared, indices, strict=True)}
-    return Points(coordinates, np.broadcast_to(values, full)[chosen])
+    return coordinates, np.broadcast_to(values, full)[chosen]
 
 
 def output_shape(specification: Specification, einsum: Einsum, rank: str, shapes: Mapping[str, int]) -> int:
@@ -226,15 +212,6 @@ def _gathered(
     places = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
     there = inside & (keys[order[places]] == wanted)
     return np.where(there, values[order[places]].astype(np.float64), empty), there
-
-
-def keys_of(columns: Sequence[Integers], shapes: Sequence[int], count: int) -> Integers:
-    """One number for each of so many points, in the order of their coordinates."""
-    keys = np.zeros(count, np.int64)
-    for column, shape in zip(columns, shapes, strict=True):
-        keys *= shape
-        keys += column
-    return keys
 
 
 def reduced(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integers, Floats, Floats]:

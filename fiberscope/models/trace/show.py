@@ -1,18 +1,169 @@
-"""What ``fiberscope model --show`` prints of blocks and of traffic."""
+"""What ``fiberscope model --show`` prints of loop nests, of blocks and of traffic."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from fiberscope.errors import InputError
-from fiberscope.models.trace.blocks import blocks
-from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.models.trace.model import blocks, outside_of_space
+from fiberscope.models.trace.specification import (
+    Einsum,
+    Flatten,
+    Follow,
+    Partition,
+    Specification,
+    Split,
+    UniformOccupancy,
+    UniformShape,
+)
 from fiberscope.report.document import Report
 from fiberscope.report.table import Table
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.expression import (
+    Access,
+    Alias,
+    Call,
+    Equation,
+    Expression,
+    Operation,
+    Take,
+    accesses,
+)
 
-__all__ = ["OF_RUNS", "OF_SPECIFICATIONS", "blocks_in_words", "check", "traffic_table"]
+__all__ = ["OF_RUNS", "OF_SPECIFICATIONS", "blocks_in_words", "check", "loop_nests", "traffic_table"]
+
+_INDENT = "    "
+_COMMENT_COLUMN = 56
+
+
+def loop_nests(specification: Specification) -> str:
+    """The loops of all Einsums, from the outside in.
+
+    A loop goes over the coordinates that ``&`` finds in all, ``|`` in any of its tensors; ``Z << A`` gives Z
+    a place for what is found. What a loop's comment tells is how it is placed and which unit works there.
+    """
+    rounds = specification.iteration
+    nests = ["\n".join(_Nest(specification, einsum).lines()) for einsum in specification.einsums]
+    if rounds is None:
+        return "\n\n".join(nests)
+    ended = f"{rounds.until_empty} is empty" if rounds.until_empty else "nothing changes"
+    carried = ", ".join(f"{target} = {source}" for target, source in rounds.carry.items())
+    return "\n\n".join(
+        [f"until {ended}, {rounds.limit:,} rounds at the most:", *nests, f"next round: {carried}"]
+    )
+
+
+@dataclass(frozen=True)
+class _Nest:
+    specification: Specification
+    einsum: Einsum
+
+    def lines(self) -> Iterator[str]:
+        """The lines of one Einsum."""
+        equation = self.einsum.equation
+        yield equation.text
+        if isinstance(equation, Alias):
+            return
+        for step in self.einsum.partitioning:
+            yield f"{_INDENT}{_step(step)}"
+        for depth, rank in enumerate(self.einsum.loop_order):
+            line = f"{_INDENT * (depth + 1)}for {rank.lower()} in {self._coiterated(equation, rank)}:"
+            comment = "; ".join(self._comments(rank))
+            yield f"{line:<{_COMMENT_COLUMN}}  # {comment}" if comment else line
+        yield f"{_INDENT * (len(self.einsum.loop_order) + 1)}{self._body(equation)}"
+
+    def _coiterated(self, equation: Equation, rank: str) -> str:
+        found = self._fibers(equation.expression, rank)
+        output = equation.output.tensor if self._has(equation.output, rank) else ""
+        if found is None:
+            return f"the shape of {_base(self.einsum, rank)}" + (f", into {output}" if output else "")
+        return f"{output} << {found}" if output else found
+
+    def _fibers(self, expression: Expression, rank: str) -> str | None:
+        """The fibers of a rank that an expression goes over together; None if it has none."""
+        if isinstance(expression, Access):
+            return expression.tensor if self._has(expression, rank) else None
+        if not isinstance(expression, Operation | Take | Call):
+            return None
+        parts = [part for one in expression.operands if (part := self._fibers(one, rank)) is not None]
+        every = isinstance(expression, Take) or (
+            isinstance(expression, Operation) and expression.operator == "*"
+        )
+        parts = list(dict.fromkeys(parts))
+        joined = (" & " if every else " | ").join(parts)
+        return (f"({joined})" if len(parts) > 1 and not every else joined) or None
+
+    def _has(self, access: Access, rank: str) -> bool:
+        """Whether a loop's rank is one of a tensor's, or moves an index of it."""
+        return set(_bases(self.einsum, rank)) <= set(access.ranks)
+
+    def _comments(self, rank: str) -> Iterator[str]:
+        spacetime, bound = self.einsum.spacetime, self.einsum.bindings
+        if spacetime is not None and rank in [stamp.rank for stamp in spacetime.space]:
+            yield "in space"
+        for one in bound.intersectors:
+            if one.rank == rank:
+                components = self.specification.configurations[bound.config].components
+                leads = f", {one.leader} leads" if one.leader else ""
+                yield f"{one.component}: {components[one.component].intersection}{leads}"
+        for looked_up in self._looked_up(rank):
+            yield f"{looked_up} is looked up"
+
+    def _looked_up(self, rank: str) -> Iterator[str]:
+        """Tensors whose coordinate becomes known within a flattened rank that they do not have."""
+        equation, bases = self.einsum.equation, set(_bases(self.einsum, rank))
+        lowest = rank.endswith("0") or not any(
+            isinstance(step, Split) and rank in step.names for step in self.einsum.partitioning
+        )
+        if isinstance(equation, Equation) and len(bases) > 1 and lowest:
+            for access in accesses(equation.expression):
+                if bases & set(access.ranks) and not bases <= set(access.ranks):
+                    yield access.tensor
+
+    def _body(self, equation: Equation) -> str:
+        reduces = set(self.einsum.ranks) - set(equation.output.ranks)
+        left, _equals, right = equation.text.partition("=")
+        changed = {
+            key: name for key, name in self.einsum.operators.items() if name not in ("mul", "add", "sub")
+        }
+        told = ", ".join(f"{operator} is {name}" for operator, name in changed.items())
+        line = f"{left.strip()} {'+=' if reduces else '='} {right.strip()}"
+        return f"{line}  # {told}" if told else line
+
+
+def _step(step: Partition) -> str:
+    if isinstance(step, Flatten):
+        return f"{' and '.join(step.ranks)} are flattened to {step.name}"
+    if isinstance(step, Follow):
+        return f"{step.rank} follows {step.leader} into {', '.join(step.names)}"
+    cuts = ", ".join(_cut(directive) for directive in step.directives)
+    return f"{step.rank} is cut into {', '.join(step.names)}: {cuts}"
+
+
+def _cut(directive: UniformShape | UniformOccupancy) -> str:
+    if isinstance(directive, UniformOccupancy):
+        return f"{directive.size:,} elements of {directive.leader}"
+    return f"{directive.ways:,} ranges" if directive.ways else f"{directive.size:,} coordinates"
+
+
+def _base(einsum: Einsum, rank: str) -> str:
+    """The rank that a loop's rank is a piece of."""
+    for step in einsum.partitioning:
+        if isinstance(step, Split) and rank in step.names and rank != step.rank:
+            return step.rank
+    return rank
+
+
+def _bases(einsum: Einsum, rank: str) -> tuple[str, ...]:
+    """The ranks of the Einsum that a loop's rank is made of."""
+    base = _base(einsum, rank)
+    for step in einsum.partitioning:
+        if isinstance(step, Flatten) and step.name == base:
+            return tuple(one for part in step.ranks for one in _bases(einsum, part))
+    return (base,) if base == rank else _bases(einsum, base)
+
 
 OF_SPECIFICATIONS = ("loopnest", "blocks")  # what can be shown without operands
 OF_RUNS = ("traffic", "spacetime")
@@ -45,16 +196,10 @@ def _why(before: Einsum, einsum: Einsum) -> str:
     """Why an Einsum does not run together with those before it."""
     if before.bindings.config != einsum.bindings.config:
         return f"in another configuration, {einsum.bindings.config}"
-    outer = [_outside_of_space(one) for one in (before, einsum)]
+    outer = [outside_of_space(one) for one in (before, einsum)]
     if outer[0] != outer[1]:
         return f"loops outside of space are [{', '.join(outer[1])}], not [{', '.join(outer[0])}]"
     return "a unit is needed by both"
-
-
-def _outside_of_space(einsum: Einsum) -> list[str]:
-    space = {stamp.rank for stamp in einsum.spacetime.space} if einsum.spacetime else set()
-    first = next((at for at, rank in enumerate(einsum.loop_order) if rank in space), len(einsum.loop_order))
-    return list(einsum.loop_order[:first])
 
 
 def traffic_table(report: Report) -> Table:

@@ -1,18 +1,24 @@
-"""Where and when each body of a loop nest runs, by its mapping to space and time."""
+"""Where and when each body of a loop nest runs, by its mapping to space and time, and how evenly."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fiberscope.models.trace.attach import Attachment
-from fiberscope.models.trace.evaluate import Prepared
+from fiberscope.models.trace.evaluate import Attachment, Prepared
+from fiberscope.models.trace.instances import Work
 from fiberscope.models.trace.recorder import Recorder
+from fiberscope.models.trace.specification import Configuration
+from fiberscope.report.pictures import blank
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Stamps", "Watcher"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Imbalance", "Stamps", "Watcher", "drawing", "outermost_in_space"]
 
 MOST_BODIES = 100_000  # of an Einsum; what comes later is left out
 
@@ -120,3 +126,70 @@ def _as_soon_as_can_be(places: Integers) -> Integers:
     times = np.empty(len(places), np.int64)
     times[order] = np.arange(len(ordered)) - np.repeat(firsts, lengths)
     return times
+
+
+HEIGHT = 3.2  # inches, of an Einsum
+COLOUR = "#0072B2"
+MANY = 2000  # points, from which on they are drawn as small as can be
+
+
+def drawing(stamps: Sequence[Stamps], title: str) -> Figure:
+    """A point a body, its place upwards and its step to the right, Einsum by Einsum.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    drawn = blank(title, HEIGHT * len(stamps) + 0.5)
+    for axes, one in zip(drawn.subplots(len(stamps), squeeze=False)[:, 0], stamps, strict=True):
+        axes.plot(one.times, one.places, "," if len(one.places) > MANY else "s", markersize=3, color=COLOUR)
+        first = f", the first {MOST_BODIES:,} bodies" if one.cut else ""
+        axes.set_title(f"{one.einsum}: a body in {one.busy:.0%} of places and steps{first}", loc="left")
+        axes.set_xlabel("step", loc="right", fontsize="small")
+        axes.set_ylabel("place", fontsize="small")
+        axes.spines[["top", "right"]].set_visible(False)
+    return drawn
+
+
+def outermost_in_space(prepared: Prepared) -> str | None:
+    """The first loop that runs in space; None where none does."""
+    spacetime = prepared.einsum.spacetime
+    in_space = {stamp.rank for stamp in spacetime.space} if spacetime else set[str]()
+    return next((rank for rank in prepared.einsum.loop_order if rank in in_space), None)
+
+
+@dataclass(frozen=True)
+class Imbalance:
+    """The bodies of the innermost loop by instance, of an Einsum with a loop in space.
+
+    Args:
+        tensor, rank: where bodies are seen.
+        work: by number of instances, the bodies of each.
+    """
+
+    tensor: str
+    rank: str
+    work: dict[int, Work]
+
+    @classmethod
+    def of(cls, prepared: Prepared, configuration: Configuration) -> Imbalance | None:
+        """What is to watch an Einsum; None where there is nothing side by side, or no body can be seen."""
+        space, innermost = outermost_in_space(prepared), prepared.einsum.loop_order[-1]
+        tensor = next((name for name, tree in prepared.trees.items() if innermost in tree.names), None)
+        if space is None or tensor is None:
+            return None
+        numbers = {each.instances for each in configuration.components.values() if each.instances > 1}
+        level = prepared.levels[space]
+        work = {number: Work(np.zeros(number, np.int64), level) for number in sorted(numbers)}
+        return cls(tensor, innermost, work)
+
+    def attachments(self) -> Sequence[Attachment]:
+        """The recorders, with what they are to be told of."""
+        return [Attachment(self.tensor, self.rank, "payload", work) for work in self.work.values()]
+
+    def factor(self, instances: int) -> float:
+        """Bodies of the busiest instance over those of all on average."""
+        if instances not in self.work:
+            return 1.0
+        bodies = np.asarray(self.work[instances].bodies)
+        total = int(bodies.sum())
+        return int(bodies.max()) * instances / total if total else 1.0

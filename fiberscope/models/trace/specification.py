@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from fiberscope.workloads.expressions.expression import Alias, Equation, Expression, accesses
 
 __all__ = [
+    "OPERATORS",
     "Bindings",
     "Component",
     "ComputeBinding",
@@ -37,6 +38,9 @@ __all__ = [
     "UniformOccupancy",
     "UniformShape",
 ]
+
+# What operators compute unless they are redefined, and what they are counted as whatever they compute
+OPERATORS: Mapping[str, str] = {"*": "mul", "+": "add", "-": "sub"}
 
 
 @dataclass(frozen=True)
@@ -296,7 +300,7 @@ class Einsum:
     loop_order: tuple[str, ...] = ()
     partitioning: tuple[Partition, ...] = ()
     spacetime: Spacetime | None = None
-    operators: Mapping[str, str] = field(default_factory=lambda: {"*": "mul", "+": "add", "-": "sub"})
+    operators: Mapping[str, str] = field(default_factory=lambda: dict(OPERATORS))
     bindings: Bindings = field(default_factory=Bindings)
 
     @property

@@ -11,18 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fiberscope.errors import InputError
+from fiberscope.models.graphs.compiler.language import OPERATORS, computed
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.sums import with_sums
-from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation
+from fiberscope.models.graphs.expression import Access, Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph, Stream
 from fiberscope.models.trace.specification import Einsum, Specification, Split
 from fiberscope.report.document import Report
-from fiberscope.workloads.expressions import expression as teaal
+from fiberscope.workloads.expressions import expression as einsums
 
 __all__ = ["CascadeGraph", "additions_of", "graph_of_cascade"]
-
-OPERATORS = {"*": "mul", "+": "add", "-": "sub"}
 
 
 @dataclass(frozen=True)
@@ -101,31 +100,15 @@ class _Reader:
         Raises:
             InputError: it has what no graph has.
         """
-        if isinstance(einsum.equation, teaal.Alias):
+        if isinstance(einsum.equation, einsums.Alias):
             raise InputError(f"{einsum.equation.text}: another name for a tensor has no graph")
         for operator, meaning in einsum.operators.items():
             if OPERATORS[operator] != meaning:
                 raise InputError(f"{einsum.name}: {operator} means {meaning}, and graphs have no such block")
-        return Assignment(self._access(einsum.equation.output), self._expression(einsum.equation.expression))
+        equation = einsum.equation
+        return Assignment(self._access(equation.output), computed(equation.expression, self._access))
 
-    def _expression(self, expression: teaal.Expression) -> Expression:
-        if isinstance(expression, teaal.Access):
-            return self._access(expression)
-        if isinstance(expression, teaal.Take):
-            others = [one for at, one in enumerate(expression.operands) if at != expression.selected]
-            return self._folded("take", [*others, expression.operands[expression.selected]])
-        if isinstance(expression, teaal.Operation) and len(expression.operands) > 1:
-            return self._folded(OPERATORS[expression.operator], list(expression.operands))
-        raise InputError(f"{_written(expression)}: no graph computes it; write the Einsum of tensors alone")
-
-    def _folded(self, function: str, operands: list[teaal.Expression]) -> Expression:
-        """A function of two operands for one of several, from left to right."""
-        first, *others = (self._expression(one) for one in operands)
-        for other in others:
-            first = Operation(function, (first, other))
-        return first
-
-    def _access(self, access: teaal.Access) -> Access:
+    def _access(self, access: einsums.Access) -> Access:
         ranks = [index.rank for index in access.indices]
         if None in ranks:
             raise InputError(f"{access.tensor} has indices that are computed, and scanners have none such")
@@ -180,12 +163,3 @@ def additions_of(report: Report) -> int:
     )
     merged = sum(one["points"] - one["elements"] for one in counters if "points" in one)
     return summed + merged + report.operations.get("add", 0)
-
-
-def _written(expression: teaal.Expression) -> str:
-    """What stands in an Einsum that no graph has."""
-    if isinstance(expression, teaal.Number):
-        return f"the number {expression.value:g}"
-    if isinstance(expression, teaal.Call):
-        return f"the function {expression.function}"
-    return f"the symbol {expression.name}" if isinstance(expression, teaal.Scalar) else "a negative"

@@ -1,42 +1,76 @@
-"""Tensor index notation: reads an assignment, by ``index.lark``, as the expressions of graphs have it.
-
-``X(i,j) = B(i,k) * C(k,j)`` and ``X_{i,j} = B_{i,k} * C_{k,j}`` are the same; a name alone is a scalar.
-"""
+"""Expressions as graphs have them, of functions of one or two operands: from index notation and Einsums."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
+from collections.abc import Callable
+from functools import reduce
 from typing import NoReturn
-
-from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.expression import Access, Assignment, Constant, Expression, Operation
-from fiberscope.workloads.expressions.unreadable import UnreadableTextError, explained, refuse_the_huge
+from fiberscope.models.graphs.functions import FUNCTIONS
+from fiberscope.workloads.expressions import expression as einsums
+from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_assignment
 
-__all__ = ["MOST_OPERANDS", "parse", "refuse_at"]
+__all__ = ["MOST_OPERANDS", "OPERATORS", "computed", "parse", "refuse_at"]
+
+OPERATORS = {one.sign: one.name for one in FUNCTIONS.values() if one.sign}
 
 MOST_OPERANDS = 64  # blocks grow with them; the expressions of the literature have up to five
 
 
 def parse(text: str) -> Assignment:
-    """The assignment that a text is; ``X += e`` is ``X = X + e``.
+    """The assignment that a text in index notation is.
 
     Raises:
         InputError: it is none, or too large; with the column.
     """
     try:
-        refuse_the_huge(text)
         _refuse_many(text)
-        assignment = _parser().parse(text)
+        read = parse_assignment(text)
     except UnreadableTextError as error:
-        _refuse(error.column, str(error))
-    except UnexpectedInput as error:
-        unread = explained(error, text)
-        _refuse(unread.column, f"{unread}{_hint(text)}")
-    assert isinstance(assignment, Assignment)
-    return assignment
+        _refuse(error.column, f"{error}{_hint(text)}")
+    return Assignment(_access(read.output), computed(read.expression, _access))
+
+
+def computed(expression: einsums.Expression, access: Callable[[einsums.Access], Access]) -> Expression:
+    """An expression by functions that have blocks.
+
+    Args:
+        expression: as it was read.
+        access: a tensor of it, as graphs have it.
+
+    Raises:
+        InputError: it has the name of a number, or a function of its own.
+    """
+    if isinstance(expression, einsums.Access):
+        return access(expression)
+    if isinstance(expression, einsums.Number):
+        return Constant(float(expression.value))
+    if isinstance(expression, einsums.Call | einsums.Scalar):
+        raise InputError(f"{_named(expression)}: no graph computes it; write the Einsum of tensors alone")
+    operands = [computed(one, access) for one in expression.operands]
+    if isinstance(expression, einsums.Take):
+        operands.append(operands.pop(expression.selected))
+        return _folded("take", operands)
+    return _folded(OPERATORS[expression.operator] if len(operands) > 1 else "neg", operands)
+
+
+def _folded(function: str, operands: list[Expression]) -> Expression:
+    """A function of two operands for one of several, from left to right."""
+    if len(operands) == 1:
+        return Operation(function, tuple(operands))
+    return reduce(lambda one, other: Operation(function, (one, other)), operands)
+
+
+def _named(expression: einsums.Call | einsums.Scalar) -> str:
+    if isinstance(expression, einsums.Call):
+        return f"the function {expression.function}"
+    return f"the symbol {expression.name}"
+
+
+def _access(read: einsums.Access) -> Access:
+    return Access(read.tensor, tuple(str(index.rank) for index in read.indices), read.places)
 
 
 def refuse_at(access: Access, number: int, what: str) -> NoReturn:
@@ -65,41 +99,3 @@ def _refuse_many(text: str) -> None:
 def _hint(text: str) -> str:
     summed = "sum(" in text.replace(" ", "")
     return "; sums are not written: what the left side lacks is summed over" if summed else ""
-
-
-@cache
-def _parser() -> Lark:
-    grammar = files(__package__).joinpath("index.lark").read_text(encoding="utf-8")
-    return Lark(grammar, start="statement", parser="lalr", transformer=_Tree())
-
-
-@v_args(inline=True)
-class _Tree(Transformer[Token, Assignment]):
-    """Makes expressions of the grammar's rules."""
-
-    def statement(self, result: Access, assign: Token, expression: Expression) -> Assignment:
-        if assign == "+=":
-            expression = Operation("add", (result, expression))
-        return Assignment(result, expression)
-
-    def access(self, tensor: Token, *variables: Token) -> Access:
-        places = tuple(token.start_pos or 0 for token in (tensor, *variables))
-        return Access(str(tensor), tuple(map(str, variables)), places)
-
-    def number(self, text: Token) -> Constant:
-        return Constant(float(text))
-
-    def plus(self, left: Expression, right: Expression) -> Operation:
-        return Operation("add", (left, right))
-
-    def minus(self, left: Expression, right: Expression) -> Operation:
-        return Operation("sub", (left, right))
-
-    def times(self, left: Expression, right: Expression) -> Operation:
-        return Operation("mul", (left, right))
-
-    def divided(self, left: Expression, right: Expression) -> Operation:
-        return Operation("div", (left, right))
-
-    def negative(self, operand: Expression) -> Expression:
-        return Constant(-operand.value) if isinstance(operand, Constant) else Operation("neg", (operand,))

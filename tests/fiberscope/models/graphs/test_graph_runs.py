@@ -11,7 +11,6 @@ from scipy import sparse
 from fiberscope import cli
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.models.graphs import read_gv, run
-from fiberscope.models.graphs.algebra import Points
 from fiberscope.models.graphs.deadlock import least_depth
 from fiberscope.models.graphs.experiments import experiments
 from fiberscope.models.graphs.expression import Access
@@ -23,6 +22,7 @@ from fiberscope.models.graphs.published import draw
 from fiberscope.models.graphs.read import graph_from_text
 from fiberscope.models.graphs.result import Written, compare
 from fiberscope.models.graphs.storage import store
+from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"

@@ -7,8 +7,7 @@ import functools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.models.trace.belady import AccessList, BeladyCache, CacheFeed
-from fiberscope.models.trace.instants import Instants
+from fiberscope.models.trace.caches import AccessList, BeladyCache, CacheFeed, Instants
 
 READ, WRITE, PINNED = 0, 1, 2  # as the compiled module numbers them
 NEVER = float("inf")

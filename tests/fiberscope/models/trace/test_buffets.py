@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fiberscope.models.trace.footprint import lines_below, lines_of
-from fiberscope.models.trace.line_table import LineTable
-from fiberscope.models.trace.recorder import Buffet, EagerBuffet
+from fiberscope.models.trace.recorder import Buffet, EagerBuffet, LineTable
+from fiberscope.models.trace.storage import lines_below, lines_of
 from fiberscope.workloads.fibertree import FiberTree
 
 SHAPE = 12

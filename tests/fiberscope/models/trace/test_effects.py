@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.models.trace.belady import AccessList, BeladyCache
+from fiberscope.models.trace.caches import AccessList, BeladyCache, SetAssociativeCache
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.instances import Instances, Multicast, Work
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.options import Effects, Options
 from fiberscope.models.trace.recorder import Buffet, EagerBuffet, Room
-from fiberscope.models.trace.set_associative import SetAssociativeCache
 from fiberscope.workloads.fibertree import FiberTree
 
 READ, WRITE = 0, 1

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fiberscope.models.trace.attach import Attachment
-from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace.evaluate import Attachment, run
 from fiberscope.models.trace.recorder import Recorder
 from fiberscope.models.trace.specification import Bindings, Einsum, IntersectorBinding, Specification, Tensor
 from fiberscope.models.trace.verify import verify

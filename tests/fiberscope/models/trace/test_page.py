@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from fiberscope.models.trace import hardware, mapping
-from fiberscope.models.trace.functions import BUILT_IN
+from fiberscope.models.trace.program import BUILT_IN
 from fiberscope.models.trace.schema import EinsumSchema, MappingSchema, RankFormatSchema, SpecificationSchema
 from fiberscope.models.trace.source import names
 

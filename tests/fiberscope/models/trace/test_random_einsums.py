@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from fiberscope.models.trace import prepare
 from fiberscope.models.trace.api import specified
 from fiberscope.models.trace.evaluate import Attachment, run
-from fiberscope.models.trace.projection import can_project, projections
 from fiberscope.models.trace.recorder import Recorder
 from fiberscope.models.trace.specification import (
     Bindings,
@@ -25,6 +24,7 @@ from fiberscope.models.trace.specification import (
     UniformOccupancy,
     UniformShape,
 )
+from fiberscope.models.trace.verify import can_project, projections
 from fiberscope.workloads.expressions.expression import (
     Access,
     Call,

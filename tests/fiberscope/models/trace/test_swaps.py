@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fiberscope.models.trace.model import exchanges, swaps
 from fiberscope.models.trace.sorted_heads import merge_steps, sort_steps
-from fiberscope.models.trace.swaps import exchanges, swaps
 from fiberscope.workloads.fibertree import FiberTree
 
 LIST = st.lists(st.integers(0, 30), min_size=1, max_size=8).map(sorted)

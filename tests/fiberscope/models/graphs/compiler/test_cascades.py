@@ -9,6 +9,7 @@ from scipy import sparse
 from fiberscope.errors import InputError
 from fiberscope.models.graphs import graph_from_text, gv_text, run
 from fiberscope.models.graphs.compiler.cascades import additions_of, graph_of_cascade
+from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.rewrites import rewritten
 from fiberscope.models.trace.api import model, specified
 
@@ -77,6 +78,37 @@ def test_what_has_no_graph_is_named(name, reason):
         return
     with pytest.raises(InputError, match=reason):
         graph_of_cascade(specified(name, {}))
+
+
+EINSUM = """
+symbols: {S: 3}
+einsum:
+  declaration: {A: [K, M], B: [K, N], Z: [M, N]}
+  expressions: ["Z[m, n] = %s"]
+"""
+
+
+def graph_of(text, folder):
+    path = folder / "einsum.yaml"
+    path.write_text(EINSUM % text)
+    return graph_of_cascade(specified(str(path), {})).graph
+
+
+def test_numbers_and_negatives_of_an_einsum_are_of_the_graph_too(tmp_path):
+    graph = graph_of("2 * A[k, m] * -B[k, n]", tmp_path)
+    a, b = sparse.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 4.0]]), sparse.csr_array([[5.0], [0.0], [7.0]])
+    assert [str(one) for one in expressions_of(graph)] == [
+        "Z(m,n) = sum[k] ((A(m,k) * 2) * (neg(B(k,n))))"
+    ]
+    report = run(graph, {"A": a, "B": b}, {"depth": 0})
+    assert report.verification.passed
+
+
+def test_what_no_block_computes_is_named(tmp_path):
+    with pytest.raises(InputError, match="the symbol S: no graph computes it; write the Einsum of tensors"):
+        graph_of("S * A[k, m] * B[k, n]", tmp_path)
+    with pytest.raises(InputError, match="the function max: no graph computes it"):
+        graph_of("max(A[k, m], A[k, m]) * B[k, n]", tmp_path)
 
 
 @pytest.mark.slow

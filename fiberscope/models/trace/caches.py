@@ -1,17 +1,76 @@
 # cython: infer_types=True
-"""The best that a cache can do: Belady's, which knows the future, and lets by what others would suffer for.
+"""What caches move for the accesses that they are asked for: the best that can be, and one as it is built.
 
-The accesses of all bindings are listed while the loop nest runs, and replayed at its end, when the next use
-of every line is known.
+Belady's cache knows the future, and lets by what others would suffer for. The accesses of all bindings are
+listed while the loop nest runs, and replayed at its end, when the next use of every line is known.
 """
 
 from __future__ import annotations
 
 from array import array
 
-from fiberscope.models.trace.instants import Instants
-from fiberscope.models.trace.line_table import LineTable, doubled
-from fiberscope.models.trace.recorder import Recorder
+from fiberscope.hw.memory.tags import Sets, TagStore
+from fiberscope.models.trace.recorder import LineTable, Recorder, doubled
+from fiberscope.sim import words
+
+WORD_BITS = 5  # 32 bits a word
+WORD = (1 << WORD_BITS) - 1
+
+
+class Instants:  # C: final
+    """Instants from 0 to ``size - 1``; each operation takes as many steps as a number has digits to base 32.
+
+    Attributes: ``count``: how many are in it.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.count = 0
+        starts, total = [], 0
+        while True:
+            starts.append(total)
+            size = (size + WORD) >> WORD_BITS
+            total += max(size, 1)
+            if size <= 1:
+                break
+        self.levels = len(starts)
+        self.starts = array("q", starts)  # of each level's words; the last has one word
+        self.bits = array("I", bytes(4 * total))
+
+    def add(self, instant: int) -> None:  # C: noexcept
+        """Put in an instant that is not in it."""
+        one = 1
+        self.count += 1
+        for level in range(self.levels):
+            place = self.starts[level] + (instant >> WORD_BITS)
+            before = self.bits[place]
+            self.bits[place] = before | one << (instant & WORD)
+            if before:
+                return
+            instant >>= WORD_BITS
+
+    def remove(self, instant: int) -> bool:  # C: noexcept
+        """Take out an instant; returns whether it was in it."""
+        one = 1
+        if not self.bits[instant >> WORD_BITS] >> (instant & WORD) & one:
+            return False
+        self.count -= 1
+        for level in range(self.levels):
+            place = self.starts[level] + (instant >> WORD_BITS)
+            self.bits[place] ^= one << (instant & WORD)
+            if self.bits[place]:
+                break
+            instant >>= WORD_BITS
+        return True
+
+    def latest(self) -> int:  # C: noexcept
+        """The latest instant, or -1."""
+        if self.count == 0:
+            return -1
+        place = 0  # C: long
+        for level in range(self.levels - 1, -1, -1):
+            place = place << WORD_BITS | words.highest_bit(self.bits[self.starts[level] + place])
+        return place
+
 
 READ, WRITE, PINNED = 0, 1, 2  # pinned: a write that is never written back
 KIND_BITS = 2
@@ -166,3 +225,60 @@ def _next_uses(listed: AccessList) -> array[int]:  # C: cdef
         uses[now] = following[line]
         following[line] = now
     return uses
+
+
+REUSE = 3  # SRRIP's largest prediction, of two bits (Jaleel et al., ISCA 2010)
+
+
+class SetAssociativeCache:  # C: final
+    """Traffic of a cache of sets and ways that is empty at first, and replaces as SRRIP does.
+
+    A line's address is its number in the order of first use. A miss of a read brings the line; that of a
+    write only takes its place. A line that was written is written back when it is replaced, or at the end.
+
+    Attributes: ``lines_read``, ``lines_written``: by owner.
+
+    Args:
+        lines: that it holds, at least as many as ways.
+        ways: of a set; lines that fill no whole set are left out.
+    """
+
+    def __init__(self, lines: int, ways: int) -> None:
+        self.ways = min(ways, lines)
+        self.sets = Sets(1, lines // self.ways)
+        self.tags = TagStore(lines // self.ways, self.ways, 0, REUSE)
+        self.lines_read = array("q", bytes(8 * OWNERS))
+        self.lines_written = array("q", bytes(8 * OWNERS))
+
+    def replay(self, listed: AccessList) -> None:
+        """Count the traffic of a list of accesses."""
+        self.accesses = listed.accesses
+        self.owners = listed.owners
+        for now in range(listed.length):
+            self._access(self.accesses[now] >> KIND_BITS, self.accesses[now] & KIND)
+        for place in range(self.sets.sets * self.ways):
+            self._write_back(place)
+
+    def _access(self, line: int, kind: int) -> None:
+        of = self.sets.of(line)
+        place = self.tags.find(of, line)
+        if place >= 0:
+            self.tags.note_read(place)
+        else:
+            place = self._bring(of, line, kind)
+        if kind == WRITE:
+            self.tags.dirty[place] = 1
+
+    def _bring(self, of: int, line: int, kind: int) -> int:
+        """Give a line the place of another; returns the place."""
+        if kind == READ:
+            self.lines_read[self.owners[line]] += 1
+        place = self.tags.victim(of)
+        self._write_back(place)
+        self.tags.place_line(place, line, 0)
+        return place
+
+    def _write_back(self, place: int) -> None:  # C: noexcept
+        if self.tags.dirty[place]:
+            self.lines_written[self.owners[self.tags.lines[place]]] += 1
+            self.tags.dirty[place] = 0

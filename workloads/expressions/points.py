@@ -1,0 +1,114 @@
+"""Values by the coordinates of variables, in arrays: joined, summed and numbered by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fiberscope.workloads.canonical import Integers, Values
+
+__all__ = ["Points", "keys_of"]
+
+
+@dataclass(frozen=True)
+class Points:
+    """Values by point.
+
+    Args:
+        columns: of each variable, one coordinate a point.
+        values: one a point.
+        sizes: of each what was added up, without signs: rounding is measured by it. The values themselves
+            where none has a sign.
+    """
+
+    columns: dict[str, Integers]
+    values: Values
+    sizes: Values
+
+    @classmethod
+    def of(cls, columns: dict[str, Integers], values: Values) -> Points:
+        """Values that are no sums."""
+        return cls(columns, values, np.abs(values) if np.signbit(values).any() else values)
+
+    @classmethod
+    def together(cls, parts: Sequence[Points]) -> Points:
+        """All points of parts with the same variables."""
+        if len(parts) == 1:
+            return parts[0]
+        columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
+        values = np.concatenate([part.values for part in parts])
+        if all(part.sizes is part.values for part in parts):
+            return cls(columns, values, values)
+        return cls(columns, values, np.concatenate([part.sizes for part in parts]))
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+    def at(self, places: Integers) -> Points:
+        """Those at these places."""
+        columns = {variable: column[places] for variable, column in self.columns.items()}
+        return self._with(columns, lambda numbers: numbers[places])
+
+    def keys(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Integers:
+        """One number for each point, in the order of these variables."""
+        columns = [self.columns[variable] for variable in variables]
+        return keys_of(columns, [shapes[variable] for variable in variables], len(self))
+
+    def summed(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Points:
+        """Points brought together that agree on these variables, in their order."""
+        keys = self.keys(variables, shapes)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+        columns = {variable: self.columns[variable][order[starts]] for variable in variables}
+        if not len(starts):
+            return Points(columns, self.values, self.sizes)
+        return self._with(columns, lambda numbers: np.add.reduceat(numbers[order], starts))
+
+    def joined(
+        self,
+        other: Points,
+        shapes: Mapping[str, int],
+        function: Callable[[Values, Values], Values] = np.multiply,
+        check: Callable[[int], None] = lambda _count: None,
+    ) -> Points:
+        """A function of the points that agree on the variables that both have.
+
+        Args:
+            other: to join with.
+            shapes: of the variables.
+            function: of two arrays; without a sign where neither of its arguments has one.
+            check: refuses too many points, before they are made.
+        """
+        common = [variable for variable in self.columns if variable in other.columns]
+        keys, others = self.keys(common, shapes), other.keys(common, shapes)
+        order = np.argsort(others, kind="stable")
+        first, last = (np.searchsorted(others[order], keys, side=side) for side in ("left", "right"))
+        counts = last - first
+        check(int(counts.sum()))
+        owners = np.repeat(np.arange(len(keys)), counts)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+        one, two = self.at(owners), other.at(order[np.repeat(first, counts) + within])
+        columns = {**two.columns, **one.columns}
+        with np.errstate(all="ignore"):
+            values = function(one.values, two.values)
+            if one.sizes is one.values and two.sizes is two.values:
+                return Points(columns, values, values)
+            return Points(columns, values, np.abs(function(one.sizes, two.sizes)))
+
+    def _with(self, columns: dict[str, Integers], change: Callable[[Values], Values]) -> Points:
+        """Other points, whose values and sizes are made alike."""
+        values = change(self.values)
+        return Points(columns, values, values if self.sizes is self.values else change(self.sizes))
+
+
+def keys_of(columns: Sequence[Integers], shapes: Sequence[int], count: int) -> Integers:
+    """One number for each of so many points, in the order of their coordinates."""
+    keys = np.zeros(count, np.int64)
+    for column, shape in zip(columns, shapes, strict=True):
+        keys *= shape
+        keys += column
+    return keys
